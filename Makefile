@@ -1,0 +1,64 @@
+# `make gate` and `make test` need only a Python (>= 3.11, with venv): each makes the virtual
+# environment first, and again when the packaging or the constraints change.
+.DELETE_ON_ERROR:
+.PHONY: help venv gate test lint clean
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+# PYTHON=/path/to/python overrides the search. The order prefers the version that the baselines
+# were recorded with.
+PYTHON ?= python3.11 python3.12 python3.13 python3
+
+# Extra arguments of `rlregress gate`, for example: make gate ARGS="--cells all"
+ARGS ?=
+
+# One core each: a second thread per process slows small networks down (see README).
+JOBS ?= 2
+export OMP_NUM_THREADS := 1
+
+TEST_COMMAND = $(BIN)/python -m pytest -n $(JOBS) \
+	tests_unit tests_behavior tools/tests tests_performance --budget smoke
+
+help:
+	@echo "make gate   judge the installed frameworks: formulas, behaviour, returns"
+	@echo "make test   the test suite, trainings with the smoke budget"
+	@echo "make lint   ruff, mypy and the import rules of the house"
+	@echo "make venv   only make the virtual environment ($(VENV))"
+	@echo "make clean  remove the virtual environment and caches"
+	@echo
+	@echo "PYTHON=<interpreter>  VENV=<folder>  JOBS=<processes>  ARGS=<arguments of gate>"
+
+gate: $(INSTALLED)
+	$(BIN)/rlregress gate $(ARGS)
+
+test: $(INSTALLED)
+	$(TEST_COMMAND)
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+venv: $(INSTALLED)
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@python=; \
+	for candidate in $(PYTHON); do \
+	  if $$candidate -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' \
+	      >/dev/null 2>&1; then python=$$candidate; break; fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+	  echo "No Python >= 3.11 with the venv module among: $(PYTHON);" \
+	    "install one, or name it: make PYTHON=/path/to/python" >&2; \
+	  exit 2; \
+	fi; \
+	echo "making $(VENV) with $$($$python --version)"; \
+	$$python -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

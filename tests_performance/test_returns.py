@@ -1,0 +1,32 @@
+"""Do the frameworks still learn? Trainings in worker processes, judged against stored runs."""
+
+from __future__ import annotations
+
+import math
+
+from rlregress.verdicts.outcome import REGRESSED
+
+
+def test_training(training, evidence):
+    """A training of the cell ends, with finite parameters and finite returns."""
+    record = training.run()
+    evidence(record=record)
+    assert record["status"] == "finished", (
+        f"{training.job.cell.id} seed {training.job.seed} failed: {record['failure']}"
+    )
+    assert math.isfinite(record["final_return"])
+    assert record["steps"] >= training.job.protocol.total_steps
+
+
+def test_returns(judged_cell, evidence):
+    """The new runs of the cell return no less than its stored runs, at the stated error rate."""
+    verdict = judged_cell.verdict()
+    evidence(verdict=verdict)
+    assert verdict.verdict != REGRESSED, f"{judged_cell.name}: {verdict.verdict}: {verdict.reason}"
+
+
+def test_group(judged_group, evidence):
+    """The cells of an implementation, taken together, return no less than their stored runs."""
+    verdict = judged_group.verdict()
+    evidence(verdict=verdict)
+    assert verdict.verdict != REGRESSED, f"{judged_group.name}: {verdict.verdict}: {verdict.reason}"

@@ -1,0 +1,167 @@
+"""The catalogue of implementation details: what is asked, with which inputs, and what may come out.
+
+A detail is a question about an implementation ("is the critic loss halved?"). Its ``inputs`` are
+what every probe receives, whatever the framework; ``observed`` defines the float vector that the
+probe returns; its variants are the known answers, each with a float64 formula of the same inputs.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from rlregress.errors import UserError
+
+#: name -> float64 array, float, int or str.
+Inputs = Mapping[str, Any]
+#: inputs -> expected vector, or a number for a vector of one.
+Formula = Callable[[Inputs], Any]
+
+#: relative error that float32 arithmetic of a few operations explains.
+FLOAT32_TOLERANCE = 1e-5
+#: every variant but the one found has to be at least this many tolerances away.
+MARGIN = 20.0
+
+#: the modules of this package that hold entries, in the order of the table that users see.
+FAMILIES = ("sac", "td3", "ppo", "gae")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to do it.
+
+    Attributes:
+        name: as it stands in expectations and reports.
+        meaning: one phrase.
+        formula: inputs -> expected vector (or a number), of the shape that the detail defines.
+    """
+
+    name: str
+    meaning: str
+    formula: Formula
+
+
+@dataclass(frozen=True)
+class Detail:
+    """One implementation detail.
+
+    Attributes:
+        id: family first, for example "sac.critic_loss.scale".
+        family: "sac", "td3", "ppo" or "gae".
+        question: what is asked, one sentence.
+        sources: where the detail is described.
+        inputs: named values, the contract of every probe; arrays are float64 and read-only.
+        variants: by name.
+        observed: the vector a probe returns: order, shape and units, and how inputs are fed.
+        tolerance: largest scaled error (see ``judge.scaled_error``) of a match. The default comes
+            from float32; a stochastic detail states its own, for its number of samples.
+        margin: other variants have to be this many tolerances away.
+        scales: the unit of the error of each component, [k]; empty: the largest absolute
+            expectation of any variant (1 where all expect 0).
+    """
+
+    id: str
+    family: str
+    question: str
+    sources: tuple[str, ...]
+    inputs: Inputs
+    variants: Mapping[str, Variant]
+    observed: str
+    tolerance: float = FLOAT32_TOLERANCE
+    margin: float = MARGIN
+    scales: tuple[float, ...] = ()
+
+    def error_scales(self) -> np.ndarray:
+        """The unit of the error of each component, float64 [k]."""
+        if self.scales:
+            return np.array(self.scales, dtype=np.float64)
+        largest = np.max(np.abs(np.stack(list(self.expected().values()))), axis=0)
+        return np.where(largest > 0.0, largest, 1.0)
+
+    def expected(self) -> dict[str, np.ndarray]:
+        """Expected vector of every variant, float64 [k]."""
+        return {
+            name: np.atleast_1d(np.asarray(variant.formula(self.inputs), dtype=np.float64))
+            for name, variant in self.variants.items()
+        }
+
+    def copy_inputs(self) -> dict[str, Any]:
+        """Inputs with writable copies of the arrays: no probe can change what another one sees."""
+        return {
+            key: value.copy() if isinstance(value, np.ndarray) else value
+            for key, value in self.inputs.items()
+        }
+
+
+def make_detail(
+    id: str,
+    question: str,
+    observed: str,
+    sources: tuple[str, ...],
+    inputs: Mapping[str, Any],
+    variants: Mapping[str, tuple[str, Formula]],
+    tolerance: float = FLOAT32_TOLERANCE,
+    margin: float = MARGIN,
+    scales: tuple[float, ...] = (),
+) -> Detail:
+    """A detail out of literals: lists become read-only float64 arrays."""
+    frozen: dict[str, Any] = {}
+    for key, value in inputs.items():
+        if isinstance(value, (list, np.ndarray)):
+            array = np.array(value, dtype=np.float64)
+            array.setflags(write=False)
+            frozen[key] = array
+        elif isinstance(value, (float, int, str)):
+            frozen[key] = value
+        else:
+            raise TypeError(f"{id}: input '{key}' is {type(value).__name__}, expected a literal")
+    made = {name: Variant(name, meaning, formula) for name, (meaning, formula) in variants.items()}
+    return Detail(
+        id=id,
+        family=id.partition(".")[0],
+        question=question,
+        sources=sources,
+        inputs=MappingProxyType(frozen),
+        variants=MappingProxyType(made),
+        observed=" ".join(observed.split()),
+        tolerance=tolerance,
+        margin=margin,
+        scales=scales,
+    )
+
+
+@cache
+def _by_id() -> Mapping[str, Detail]:
+    found: dict[str, Detail] = {}
+    for family in FAMILIES:
+        for detail in importlib.import_module(f"rlregress.details.{family}").DETAILS:
+            if detail.id in found:
+                raise ValueError(f"the catalogue holds '{detail.id}' twice")
+            found[detail.id] = detail
+    return MappingProxyType(found)
+
+
+def all_details() -> tuple[Detail, ...]:
+    """Every entry, family by family."""
+    return tuple(_by_id().values())
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """A clause that offers the known names nearest to a wrong one."""
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+    return f"did you mean {', '.join(near)}" if near else f"known: {', '.join(sorted(known))}"
+
+
+def get(id: str) -> Detail:
+    """The entry called ``id``; UserError with the nearest names if there is none."""
+    try:
+        return _by_id()[id]
+    except KeyError:
+        raise UserError(f"unknown detail '{id}'; {nearest(id, list(_by_id()))}?") from None

@@ -1,0 +1,211 @@
+"""Entries that SAC and TD3 share: critic loss, regression target, target networks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
+from rlregress.formulas import critics, target_update
+
+_BATCH = 8
+_TERMINAL = """The update is fed ``batch_size`` equal transitions with reward ``reward`` that
+    terminate (terminated = done = true, not truncated), so that the target y is the reward
+    whatever the target networks and the policy say. """
+_CONSTANT_Q = """Each trained action-value network i is made constant: Q_i(s, a) = {name}[i] for
+    every s and a. """
+TARGET_OBSERVED = """y is the number that the critics regress towards, in reward units; all
+    samples of the batch are equal, so it is one number per case. Intercept it where the
+    framework's code hands it to its distance function, or read it from the framework's own
+    target method. """
+
+
+def _critic_loss_terminal(i: Inputs, key: str, count: int | None = None, **options: Any) -> float:
+    q = np.asarray(i[key])[:count]
+    tiled = np.repeat(q[:, None], int(i["batch_size"]), axis=1)
+    return critics.critic_loss(tiled, np.full(tiled.shape[1], i["reward"]), **options)
+
+
+def critic_loss(family: str, sources: tuple[str, ...]) -> list[Detail]:
+    """Scale, reduction over networks and distance of the critic loss of ``family``."""
+
+    def scale(**options: Any) -> Formula:
+        return lambda i: _critic_loss_terminal(i, "q_values", **options)
+
+    def reduction(networks: str) -> Formula:
+        return lambda i: (
+            _critic_loss_terminal(i, "q_values", networks=networks)
+            / _critic_loss_terminal(i, "q_values", 2, networks=networks)
+        )
+
+    def distance(name: str) -> Formula:
+        def ratios(i: Inputs) -> np.ndarray:
+            loss = critics.DISTANCES[name](np.asarray(i["errors"]))
+            return loss[1:] / loss[0]
+
+        return ratios
+
+    return [
+        make_detail(
+            f"{family}.critic_loss.scale",
+            "Which factor stands before the sum of the squared errors of the two Q networks?",
+            _TERMINAL
+            + _CONSTANT_Q.format(name="q_values")
+            + """The squared distance is chosen where there is a choice. Observed, [1]: the critic
+            loss whose gradient trains the networks, before any coefficient of another loss; the
+            sum of the two where each network has its own.""",
+            sources,
+            {"q_values": [3.0, -1.0], "reward": 0.5, "batch_size": _BATCH, "discount": 0.9},
+            {
+                "half": (
+                    "1/2 of the sum over networks of the mean squared error",
+                    scale(factor=0.5),
+                ),
+                "none": ("sum over networks of the mean squared error", scale()),
+                "quarter": (
+                    "1/4 of the sum: halved and averaged over networks",
+                    scale(factor=0.25),
+                ),
+                "batch_sum": ("summed, not averaged, over the batch", scale(samples="sum")),
+                "double": ("twice the sum: one network or loss counted twice", scale(factor=2.0)),
+            },
+        ),
+        make_detail(
+            f"{family}.critic_loss.reduction",
+            "Are the losses of several Q networks summed or averaged?",
+            _TERMINAL
+            + _CONSTANT_Q.format(name="q_values")
+            + """The squared distance is chosen where there is a choice. Observed, [1]: the critic
+            loss with three networks (all of ``q_values``) divided by the critic loss with two (the
+            first two of ``q_values``), so that a constant factor drops out.""",
+            sources,
+            {"q_values": [2.0, 2.5, 3.5], "reward": 0.5, "batch_size": _BATCH, "discount": 0.9},
+            {
+                "sum": ("sum over networks", reduction("sum")),
+                "mean": ("mean over networks", reduction("mean")),
+                "max": ("largest over networks", reduction("max")),
+            },
+        ),
+        make_detail(
+            f"{family}.critic_loss.distance",
+            "Which distance between Q and the target does the critic loss use by default?",
+            _TERMINAL
+            + """The distance is left as it is by default in this scope. For each of ``errors`` in
+            turn, all trained Q networks are made constant at ``reward`` + error and the critic
+            loss is read: L_0, L_1, L_2. Observed, [2]: L_1 / L_0, L_2 / L_0.""",
+            sources,
+            {"errors": [0.5, 2.0, 4.0], "reward": 0.5, "batch_size": _BATCH, "discount": 0.9},
+            {
+                "squared": ("squared error", distance("squared")),
+                "smooth_l1": ("Huber's distance with threshold 1", distance("smooth_l1")),
+                "absolute": ("absolute error", distance("absolute")),
+            },
+        ),
+    ]
+
+
+def target_minimum(
+    family: str, sources: tuple[str, ...], extra: str, inputs: Mapping[str, Any]
+) -> Detail:
+    """How several target networks become one value; ``extra`` says how the policy is fed."""
+
+    def over(reduction: str) -> Formula:
+        return lambda i: (
+            i["reward"] + i["discount"] * critics.over_networks(i["target_q"].T, reduction)
+        )
+
+    return make_detail(
+        f"{family}.target.minimum",
+        "How are the two target Q networks combined in the target?",
+        """Two cases. In case k the target network i is constant, Q'_i = target_q[k, i], and the
+        update is fed ``batch_size`` equal transitions with reward ``reward`` that neither terminate
+        nor truncate, discounted with ``discount``. """
+        + extra
+        + TARGET_OBSERVED
+        + "Observed, [2]: y of case 0, y of case 1.",
+        sources,
+        {"target_q": [[4.0, 1.0], [1.0, 4.0]], "reward": 0.25, "discount": 0.5}
+        | {"batch_size": _BATCH}
+        | dict(inputs),
+        {
+            "min": ("pessimistic: the smaller of the two", over("min")),
+            "first": ("the first network", over("first")),
+            "second": ("the second network", over("second")),
+            "mean": ("mean of the two", over("mean")),
+            "max": ("the larger of the two", over("max")),
+        },
+    )
+
+
+BOOTSTRAP_INPUTS = {
+    "terminated": [0.0, 1.0, 0.0],
+    "truncated": [0.0, 0.0, 1.0],
+    "target_q": 2.0,
+    "reward": 0.25,
+    "discount": 0.5,
+    "batch_size": _BATCH,
+}
+BOOTSTRAP_OBSERVED = (
+    """Three cases k: a step inside an episode, a terminated one, a truncated one (flags
+    terminated[k], truncated[k]; done is their disjunction). The flags enter where the framework
+    receives them when it stores a transition. All target Q networks are constant at ``target_q``;
+    ``batch_size`` equal transitions with reward ``reward``, discount ``discount``. """
+    + TARGET_OBSERVED
+)
+BOOTSTRAP_MASKS = {
+    "truncation_bootstrapped": ("only a termination stops the bootstrap", "terminated"),
+    "truncation_is_terminal": ("a truncation stops the bootstrap as a termination does", "done"),
+    "bootstrap_everything": ("terminations are bootstrapped too", "nothing"),
+    "never": ("no step is bootstrapped", "everything"),
+    "flags_exchanged": ("truncations stop the bootstrap, terminations do not", "truncated"),
+}
+
+
+def masked_target(i: Inputs, next_value: float, mask: str) -> np.ndarray:
+    """Targets [3] of the three cases of BOOTSTRAP_INPUTS."""
+    terminated = np.asarray(i["terminated"])
+    return critics.td_target(
+        np.full(terminated.shape, i["reward"]),
+        np.full(terminated.shape, next_value),
+        float(i["discount"]),
+        terminated,
+        np.asarray(i["truncated"]),
+        mask,
+    )
+
+
+def polyak(family: str, sources: tuple[str, ...]) -> Detail:
+    """Direction and coefficient of the soft target update."""
+    return make_detail(
+        f"{family}.target_update.polyak",
+        "In which direction, and by which fraction, do the target networks follow?",
+        """All parameters of the critics are set to source[k] and those of the target critics to
+        target[k] (k = 0, 1), and one target update of the framework runs, with the coefficient that
+        is the default in this scope; where there is none, the fraction that moves is set to
+        ``tau`` (a parameter that means the fraction kept is set to 1 - tau). Observed, [2]: a
+        parameter of a target critic after the update, for k = 0 and k = 1.""",
+        sources,
+        {"source": [1.0, 3.0], "target": [0.0, -1.0], "tau": 0.005},
+        {
+            "towards_source": (
+                "target <- (1 - tau) target + tau source, tau 0.005",
+                lambda i: target_update.polyak(i["source"], i["target"], i["tau"]),
+            ),
+            "flipped": (
+                "target <- tau target + (1 - tau) source, tau 0.005",
+                lambda i: target_update.polyak_flipped(i["source"], i["target"], i["tau"]),
+            ),
+            "tau_0.001": (
+                "towards the source, tau 0.001",
+                lambda i: target_update.polyak(i["source"], i["target"], 0.001),
+            ),
+            "tau_0.01": (
+                "towards the source, tau 0.01",
+                lambda i: target_update.polyak(i["source"], i["target"], 0.01),
+            ),
+            "copy": ("target <- source", lambda i: i["source"]),
+            "not_updated": ("the target does not move", lambda i: i["target"]),
+        },
+    )

@@ -1,0 +1,45 @@
+"""A framework's fingerprint: which variant each of its probes shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from rlregress.details import catalogue
+from rlregress.details.judge import Judgement, judge
+
+Probe = Callable[[Mapping[str, Any]], Any]
+
+
+class Probed(Protocol):
+    """Anything with probes by (detail id, scope); an adapter of a framework."""
+
+    def probes(self) -> Mapping[tuple[str, str], Probe]: ...
+
+
+def run_probe(detail: catalogue.Detail, probe: Probe) -> Judgement:
+    """Judge what one probe returns for a copy of the detail's inputs.
+
+    A probe that raises is a judgement without a variant whose reason is the error: a detail that
+    can no longer be probed is a finding, never a skip.
+    """
+    try:
+        observed = probe(detail.copy_inputs())
+    except Exception as error:  # whatever the foreign code raises is the finding
+        text = f"could not be probed: {type(error).__name__}: {error}"
+        return Judgement(detail.id, None, text, {}, detail.expected())
+    return judge(detail, observed)
+
+
+def fingerprint(adapter: Probed) -> dict[tuple[str, str], Judgement]:
+    """Judgements of all probes of an adapter, by (detail id, scope), in catalogue order.
+
+    Raises:
+        UserError: a probe is for a detail that the catalogue does not know.
+    """
+    probes = adapter.probes()
+    for id, _ in probes:
+        catalogue.get(id)
+    order = {detail.id: place for place, detail in enumerate(catalogue.all_details())}
+    cells = sorted(probes, key=lambda cell: (order[cell[0]], cell[1]))
+    return {cell: run_probe(catalogue.get(cell[0]), probes[cell]) for cell in cells}

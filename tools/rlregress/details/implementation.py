@@ -1,0 +1,96 @@
+"""One detail, on one framework, in one scope, with what is documented for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rlregress import suite
+from rlregress.details import catalogue, expectations
+from rlregress.details.expectations import Expectation
+from rlregress.details.judge import Documented, Judgement, judge, report
+
+if TYPE_CHECKING:
+    from rlregress.frameworks.base import Adapter
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """A probe of ``adapter`` and the expectation it is held against.
+
+    Attributes:
+        documented: the entry that holds for the installed version, or None if there is none.
+    """
+
+    adapter: Adapter
+    detail: catalogue.Detail
+    scope: str
+    documented: Expectation | None
+
+    @property
+    def name(self) -> str:
+        """Framework and scope, for test ids."""
+        return f"{self.adapter.name}-{self.scope}"
+
+    @property
+    def version(self) -> str:
+        """Of the package under test."""
+        return self.adapter.versions()[self.adapter.packages[0]]
+
+    def probe(self, inputs: dict[str, Any]) -> np.ndarray:
+        """What the framework's real code answers to ``inputs``."""
+        return self.adapter.probes()[self.detail.id, self.scope](inputs)
+
+    def judge(self, observed: np.ndarray) -> Judgement:
+        """Which variant was observed: exactly one matches, every other is far away."""
+        return judge(self.detail, observed)
+
+
+@cache
+def _documented(framework: str, version: str) -> dict[tuple[str, str], Expectation]:
+    path = suite.baselines() / "details" / f"{framework}.toml"
+    return expectations.for_version(expectations.load(path), version)
+
+
+def implementations(adapter: Adapter, detail_id: str) -> list[Implementation]:
+    """The implementations of a detail that ``adapter`` probes, one per scope."""
+    detail = catalogue.get(detail_id)
+    documented = _documented(adapter.name, adapter.versions()[adapter.packages[0]])
+    return [
+        Implementation(adapter, detail, scope, documented.get((detail_id, scope)))
+        for id, scope in sorted(adapter.probes())
+        if id == detail_id
+    ]
+
+
+def assert_documented(implementation: Implementation, observed: np.ndarray) -> None:
+    """Exactly the documented variant was observed, and no other one.
+
+    Raises:
+        AssertionError: names the detail, what was found, what is documented, and the numbers.
+    """
+    __tracebackhide__ = True
+    judgement = implementation.judge(observed)
+    documented = implementation.documented
+    if documented is None:
+        raise AssertionError(
+            f"{implementation.detail.id}: {judgement.found} (documented: nothing for "
+            f"{implementation.adapter.name} {implementation.version}, scope "
+            f"{implementation.scope}); add an entry to "
+            f"baselines/details/{implementation.adapter.name}.toml"
+        )
+    if judgement.variant != documented.variant:
+        raise AssertionError(
+            report(
+                implementation.detail,
+                judgement,
+                Documented(
+                    documented.variant, documented.since, documented.scope, documented.source
+                ),
+                implementation.adapter.name,
+                implementation.version,
+            )
+        )

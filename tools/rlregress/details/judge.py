@@ -1,0 +1,163 @@
+"""Which variant an observation is, and the report of a variant that is not the documented one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from rlregress.details.catalogue import Detail
+
+
+class Documented(Protocol):
+    """What a report needs of an expectation (see ``expectations.Expectation``)."""
+
+    @property
+    def scope(self) -> str: ...
+    @property
+    def variant(self) -> str: ...
+    @property
+    def since(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What an observation says.
+
+    Attributes:
+        detail: the id.
+        variant: the one variant that matches, or None.
+        reason: why there is no variant; empty if there is one.
+        distances: variant -> scaled error; empty if the observation cannot be compared.
+        expected: variant -> expected vector, float64 [k].
+        observed: float64 [k], or None if the probe gave nothing.
+    """
+
+    detail: str
+    variant: str | None
+    reason: str = ""
+    distances: Mapping[str, float] = field(default_factory=dict)
+    expected: Mapping[str, np.ndarray] = field(default_factory=dict)
+    observed: np.ndarray | None = None
+
+    @property
+    def found(self) -> str:
+        """The variant, or the reason in its place."""
+        return self.reason if self.variant is None else self.variant
+
+
+def scaled_error(observed: np.ndarray, expected: np.ndarray, scales: np.ndarray) -> float:
+    """Largest over components of |observed - expected| / scale; all [k]."""
+    return float(np.max(np.abs(observed - expected) / scales))
+
+
+def judge(detail: Detail, observed: object) -> Judgement:
+    """The one variant whose expectation is within tolerance while all others are far away.
+
+    Args:
+        detail: a catalogue entry.
+        observed: what a probe returned; converted to float64, a number to [1].
+
+    Returns:
+        A judgement with variant None and the reason if the observation is no float vector of the
+        right shape, holds a number that is not finite, or matches no variant or several.
+    """
+    expected = detail.expected()
+
+    def undecided(reason: str, vector: np.ndarray | None) -> Judgement:
+        return Judgement(detail.id, None, reason, {}, expected, vector)
+
+    try:
+        vector = np.atleast_1d(np.asarray(observed, dtype=np.float64))
+    except (TypeError, ValueError):
+        return undecided(f"not a float vector: {observed!r}", None)
+    shape = next(iter(expected.values())).shape
+    if vector.shape != shape:
+        return undecided(f"wrong shape: {list(vector.shape)}, expected {list(shape)}", vector)
+    if not np.all(np.isfinite(vector)):
+        return undecided(f"not finite: {show(vector)}", vector)
+
+    scales = detail.error_scales()
+    distances = {name: scaled_error(vector, e, scales) for name, e in expected.items()}
+    matching = [name for name, d in distances.items() if d <= detail.tolerance]
+    variant = None
+    if not matching:
+        reason = "no variant matches"
+    elif len(matching) > 1:
+        reason = f"{len(matching)} variants match: {', '.join(matching)}"
+    else:
+        limit = detail.margin * detail.tolerance
+        near = [n for n, d in distances.items() if n not in matching and d < limit]
+        reason = f"{matching[0]} matches, but {', '.join(near)} is not far away" if near else ""
+        variant = None if near else matching[0]
+    return Judgement(detail.id, variant, reason, distances, expected, vector)
+
+
+def show(vector: np.ndarray) -> str:
+    """A vector as a reader wants it: seven significant digits."""
+    return "[" + ", ".join(f"{x:.7g}" for x in vector) + "]"
+
+
+def _ratio(observed: np.ndarray, expected: np.ndarray) -> str:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = observed / expected
+    return "[" + ", ".join(f"{x:.4g}" if np.isfinite(x) else "-" for x in ratio) + "]"
+
+
+def record(detail: str, scope: str, variant: str, version: str) -> str:
+    """The table of a file of expectations that records ``variant`` from ``version`` on."""
+    return (
+        f'[[detail]]\nid = "{detail}"\nscope = "{scope}"\nvariant = "{variant}"\n'
+        f'since = "{version}"\nsource = "..."'
+    )
+
+
+def report(
+    detail: Detail, judgement: Judgement, documented: Documented, framework: str, version: str
+) -> str:
+    """The failure text of a detail that is not as documented.
+
+    First line: ``sac.critic_loss.scale: none (documented: half, since 0.6.0)``. Then the numbers;
+    then, if a variant was found, what to write into the expectations if the change is intended.
+
+    Args:
+        detail: the catalogue entry.
+        judgement: of the observation.
+        documented: the expectation that does not hold.
+        framework: name of the adapter, which names the file of expectations.
+        version: of the package under test, the first version that the new entry is recorded for.
+    """
+    lines = [
+        f"{detail.id}: {judgement.found} "
+        f"(documented: {documented.variant}, since {documented.since})",
+        f"  {detail.question}",
+        f"  {framework} {version}, scope {documented.scope}; documented in: {documented.source}",
+    ]
+    observed = judgement.observed
+    if observed is not None:
+        lines.append(f"  observed: {show(observed)}")
+    wanted = judgement.expected.get(documented.variant)
+    if wanted is not None:
+        meaning = detail.variants[documented.variant].meaning
+        lines.append(f"  expected of {documented.variant}: {show(wanted)} ({meaning})")
+    if judgement.variant is not None:
+        meaning = detail.variants[judgement.variant].meaning
+        found = judgement.expected[judgement.variant]
+        lines.append(f"  expected of {judgement.variant}: {show(found)} ({meaning})")
+    elif judgement.distances:
+        near = sorted(judgement.distances.items(), key=lambda pair: pair[1])[:3]
+        listed = ", ".join(f"{name} ({error:.3g})" for name, error in near)
+        lines.append(f"  nearest variants by error (tolerance {detail.tolerance:g}): {listed}")
+    if observed is not None and wanted is not None and observed.shape == wanted.shape:
+        lines.append(f"  observed / expected of {documented.variant}: {_ratio(observed, wanted)}")
+    if judgement.variant is not None:
+        lines += [
+            f'If the change is intended, set until = "{version}" in the entry of '
+            f"'{documented.variant}' in baselines/details/{framework}.toml and add:",
+            record(detail.id, documented.scope, judgement.variant, version),
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,23 @@
+"""What an environment says when its time is up."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+#: steps of an episode in the toy environments
+TIME_LIMIT = 8
+
+
+class LimitIs(Enum):
+    """How the end of an episode at the time limit is reported."""
+
+    #: the task goes on, only the recording stops: the value of what follows counts
+    TRUNCATION = "truncation"
+    #: the task is over: nothing follows
+    TERMINATION = "termination"
+
+    def flags(self, at_limit: bool) -> tuple[bool, bool]:
+        """(terminated, truncated) of a step that does or does not reach the limit."""
+        if self is LimitIs.TERMINATION:
+            return at_limit, False
+        return False, at_limit

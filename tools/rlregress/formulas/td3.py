@@ -1,0 +1,54 @@
+"""Twin delayed deep deterministic policy gradient (Fujimoto et al. 2018; thesis 3.4.2), float64."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import norm
+
+from rlregress.formulas.critics import over_networks
+
+
+def clipped_gaussian_std(sigma: float, bound: float) -> float:
+    """Standard deviation of clip(N(0, sigma^2), -bound, bound) (thesis, equation 18).
+
+    E[min(z^2, c^2)] = 1 - 2 Q(c) - 2 c phi(c) + 2 c^2 Q(c) with c = bound / sigma and Q the upper
+    tail of the standard normal law.
+    """
+    c = bound / sigma
+    tail = norm.sf(c)
+    return float(sigma * np.sqrt(1.0 - 2.0 * tail - 2.0 * c * norm.pdf(c) + 2.0 * c**2 * tail))
+
+
+def noise_statistics(sigma: float, bound: float, level: float = 0.999) -> np.ndarray:
+    """[standard deviation, level-quantile of |noise| / standard deviation] of clipped noise, [2].
+
+    ``bound = inf`` is noise without a clip; ``sigma = 0`` is no noise, [0, 0] by convention.
+    """
+    if sigma == 0.0:
+        return np.zeros(2)
+    quantile = min(float(sigma * norm.isf((1.0 - level) / 2.0)), bound)
+    std = sigma if np.isinf(bound) else clipped_gaussian_std(sigma, bound)
+    return np.array([std, quantile / std])
+
+
+def sample_noise_statistics(deviations: np.ndarray, level: float = 0.999) -> np.ndarray:
+    """The same two statistics of a sample [n] of deviations; [0, 0] where all are equal to 0."""
+    deviations = np.asarray(deviations, dtype=np.float64)
+    std = float(np.sqrt(np.mean(deviations**2)))
+    if std == 0.0:
+        return np.zeros(2)
+    return np.array([std, float(np.quantile(np.abs(deviations), level)) / std])
+
+
+def actor_loss(q_values: np.ndarray, reduction: str = "first") -> float:
+    """-mean over samples of Q(s, mu(s)); [n, b] (thesis, equation 16: the first network's Q)."""
+    return float(-np.mean(over_networks(q_values, reduction)))
+
+
+def delayed(updates: int, delay: int, offset: int = 0) -> np.ndarray:
+    """Which of the updates 1..updates move a part delayed by ``delay``: 1.0 or 0.0, [updates].
+
+    With ``offset=0`` it moves at multiples of the delay, with 1 one update later (so that, with a
+    delay of 2, the first update moves it).
+    """
+    return ((np.arange(1, updates + 1) - offset) % delay == 0).astype(np.float64)

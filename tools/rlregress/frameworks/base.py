@@ -1,0 +1,146 @@
+"""What an adapter is: the only place that knows a framework's API.
+
+An adapter answers two kinds of request. A *probe* feeds controlled inputs to the framework's
+real code and returns what came out. A *training* runs the framework's own training loop. An
+adapter knows no formulas and no expectations; it meets them in the tests.
+
+Adapters run inside foreign and old environments: standard library, NumPy, torch, gymnasium and
+the framework only, Python 3.9 syntax.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from dataclasses import dataclass, field
+from typing import Any, Callable, Mapping, Optional, Sequence, Tuple
+
+import numpy as np
+
+from rlregress.errors import UserError
+
+#: observations [n, *observation_shape] -> deterministic actions [n, *action_shape], in the units
+#: of the environment; any observation normalisation is applied inside, with frozen statistics.
+Policy = Callable[[np.ndarray], np.ndarray]
+
+#: Called with (environment steps done, policy at that moment).
+Checkpoint = Callable[[int, Policy], None]
+
+#: inputs -> observed quantity, a float array whose meaning the detail's catalogue entry defines.
+Probe = Callable[[Mapping[str, Any]], np.ndarray]
+
+
+@dataclass(frozen=True)
+class TrainingRequest:
+    """One training, as an adapter receives it.
+
+    Attributes:
+        algorithm: one of the adapter's ``algorithms``.
+        make_env: makes a fresh gymnasium environment, time limit included, nothing else around it.
+        hyperparameters: in the names of ``baselines/hyperparameters`` (Tables 6 to 8 of the
+            thesis); the adapter maps them to its framework's own.
+        total_steps: environment steps (transitions over all environments).
+        seed: seeds networks, exploration, sampling and the training environment.
+        checkpoints: ascending environment steps at which ``on_checkpoint`` is to be called: at the
+            first point at or after each of them where the framework's loop can be observed.
+        on_checkpoint: must not be allowed to disturb the training.
+    """
+
+    algorithm: str
+    make_env: Callable[[], Any]
+    hyperparameters: Mapping[str, Any]
+    total_steps: int
+    seed: int
+    checkpoints: Sequence[int] = ()
+    on_checkpoint: Checkpoint = field(default=lambda steps, policy: None)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A finished training.
+
+    Attributes:
+        policy: the deterministic policy after the last update.
+        value: observations [n, *observation_shape] -> what the agent's critic says of them [n]:
+            V(s) of an actor-critic with a state-value network, the minimum over the Q networks of
+            Q(s, policy(s)) of one with action-value networks.
+        parameters: every trained and target parameter by name.
+        steps: environment steps really done.
+    """
+
+    policy: Policy
+    value: Callable[[np.ndarray], np.ndarray]
+    parameters: Mapping[str, np.ndarray]
+    steps: int
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """What an algorithm stored while it trained, row by row, before any sampling.
+
+    The axes are [segments, steps, environments, ...]. A segment is what is collected between two
+    rounds of updates. A field is None where the framework stores no such thing.
+
+    Attributes:
+        observations: float [.., *observation_shape].
+        next_observations: float [.., *observation_shape]; what the step led to, as stored with it.
+        rewards: float [..], as stored.
+        done: bool [..], the step ended an episode, for whatever reason.
+        terminated: bool [..], the step ended an episode such that no value is to follow.
+    """
+
+    observations: np.ndarray
+    next_observations: Optional[np.ndarray]
+    rewards: np.ndarray
+    done: np.ndarray
+    terminated: Optional[np.ndarray]
+
+
+class Adapter:
+    """Base of all adapters; a subclass sets the attributes and fills the tables."""
+
+    name: str = ""
+    title: str = ""
+    #: distributions whose versions identify what was tested; the first is the package under test.
+    packages: Tuple[str, ...] = ()
+    #: importable packages whose code is under test.
+    modules: Tuple[str, ...] = ()
+    #: algorithm names as in the catalogue: "ppo", "sac", "td3".
+    algorithms: Tuple[str, ...] = ()
+    #: the scopes a detail can be probed in: "library" (class defaults), "trainer", "script".
+    scopes: Tuple[str, ...] = ("library",)
+
+    def versions(self) -> Mapping[str, str]:
+        """Versions of ``packages``; raises UserError that names the first missing one."""
+        found = {}
+        for package in self.packages:
+            try:
+                found[package] = importlib.metadata.version(package)
+            except importlib.metadata.PackageNotFoundError:
+                raise UserError(
+                    f"{self.title} cannot be tested: the package '{package}' is not installed; "
+                    f"install it with: pip install {package}"
+                ) from None
+        return found
+
+    def probes(self) -> Mapping[Tuple[str, str], Probe]:
+        """The probes of this adapter by (detail id, scope); imports the framework."""
+        raise NotImplementedError
+
+    def train(self, request: TrainingRequest) -> Trained:
+        """Train with the framework's own loop; imports the framework."""
+        raise NotImplementedError
+
+    def transitions(self, request: TrainingRequest, environments: int = 1) -> Transitions:
+        """Train with the framework's own loop and return what the algorithm stored.
+
+        On-policy algorithms give every rollout as their update got it; off-policy algorithms the
+        rows of the replay buffer in the order of their writing.
+
+        Args:
+            request: ``total_steps`` (over all environments) is a whole number of segments; a
+                segment has ``rollout_steps`` (on-policy) or ``steps_per_collection`` (off-policy)
+                steps in each environment. ``replay_size`` holds them all.
+            environments: copies from ``make_env``, side by side in the framework's own vectorised
+                environment.
+        """
+        raise NotImplementedError

@@ -1,0 +1,71 @@
+"""What Stable-Baselines3 stores while it learns: rollouts of PPO, replay rows of SAC and TD3."""
+
+from __future__ import annotations
+
+from typing import List
+
+import numpy as np
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.env_util import make_vec_env
+
+from rlregress.frameworks.base import TrainingRequest, Transitions
+from rlregress.frameworks.sb3.training import _CLASSES, _arguments
+
+
+class _Rollouts(BaseCallback):
+    """Copies every rollout between its collection and the update."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.observations: List[np.ndarray] = []
+        self.rewards: List[np.ndarray] = []
+        self.done: List[np.ndarray] = []
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_end(self) -> None:
+        buffer = getattr(self.model, "rollout_buffer", None)
+        if buffer is None:
+            return
+        self.observations.append(buffer.observations.copy())
+        self.rewards.append(buffer.rewards.copy())
+        # the buffer marks the first step of an episode, not the last one of the episode before
+        starts = [*buffer.episode_starts[1:], self.model._last_episode_starts]
+        self.done.append(np.array(starts, dtype=bool))
+
+
+def transitions(request: TrainingRequest, environments: int) -> Transitions:
+    """Learn with ``learn`` on ``environments`` copies in a ``DummyVecEnv``."""
+    vectorised = make_vec_env(request.make_env, n_envs=environments)
+    arguments = _arguments(
+        request.algorithm, request.hyperparameters, vectorised.action_space.shape
+    )
+    model = _CLASSES[request.algorithm](
+        "MlpPolicy", vectorised, seed=request.seed, device="cpu", **arguments
+    )
+    rollouts = _Rollouts()
+    model.learn(request.total_steps, callback=rollouts)
+    if rollouts.observations:
+        return Transitions(
+            observations=np.stack(rollouts.observations),
+            next_observations=None,
+            rewards=np.stack(rollouts.rewards),
+            done=np.stack(rollouts.done),
+            terminated=None,
+        )
+    buffer = model.replay_buffer
+    steps = request.hyperparameters["steps_per_collection"]
+
+    def rows(stored: np.ndarray) -> np.ndarray:
+        written = stored[: buffer.size()].copy()
+        return written.reshape(-1, steps, *written.shape[1:])
+
+    done = rows(buffer.dones).astype(bool)
+    return Transitions(
+        observations=rows(buffer.observations),
+        next_observations=rows(buffer.next_observations),
+        rewards=rows(buffer.rewards),
+        done=done,
+        terminated=done & ~rows(buffer.timeouts).astype(bool),
+    )

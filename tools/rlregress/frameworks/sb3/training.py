@@ -1,0 +1,138 @@
+"""Stable-Baselines3 trainings: the framework's own ``learn``, watched by a callback."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Mapping
+
+import numpy as np
+import torch
+from stable_baselines3 import PPO, SAC, TD3
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.noise import NormalActionNoise
+
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Trained, TrainingRequest
+
+_CLASSES = {"ppo": PPO, "sac": SAC, "td3": TD3}
+
+#: hyperparameter (Tables 6 to 8 of the thesis) -> keyword argument
+_SHARED = {"learning_rate": "learning_rate", "minibatch_size": "batch_size", "discount": "gamma"}
+_OFF_POLICY = {
+    **_SHARED,
+    "replay_size": "buffer_size",
+    "learning_starts": "learning_starts",
+    "polyak_coefficient": "tau",
+    "steps_per_collection": "train_freq",
+    "updates_per_collection": "gradient_steps",
+}
+_ARGUMENTS = {
+    "ppo": {
+        **_SHARED,
+        "rollout_steps": "n_steps",
+        "epochs": "n_epochs",
+        "gae_lambda": "gae_lambda",
+        "clip_range": "clip_range",
+        "value_clip_range": "clip_range_vf",
+        "normalize_advantage": "normalize_advantage",
+        "entropy_coefficient": "ent_coef",
+        "value_coefficient": "vf_coef",
+        "max_gradient_norm": "max_grad_norm",
+        "target_kl": "target_kl",
+    },
+    "sac": {
+        **_OFF_POLICY,
+        "target_update_interval": "target_update_interval",
+        "target_entropy": "target_entropy",
+    },
+    "td3": {
+        **_OFF_POLICY,
+        "policy_delay": "policy_delay",
+        "target_noise": "target_policy_noise",
+        "target_noise_clip": "target_noise_clip",
+    },
+}
+
+
+def _linear(initial: float):
+    return lambda progress_remaining: max(progress_remaining, 0.0) * initial
+
+
+def _arguments(algorithm: str, hyperparameters: Mapping[str, Any], action_shape) -> Dict[str, Any]:
+    given = dict(hyperparameters)
+    made: Dict[str, Any] = {"policy_kwargs": {"net_arch": list(given.pop("hidden_sizes"))}}
+    if algorithm == "ppo" and given.pop("anneal_learning_rate"):
+        given["learning_rate"] = _linear(given["learning_rate"])
+    if algorithm == "sac":
+        made["ent_coef"] = f"auto_{float(given.pop('initial_temperature'))}"
+        for other in ("critic_learning_rate", "temperature_learning_rate"):
+            if given.pop(other) != given["learning_rate"]:
+                raise UserError(
+                    f"Stable-Baselines3's SAC has one learning rate, but {other} differs from "
+                    "learning_rate; make them equal in the hyperparameter set"
+                )
+    if algorithm == "td3":
+        deviation = given.pop("exploration_noise")
+        if deviation is not None:
+            zeros = np.zeros(action_shape, dtype=np.float32)
+            made["action_noise"] = NormalActionNoise(mean=zeros, sigma=zeros + float(deviation))
+    names = _ARGUMENTS[algorithm]
+    unknown = sorted(set(given) - set(names))
+    if unknown:
+        raise UserError(
+            f"Stable-Baselines3's {algorithm.upper()} has no hyperparameter {', '.join(unknown)}; "
+            f"known: {', '.join(sorted(names))}"
+        )
+    made.update({names[key]: value for key, value in given.items()})
+    return made
+
+
+class _Checkpoints(BaseCallback):
+    """Calls the request's ``on_checkpoint`` once per passed checkpoint."""
+
+    def __init__(self, request: TrainingRequest) -> None:
+        super().__init__()
+        self._request = request
+        self._pending = list(request.checkpoints)
+
+    def _on_step(self) -> bool:
+        if self._pending and self.num_timesteps >= self._pending[0]:
+            while self._pending and self.num_timesteps >= self._pending[0]:
+                self._pending.pop(0)
+            self._request.on_checkpoint(self.num_timesteps, _policy(self.model))
+        return True
+
+
+def _policy(model):
+    return lambda observations: model.predict(observations, deterministic=True)[0]
+
+
+def _value(model):
+    def value(observations: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            tensor = model.policy.obs_to_tensor(observations)[0]
+            if hasattr(model.policy, "predict_values"):
+                return model.policy.predict_values(tensor).numpy().reshape(-1)
+            actions = model.policy.scale_action(model.predict(observations, deterministic=True)[0])
+            values = model.critic(tensor, torch.as_tensor(actions))
+            return torch.stack(list(values)).amin(0).numpy().reshape(-1)
+
+    return value
+
+
+def train(request: TrainingRequest) -> Trained:
+    """Train with ``learn``, exactly as a user of the framework calls it."""
+    environment = request.make_env()
+    arguments = _arguments(
+        request.algorithm, request.hyperparameters, environment.action_space.shape
+    )
+    model = _CLASSES[request.algorithm](
+        "MlpPolicy", environment, seed=request.seed, device="cpu", **arguments
+    )
+    model.learn(request.total_steps, callback=_Checkpoints(request))
+    parameters = {
+        name: tensor.detach().cpu().numpy().copy()
+        for name, tensor in model.policy.state_dict().items()
+    }
+    if getattr(model, "log_ent_coef", None) is not None:
+        parameters["log_ent_coef"] = model.log_ent_coef.detach().numpy().copy()
+    return Trained(_policy(model), _value(model), parameters, model.num_timesteps)

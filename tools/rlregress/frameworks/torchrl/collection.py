@@ -1,0 +1,49 @@
+"""What TorchRL's trainers store in their replay buffer, which PPO refills for every update."""
+
+from __future__ import annotations
+
+import warnings
+from typing import List
+
+import numpy as np
+import torch
+from torchrl.envs import Compose, DoubleToFloat, GymWrapper, SerialEnv, TransformedEnv
+
+from rlregress.frameworks.base import TrainingRequest, Transitions
+from rlregress.frameworks.torchrl.training import _BUILDERS, _Space
+
+
+def transitions(request: TrainingRequest, environments: int) -> Transitions:
+    """Train with the framework's trainer on ``environments`` copies in a ``SerialEnv``."""
+    torch.manual_seed(request.seed)
+    np.random.seed(request.seed)
+    on_policy = request.algorithm == "ppo"
+    given = dict(request.hyperparameters)
+    # the builders count the steps of all environments together
+    key = "rollout_steps" if on_policy else "steps_per_collection"
+    steps = given[key]
+    given[key] = steps * environments
+    environment = TransformedEnv(
+        SerialEnv(environments, lambda: GymWrapper(request.make_env(), device="cpu")),
+        Compose(DoubleToFloat(in_keys=["observation"])),
+    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
+        trainer, _ = _BUILDERS[request.algorithm](
+            request, environment, _Space(environment), given
+        )
+    stored: List = []
+    if on_policy:
+        trainer.register_op("post_steps", lambda: stored.append(trainer.replay_buffer[:].clone()))
+    trainer.train()
+    if not on_policy:
+        stored.append(trainer.replay_buffer[:].clone())
+    # a batch is written environment by environment
+    rows = torch.cat(stored).reshape(-1, environments, steps).transpose(1, 2)
+    return Transitions(
+        observations=rows["observation"].numpy(),
+        next_observations=rows["next", "observation"].numpy(),
+        rewards=rows["next", "reward"].squeeze(-1).numpy(),
+        done=rows["next", "done"].squeeze(-1).numpy(),
+        terminated=rows["next", "terminated"].squeeze(-1).numpy(),
+    )

@@ -1,0 +1,318 @@
+"""TorchRL trainings: its modules, losses, collectors and the trainers of ``torchrl.trainers``.
+
+TorchRL has no agent class, so the networks are put together here from its own modules; the loop,
+the losses, the replay buffer, the exploration and the target updates are the framework's.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Dict, Mapping
+
+import numpy as np
+import torch
+from tensordict import TensorDict
+from tensordict.nn import AddStateIndependentNormalScale, NormalParamExtractor, TensorDictModule
+from tensordict.nn import TensorDictSequential
+from torch import nn
+from torchrl.collectors import Collector
+from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
+from torchrl.data.replay_buffers.samplers import SamplerWithoutReplacement
+from torchrl.envs import Compose, DoubleToFloat, GymWrapper, TransformedEnv
+from torchrl.envs.utils import ExplorationType, set_exploration_type
+from torchrl.modules import MLP, AdditiveGaussianModule, ProbabilisticActor, TanhModule
+from torchrl.modules import TanhNormal, ValueOperator
+from torchrl.objectives import ClipPPOLoss, SACLoss, SoftUpdate, TD3Loss
+from torchrl.trainers.algorithms import PPOTrainer, SACTrainer, TD3Trainer
+from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper
+
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Trained, TrainingRequest
+
+_KEYS = {
+    "ppo": {
+        "learning_rate", "adam_epsilon", "rollout_steps", "minibatch_size", "epochs", "discount",
+        "gae_lambda", "clip_range", "value_clip_range", "normalize_advantage",
+        "entropy_coefficient", "value_coefficient", "value_loss", "max_gradient_norm",
+        "policy_gain", "value_gain", "hidden_sizes",
+    },
+    "sac": {
+        "learning_rate", "adam_epsilon", "minibatch_size", "replay_size", "learning_starts",
+        "polyak_coefficient", "discount", "steps_per_collection", "updates_per_collection",
+        "initial_temperature", "target_entropy", "critic_loss", "hidden_sizes",
+    },
+    "td3": {
+        "learning_rate", "adam_epsilon", "minibatch_size", "replay_size", "learning_starts",
+        "polyak_coefficient", "discount", "steps_per_collection", "updates_per_collection",
+        "exploration_noise", "policy_delay", "target_noise", "target_noise_clip", "critic_loss",
+        "hidden_sizes",
+    },
+}  # fmt: skip
+
+
+class _Space:
+    """The shapes and bounds that the networks need."""
+
+    def __init__(self, environment) -> None:
+        self.observations = environment.observation_spec["observation"].shape[-1]
+        self.spec = environment.action_spec_unbatched
+        self.actions = self.spec.shape[-1]
+        self.bounds = {"low": self.spec.space.low, "high": self.spec.space.high}
+
+
+def _tanh_normal_actor(network: nn.Module, space: _Space, return_log_prob: bool):
+    return ProbabilisticActor(
+        TensorDictModule(network, in_keys=["observation"], out_keys=["loc", "scale"]),
+        in_keys=["loc", "scale"],
+        spec=space.spec,
+        distribution_class=TanhNormal,
+        distribution_kwargs={**space.bounds, "tanh_loc": False},
+        default_interaction_type=ExplorationType.RANDOM,
+        return_log_prob=return_log_prob,
+    )
+
+
+def _orthogonal(network: nn.Module, gain: float) -> nn.Module:
+    for layer in network.modules():
+        if isinstance(layer, nn.Linear):
+            nn.init.orthogonal_(layer.weight, gain)
+            nn.init.zeros_(layer.bias)
+    return network
+
+
+def _mlp(inputs: int, outputs: int, hidden_sizes, activation) -> MLP:
+    return MLP(
+        in_features=inputs,
+        out_features=outputs,
+        num_cells=list(hidden_sizes),
+        activation_class=activation,
+    )
+
+
+def _q_networks(space: _Space, hidden_sizes):
+    # a list keeps the initial weights; one module would be duplicated with resampled weights
+    return [
+        ValueOperator(
+            _mlp(space.observations + space.actions, 1, hidden_sizes, nn.ReLU),
+            in_keys=["observation", "action"],
+        )
+        for _ in range(2)
+    ]
+
+
+def _collector(environment, policy, steps_per_batch, request, learning_starts):
+    # a collector resets its environment when it is made, before a trainer can seed it
+    environment.set_seed(request.seed)
+    return Collector(
+        environment,
+        policy,
+        frames_per_batch=steps_per_batch,
+        total_frames=request.total_steps,
+        init_random_frames=learning_starts,
+    )
+
+
+def _common(request: TrainingRequest, collector, loss) -> Dict[str, Any]:
+    return {
+        "collector": collector,
+        "total_frames": request.total_steps,
+        "frame_skip": 1,
+        "loss_module": loss,
+        "progress_bar": False,
+        "enable_logging": False,
+        "auto_log_optim_steps": False,
+        "seed": request.seed,
+    }
+
+
+def _ppo(request: TrainingRequest, environment, space: _Space, given: Mapping[str, Any]):
+    policy_network = _orthogonal(
+        _mlp(space.observations, space.actions, given["hidden_sizes"], nn.Tanh),
+        given["policy_gain"],
+    )
+    actor = _tanh_normal_actor(
+        nn.Sequential(policy_network, AddStateIndependentNormalScale(space.actions)), space, True
+    )
+    value_network = _orthogonal(
+        _mlp(space.observations, 1, given["hidden_sizes"], nn.Tanh), given["value_gain"]
+    )
+    critic = ValueOperator(value_network, in_keys=["observation"])
+    loss = ClipPPOLoss(
+        actor,
+        critic,
+        clip_epsilon=given["clip_range"],
+        clip_value=given["value_clip_range"],
+        entropy_coeff=given["entropy_coefficient"],
+        critic_coeff=given["value_coefficient"],
+        loss_critic_type=given["value_loss"],
+        normalize_advantage=given["normalize_advantage"],
+    )
+    trainer = PPOTrainer(
+        **_common(request, _collector(environment, actor, given["rollout_steps"], request, 0), loss),
+        optim_steps_per_batch=None,
+        num_epochs=given["epochs"],
+        optimizer=torch.optim.Adam(
+            loss.parameters(), lr=given["learning_rate"], eps=given["adam_epsilon"]
+        ),
+        clip_norm=given["max_gradient_norm"],
+        gamma=given["discount"],
+        lmbda=given["gae_lambda"],
+        replay_buffer=TensorDictReplayBuffer(
+            storage=LazyTensorStorage(given["rollout_steps"]),
+            sampler=SamplerWithoutReplacement(),
+            batch_size=given["minibatch_size"],
+        ),
+    )
+    return trainer, loss
+
+
+def _replay_buffer(given: Mapping[str, Any]) -> TensorDictReplayBuffer:
+    return TensorDictReplayBuffer(
+        storage=LazyTensorStorage(given["replay_size"]), batch_size=given["minibatch_size"]
+    )
+
+
+def _sac(request: TrainingRequest, environment, space: _Space, given: Mapping[str, Any]):
+    network = nn.Sequential(
+        _mlp(space.observations, 2 * space.actions, given["hidden_sizes"], nn.ReLU),
+        NormalParamExtractor(),
+    )
+    actor = _tanh_normal_actor(network, space, False)
+    loss = SACLoss(
+        actor,
+        _q_networks(space, given["hidden_sizes"]),
+        loss_function=given["critic_loss"],
+        alpha_init=given["initial_temperature"],
+        target_entropy=given["target_entropy"],
+    )
+    loss.make_value_estimator(gamma=given["discount"])
+    collector = _collector(
+        environment, actor, given["steps_per_collection"], request, given["learning_starts"]
+    )
+    trainer = SACTrainer(
+        **_common(request, collector, loss),
+        optim_steps_per_batch=given["updates_per_collection"],
+        optimizer=torch.optim.Adam(
+            loss.parameters(), lr=given["learning_rate"], eps=given["adam_epsilon"]
+        ),
+        replay_buffer=_replay_buffer(given),
+        target_net_updater=SoftUpdate(loss, tau=given["polyak_coefficient"]),
+    )
+    return trainer, loss
+
+
+def _td3(request: TrainingRequest, environment, space: _Space, given: Mapping[str, Any]):
+    policy_network = _mlp(space.observations, space.actions, given["hidden_sizes"], nn.ReLU)
+    actor = TensorDictSequential(
+        TensorDictModule(policy_network, in_keys=["observation"], out_keys=["param"]),
+        TanhModule(in_keys=["param"], out_keys=["action"], **space.bounds),
+    )
+    loss = TD3Loss(
+        actor,
+        _q_networks(space, given["hidden_sizes"]),
+        action_spec=space.spec,
+        policy_noise=given["target_noise"],
+        noise_clip=given["target_noise_clip"],
+        loss_function=given["critic_loss"],
+    )
+    loss.make_value_estimator(gamma=given["discount"])
+    exploration = AdditiveGaussianModule(
+        spec=space.spec, sigma_init=1.0, sigma_end=1.0, std=given["exploration_noise"]
+    )
+    collector = _collector(
+        environment,
+        TensorDictSequential(actor, exploration),
+        given["steps_per_collection"],
+        request,
+        given["learning_starts"],
+    )
+
+    def adam(prefix: str) -> torch.optim.Adam:
+        parameters = [p for name, p in loss.named_parameters() if name.startswith(prefix)]
+        return torch.optim.Adam(
+            parameters, lr=given["learning_rate"], eps=given["adam_epsilon"]
+        )
+
+    trainer = TD3Trainer(
+        **_common(request, collector, loss),
+        optim_steps_per_batch=given["updates_per_collection"],
+        optimization_stepper=TD3OptimizationStepper(
+            adam("actor_network_params"),
+            adam("qvalue_network_params"),
+            policy_update_delay=given["policy_delay"],
+        ),
+        replay_buffer=_replay_buffer(given),
+        target_net_updater=SoftUpdate(loss, tau=given["polyak_coefficient"]),
+        exploration_module=exploration,
+    )
+    return trainer, loss
+
+
+_BUILDERS = {"ppo": _ppo, "sac": _sac, "td3": _td3}
+
+
+def _policy(loss):
+    def policy(observations: np.ndarray) -> np.ndarray:
+        batch = TensorDict({"observation": torch.as_tensor(observations).float()}, len(observations))
+        with torch.no_grad(), set_exploration_type(ExplorationType.DETERMINISTIC):
+            with loss.actor_network_params.to_module(loss.actor_network):
+                return loss.actor_network(batch)["action"].numpy()
+
+    return policy
+
+
+def _value(loss):
+    def value(observations: np.ndarray) -> np.ndarray:
+        batch = TensorDict({"observation": torch.as_tensor(observations).float()}, len(observations))
+        with torch.no_grad(), set_exploration_type(ExplorationType.DETERMINISTIC):
+            if hasattr(loss, "critic_network_params"):
+                with loss.critic_network_params.to_module(loss.critic_network):
+                    return loss.critic_network(batch)["state_value"].numpy().reshape(-1)
+            with loss.actor_network_params.to_module(loss.actor_network):
+                batch = loss.actor_network(batch)
+            values = []
+            for number in range(loss.num_qvalue_nets):
+                with loss.qvalue_network_params[number].to_module(loss.qvalue_network):
+                    values.append(loss.qvalue_network(batch)["state_action_value"])
+            return torch.stack(values).amin(0).numpy().reshape(-1)
+
+    return value
+
+
+def train(request: TrainingRequest) -> Trained:
+    """Train with the framework's trainer of the algorithm."""
+    given = request.hyperparameters
+    differing = sorted(set(given) ^ _KEYS[request.algorithm])
+    if differing:
+        raise UserError(
+            f"the hyperparameters of TorchRL's {request.algorithm.upper()} do not fit: "
+            f"{', '.join(differing)}; expected exactly {', '.join(sorted(_KEYS[request.algorithm]))}"
+        )
+    torch.manual_seed(request.seed)
+    np.random.seed(request.seed)
+    environment = TransformedEnv(
+        GymWrapper(request.make_env(), device="cpu"),
+        Compose(DoubleToFloat(in_keys=["observation"])),
+    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
+        trainer, loss = _BUILDERS[request.algorithm](
+            request, environment, _Space(environment), given
+        )
+    pending = list(request.checkpoints)
+    policy = _policy(loss)
+
+    def after_batch() -> None:
+        if pending and trainer.collected_frames >= pending[0]:
+            while pending and trainer.collected_frames >= pending[0]:
+                pending.pop(0)
+            request.on_checkpoint(trainer.collected_frames, policy)
+
+    trainer.register_op("post_steps", after_batch)
+    trainer.train()
+    parameters = {
+        name: tensor.detach().cpu().numpy().copy()
+        for name, tensor in loss.state_dict().items()
+        if isinstance(tensor, torch.Tensor)
+    }
+    return Trained(policy, _value(loss), parameters, trainer.collected_frames)

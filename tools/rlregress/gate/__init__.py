@@ -1,0 +1,1 @@
+"""The gate: which cells are judged, against which stored runs, and what follows."""

@@ -1,0 +1,195 @@
+"""Stored runs: ``baselines/returns/<cell id>.toml``, one file per cell.
+
+A file carries the raw values of every run and what it was recorded with, so that a verdict can be
+traced to the numbers that it rests on. Files are written by ``rlregress record``, never by hand.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from rlregress import suite
+from rlregress.errors import UserError
+from rlregress.training import record
+from rlregress.training.cell import Cell, Job, Protocol
+
+SCHEMA = 1
+_RUN_KEYS = ("seed", "status", "return", "episode_returns", "steps", "cpu_seconds")
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The stored runs of one cell.
+
+    Attributes:
+        hyperparameters: as they were resolved for the runs.
+        provenance: versions, digests of the code under test, processor, Python.
+        runs: one table per run; ``return`` is absent where the run failed.
+    """
+
+    cell: Cell
+    protocol: Protocol
+    hyperparameters: Mapping[str, Any]
+    provenance: Mapping[str, Any]
+    runs: Sequence[Mapping[str, Any]]
+
+    @property
+    def returns(self) -> list[float]:
+        """Final return of every run that ended well, by seed."""
+        return [run["return"] for run in self.runs if run["status"] == "finished"]
+
+    @property
+    def failed(self) -> int:
+        """How many of the runs failed."""
+        return sum(run["status"] != "finished" for run in self.runs)
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Median CPU seconds of a run, for planning."""
+        seconds = sorted(run["cpu_seconds"] for run in self.runs)
+        return float(seconds[len(seconds) // 2])
+
+
+def folder() -> Path:
+    """Where the stored runs lie."""
+    return suite.baselines() / "returns"
+
+
+def path_of(cell: Cell) -> Path:
+    """The file of a cell, whether it exists or not."""
+    return folder() / f"{cell.id}.toml"
+
+
+def load(path: Path) -> Baseline:
+    """Read and validate a file; UserError that names the file, the place and what was expected."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UserError(f"the stored runs in {path} cannot be read: {error}") from None
+    try:
+        if data["schema"] != SCHEMA:
+            raise UserError(f"{path}: schema {data['schema']}, expected {SCHEMA}; record it again")
+        loaded = Baseline(
+            cell=Cell(**data["cell"]),
+            protocol=Protocol(**data["protocol"]),
+            hyperparameters=data["hyperparameters"],
+            provenance=data["provenance"],
+            runs=data["run"],
+        )
+        for number, run in enumerate(loaded.runs, start=1):
+            for key in _RUN_KEYS:
+                if key not in run and not (key == "return" and run.get("status") == "failed"):
+                    raise UserError(f"{path}: run {number} lacks the key '{key}'")
+            if not isinstance(run.get("return", 0.0), float | int):
+                raise UserError(
+                    f"{path}: run {number} has the return {run['return']!r}, expected a number"
+                )
+    except KeyError as error:
+        raise UserError(f"{path} lacks the key {error}; record it again") from None
+    except TypeError as error:
+        raise UserError(f"{path} does not fit: {error}; record it again") from None
+    if path.stem != loaded.cell.id:
+        raise UserError(
+            f"{path} holds the cell {loaded.cell.id}; expected the cell that names the file"
+        )
+    return loaded
+
+
+def for_cell(cell: Cell, protocol: Protocol) -> Baseline:
+    """The stored runs of ``cell``, made with ``protocol``; UserError if there are none such."""
+    path = path_of(cell)
+    if not path.exists():
+        others = sorted(
+            found.cell.budget
+            for found in map(load, folder().glob("*.toml"))
+            if path_of(Cell(**{**asdict(cell), "budget": found.cell.budget})).stem == found.cell.id
+        )
+        there = f"there are stored runs of budget {', '.join(others)}; " if others else ""
+        raise UserError(
+            f"no stored runs of {cell.id}; {there}record some with: rlregress record "
+            f"--framework {cell.framework} --algorithm {cell.algorithm} "
+            f"--environment {cell.environment} --budget {cell.budget}"
+        )
+    found = load(path)
+    if found.protocol != protocol:
+        raise UserError(
+            f"{path} was recorded with another budget: found {asdict(found.protocol)}, expected "
+            f"{asdict(protocol)}; record it again"
+        )
+    return found
+
+
+def every() -> list[Baseline]:
+    """All stored cells, by id."""
+    return [load(path) for path in sorted(folder().glob("*.toml"))]
+
+
+def _run_table(found: Mapping[str, Any]) -> dict[str, Any]:
+    table = {
+        "seed": found["job"]["seed"],
+        "status": found["status"],
+        "return": found["final_return"],
+        "episode_returns": found["episode_returns"],
+        "steps": found["steps"],
+        "cpu_seconds": found["time"].get("cpu_seconds", 0.0),
+        "wall_seconds": found["time"].get("wall_seconds", 0.0),
+        "started_at": found["time"].get("started_at", ""),
+        "parameters_sha256": found["parameters_sha256"] or "",
+        "failure": found["failure"],
+    }
+    if table["return"] is None:
+        del table["return"]
+    table["episode_returns"] = [r for r in table["episode_returns"] if r is not None]
+    if not table["failure"]:
+        del table["failure"]
+    return table
+
+
+def _provenance(job: Job, found: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "versions": dict(job.versions),
+        "sources": dict(job.sources),
+        "python": found["platform"].get("python", ""),
+        "cpu": found["platform"].get("cpu", ""),
+        "system": found["platform"].get("system", ""),
+        "threads": found["platform"].get("torch_threads", 0),
+    }
+
+
+def write(jobs: Sequence[Job], records: Sequence[Mapping[str, Any]]) -> Path:
+    """Write the stored runs of one cell out of the records of ``jobs``, by seed.
+
+    Raises:
+        UserError: the runs were not made on one kind of machine with one set of versions.
+    """
+    pairs = sorted(zip(jobs, records, strict=True), key=lambda pair: pair[0].seed)
+    provenances = [_provenance(job, found) for job, found in pairs]
+    for provenance in provenances:
+        if provenance != provenances[0]:
+            raise UserError(
+                f"the runs of {jobs[0].cell.id} differ in what they were recorded with: "
+                f"{provenances[0]} and {provenance}; record all of them on one machine"
+            )
+    first = pairs[0][0]
+    data = {
+        "schema": SCHEMA,
+        "cell": asdict(first.cell),
+        "protocol": asdict(first.protocol),
+        # TOML has no null: what is switched off is written as such
+        "hyperparameters": {
+            name: "none" if value is None else value
+            for name, value in first.hyperparameters.items()
+        },
+        "provenance": provenances[0],
+        "run": [_run_table(found) for _, found in pairs],
+    }
+    path = path_of(first.cell)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    record.write_atomically(path, tomli_w.dumps(data))
+    return path

@@ -1,0 +1,120 @@
+"""Which cells a session is about."""
+
+from __future__ import annotations
+
+import fnmatch
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rlregress import frameworks, suite
+from rlregress.errors import UserError
+from rlregress.gate import baseline
+from rlregress.training import plan
+from rlregress.training.budgets import budget, suggestion
+from rlregress.training.cell import Cell
+
+#: where smoke trainings go: the cheapest environment that needs MuJoCo
+SMOKE_ENVIRONMENT = "InvertedPendulum-v4"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What the user asked for; empty sequences mean no restriction.
+
+    Attributes:
+        cells: ``default``, ``all``, or patterns of cell ids such as ``*-ppo-Hopper-v4-*``.
+    """
+
+    budget: str
+    frameworks: Sequence[str] = ()
+    algorithms: Sequence[str] = ()
+    environments: Sequence[str] = ()
+    cells: str = "default"
+
+
+def adapters(names: Sequence[str]) -> list[frameworks.Adapter]:
+    """The named adapters, all with their packages installed; without names the installed ones."""
+    if names:
+        chosen = [frameworks.get(name) for name in names]
+        for adapter in chosen:
+            adapter.versions()
+        return chosen
+    chosen = frameworks.installed()
+    if not chosen:
+        raise UserError(
+            "no framework is installed; install one of: "
+            + ", ".join(frameworks.get(name).packages[0] for name in frameworks.names())
+        )
+    return chosen
+
+
+def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
+    cells = []
+    for adapter in adapters(selection.frameworks):
+        for algorithm in selection.algorithms or adapter.algorithms:
+            for environment in environments:
+                cell = Cell(
+                    adapter.name, algorithm, environment, adapter.name, selection.budget
+                )
+                plan.check(cell)
+                cells.append(cell)
+    return cells
+
+
+def _default_ids() -> list[str]:
+    path = suite.baselines() / "gate.toml"
+    try:
+        return list(tomllib.loads(path.read_text(encoding="utf-8"))["default"]["cells"])
+    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+        raise UserError(
+            f"{path} cannot be read: {error!r}; expected a table [default] with a list 'cells'"
+        ) from None
+
+
+def choose(selection: Selection) -> list[Cell]:
+    """The cells of a session, each checked; UserError for a name that does not exist."""
+    chosen_budget = budget(selection.budget)
+    if selection.environments:
+        return _of_names(selection, selection.environments)
+    if not chosen_budget.judged:
+        return _of_names(selection, [SMOKE_ENVIRONMENT])
+    installed = {adapter.name for adapter in adapters(selection.frameworks)}
+    for algorithm in selection.algorithms:
+        known = sorted({a for name in installed for a in frameworks.get(name).algorithms})
+        if algorithm not in known:
+            raise UserError(f"unknown algorithm '{algorithm}'{suggestion(algorithm, known)}")
+    stored = {
+        found.cell.id: found.cell
+        for found in baseline.every()
+        if found.cell.budget == selection.budget
+    }
+    if not stored:
+        raise UserError(
+            f"there are no stored runs of budget '{selection.budget}' in {baseline.folder()}; "
+            "record some with: rlregress record"
+        )
+    if selection.cells == "all":
+        ids = list(stored)
+    elif selection.cells == "default":
+        ids = [id for id in _default_ids() if id in stored] or list(stored)
+    else:
+        patterns = selection.cells.split(",")
+        for pattern in patterns:
+            if not fnmatch.filter(stored, pattern):
+                raise UserError(
+                    f"no stored cell matches '{pattern}'{suggestion(pattern, list(stored))}"
+                )
+        ids = [id for id in stored if any(fnmatch.fnmatch(id, pattern) for pattern in patterns)]
+    cells = [
+        stored[id]
+        for id in ids
+        if stored[id].framework in installed
+        and (not selection.algorithms or stored[id].algorithm in selection.algorithms)
+    ]
+    if not cells:
+        raise UserError(
+            f"no stored cell of budget '{selection.budget}' is left after --framework and "
+            f"--algorithm; stored: {', '.join(stored)}"
+        )
+    return cells

@@ -1,0 +1,77 @@
+"""What is trained: a cell, and one run of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """Framework x algorithm x environment x hyperparameter set x budget."""
+
+    framework: str
+    algorithm: str
+    environment: str
+    hyperparameters: str
+    budget: str
+
+    @property
+    def id(self) -> str:
+        """One word for reports, files and test ids, such as ``name-ppo-Hopper-v4-short``.
+
+        The hyperparameter set is named only where it is not the framework's own.
+        """
+        parts = [self.framework, self.algorithm, self.environment]
+        if self.hyperparameters != self.framework:
+            parts.append(self.hyperparameters)
+        return "-".join([*parts, self.budget])
+
+    @property
+    def group(self) -> str:
+        """The cells that one implementation is responsible for: (framework, algorithm)."""
+        return f"{self.framework}-{self.algorithm}"
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How long a run trains and how it is evaluated.
+
+    Attributes:
+        total_steps: environment steps.
+        evaluate_every: environment steps between evaluations; the last one is after the training.
+        evaluation_episodes: deterministic episodes per evaluation.
+    """
+
+    total_steps: int
+    evaluate_every: int
+    evaluation_episodes: int
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run: everything that determines its result, and nothing else.
+
+    ``versions`` and ``sources`` (a digest of the code under test) are part of it, so that a run
+    of other code is never taken for this one.
+    """
+
+    cell: Cell
+    seed: int
+    protocol: Protocol
+    hyperparameters: Mapping[str, Any]
+    versions: Mapping[str, str]
+    sources: Mapping[str, str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for the worker and for the record."""
+        return asdict(self)
+
+    @property
+    def key(self) -> str:
+        """Content address of the run (hexadecimal)."""
+        text = json.dumps(self.as_dict(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,52 @@
+"""What was run: versions of the packages and a digest of the code under test."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import importlib.util
+from pathlib import Path
+
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+
+#: what moves a result beside the framework itself
+_SURROUNDINGS = ("gymnasium", "mujoco", "numpy", "torch")
+
+
+def versions(adapter: Adapter) -> dict[str, str]:
+    """Versions of the adapter's packages and of everything that moves a result."""
+    found = dict(adapter.versions())
+    for package in _SURROUNDINGS:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            raise UserError(
+                f"trainings need the package '{package}', which is not installed; "
+                f"install it with: pip install {package}"
+            ) from None
+    return dict(sorted(found.items()))
+
+
+@functools.cache
+def source_digest(module: str) -> str:
+    """SHA-256 over names and contents of the Python files of an importable package.
+
+    Found as Python would find it, without importing it: a changed copy that is put first on the
+    path has another digest than the installed package of the same version.
+    """
+    spec = importlib.util.find_spec(module)
+    if spec is None or not spec.submodule_search_locations:
+        raise UserError(f"the package '{module}' was not found on the path; install it")
+    folder = Path(next(iter(spec.submodule_search_locations)))
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def sources(adapter: Adapter) -> dict[str, str]:
+    """Digest of the code of each module of the adapter."""
+    return {module: source_digest(module) for module in adapter.modules}

@@ -1,0 +1,72 @@
+"""Run records: one JSON file per run, written by atomic rename, sealed by a checksum.
+
+Runs inside foreign environments: standard library only, Python 3.9 syntax.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any, Dict, Mapping
+
+from rlregress.errors import UserError
+
+SCHEMA = 1
+_REQUIRED = {
+    "schema", "job", "key", "status", "failure", "curve", "final_return", "episode_returns",
+    "steps", "parameters_sha256", "platform", "time",
+}  # fmt: skip
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, allow_nan=False)
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def finite_or_none(value: float) -> Any:
+    """NaN and infinity as None: JSON has no word for them."""
+    return float(value) if math.isfinite(value) else None
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write so that a reader sees the old file or the whole new one, also after a crash."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with open(temporary, "w", encoding="utf-8") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.replace(temporary, path)
+
+
+def write(path: Path, content: Mapping[str, Any]) -> None:
+    """Seal ``content`` with its checksum and write it."""
+    sealed = {**content, "checksum": _checksum(content)}
+    write_atomically(path, json.dumps(sealed, indent=1, sort_keys=True, allow_nan=False) + "\n")
+
+
+def read(path: Path) -> Dict[str, Any]:
+    """Read a record; UserError that says what is wrong with it if it is damaged."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        stated = content.pop("checksum")
+    except (ValueError, KeyError, AttributeError, TypeError, OSError) as error:
+        raise UserError(
+            f"the run record {path} is damaged ({type(error).__name__}: {error}); "
+            "expected one JSON object with a checksum; remove it and the run is done again"
+        ) from None
+    missing = sorted(_REQUIRED - set(content))
+    if missing or content["schema"] != SCHEMA:
+        raise UserError(
+            f"the run record {path} does not fit: expected schema {SCHEMA} with all of its keys, "
+            f"found schema {content.get('schema')}, missing: {', '.join(missing) or 'none'}; "
+            "remove it and the run is done again"
+        )
+    if stated != _checksum(content):
+        raise UserError(
+            f"the run record {path} is damaged: its content does not match its checksum {stated}; "
+            "remove it and the run is done again"
+        )
+    return content

@@ -1,0 +1,169 @@
+"""One training in one process on one core: ``python -m rlregress.training.worker JOB RECORD``.
+
+Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and the
+framework only, Python 3.9 syntax. The process that starts it sets the thread limits of the
+numerical libraries, which read them once, when they are loaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any, Dict, List
+
+PROGRESS_REPORTS = 20
+
+
+def _cpu_name() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as stream:
+            for line in stream:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _digest(parameters) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(parameters):
+        array = parameters[name]
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+class _Watch:
+    """Evaluates at the protocol's steps and reports progress, at the adapter's checkpoints."""
+
+    def __init__(self, evaluator, protocol: Dict[str, int], progress: Path) -> None:
+        self._evaluator = evaluator
+        self._progress = progress
+        self._total = protocol["total_steps"]
+        every = protocol["evaluate_every"]
+        # the evaluation after the training is made when it has ended, not here
+        self._evaluations = list(range(every, self._total, every))
+        self._started = time.perf_counter()
+        self.curve: List[List[Any]] = []
+        self.evaluation_cpu_seconds = 0.0
+
+    def checkpoints(self) -> List[int]:
+        step = max(1, self._total // PROGRESS_REPORTS)
+        return sorted(set(self._evaluations) | set(range(step, self._total, step)))
+
+    def evaluate(self, steps: int, policy) -> List[float]:
+        started = time.process_time()
+        returns = self._evaluator.returns(policy)
+        self.evaluation_cpu_seconds += time.process_time() - started
+        self.curve.append([steps, returns])
+        return returns
+
+    def __call__(self, steps: int, policy) -> None:
+        if self._evaluations and steps >= self._evaluations[0]:
+            while self._evaluations and steps >= self._evaluations[0]:
+                self._evaluations.pop(0)
+            self.evaluate(steps, policy)
+        wall = time.perf_counter() - self._started
+        report = {"steps": steps, "total_steps": self._total, "wall_seconds": round(wall, 1)}
+        temporary = self._progress.with_suffix(".tmp")
+        temporary.write_text(json.dumps(report), encoding="utf-8")
+        os.replace(temporary, self._progress)
+
+
+def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
+    """Train and evaluate as ``job`` says; returns the content of a run record."""
+    import gymnasium
+    import numpy as np
+    import torch
+
+    if os.environ.get("OMP_NUM_THREADS") == "1":
+        torch.set_num_threads(1)
+
+    from rlregress import frameworks
+    from rlregress.frameworks.base import TrainingRequest
+    from rlregress.training.evaluation import Evaluator
+    from rlregress.training.record import SCHEMA, finite_or_none
+
+    cell, protocol = job["cell"], job["protocol"]
+
+    def make_env():
+        return gymnasium.make(cell["environment"])
+
+    evaluator = Evaluator(make_env, protocol["evaluation_episodes"])
+    watch = _Watch(evaluator, protocol, progress)
+    started_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    wall, cpu = time.perf_counter(), time.process_time()
+    failure = ""
+    final: List[float] = []
+    steps, parameters = 0, None
+    try:
+        trained = frameworks.get(cell["framework"]).train(
+            TrainingRequest(
+                algorithm=cell["algorithm"],
+                make_env=make_env,
+                hyperparameters=job["hyperparameters"],
+                total_steps=protocol["total_steps"],
+                seed=job["seed"],
+                checkpoints=watch.checkpoints(),
+                on_checkpoint=watch,
+            )
+        )
+        steps = trained.steps
+        parameters = _digest(trained.parameters)
+        final = watch.evaluate(steps, trained.policy)
+        if not np.all(np.isfinite(final)):
+            failure = "diverged: the evaluation after the training is not finite"
+    except Exception:
+        # a training that ends in an error is a result; it is judged as a failed run
+        failure = traceback.format_exc(limit=-6)
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    evaluator.close()
+    training_cpu = cpu - watch.evaluation_cpu_seconds
+    return {
+        "schema": SCHEMA,
+        "job": job,
+        "key": job["key"],
+        "status": "failed" if failure else "finished",
+        "failure": failure,
+        "curve": [[at, [finite_or_none(r) for r in returns]] for at, returns in watch.curve],
+        "final_return": None if failure else float(np.mean(final)),
+        "episode_returns": [finite_or_none(r) for r in final],
+        "steps": steps,
+        "parameters_sha256": parameters,
+        "platform": {
+            "cpu": _cpu_name(),
+            "machine": platform.machine(),
+            "system": platform.platform(),
+            "python": platform.python_version(),
+            "torch_threads": torch.get_num_threads(),
+        },
+        "time": {
+            "started_at": started_at,
+            "wall_seconds": round(wall, 2),
+            "cpu_seconds": round(cpu, 2),
+            "evaluation_cpu_seconds": round(watch.evaluation_cpu_seconds, 2),
+            "steps_per_cpu_second": round(steps / training_cpu, 1) if training_cpu > 0 else None,
+        },
+    }
+
+
+def main(arguments: List[str]) -> int:
+    """Entry point; the exit status is 0 when a record was written, whatever it says."""
+    job_path, record_path = Path(arguments[0]), Path(arguments[1])
+    job = json.loads(job_path.read_text(encoding="utf-8"))
+    content = run(job, record_path.with_suffix(".progress"))
+    from rlregress.training.record import write
+
+    write(record_path, content)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,237 @@
+"""Published bands: new runs against a printed "mean +- half" of a few seeds.
+
+A printed 95 % interval of a mean is not a band for new results: 5 new seeds of an unchanged
+implementation fall outside it in 28 % of the cases. What the two printed numbers allow is a
+two-sample t-test from summary statistics. The variances are pooled: Welch's test exceeds the
+small levels that Holm asks for many times over at n = 5. Even so it is a coarse check; stored
+runs are the fine one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize, stats
+
+from rlregress.errors import UserError
+from rlregress.verdicts import ceiling
+from rlregress.verdicts.family import holm
+
+
+@dataclass(frozen=True)
+class Band:
+    """A published summary, turned back into what the seeds were.
+
+    Attributes:
+        mean: published mean return.
+        half: published half width.
+        seeds: number of published seeds.
+        rounding: half a unit of the last printed digit.
+        sd: sample standard deviation (divisor seeds - 1) of one run's return.
+        sd_low, sd_high: the range of ``sd`` that rounds to the printed half width.
+    """
+
+    mean: float
+    half: float
+    seeds: int
+    rounding: float
+    sd: float
+    sd_low: float
+    sd_high: float
+
+
+def recover(mean: float, half: float, seeds: int = 5, decimals: int = 1) -> Band:
+    """Undo half = 1.96 * s / sqrt(seeds), with s the population standard deviation.
+
+    Four returns of 1000 and one of 193 are printed as 838.6 +- 282.9.
+
+    Raises:
+        UserError: fewer than two seeds, a negative half width, or numbers that are not finite.
+    """
+    if seeds < 2 or not half >= 0 or not (math.isfinite(mean) and math.isfinite(half)):
+        raise UserError(
+            f"the published band {mean} +- {half} of {seeds} seeds cannot be used: it needs finite "
+            "numbers, a half width of at least 0 and at least 2 seeds."
+        )
+    rounding = 0.5 * 10.0**-decimals
+    to_sample_sd = math.sqrt(seeds) / 1.96 * math.sqrt(seeds / (seeds - 1))
+    return Band(
+        mean, half, seeds, rounding,
+        sd=half * to_sample_sd,
+        sd_low=max(0.0, half - rounding) * to_sample_sd,
+        sd_high=(half + rounding) * to_sample_sd,
+    )  # fmt: skip
+
+
+def outside_printed_interval(band: Band, new: Sequence[float]) -> bool:
+    """The naive check, for comparison only: is the new mean outside the printed interval?"""
+    return abs(float(np.mean(new)) - band.mean) > band.half
+
+
+def band_p(band: Band, new: Sequence[float]) -> float:
+    """Two-sided p-value of the pooled two-sample t-test: band against new returns [n], n >= 2.
+
+    The largest p-value that the rounding of the printed numbers allows.
+    """
+    values = np.asarray(new, dtype=np.float64)
+    difference = max(0.0, abs(float(values.mean()) - band.mean) - band.rounding)
+    t = difference / _standard_error(band.sd_high, band.seeds, values)
+    return float(2 * stats.t.sf(t, band.seeds + len(values) - 2))
+
+
+def _standard_error(sd: float, seeds: int, new: np.ndarray) -> float:
+    """Standard error of the difference of means, with the pooled variance."""
+    squares = (seeds - 1) * sd**2 + (len(new) - 1) * float(new.var(ddof=1))
+    return math.sqrt(squares / (seeds + len(new) - 2) * (1 / seeds + 1 / len(new)))
+
+
+def band_sees(
+    seeds: int, n: int, hypotheses: int = 1, alpha: float = 0.05, power: float = 0.8
+) -> float:
+    """The smallest drop that this check sees, in standard deviations of one run's return.
+
+    From the noncentral t law, two-sided at alpha / hypotheses. For 5 published seeds:
+    n = 5: 2.0 (one cell), 3.0 (8 cells), 4.1 (72 cells); n = 20: 1.5, 1.9, 2.4.
+    """
+    freedom = seeds + n - 2
+    needed = stats.t.isf(alpha / hypotheses / 2, freedom)
+    root = math.sqrt(seeds * n / (seeds + n))
+    return float(
+        optimize.brentq(lambda d: stats.nct.sf(needed, freedom, d * root) - power, 0.0, 100.0)
+    )
+
+
+@dataclass(frozen=True)
+class BandSample:
+    """One cell to judge: its published band and the new returns [n].
+
+    Attributes:
+        ceiling_counts: (failed, of): published seeds below the ceiling, pooled over the cells of
+            the environment, for bands of width 0; default: none of this cell's seeds.
+    """
+
+    band: Band
+    new: Sequence[float]
+    ceiling_counts: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class BandVerdict:
+    """What a published band says about new runs.
+
+    Attributes:
+        verdict: holds, regressed, improved or inconclusive.
+        effect: new mean minus published mean, in returns.
+        interval: pooled t interval of the effect at 1 - alpha, not corrected for the family;
+            None without spread.
+        new_seeds: n.
+        p, adjusted_p: two-sided, before and after Holm.
+        alpha, hypotheses: family-wise level and size of the family.
+        visible_drop: drop seen with 80 % power, in returns; None: none is, or it cannot be told.
+        reason: one or two sentences for the reader.
+    """
+
+    verdict: str
+    effect: float
+    interval: tuple[float, float] | None
+    new_seeds: int
+    p: float
+    adjusted_p: float
+    alpha: float
+    hypotheses: int
+    visible_drop: float | None
+    reason: str
+
+
+def _failing(sample: BandSample) -> int:
+    values = np.asarray(sample.new, dtype=np.float64)
+    return int(np.count_nonzero(values < sample.band.mean - sample.band.rounding))
+
+
+def _p(sample: BandSample) -> float:
+    band = sample.band
+    if band.half > 0:
+        return band_p(band, sample.new)
+    failed, of = sample.ceiling_counts or (0, band.seeds)
+    return ceiling.fisher_p(failed, of, _failing(sample), len(sample.new))
+
+
+def judge_bands(
+    samples: Mapping[str, BandSample],
+    alpha: float = 0.05,
+    floor: float = 0.05,
+    must_see: float = 0.5,
+) -> dict[str, BandVerdict]:
+    """Judge cells against their published bands, with Holm over all of them.
+
+    Args:
+        samples: cell name -> BandSample.
+        alpha: probability of one or more false alarms, of either direction, in the family.
+        floor: differences below this share of the published mean's magnitude do not count.
+        must_see: ``holds`` needs a visible drop of at most this share.
+
+    Raises:
+        UserError: fewer than two new returns in a cell, or one that is not finite.
+    """
+    for name, sample in samples.items():
+        if len(sample.new) < 2 or not np.isfinite(np.asarray(sample.new, dtype=float)).all():
+            raise UserError(
+                f"cell {name} cannot be judged against a published band: expected at least two "
+                f"finite new returns, found {len(sample.new)} returns."
+            )
+    p = {name: _p(sample) for name, sample in samples.items()}
+    adjusted = holm(p)
+    return {
+        name: _judge(sample, p[name], adjusted[name], alpha, len(samples), floor, must_see)
+        for name, sample in samples.items()
+    }
+
+
+def _judge(
+    sample: BandSample,
+    p: float,
+    adjusted: float,
+    alpha: float,
+    hypotheses: int,
+    floor: float,
+    must_see: float,
+) -> BandVerdict:
+    band, new = sample.band, np.asarray(sample.new, dtype=np.float64)
+    n = len(new)
+    effect = float(new.mean()) - band.mean
+    scale = max(abs(band.mean), band.sd) or 1.0
+    interval: tuple[float, float] | None = None
+    visible: float | None
+    if band.half > 0:
+        reach = float(stats.t.isf(alpha / 2, band.seeds + n - 2))
+        reach *= _standard_error(band.sd_high, band.seeds, new)
+        interval = (effect - reach, effect + reach)
+        visible = band_sees(band.seeds, n, hypotheses, alpha) * band.sd
+        basis = f"a {band.seeds}-seed band, pooled t-test, a coarse check"
+    else:
+        failed, of = sample.ceiling_counts or (0, band.seeds)
+        share = ceiling.share_seen(failed, of, n, alpha / hypotheses)
+        visible = None if share is None else share * scale
+        basis = (
+            f"{_failing(sample)} of {n} new seeds fail to reach {band.mean:g}, {failed} of {of} "
+            "published ones, Fisher's exact test, a coarse check"
+        )
+    # A band of width 0 is tested for failing seeds only: it can show no gain.
+    if adjusted < alpha and abs(effect) > floor * scale and (effect < 0 or band.half > 0):
+        verdict = "regressed" if effect < 0 else "improved"
+        reason = f"the mean differs by {effect:+.4g} from the published one ({basis})."
+    elif visible is None:
+        verdict, reason = "inconclusive", f"no drop can be seen with 80 % power ({basis})."
+    else:
+        verdict = "holds" if visible <= must_see * scale else "inconclusive"
+        reason = (
+            f"{'not rejected' if adjusted >= alpha else 'below the floor'}; the smallest drop "
+            f"seen with 80 % power is {visible:.4g}, {visible / scale:.0%} of the published mean "
+            f"({basis})."
+        )
+    return BandVerdict(
+        verdict, effect, interval, n, p, adjusted, alpha, hypotheses, visible, reason
+    )

@@ -1,0 +1,77 @@
+"""The rules that turn p-values, effect and power into one of the four verdicts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlregress.verdicts import ceiling
+from rlregress.verdicts.effect import scale_of
+from rlregress.verdicts.outcome import IMPROVED, REGRESSED, Rules
+from rlregress.verdicts.permutation import could_fail
+from rlregress.verdicts.power import smallest_drop
+
+FloatArray = NDArray[np.float64]
+
+
+def visible_drop(stored: FloatArray, n: int, hypotheses: int, alpha: float) -> float | None:
+    """The smallest drop of one cell that is seen with 80 % power, in returns."""
+    m = len(stored)
+    if not could_fail(m, n, alpha / hypotheses):
+        return None
+    drop = smallest_drop(m, n, hypotheses, alpha).drop * float(stored.std(ddof=1))
+    if ceiling.at_ceiling(stored):
+        below = int(np.count_nonzero(stored < stored.max()))
+        share = ceiling.share_seen(below, m, n, alpha / hypotheses)
+        if share is None:
+            return None
+        # Failing seeds are taken to lose everything: a cell at its ceiling gets worse that way.
+        drop = max(drop, share * scale_of(stored))
+    return drop if math.isfinite(drop) else None
+
+
+def decide(fraction: float, p: tuple[float, float, float, float], rules: Rules) -> tuple[str, str]:
+    """A verdict if one side is rejected beyond the floor, else "" and what is to be said first."""
+    drop_rejected, gain_rejected = p[2] < rules.alpha, p[3] < rules.alpha  # nan: False
+    if not (drop_rejected or gain_rejected):
+        return "", "no change rejected"
+    adjusted = p[2] if drop_rejected else p[3]
+    said = f"changed by {fraction:+.0%} (adjusted p = {adjusted:.2g} < {rules.alpha:g})"
+    if abs(fraction) <= rules.floor:
+        return "", f"{said}, not more than the floor of {rules.floor:.0%}"
+    if drop_rejected and fraction < 0:
+        return REGRESSED, said + "."
+    if gain_rejected and fraction > 0:
+        return IMPROVED, said + ": an unexpected gain is a change too."
+    return "", f"{said}, in cells that go both ways"
+
+
+def reasons_against(
+    stored: FloatArray,
+    n: int,
+    failed: int,
+    fraction: float,
+    visible: float | None,
+    hypotheses: int,
+    rules: Rules,
+) -> list[str]:
+    """Why a cell that is not rejected may not be said to hold; empty: it may."""
+    m = len(stored)
+    against = []
+    if m < rules.min_stored:
+        against.append(f"{m} stored seeds, at least {rules.min_stored} are needed")
+    if n and failed / n > rules.max_failed_share:
+        against.append(f"{failed} of {n} new runs failed")
+    if fraction < -rules.must_see:
+        against.append(f"the mean changed by {fraction:+.0%}, too few seeds to reject it")
+    if visible is None:
+        level = rules.alpha / hypotheses if hypotheses else rules.alpha
+        against.append(
+            f"no drop can be seen with 80 % power: {m} stored against {n} new seeds at level "
+            f"{level:.2g}"
+        )
+    elif visible > rules.must_see * scale_of(stored):
+        against.append(f"a drop of {rules.must_see:.0%} could be missed")
+    return against

@@ -1,0 +1,89 @@
+"""Admission check: how often would a stored baseline ring for new runs that are no different?
+
+The same baseline is used every night, so its alarms are not independent: a baseline whose mean is
+too high by chance rings again and again. That cannot be seen in its own mean; it is bounded here
+from its own spread.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from rlregress.errors import UserError
+from rlregress.verdicts.permutation import content_generator, permutation_p_rows
+
+
+@dataclass(frozen=True)
+class Stability:
+    """How often one baseline rings falsely at the single-test level, night after night.
+
+    Attributes:
+        expected: ring rate if the true mean is the stored one.
+        unlucky: ring rate if the true mean is as low as its one-sided 95 % confidence bound; one
+            baseline in 20 rings at least about this often.
+        mc_error: largest Monte Carlo standard error that either rate can have.
+        level: level of the single test.
+        stored_seeds, new_seeds: m and n.
+    """
+
+    expected: float
+    unlucky: float
+    mc_error: float
+    level: float
+    stored_seeds: int
+    new_seeds: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.stored_seeds} stored against {self.new_seeds} identical new seeds at level "
+            f"{self.level:.3g}: rings in {self.expected:.0%} of the nights if the stored mean is "
+            f"the true one, in {self.unlucky:.0%} if this baseline is luckier than 19 in 20 "
+            f"(+- {self.mc_error:.0%}); confirm an alarm with fresh seeds of the old version."
+        )
+
+
+def self_check(
+    stored: ArrayLike,
+    new_seeds: int,
+    level: float = 0.05,
+    repetitions: int = 2_000,
+    seed: int = 0,
+) -> Stability:
+    """Resample a baseline against itself.
+
+    New runs are drawn from the stored ones with replacement, their deviations widened by
+    sqrt(m / (m - 1)), around the stored mean and around its lower confidence bound.
+
+    Args:
+        stored: returns [m], m >= 2.
+        new_seeds: runs of one night.
+        level: level of the single test (alpha / hypotheses).
+        repetitions: simulated nights.
+        seed: of the resampling, together with the returns themselves.
+    """
+    values = np.sort(np.asarray(stored, dtype=np.float64).ravel())
+    m = len(values)
+    if m < 2 or new_seeds < 1 or not np.isfinite(values).all():
+        raise UserError(
+            f"a baseline of {m} returns cannot be checked against {new_seeds} new ones: expected "
+            "at least 2 finite stored returns and 1 new run."
+        )
+    rng = content_generator(values, seed=seed)
+    mean, sd = float(values.mean()), float(values.std(ddof=1))
+    widened = (values - mean) * math.sqrt(m / (m - 1))
+    bound = float(stats.t.isf(0.05, m - 1)) * sd / math.sqrt(m)
+    nights = mean + rng.choice(widened, (repetitions, new_seeds))
+    baseline = np.broadcast_to(values, (repetitions, m))
+
+    def rings(shift: float) -> float:
+        # 2 000 draws resolve the levels of a handful of cells; more for stricter ones.
+        draws = min(20_000, max(2_000, math.ceil(100 / level)))
+        p = permutation_p_rows(baseline, nights - shift, rng, draws, draws).drop
+        return float(np.mean(np.asarray(p) < level))
+
+    return Stability(rings(0.0), rings(bound), 0.5 / math.sqrt(repetitions), level, m, new_seeds)

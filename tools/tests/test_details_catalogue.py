@@ -1,0 +1,201 @@
+"""The catalogue is sound: unique, sourced, and able to tell its own variants apart."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from rlregress.details import catalogue
+from rlregress.details.catalogue import Detail
+from rlregress.details.judge import judge, scaled_error
+from rlregress.errors import UserError
+from rlregress.formulas import ppo, td3
+
+DETAILS = catalogue.all_details()
+EACH = pytest.mark.parametrize("detail", DETAILS, ids=lambda d: d.id)
+
+
+def _nearest_pair(detail: Detail) -> tuple[float, str, str]:
+    """Smallest error between two variants, in tolerances, and their names."""
+    expected, scales = detail.expected(), detail.error_scales()
+    return min(
+        (scaled_error(expected[a], expected[b], scales) / detail.tolerance, a, b)
+        for a, b in itertools.combinations(expected, 2)
+    )
+
+
+def test_every_family_has_details_and_no_id_occurs_twice() -> None:
+    """SAC, TD3, PPO and GAE; the id starts with the family."""
+    ids = [detail.id for detail in DETAILS]
+    assert len(set(ids)) == len(ids)
+    assert {id.partition(".")[0] for id in ids} == set(catalogue.FAMILIES)
+    assert all(detail.family == detail.id.partition(".")[0] for detail in DETAILS)
+
+
+@EACH
+def test_inputs_separate_all_pairs_of_variants(detail: Detail) -> None:
+    """An observation that matches one variant is a margin away from every other one."""
+    tolerances, one, other = _nearest_pair(detail)
+    assert tolerances > detail.margin + 1, (
+        f"{one} and {other} are {tolerances:.1f} tolerances apart"
+    )
+
+
+@EACH
+def test_expectations_are_finite_vectors_of_one_shape(detail: Detail) -> None:
+    """All variants answer the same question in the same units."""
+    expected = list(detail.expected().values())
+    assert all(e.dtype == np.float64 and e.ndim == 1 for e in expected)
+    assert len({e.shape for e in expected}) == 1
+    assert np.all(np.isfinite(expected))
+
+
+@EACH
+def test_details_say_what_they_ask_where_it_stands_and_what_a_probe_returns(
+    detail: Detail,
+) -> None:
+    """Question, sources, at least two variants with a meaning, and the contract of the vector."""
+    assert detail.question.endswith("?")
+    assert detail.sources
+    assert all(source.strip() for source in detail.sources)
+    assert len(detail.variants) >= 2
+    assert all(v.name == name and v.meaning for name, v in detail.variants.items())
+    length = len(next(iter(detail.expected().values())))
+    assert f"Observed, [{length}]" in detail.observed.replace("[2 * updates]", "[12]")
+
+
+@EACH
+def test_every_variant_is_found_again_after_a_float32_rounding(detail: Detail) -> None:
+    """The expectation of a variant, rounded to float32, is judged to be that variant."""
+    exact = detail.id == "sac.log_prob.tanh_correction"  # its contract asks for float64
+    for name, expected in detail.expected().items():
+        rounded = expected if exact else expected.astype(np.float32)
+        assert judge(detail, rounded).found == name
+
+
+@EACH
+def test_a_number_off_by_two_tolerances_is_no_variant(detail: Detail) -> None:
+    """Negative control: each component, moved a little, is no longer a match."""
+    name, expected = next(iter(detail.expected().items()))
+    for component in range(len(expected)):
+        moved = expected.copy()
+        moved[component] += 2 * detail.tolerance * detail.error_scales()[component]
+        assert judge(detail, moved).variant is None, name
+
+
+def test_a_detail_is_known_by_its_id() -> None:
+    """What ``get`` returns is the entry."""
+    assert catalogue.get("sac.critic_loss.scale") in DETAILS
+
+
+def test_an_unknown_detail_is_an_error_with_the_nearest_names() -> None:
+    """A misspelt id is answered with the right one."""
+    with pytest.raises(UserError, match="unknown detail 'sac.critic_loss.scal'; did you mean sac."):
+        catalogue.get("sac.critic_loss.scal")
+
+
+def test_inputs_are_the_same_for_every_probe() -> None:
+    """The stored arrays are read-only; a probe's copy is its own."""
+    detail = catalogue.get("gae.truncation")
+    copy = detail.copy_inputs()
+    copy["rewards"][0] = 99.0
+    assert detail.inputs["rewards"][0] == 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        detail.inputs["rewards"][0] = 99.0
+
+
+def test_inputs_that_are_no_literals_are_refused() -> None:
+    """A contract holds numbers, arrays and texts, nothing that computes."""
+    with pytest.raises(TypeError, match="x.y: input 'f' is function, expected a literal"):
+        catalogue.make_detail("x.y", "?", "", (), {"f": lambda: 0}, {})
+
+
+@pytest.mark.parametrize(
+    ("id", "variant", "expected"),
+    [
+        # errors 2.5 and -1.5: 6.25 + 2.25
+        ("sac.critic_loss.scale", "none", [8.5]),
+        ("sac.critic_loss.scale", "half", [4.25]),
+        ("td3.critic_loss.scale", "quarter", [2.125]),
+        # squared errors 2.25, 4, 9: 15.25 over 6.25
+        ("sac.critic_loss.reduction", "sum", [2.44]),
+        # 0.25, 4, 16 and 0.125, 1.5, 3.5
+        ("sac.critic_loss.distance", "squared", [16.0, 64.0]),
+        ("td3.critic_loss.distance", "smooth_l1", [12.0, 28.0]),
+        # 0.25 + 0.5 (2 + 0.51) and 0.25 + 1 + 0.51
+        ("sac.target.entropy", "inside_discount", [1.505]),
+        ("sac.target.entropy", "outside_discount", [1.76]),
+        ("td3.target.minimum", "min", [0.75, 0.75]),
+        ("td3.target.bootstrap", "truncation_bootstrapped", [1.25, 0.25, 1.25]),
+        ("sac.target.bootstrap", "truncation_is_terminal", [1.505, 0.25, 0.25]),
+        # -log 0.1 * (2.5 - 1), and its slope -1.5; -0.1 * 1.5 twice
+        ("sac.temperature.loss", "log_alpha", [1.5 * np.log(10.0), -1.5]),
+        ("sac.temperature.loss", "alpha", [-0.15, -0.15]),
+        ("sac.actor_loss", "min", [-1.51, -1.51]),
+        ("sac.actor_loss", "first", [-4.51, -1.51]),
+        ("sac.log_prob.action_scale", "included", [-np.log(4.0) - np.log(1.5)]),
+        ("sac.target_update.polyak", "towards_source", [0.005, -0.98]),
+        ("sac.target_update.polyak", "flipped", [0.995, 2.98]),
+        ("td3.exploration.noise", "environment", [2.25 + 4 * np.tanh(0.5), 6.0]),
+        ("td3.actor_loss", "first", [-4.0, -1.0]),
+        # 0.5 + 1.8 - 1.1 + 3.6 - 1.6 + 0.45 + 1.1 - 2 = 2.75, over 8
+        ("ppo.policy_loss.clip", "pessimistic", [-2.75 / 8]),
+        # a pair normalises to -+ 1 / sqrt 2; its loss is (2 - 1.2) / (2 sqrt 2)
+        ("ppo.advantage_normalisation", "minibatch_ddof1", [0.4 / np.sqrt(2.0)]),
+        # deviations -3, -2, -1, 6 and 0.8 * 6 / 4 over sqrt(50 / 3)
+        ("ppo.advantage_normalisation", "batch_ddof1", [1.2 / np.sqrt(50 / 3)]),
+        ("ppo.advantage_normalisation", "off", [-4.8]),
+        # 4 and 9; 23.04 and 0.04
+        ("ppo.value_clip", "elementwise_max", [16.02, 5.345]),
+        ("ppo.value_clip", "forced", [11.54, 0.865]),
+        ("ppo.gradient_clip", "separate_0.5", [np.sqrt(0.5)]),
+    ],
+)
+def test_expectations_by_hand(id: str, variant: str, expected: list[float]) -> None:
+    """Inputs and formulas are wired as the contract says: numbers worked on paper."""
+    np.testing.assert_allclose(catalogue.get(id).expected()[variant], expected, rtol=1e-12)
+
+
+def test_the_trajectory_of_the_advantages_is_one_that_an_environment_can_produce() -> None:
+    """Inside an episode the next value is the value of the next step; at its end it is not."""
+    i = catalogue.get("gae.truncation").inputs
+    ends = np.maximum(i["terminated"], i["truncated"])[:-1] > 0
+    same = i["next_values"][:-1] == i["values"][1:]
+    np.testing.assert_array_equal(same, ~ends)
+    assert ends.sum() == 2
+    assert i["terminated"][-1] == i["truncated"][-1] == 0.0
+
+
+def test_the_normalisation_of_minibatches_does_not_depend_on_how_they_are_drawn() -> None:
+    """All three splits of the four advantages into pairs give the loss that the variant states."""
+    detail = catalogue.get("ppo.advantage_normalisation")
+    a, ratio = detail.inputs["advantages"], np.full(2, detail.inputs["ratio"])
+    expected = detail.expected()["minibatch_ddof1"][0]
+    for first in ([0, 1], [0, 2], [0, 3]):
+        second = [k for k in range(4) if k not in first]
+        losses = [ppo.loss_pessimistic(ratio, ppo.normalise(a[k]), 0.2) for k in (first, second)]
+        assert np.mean(losses) == pytest.approx(expected)
+
+
+def test_real_samples_of_the_target_noise_are_judged_by_their_law() -> None:
+    """Simulated noise of each kind, at the sample size of the contract, is told apart."""
+    detail = catalogue.get("td3.target_noise.law")
+    n = int(detail.inputs["samples"])
+    for seed in range(5):
+        z = np.random.default_rng(seed).normal(size=n)
+        samples = {
+            "scaled": np.clip(0.2 * z, -0.5, 0.5),
+            "environment": np.clip(0.2 * z, -0.5, 0.5) / 4,
+            "unclipped_scaled": 0.2 * z,
+            "unclipped_environment": 0.2 * z / 4,
+            "unit_sigma_scaled": np.clip(z, -0.5, 0.5),
+            "unit_sigma_environment": np.clip(z, -0.5, 0.5) / 4,
+            "none": 0.0 * z,
+        }
+        assert set(samples) == set(detail.variants)
+        for name, d in samples.items():
+            assert judge(detail, td3.sample_noise_statistics(d)).found == name
+        weaker = td3.sample_noise_statistics(np.clip(0.19 * z, -0.5, 0.5))
+        assert judge(detail, weaker).found == "no variant matches"

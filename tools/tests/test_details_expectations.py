@@ -1,0 +1,148 @@
+"""Files of expectations: what is read, which range holds, and one clear sentence for bad input."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlregress.details.expectations import for_version, load, missing, stale
+from rlregress.errors import UserError
+
+GOOD = {
+    "id": "sac.critic_loss.scale",
+    "scope": "library",
+    "variant": "half",
+    "since": "0.6.0",
+    "source": "thesis, Box 6",
+}
+CELL = (GOOD["id"], GOOD["scope"])
+
+
+def _table(**changed: str | None) -> str:
+    entries = GOOD | changed
+    rows = [f'{key} = "{value}"' for key, value in entries.items() if value is not None]
+    return "\n".join(["[[detail]]", *rows, ""])
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes a file of expectations and loads it."""
+
+    def loaded(*tables: str):
+        path = tmp_path / "some.toml"
+        path.write_text("# a comment\n" + "\n".join(tables))
+        return load(path)
+
+    return loaded
+
+
+def test_an_entry_keeps_what_is_written_and_its_line(write) -> None:
+    """Optional keys have defaults; the line is that of [[detail]]."""
+    (entry,) = write(_table(note="seen"))
+    assert entry.cell == CELL
+    assert (entry.variant, entry.since, entry.until, entry.note) == ("half", "0.6.0", None, "seen")
+    assert entry.line == 2
+
+
+def test_an_empty_file_has_no_entries(write) -> None:
+    """Nothing documented is not an error here: the probes that lack an entry are reported."""
+    assert write() == ()
+
+
+def test_a_range_holds_from_since_and_no_longer_at_until(write) -> None:
+    """[0.6.0, 2.0.0), compared as versions and not as text."""
+    entries = write(_table(until="2.0.0"), _table(variant="none", since="2.0.0"))
+    assert for_version(entries, "0.5.9") == {}
+    assert for_version(entries, "0.6.0")[CELL].variant == "half"
+    assert for_version(entries, "0.10.0")[CELL].variant == "half"
+    assert for_version(entries, "2.0.0")[CELL].variant == "none"
+    assert for_version(entries, "10.0")[CELL].variant == "none"
+
+
+def test_a_local_version_lies_in_the_range_of_its_release(write) -> None:
+    """2.9.2+cpu is not before 2.9.2."""
+    assert CELL in for_version(write(_table(since="2.9.2")), "2.9.2+cpu")
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (
+            _table(id="sac.critic_loss.scael"),
+            "line 2: key 'id': unknown detail .* did you mean sac",
+        ),
+        (_table(variant="halve"), "line 2: key 'variant': .* has no variant 'halve'; expected one"),
+        (_table(since=None), "line 2: key 'since' is missing; expected id, scope"),
+        (_table(sorce="x"), "line 2: unknown key 'sorce'; did you mean source"),
+        (_table(since="soon"), "line 2: key 'since' is 'soon', expected a version as in"),
+        (_table(until="later"), "line 2: key 'until' is 'later', expected a version as in"),
+        (_table(until="0.6"), "line 2: no version lies between since '0.6.0' and until '0.6'"),
+        (_table(source=""), "line 2: key 'source' is '', expected text in quotes"),
+        (_table(since=None) + "since = 0.6", "line 2: key 'since' is 0.6, expected text in quotes"),
+        (_table(since=None) + "since = ", "some.toml is not valid TOML: .*line 7"),
+        ('framework = "x"', "some.toml: unknown key 'framework' at the top level"),
+        ('[detail]\nid = "x"', "some.toml: 'detail' is not a list of tables"),
+        ("detail = [1, 2]", "some.toml: 'detail' is not a list of tables"),
+    ],
+)
+def test_bad_input_names_the_file_the_place_and_what_was_expected(
+    write, table: str, message: str
+) -> None:
+    """One sentence for each way to be wrong."""
+    with pytest.raises(UserError, match=message):
+        write(table)
+
+
+def test_the_second_table_is_named_by_its_own_line(write) -> None:
+    """An error in a long file is found at once."""
+    with pytest.raises(UserError, match="line 9: key 'variant'"):
+        write(_table(), _table(scope="script", variant="halve"))
+
+
+@pytest.mark.parametrize("since", ["0.6.0", "0.6", "0.7", "0.1"])
+def test_two_entries_for_the_same_versions_are_a_duplicate(write, since: str) -> None:
+    """Whichever of the two comes first."""
+    with pytest.raises(UserError, match="line 9: .* is a duplicate: the entry at line 2 holds"):
+        write(_table(), _table(variant="none", since=since))
+
+
+def test_the_same_detail_in_another_scope_is_no_duplicate(write) -> None:
+    """Class defaults and script settings are different things."""
+    assert len(write(_table(), _table(scope="script"))) == 2
+
+
+def test_a_missing_file_is_a_user_error(tmp_path) -> None:
+    """The path is named."""
+    with pytest.raises(UserError, match=r"cannot read the expectations in .*none.toml"):
+        load(tmp_path / "none.toml")
+
+
+def test_a_version_that_is_none_is_a_user_error(write) -> None:
+    """The version comes from a package's metadata or from a user."""
+    with pytest.raises(UserError, match="'newest' is not a version"):
+        for_version(write(_table()), "newest")
+
+
+def test_an_entry_that_no_probe_asks_for_is_stale(write) -> None:
+    """A scope with a typing error would otherwise never be compared with anything."""
+    entries = write(_table(), _table(scope="libary"))
+    (reason,) = stale(entries, {CELL}, "2.9.2").values()
+    assert reason == (
+        "sac.critic_loss.scale (libary, half): "
+        "never matched: no probe asks for this detail in this scope"
+    )
+
+
+def test_an_entry_whose_range_has_passed_is_stale_unless_another_takes_its_place(write) -> None:
+    """History is kept; a gap is reported."""
+    old = _table(until="2.0")
+    (reason,) = stale(write(old), {CELL}, "2.9.2").values()
+    assert reason.endswith("stated from 0.6.0 until 2.0, and no entry holds for 2.9.2")
+    assert stale(write(old, _table(variant="none", since="2.0")), {CELL}, "2.9.2") == {}
+    assert stale(write(old), {CELL}, "1.0") == {}
+
+
+def test_a_probe_without_an_entry_is_missing(write) -> None:
+    """What is probed has to be documented."""
+    other = ("gae.truncation", "library")
+    assert missing(write(_table()), {CELL, other}, "2.9.2") == (other,)
+    assert missing(write(_table()), {CELL}, "0.1") == (CELL,)

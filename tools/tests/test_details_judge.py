@@ -1,0 +1,129 @@
+"""The judge names a variant only if exactly one matches, and its report says what to do."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from rlregress.details import catalogue
+from rlregress.details.expectations import Expectation, load
+from rlregress.details.judge import judge, record, report
+
+SCALE = catalogue.get("sac.critic_loss.scale")
+HALF = Expectation("sac.critic_loss.scale", "library", "half", "0.6.0", "thesis, Box 6")
+
+
+def _toy(first: float, second: float, tolerance: float = 1e-5) -> catalogue.Detail:
+    return catalogue.make_detail(
+        "sac.toy",
+        "Which?",
+        "Observed, [1]: a number.",
+        ("here",),
+        {},
+        {"a": ("first", lambda i: first), "b": ("second", lambda i: second)},
+        tolerance,
+    )
+
+
+def test_an_observation_within_float32_of_one_expectation_is_that_variant() -> None:
+    """8.5 is the sum of squared errors, and 4.25 the half of it."""
+    assert judge(SCALE, np.float32([8.5000004])).variant == "none"
+    assert judge(SCALE, 4.25).variant == "half"
+
+
+def test_distances_are_in_units_of_the_largest_expectation() -> None:
+    """The batch sum of 68 is the largest: 4.25 is 4.25 / 68 away from 8.5."""
+    judgement = judge(SCALE, [8.5])
+    assert judgement.distances["half"] == pytest.approx(4.25 / 68)
+    assert judgement.distances["none"] == 0.0
+
+
+def test_an_observation_between_the_variants_is_none_of_them() -> None:
+    """A factor of 0.6 has no name."""
+    judgement = judge(SCALE, [5.1])
+    assert judgement.variant is None
+    assert judgement.found == "no variant matches"
+
+
+def test_two_variants_that_both_match_are_no_answer() -> None:
+    """Inputs that do not separate the variants are the catalogue's fault, and are said so."""
+    judgement = judge(_toy(1.0, 1.0), [1.0])
+    assert (judgement.variant, judgement.reason) == (None, "2 variants match: a, b")
+
+
+def test_a_match_with_another_variant_close_by_is_no_answer() -> None:
+    """10 tolerances are not a wide margin; 30 are."""
+    near = judge(_toy(1.0, 1.0 - 1e-4), [1.0])
+    assert (near.variant, near.reason) == (None, "a matches, but b is not far away")
+    assert judge(_toy(1.0, 1.0 - 3e-4), [1.0]).variant == "a"
+
+
+@pytest.mark.parametrize(
+    ("observed", "reason"),
+    [
+        ([1.0, 2.0], "wrong shape: [2], expected [1]"),
+        ([[1.0]], "wrong shape: [1, 1], expected [1]"),
+        ([np.nan], "not finite: [nan]"),
+        ([np.inf], "not finite: [inf]"),
+        ("half", "not a float vector: 'half'"),
+        (None, "not finite: [nan]"),
+        ({}, "not a float vector: {}"),
+    ],
+)
+def test_what_is_no_vector_of_the_right_shape_is_said_to_be_none(
+    observed: object, reason: str
+) -> None:
+    """Nothing is broadcast, guessed or compared."""
+    judgement = judge(SCALE, observed)
+    assert (judgement.variant, judgement.reason) == (None, reason)
+    assert judgement.distances == {}
+
+
+def test_a_changed_variant_is_reported_with_both_names_the_numbers_and_the_record() -> None:
+    """The whole text, as a user sees it."""
+    text = report(SCALE, judge(SCALE, [8.5]), HALF, "any", "2.9.2")
+    assert text == (
+        "sac.critic_loss.scale: none (documented: half, since 0.6.0)\n"
+        "  Which factor stands before the sum of the squared errors of the two Q networks?\n"
+        "  any 2.9.2, scope library; documented in: thesis, Box 6\n"
+        "  observed: [8.5]\n"
+        "  expected of half: [4.25] (1/2 of the sum over networks of the mean squared error)\n"
+        "  expected of none: [8.5] (sum over networks of the mean squared error)\n"
+        "  observed / expected of half: [2]\n"
+        "If the change is intended, set until = \"2.9.2\" in the entry of 'half' in "
+        "baselines/details/any.toml and add:\n"
+        "[[detail]]\n"
+        'id = "sac.critic_loss.scale"\n'
+        'scope = "library"\n'
+        'variant = "none"\n'
+        'since = "2.9.2"\n'
+        'source = "..."'
+    )
+
+
+def test_the_recorded_lines_are_an_entry_that_loads(tmp_path) -> None:
+    """What the report says to paste is valid."""
+    path = tmp_path / "any.toml"
+    path.write_text(record("sac.critic_loss.scale", "library", "none", "2.9.2"))
+    (entry,) = load(path)
+    assert (entry.cell, entry.variant) == (("sac.critic_loss.scale", "library"), "none")
+
+
+def test_an_observation_without_a_variant_is_reported_with_the_nearest_ones() -> None:
+    """There is nothing to record, only something to look at."""
+    text = report(SCALE, judge(SCALE, [5.1]), HALF, "any", "2.9.2")
+    assert text.startswith("sac.critic_loss.scale: no variant matches (documented: half, since 0.6")
+    assert "  nearest variants by error (tolerance 1e-05): half (0.0125), quarter" in text
+    assert "observed / expected of half: [1.2]" in text
+    assert "[[detail]]" not in text
+
+
+def test_a_ratio_with_zero_is_a_dash_and_not_a_warning() -> None:
+    """Expected zeros have no ratio."""
+    detail = catalogue.get("td3.policy_delay")
+    documented = dataclasses.replace(HALF, id=detail.id, variant="delayed_together")
+    judgement = judge(detail, detail.expected()["not_delayed"])
+    text = report(detail, judgement, documented, "any", "1.0")
+    assert "observed / expected of delayed_together: [-, 1, -, 1, " in text

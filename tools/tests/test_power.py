@@ -1,0 +1,141 @@
+"""What the gate can see: the stated drops are seen with the stated power."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from rlregress.verdicts import ceiling
+from rlregress.verdicts.family import stouffer
+from rlregress.verdicts.permutation import all_arrangements, permutation_p_rows
+from rlregress.verdicts.power import rejected_from, smallest_drop, smallest_group_drop
+
+
+def noncentral_t_drop(m, n, level):
+    """The smallest drop that the pooled t-test of normal returns sees with 80 % power."""
+    freedom, root = m + n - 2, math.sqrt(m * n / (m + n))
+    needed = stats.t.isf(level, freedom)
+    return optimize.brentq(lambda d: stats.nct.sf(needed, freedom, d * root) - 0.8, 0.0, 50.0)
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "hypotheses", "drop"),
+    [(5, 5, 1, 1.78), (10, 5, 8, 2.10), (20, 5, 81, 2.42), (10, 10, 8, 1.62), (20, 20, 8, 1.10)],
+)
+def test_the_table_of_the_documentation_is_reproduced(m, n, hypotheses, drop):
+    """The printed drops come out again within four Monte Carlo errors."""
+    seen = smallest_drop(m, n, hypotheses, seed=1)
+    assert seen.mc_error < 0.07
+    assert seen.drop == pytest.approx(drop, abs=4 * math.hypot(seen.mc_error, 0.02))
+
+
+@pytest.mark.parametrize(
+    ("m", "sequential"), [(5, (1.4, 1.9, 2.2, 2.5)), (10, (1.2, 1.4, 1.6, 1.8)),
+                          (20, (1.0, 1.2, 1.3, 1.5)), (30, (0.9, 1.1, 1.2, 1.3))],
+)  # fmt: skip
+def test_twenty_new_seeds_at_once_see_a_little_more_than_three_looks(m, sequential):
+    """The sequential gate's table lies 0 to 0.25 sd above the fixed test of 20 new seeds."""
+    for hypotheses, drop in zip((1, 8, 24, 81), sequential, strict=True):
+        fixed = smallest_drop(m, 20, hypotheses, repetitions=500).drop
+        assert -0.07 < drop - fixed < 0.25
+
+
+def test_the_normal_law_gives_nearly_the_power_of_the_t_test():
+    """On normal returns the permutation test sees what the pooled t-test sees."""
+    for m, n, hypotheses in ((10, 10, 1), (20, 10, 8), (30, 20, 8)):
+        seen = smallest_drop(m, n, hypotheses)
+        assert seen.drop == pytest.approx(
+            noncentral_t_drop(m, n, 0.05 / hypotheses), abs=0.04 + 4 * seen.mc_error
+        )
+
+
+def test_the_stated_drop_is_seen_with_80_per_cent_power():
+    """The gate's own test rejects the stated drop in 80 % of fresh simulations, half of it not."""
+    rng = np.random.default_rng(6)
+    m, n, level, size = 10, 5, 0.05 / 8, 2_000
+    drop = smallest_drop(m, n, 8, repetitions=4_000).drop
+    stored, new = rng.standard_normal((size, m)), rng.standard_normal((size, n))
+    power = np.mean(permutation_p_rows(stored, new - drop, rng).drop < level)
+    # 4 errors of 2 000 trials, and of the 4 000 repetitions behind the drop
+    assert power == pytest.approx(0.8, abs=4 * math.sqrt(0.16 / 2_000 + 0.16 / 4_000))
+    assert np.mean(permutation_p_rows(stored, new - drop / 2, rng).drop < level) < 0.5
+
+
+def test_each_comparison_is_rejected_from_its_own_drop_on():
+    """The order statistic is the exact switching point of the permutation test."""
+    rng = np.random.default_rng(7)
+    returns, level = rng.standard_normal((20, 9)), 0.05
+    drops = rejected_from(returns, 4, level, all_arrangements(5, 4))
+    for shift, rejected in ((-1e-4, False), (1e-4, True)):
+        new = returns[:, 5:] - (drops + shift)[:, None]
+        p = permutation_p_rows(returns[:, :5], new, rng).drop
+        assert np.all((p < level) == rejected)
+
+
+def test_a_test_that_cannot_fail_sees_nothing():
+    """Three against three seeds, and five against five among 24 hypotheses: infinite."""
+    assert math.isinf(smallest_drop(3, 3).drop)
+    assert math.isinf(smallest_drop(5, 5, 24).drop)
+    assert math.isfinite(smallest_drop(5, 5, 8).drop)
+
+
+def test_the_statement_is_quick_and_kept():
+    """A number takes a fraction of a second of CPU, and a second call nothing."""
+    smallest_drop.cache_clear()
+    begun = time.process_time()
+    first = smallest_drop(20, 10, 9)
+    middle = time.process_time()
+    assert smallest_drop(20, 10, 9) is first
+    assert middle - begun < 1.5  # 0.2 s on an idle core
+    assert time.process_time() - middle < 0.01
+
+
+@pytest.mark.parametrize(("m", "n", "k", "hypotheses"), [(10, 5, 8, 9), (5, 5, 2, 3)])
+def test_the_common_drop_of_a_group_is_seen_with_80_per_cent_power(m, n, k, hypotheses):
+    """Stouffer's z of the permutation tests rejects the stated common drop in 80 %."""
+    rng = np.random.default_rng(8)
+    drop = smallest_group_drop([(m, n)] * k, [0.3] * k, hypotheses)
+    size = 1_000
+    stored = 1 + 0.3 * rng.standard_normal((size * k, m))
+    new = 1 - drop + 0.3 * rng.standard_normal((size * k, n))
+    mid = permutation_p_rows(stored, new, rng).drop_mid.reshape(size, k)
+    power = np.mean(stouffer(mid) < 0.05 / hypotheses)
+    assert power == pytest.approx(0.8, abs=4 * math.sqrt(0.16 / size + 0.16 / 2_000))
+    assert drop < 0.3 * smallest_drop(m, n, hypotheses).drop
+
+
+def test_a_group_of_ceilings_foretells_nothing():
+    """Cells whose spread says nothing add no power."""
+    assert math.isinf(smallest_group_drop([(10, 5)] * 3, [math.nan] * 3, 4))
+    spread = smallest_group_drop([(10, 5)] * 2, [0.2, math.nan], 3)
+    assert spread > smallest_group_drop([(10, 5)] * 2, [0.2, 0.2], 3)
+
+
+def test_half_of_the_seeds_collapsing_needs_ten_and_ten():
+    """For one cell at 0.05, 10 stored and 10 new seeds see a collapse of half; 5 and 5 do not."""
+    assert ceiling.failures_needed(0, 10, 10, 0.05) == 4
+    assert ceiling.share_seen(0, 10, 10, 0.05) == pytest.approx(0.5, abs=0.03)
+    assert ceiling.share_seen(0, 5, 5, 0.05) > 0.8
+    assert ceiling.share_seen(0, 3, 3, 0.05) is None
+
+
+def test_the_share_seen_has_80_per_cent_power():
+    """The binomial probability of enough failures at the stated share is 0.8."""
+    share = ceiling.share_seen(1, 20, 10, 0.05 / 8)
+    needed = ceiling.failures_needed(1, 20, 10, 0.05 / 8)
+    failed = np.random.default_rng(9).binomial(10, share, 20_000)
+    p = np.array([ceiling.fisher_p(1, 20, k, 10) for k in range(11)])[failed]
+    assert np.mean(p < 0.05 / 8) == pytest.approx(0.8, abs=4 * math.sqrt(0.16 / 20_000))
+    assert ceiling.fisher_p(1, 20, needed - 1, 10) >= 0.05 / 8
+
+
+def test_a_ceiling_is_known_by_its_ties():
+    """Half of the seeds at exactly the best return are a ceiling; distinct returns are not."""
+    assert ceiling.at_ceiling([1000.0] * 4 + [193.0])
+    assert ceiling.at_ceiling([1000.0, 1000.0])
+    assert not ceiling.at_ceiling([999.0, 998.0, 1000.0])
+    assert not ceiling.at_ceiling([1000.0, 1000.0, 1.0, 2.0, 3.0])

@@ -1,0 +1,316 @@
+"""The fixed-size gate: four verdicts, two error rates, and what it refuses to say."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pytest
+
+from rlregress.errors import UserError
+from rlregress.verdicts.effect import scale_of, welch_interval
+from rlregress.verdicts.fixed import CellSample, judge_cells, worst_verdict
+from rlregress.verdicts.laws import LAWS
+from rlregress.verdicts.permutation import permutation_p_rows
+from rlregress.verdicts.simulate import draw_session, judge_sessions, main, measure
+from rlregress.verdicts.stability import self_check
+
+
+def healthy(seed, size, mean=1000.0, sd=100.0):
+    """Normal returns [size]."""
+    return np.random.default_rng(seed).normal(mean, sd, size)
+
+
+def judge_one(stored, new, **options):
+    """The verdict of a single cell."""
+    sample = {k: options.pop(k) for k in ("failed", "worst") if k in options}
+    return judge_cells({"cell": CellSample(stored, new, **sample)}, **options).cells["cell"]
+
+
+def test_returns_that_did_not_change_hold():
+    """The verdict states effect, interval, error rate and the smallest visible drop."""
+    verdict = judge_one(healthy(1, 10), healthy(2, 5))
+    assert verdict.verdict == "holds"
+    assert verdict.interval[0] < verdict.effect < verdict.interval[1]
+    assert (verdict.stored_seeds, verdict.new_seeds, verdict.alpha) == (10, 5, 0.05)
+    assert verdict.visible_drop == pytest.approx(1.47 * verdict.stored_sd, rel=0.05)
+    assert "seen with 80 % power" in verdict.reason
+
+
+@pytest.mark.parametrize(("factor", "expected"), [(0.5, "regressed"), (1.5, "improved")])
+def test_a_changed_mean_is_regressed_or_improved(factor, expected):
+    """Half of the return is a regression, half as much again an improvement."""
+    verdict = judge_one(healthy(1, 10), factor * healthy(2, 5))
+    assert verdict.verdict == expected
+    assert verdict.effect_fraction == pytest.approx(factor - 1, abs=0.1)
+
+
+def test_a_drop_below_the_floor_is_no_regression():
+    """A certain but tiny drop is rejected by the test and held by the floor."""
+    stored, new = healthy(1, 10, sd=1.0), healthy(2, 10, 980.0, 1.0)
+    verdict = judge_one(stored, new)
+    assert verdict.adjusted_drop < 0.05
+    assert verdict.verdict == "holds"
+    assert "not more than the floor" in verdict.reason
+    assert judge_one(stored, new, floor=0.01).verdict == "regressed"
+
+
+def test_too_few_stored_seeds_never_hold():
+    """Four stored seeds are inconclusive, five of the same law hold."""
+    new = healthy(2, 10)
+    assert judge_one(healthy(1, 5), new).verdict == "holds"
+    verdict = judge_one(healthy(1, 4), new)
+    assert verdict.verdict == "inconclusive"
+    assert "4 stored seeds, at least 5" in verdict.reason
+
+
+def test_a_test_that_cannot_fail_is_inconclusive_and_not_in_the_family():
+    """Three against three seeds decide nothing and cost the other cells nothing."""
+    found = judge_cells(
+        {
+            "few": CellSample(healthy(1, 3), healthy(2, 3)),
+            "enough": CellSample(healthy(3, 10), healthy(4, 5)),
+            "none": CellSample(healthy(1, 10), []),
+        }
+    )
+    assert found.cells["few"].verdict == found.cells["none"].verdict == "inconclusive"
+    assert math.isnan(found.cells["few"].p_drop)
+    assert found.hypotheses == 1
+
+
+def test_a_wide_law_is_inconclusive():
+    """Where a drop of half the mean could be missed, the cell does not hold."""
+    stored, new = healthy(1, 10, sd=800.0), healthy(2, 5, sd=800.0)
+    verdict = judge_one(stored, new)
+    assert verdict.verdict == "inconclusive"
+    assert "a drop of 50% could be missed" in verdict.reason
+    assert judge_one(stored, new, must_see=2.0).verdict == "holds"
+
+
+def test_a_large_drop_that_is_not_rejected_does_not_hold():
+    """One crash of five that ruins the mean is missing evidence, not equality."""
+    stored = np.array([-4.0, -4.2, -3.9, -4.1, -4.0])
+    verdict = judge_one(stored, stored[:4], failed=1, worst=-60.0)
+    assert verdict.verdict == "inconclusive"
+    assert "too few seeds to reject" in verdict.reason
+
+
+def test_a_failed_run_counts_as_the_worst_recorded_return():
+    """Crashes and NaN are the same: counted, reported, never dropped."""
+    stored, rest = healthy(1, 10), healthy(2, 3).tolist()
+    verdict = judge_one(stored, rest, failed=2, worst=-50.0)
+    assert verdict == judge_one(stored, [*rest, np.nan, np.inf], worst=-50.0)
+    assert verdict.new_mean == pytest.approx((sum(rest) - 100.0) / 5)
+    assert (verdict.new_seeds, verdict.failed) == (5, 2)
+    with pytest.raises(UserError, match="no worst return"):
+        judge_one(stored, rest, failed=2)
+
+
+def test_too_many_failed_runs_do_not_hold():
+    """Two of five failed runs are inconclusive even where the mean shows no drop."""
+    good = healthy(2, 4) + 100
+    verdict = judge_one(healthy(1, 10), good[:3], failed=2, worst=800.0)
+    assert verdict.verdict == "inconclusive"
+    assert "2 of 5 new runs failed" in verdict.reason
+    assert judge_one(healthy(1, 10), good, failed=1, worst=800.0).verdict == "holds"
+
+
+def test_all_runs_failed_is_regressed():
+    """Five crashes against ten healthy runs are a regression."""
+    assert judge_one(healthy(1, 10), [], failed=5, worst=0.0).verdict == "regressed"
+
+
+def test_at_a_ceiling_the_power_is_a_count_of_seeds():
+    """Ten seeds at 1000 against five say nothing of a collapse of half; against ten they do."""
+    few = judge_one([1000.0] * 10, [1000.0] * 5)
+    assert few.verdict == "inconclusive"
+    assert few.interval is None
+    enough = judge_one([1000.0] * 10, [1000.0] * 10)
+    assert enough.verdict == "holds"
+    assert enough.visible_drop == pytest.approx(483, abs=10)
+    assert judge_one([1000.0] * 10, [1000.0] * 5 + [20.0] * 5).verdict == "regressed"
+
+
+def test_negative_and_vanishing_means_have_a_sane_scale():
+    """Reacher's -4 to -6 is a drop of half; a mean near zero is measured in its spread."""
+    assert scale_of([-4.0, -4.2, -3.8]) == pytest.approx(4.0)
+    verdict = judge_one(healthy(1, 10, -4.0, 0.2), healthy(2, 5, -6.0, 0.2))
+    assert verdict.verdict == "regressed"
+    assert verdict.effect_fraction == pytest.approx(-0.5, abs=0.1)
+    assert scale_of([-300.0, 300.0, 1.0, -1.0]) == pytest.approx(244.9, abs=0.1)
+    assert scale_of([0.0, 0.0]) == 1.0
+
+
+def test_a_group_sees_what_its_cells_do_not():
+    """A drop of 10 % in eight cells is regressed as a group, and in no single cell."""
+    cells = {
+        f"environment {i}": CellSample(healthy(i, 10), 0.9 * healthy(100 + i, 5), group="g")
+        for i in range(8)
+    }
+    found = judge_cells(cells)
+    assert found.hypotheses == 9
+    assert found.groups["g"].verdict == "regressed"
+    assert sum(cell.verdict == "regressed" for cell in found.cells.values()) <= 2
+    assert found.groups["g"].visible_fraction < 0.1
+    assert found.verdict == "regressed"
+
+
+def test_a_single_cell_is_no_group():
+    """A group needs two cells that were tested."""
+    found = judge_cells(
+        {
+            "a": CellSample(healthy(1, 10), healthy(2, 5), group="g"),
+            "b": CellSample(healthy(3, 2), healthy(4, 2), group="g"),
+        }
+    )
+    assert not found.groups
+    assert found.hypotheses == 1
+
+
+def test_more_cells_make_every_cell_less_certain():
+    """The same drop is regressed alone and no longer among 40 cells, and the verdict says so."""
+    drop = CellSample(healthy(1, 10), healthy(2, 5, 800.0))
+    others = {f"c{i}": CellSample(healthy(10 + i, 10), healthy(90 + i, 5)) for i in range(40)}
+    alone = judge_cells({"drop": drop}).cells["drop"]
+    among = judge_cells({"drop": drop, **others}).cells["drop"]
+    assert alone.p_drop == among.p_drop
+    assert among.adjusted_drop > alone.adjusted_drop
+    assert among.visible_drop > alone.visible_drop
+
+
+def test_the_order_of_runs_and_cells_does_not_matter():
+    """Runs that end in another order, and cells in another order, give the same verdicts."""
+    rng = np.random.default_rng(11)
+    cells = {f"c{i}": CellSample(healthy(i, 20), healthy(50 + i, 15), group="g") for i in range(3)}
+    shuffled = {
+        name: dataclasses.replace(
+            cell, stored=rng.permutation(cell.stored), new=rng.permutation(cell.new)
+        )
+        for name, cell in reversed(cells.items())
+    }
+    first, second = judge_cells(cells), judge_cells(shuffled)
+    assert dict(first.cells) == dict(second.cells)
+    assert dict(first.groups) == dict(second.groups)
+
+
+def test_verdicts_are_plain_json():
+    """What cannot be told is null, never NaN."""
+    found = judge_cells(
+        {"a": CellSample(healthy(1, 10), []), "b": CellSample([1.0] * 5, [1.0] * 5)}
+    )
+    text = json.dumps(found.as_dict(), allow_nan=False)
+    cells = json.loads(text)["cells"]
+    assert cells["a"]["p_drop"] is None
+    assert cells["b"]["p_drop"] == 1.0
+    assert json.loads(text)["verdict"] == "inconclusive"
+
+
+def test_the_worst_verdict_of_a_session():
+    """Regressed comes before inconclusive, improved and holds; nothing judged is inconclusive."""
+    assert worst_verdict(["holds", "improved", "inconclusive", "regressed"]) == "regressed"
+    assert worst_verdict(["holds", "improved"]) == "improved"
+    assert worst_verdict(["inconclusive", "improved"]) == "inconclusive"
+    assert worst_verdict([]) == judge_cells({}).verdict == "inconclusive"
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"alpha": 0.0}, "must lie between 0 and 1"),
+    ({"failed": -1}, "expected a count of at least 0"),
+    ({"worst": math.nan}, "a finite return"),
+])  # fmt: skip
+def test_bad_input_is_named(options, message):
+    """Levels, counts and worst returns outside their range are user errors."""
+    with pytest.raises(UserError, match=message):
+        judge_one(healthy(1, 10), healthy(2, 5), **options)
+
+
+def test_the_interval_covers_as_stated():
+    """Over the eight laws Welch's interval covers the true effect in 92 to 97 % of the cases."""
+    rng, covered = np.random.default_rng(12), []
+    for law in LAWS.values():
+        for _ in range(250):
+            stored, new = law(rng, (10,), 0.0), law(rng, (5,), 0.3)
+            low, high = welch_interval(stored, new) or (-0.3, -0.3)
+            covered.append(low <= -0.3 <= high)
+    assert 0.92 < np.mean(covered) < 0.975  # 2 000 cases: error 0.005
+
+
+def test_the_simulation_rejects_what_the_gate_rejects():
+    """The vectorised decisions of the simulation are those of judge_cells."""
+    rng = np.random.default_rng(13)
+    stored, new = draw_session(rng, 3, 2, 10, 5, drop=0.5)
+    cell_drop, cell_gain, group_drop, _ = judge_sessions(stored, new, rng)
+    assert cell_drop.any()
+    assert not cell_drop.all()
+    for s in range(3):
+        found = judge_cells({
+            f"{g}{e}": CellSample(stored[s, g, e], new[s, g, e], group=str(g))
+            for g in range(2) for e in range(8)
+        })  # fmt: skip
+        for g in range(2):
+            assert (found.groups[str(g)].verdict == "regressed") == group_drop[s, g]
+            for e in range(8):
+                verdict = found.cells[f"{g}{e}"].verdict
+                assert (verdict == "regressed") == cell_drop[s, g, e]
+                assert (verdict == "improved") == cell_gain[s, g, e]
+
+
+def test_nothing_changed_rings_in_at_most_five_per_cent_of_the_sessions():
+    """Family-wise false alarms of 8 cells and their group stay at alpha, single tests do not."""
+    gates = 400
+    alarms, _ = measure(8, 10, 5, 0.0, gates).false_alarm
+    assert alarms < 0.05 + 3 * math.sqrt(0.05 * 0.95 / gates)
+    rng = np.random.default_rng(14)
+    stored, new = draw_session(rng, gates, 1, 10, 5, 0.0)
+    single = permutation_p_rows(stored.reshape(-1, 10), new.reshape(-1, 5), rng).drop < 0.05
+    assert single.reshape(gates, 8).any(axis=1).mean() > 0.2
+
+
+def test_one_group_that_drops_is_seen():
+    """Half of the return lost in a group of eight is seen in nearly every session."""
+    seen = measure(16, 10, 5, 0.5, 60)
+    assert seen.group_seen[0] > 0.95
+    assert 0.3 < seen.cell_seen[0] < 0.9
+
+
+def test_the_simulation_command_prints_the_table(capsys):
+    """One row per setting, each share with its Monte Carlo error."""
+    main(["--cells", "8", "--stored", "5", "--new", "5", "--gates", "20", "--drop-gates", "5"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert lines[2].startswith("| 8 | 5 | 5 | 0.")
+    assert lines[2].count("±") == 6
+
+
+@pytest.mark.parametrize(("name", "law"), LAWS.items())
+def test_every_law_of_the_simulation_has_the_stated_mean(name, law):
+    """Mean 1, mean 0.7 after a drop of 30 %, relative standard deviation 13 to 47 %."""
+    rng = np.random.default_rng(15)
+    before, after = law(rng, (100_000,), 0.0), law(rng, (100_000,), 0.3)
+    assert before.mean() == pytest.approx(1.0, abs=0.006)
+    assert after.mean() == pytest.approx(0.7, abs=0.006)
+    assert 0.13 < before.std() < 0.47
+
+
+def test_the_admission_check_bounds_an_unlucky_baseline():
+    """Of 100 baselines about one in 20 rings more often than its own unlucky rate."""
+    rng, more, unlucky = np.random.default_rng(16), [], []
+    for _ in range(100):
+        baseline = rng.standard_normal(10)
+        check = self_check(baseline, 10, repetitions=200)
+        nights = rng.standard_normal((200, 10))
+        p = permutation_p_rows(np.tile(baseline, (200, 1)), nights, rng, 2_000, 2_000).drop
+        more.append(np.mean(p < 0.05) > check.unlucky)
+        unlucky.append(check.unlucky)
+        assert check.expected < check.unlucky
+    assert np.mean(more) < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 100)
+    assert 0.15 < np.mean(unlucky) < 0.45
+
+
+def test_the_admission_check_speaks():
+    """The sentence names both rates; a baseline of one run is refused."""
+    assert "luckier than 19 in 20" in str(self_check(healthy(1, 10), 5, repetitions=100))
+    with pytest.raises(UserError, match="at least 2 finite stored returns"):
+        self_check([1.0], 5)

@@ -1,0 +1,121 @@
+"""The permutation test: exact counts, ties, Monte Carlo, and when it cannot fail at all."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rlregress.errors import UserError
+from rlregress.verdicts.family import holm, holm_adjust, stouffer
+from rlregress.verdicts.permutation import (
+    content_generator,
+    could_fail,
+    permutation_p,
+    permutation_p_rows,
+    smallest_p,
+)
+
+
+def counted(stored, new):
+    """Shares (drop, gain, drop mid) of all arrangements, one Python loop."""
+    pooled = [*stored, *new]
+    observed = sum(new)
+    sums = [sum(choice) for choice in itertools.combinations(pooled, len(new))]
+    below, above = sum(s < observed for s in sums), sum(s > observed for s in sums)
+    ties = len(sums) - below - above
+    return (below + ties) / len(sums), (above + ties) / len(sums), (below + ties / 2) / len(sums)
+
+
+def test_three_against_three_seeds_cannot_fail_at_five_per_cent():
+    """Before any verdict the test knows whether it could fail at this number of seeds."""
+    assert smallest_p(3, 3) == 1 / 20
+    assert not could_fail(3, 3, 0.05)
+    assert could_fail(4, 3, 0.05)
+    assert permutation_p([4, 5, 6], [1, 2, 3], np.random.default_rng(0)).drop == 1 / 20
+
+
+def test_a_monte_carlo_p_value_is_never_below_one_draw():
+    """The observed arrangement is one of the draws, so no p-value is zero."""
+    far = permutation_p(np.arange(20) + 1e6, np.arange(20), np.random.default_rng(0), draws=999)
+    assert not far.exact
+    assert far.drop == 1 / 1000 == smallest_p(20, 20, draws=999)
+
+
+@pytest.mark.parametrize(
+    ("stored", "new"),
+    [
+        ([5.0, 3.0, 9.0, 4.0], [2.0, 6.0, 1.0]),
+        ([1000.0] * 5, [1000.0, 1000.0, 193.0]),
+        ([-4.0, -6.0, -5.0], [-4.0, -3.0, -5.0, -9.0]),
+    ],
+)
+def test_exact_p_values_are_the_counted_shares(stored, new):
+    """P-values of both sides and the mid-p value equal a count over all arrangements."""
+    p = permutation_p(stored, new, np.random.default_rng(0))
+    assert p.exact
+    assert (p.drop, p.gain, p.drop_mid) == pytest.approx(counted(stored, new), abs=1e-12)
+    assert p.drop_mid + p.gain_mid == pytest.approx(1.0)
+
+
+def test_monte_carlo_agrees_with_enumeration():
+    """20 000 draws give the exact p-value within four standard errors."""
+    rng = np.random.default_rng(1)
+    stored, new = rng.normal(1.0, 1, (30, 8)), rng.normal(0.4, 1, (30, 6))
+    exact = permutation_p_rows(stored, new, rng).drop
+    drawn = permutation_p_rows(stored, new, rng, most_exact=0).drop
+    error = np.sqrt(exact * (1 - exact) / 20_000) + 1 / 20_000
+    assert np.all(np.abs(drawn - exact) < 4 * error)
+
+
+def test_at_a_ceiling_the_p_value_is_that_of_fishers_exact_test():
+    """All stored at 1000 and three of five new seeds below: C(5,3)/C(15,3)."""
+    p = permutation_p([1000.0] * 10, [1000, 1000, 193, 20, 8], np.random.default_rng(0))
+    assert p.drop == pytest.approx(10 / 455)
+    assert p.drop == pytest.approx(stats.fisher_exact([[3, 2], [0, 10]], "greater").pvalue)
+
+
+def test_equal_returns_give_no_evidence():
+    """Without any spread p is 1 on both sides and mid-p one half."""
+    p = permutation_p([1000.0] * 5, [1000.0] * 5, np.random.default_rng(0))
+    assert (p.drop, p.gain, p.drop_mid, p.gain_mid) == (1.0, 1.0, 0.5, 0.5)
+
+
+def test_returns_that_are_not_finite_are_refused():
+    """A failed run must have been replaced before the test sees it."""
+    with pytest.raises(UserError, match="not a finite number"):
+        permutation_p([1.0, np.nan], [1.0], np.random.default_rng(0))
+
+
+def test_the_content_seeds_the_generator_whatever_the_order():
+    """The same returns in another order give the same draws; other returns do not."""
+    first = content_generator([1.0, 2.0, 0.0], [3.0]).random()
+    assert first == content_generator([-0.0, 2.0, 1.0], [3.0]).random()
+    assert first != content_generator([1.0, 2.0], [0.0, 3.0]).random()
+    assert first != content_generator([1.0, 2.0, 0.0], [3.0], seed=1).random()
+
+
+def test_holm_steps_down_over_names():
+    """The worked example: 0.01, 0.04, 0.03 of three become 0.03, 0.06, 0.06."""
+    assert holm({"a": 0.01, "b": 0.04, "c": 0.03}) == pytest.approx(
+        {"a": 0.03, "b": 0.06, "c": 0.06}
+    )
+    assert holm({}) == {}
+
+
+def test_holm_controls_the_family_where_single_tests_do_not():
+    """Of 20 true hypotheses one or more is rejected in at most 5 % of the families."""
+    p = np.random.default_rng(2).random((20_000, 20))
+    assert (p < 0.05).any(axis=1).mean() > 0.6
+    error = np.sqrt(0.05 * 0.95 / len(p))
+    assert abs((holm_adjust(p) < 0.05).any(axis=1).mean() - 0.049) < 4 * error
+
+
+def test_stouffer_adds_up_small_evidence():
+    """Eight cells at p = 0.2 are a group at 0.0087; at one half they stay one half."""
+    assert stouffer([0.2] * 8) == pytest.approx(0.00863, abs=5e-5)
+    assert stouffer([0.5] * 8) == pytest.approx(0.5)
+    combined = stats.combine_pvalues([0.1, 0.7, 0.03], method="stouffer").pvalue
+    assert stouffer([0.1, 0.7, 0.03]) == pytest.approx(combined)
