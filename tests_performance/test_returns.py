@@ -10,7 +10,7 @@ from rlregress.verdicts.outcome import REGRESSED
 def test_training(training, evidence):
     """A training of the cell ends, with finite parameters and finite returns."""
     record = training.run()
-    evidence(record=record)
+    evidence(record=training.summary(record))
     assert record["status"] == "finished", (
         f"{training.job.cell.id} seed {training.job.seed} failed: {record['failure']}"
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,11 @@ class Training:
     def run(self) -> dict[str, Any]:
         """Train in a worker process unless the store has the run; the record."""
         return self.session.train(self.job)
+
+    def summary(self, record: dict[str, Any]) -> dict[str, Any]:
+        """What a report keeps of a record."""
+        kept = ("status", "failure", "final_return", "steps", "parameters_sha256", "time")
+        return {"cell": self.job.cell.id, "seed": self.job.seed} | {k: record[k] for k in kept}
 
 
 @dataclass(frozen=True)
@@ -196,8 +201,19 @@ def _subject(item: pytest.Item) -> str:
     return ""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Note of every test which framework it is about."""
+def _without_subject(item: pytest.Item) -> bool:
+    """Whether the item stands for an empty list: a budget that is not judged has no verdicts."""
+    params = getattr(getattr(item, "callspec", None), "params", {})
+    asked = {"implementation", "judged_cell", "judged_group"} & set(params)
+    return any(not isinstance(params[name], Judged | Implementation) for name in asked)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Drop what is asked of nothing; note of every other test which framework it is about."""
+    empty = [item for item in items if _without_subject(item)]
+    if empty:
+        config.hook.pytest_deselected(items=empty)
+        items[:] = [item for item in items if item not in empty]
     for item in items:
         subject = _subject(item)
         if subject:
@@ -205,8 +221,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Iterator[None]:
-    """A user error is reported as its sentence, without a traceback."""
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Attach what a probe found; report a user error as its sentence, without a traceback."""
+    implementation = getattr(getattr(item, "callspec", None), "params", {}).get("implementation")
+    if implementation is not None and call.when == "call":
+        item.user_properties.append(("detail", implementation.detail.id))
+        item.user_properties.append(("found", implementation.judgement.found))
     report = yield
     call_error = getattr(report, "longrepr", None)
     crash = getattr(call_error, "reprcrash", None)
@@ -218,10 +240,22 @@ def pytest_runtest_makereport() -> Iterator[None]:
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Collect outcomes; under xdist this runs in the controller, where the summary is made."""
     config = _CONFIG.get("config")
-    if config is None:
+    if config is None or not (report.when == "call" or report.outcome != "passed"):
         return
-    if report.when == "call" or report.outcome != "passed":
-        config.stash[_COLLECTED].append(evidence_file.entry(report))
+    entry = evidence_file.entry(report)
+    config.stash[_COLLECTED].append(entry)
+    writer = config.pluginmanager.get_plugin("terminalreporter")
+    if "record" in entry and writer is not None and not _is_xdist_worker():
+        session = session_of(config)
+        done = sum("record" in found for found in config.stash[_COLLECTED])
+        processes = getattr(config.option, "numprocesses", None) or 1
+        left = session.seconds_to_do() / processes
+        writer.ensure_newline()
+        writer.write_line(terminal.training_line(entry, done, session.size, left))
+
+
+def _is_xdist_worker() -> bool:
+    return "PYTEST_XDIST_WORKER" in os.environ
 
 
 _CONFIG: dict[str, pytest.Config] = {}
@@ -238,5 +272,5 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     for line in terminal.verdict_lines(entries):
         terminalreporter.write_line(line)
     target = config.getoption("--evidence")
-    if target and "PYTEST_XDIST_WORKER" not in os.environ:
+    if target and not _is_xdist_worker():
         evidence_file.write(Path(target), entries)

@@ -70,6 +70,7 @@ def test_rounding_makes_the_p_value_larger():
     assert band_p(recover(8.0, 1.0, decimals=0), new) > 2 * band_p(
         recover(8.0, 1.0, decimals=3), new
     )
+    assert band_p(recover(8.0, 1.0, decimals=0), [8.4, 8.5, 8.3]) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -126,6 +127,9 @@ def test_a_band_of_width_zero_is_judged_by_counts_of_failing_seeds():
     assert pooled.verdict != "regressed"
     above = judge_bands({"c": BandSample(band, [1500.0] * 5)})["c"]
     assert above.verdict != "improved"
+    mixed = judge_bands({"c": BandSample(band, [900.0, 900, 900, 900, 9000])})["c"]
+    assert mixed.p < 0.05
+    assert mixed.verdict != "improved"
 
 
 def test_five_healthy_seeds_contain_a_failure_in_23_per_cent():

@@ -56,6 +56,7 @@ def test_a_range_holds_from_since_and_no_longer_at_until(write) -> None:
     assert for_version(entries, "0.10.0")[CELL].variant == "half"
     assert for_version(entries, "2.0.0")[CELL].variant == "none"
     assert for_version(entries, "10.0")[CELL].variant == "none"
+    assert for_version(entries[:1], "2.0.0") == {}
 
 
 def test_a_local_version_lies_in_the_range_of_its_release(write) -> None:
@@ -78,7 +79,7 @@ def test_a_local_version_lies_in_the_range_of_its_release(write) -> None:
         (_table(until="0.6"), "line 2: no version lies between since '0.6.0' and until '0.6'"),
         (_table(source=""), "line 2: key 'source' is '', expected text in quotes"),
         (_table(since=None) + "since = 0.6", "line 2: key 'since' is 0.6, expected text in quotes"),
-        (_table(since=None) + "since = ", "some.toml is not valid TOML: .*line 7"),
+        (_table(since=None) + "since = \n", "some.toml is not valid TOML: .*line 7"),
         ('framework = "x"', "some.toml: unknown key 'framework' at the top level"),
         ('[detail]\nid = "x"', "some.toml: 'detail' is not a list of tables"),
         ("detail = [1, 2]", "some.toml: 'detail' is not a list of tables"),

@@ -30,7 +30,7 @@ def test_every_probe_is_judged_by_the_inputs_of_its_detail() -> None:
     """The same probe in two scopes gives two entries, in catalogue order."""
     cells = [("gae.truncation", "script"), ("gae.truncation", "library")]
     adapter = Adapter(
-        {cell: _gae for cell in cells} | {("sac.critic_loss.scale", "library"): lambda i: 4.25}
+        dict.fromkeys(cells, _gae) | {("sac.critic_loss.scale", "library"): lambda i: 4.25}
     )
     found = fingerprint(adapter)
     assert {cell: judgement.variant for cell, judgement in found.items()} == {

@@ -159,7 +159,7 @@ def test_the_two_ways_to_bound_agree_far_out_and_differ_inside() -> None:
 
 
 def test_a_centre_inside_the_tanh_changes_nothing_on_symmetric_bounds() -> None:
-    """On [-2, 2] the centre is 0; on [-2, 6] the fault moves the action of input 0 from 2 to 5.9."""
+    """On [-2, 2] the centre is 0; on [-2, 6] the fault moves the action of 0 from 2 to 5.9."""
     x = np.array([-0.3, 0.0, 2.0])
     np.testing.assert_array_equal(
         actions.centre_inside_tanh(x, -2.0, 2.0), actions.tanh_unscale(x, -2.0, 2.0)

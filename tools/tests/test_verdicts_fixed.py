@@ -157,6 +157,14 @@ def test_a_group_sees_what_its_cells_do_not():
     assert found.verdict == "regressed"
 
 
+def test_ceilings_where_nothing_changed_leave_their_group_at_one_half():
+    """Mid-p values are pooled, so that cells full of ties are no evidence either way."""
+    cell = CellSample([1000.0] * 10, [1000.0] * 5, group="g")
+    group = judge_cells({"a": cell, "b": cell}).groups["g"]
+    assert (group.p_drop, group.p_gain) == (0.5, 0.5)
+    assert group.verdict == "inconclusive"
+
+
 def test_a_single_cell_is_no_group():
     """A group needs two cells that were tested."""
     found = judge_cells(
@@ -255,6 +263,16 @@ def test_the_simulation_rejects_what_the_gate_rejects():
                 verdict = found.cells[f"{g}{e}"].verdict
                 assert (verdict == "regressed") == cell_drop[s, g, e]
                 assert (verdict == "improved") == cell_gain[s, g, e]
+
+
+def test_the_simulation_keeps_the_floor():
+    """A certain drop of 2 % is rejected by the simulation only with a lower floor."""
+    rng = np.random.default_rng(17)
+    stored, new = rng.normal(1000, 1, (1, 1, 8, 10)), rng.normal(980, 1, (1, 1, 8, 5))
+    for floor, rejected in ((0.05, False), (0.01, True)):
+        cell_drop, _, group_drop, _ = judge_sessions(stored, new, rng, floor=floor)
+        assert np.all(cell_drop == rejected)
+        assert np.all(group_drop == rejected)
 
 
 def test_nothing_changed_rings_in_at_most_five_per_cent_of_the_sessions():

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
 
 from rlregress import suite
 from rlregress.details import catalogue, expectations
 from rlregress.details.expectations import Expectation
-from rlregress.details.judge import Documented, Judgement, judge, report
+from rlregress.details.fingerprint import run_probe
+from rlregress.details.judge import Judgement, report
 
 if TYPE_CHECKING:
     from rlregress.frameworks.base import Adapter
@@ -40,13 +39,10 @@ class Implementation:
         """Of the package under test."""
         return self.adapter.versions()[self.adapter.packages[0]]
 
-    def probe(self, inputs: dict[str, Any]) -> np.ndarray:
-        """What the framework's real code answers to ``inputs``."""
-        return self.adapter.probes()[self.detail.id, self.scope](inputs)
-
-    def judge(self, observed: np.ndarray) -> Judgement:
-        """Which variant was observed: exactly one matches, every other is far away."""
-        return judge(self.detail, observed)
+    @cached_property
+    def judgement(self) -> Judgement:
+        """What the framework's real code answers to the detail's inputs, and which variant it is."""
+        return run_probe(self.detail, self.adapter.probes()[self.detail.id, self.scope])
 
 
 @cache
@@ -66,14 +62,14 @@ def implementations(adapter: Adapter, detail_id: str) -> list[Implementation]:
     ]
 
 
-def assert_documented(implementation: Implementation, observed: np.ndarray) -> None:
+def assert_documented(implementation: Implementation) -> None:
     """Exactly the documented variant was observed, and no other one.
 
     Raises:
         AssertionError: names the detail, what was found, what is documented, and the numbers.
     """
     __tracebackhide__ = True
-    judgement = implementation.judge(observed)
+    judgement = implementation.judgement
     documented = implementation.documented
     if documented is None:
         raise AssertionError(
@@ -87,9 +83,7 @@ def assert_documented(implementation: Implementation, observed: np.ndarray) -> N
             report(
                 implementation.detail,
                 judgement,
-                Documented(
-                    documented.variant, documented.since, documented.scope, documented.source
-                ),
+                documented,
                 implementation.adapter.name,
                 implementation.version,
             )

@@ -21,7 +21,7 @@ ENVIRONMENT, EPISODE, STEP = 0, 1, 2
 class StepCounter(gymnasium.Env[np.ndarray, np.ndarray]):
     """The observation is (number of the environment, number of the episode, step).
 
-    Observations are float32 [3]; actions are float32 [1] in [-1, 1] and change nothing; the reward
+    Observations are float64 [3]; actions are float32 [1] in [-1, 1] and change nothing; the reward
     is 1. An episode has steps 0 to 8 and is ended on arriving at 8.
 
     Args:
@@ -30,7 +30,7 @@ class StepCounter(gymnasium.Env[np.ndarray, np.ndarray]):
     """
 
     def __init__(self, number: int = 0, limit_is: LimitIs = LimitIs.TRUNCATION) -> None:
-        self.observation_space = gymnasium.spaces.Box(0.0, np.inf, (3,), np.float32)
+        self.observation_space = gymnasium.spaces.Box(0.0, np.inf, (3,), np.float64)
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
         self._number = number
         self._limit_is = limit_is
@@ -38,7 +38,7 @@ class StepCounter(gymnasium.Env[np.ndarray, np.ndarray]):
         self._step = 0
 
     def _observation(self) -> np.ndarray:
-        return np.array([self._number, self._episode, self._step], dtype=np.float32)
+        return np.array([self._number, self._episode, self._step], dtype=np.float64)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -13,11 +13,15 @@ from rlregress.environments.limit import TIME_LIMIT, LimitIs
 #: finite-horizon value is a function of it: exact for any mixture of n-step returns.
 STATES = TIME_LIMIT
 
+#: What marks the state in its observation. It is small, so that a linear critic first learns what
+#: all states have in common (its bias); ones make the values chase each other around the ring.
+MARK = 0.1
+
 
 class Ring(gymnasium.Env[np.ndarray, np.ndarray]):
     """Every step moves on by one state and gives reward 1, whatever the action.
 
-    Observations are one-hot, float32 [8]; actions are float32 [1] in [-1, 1]. An episode starts in
+    Observations are float64 [8], MARK at the state and 0 elsewhere; actions are float32 [1] in [-1, 1]. An episode starts in
     state 0 and is ended after 8 steps, again in state 0. Whether that end is reported as
     truncation or as termination decides which value is true (``infinite_horizon_value`` or
     ``finite_horizon_values``). After the example of Pardo et al. 2018, "Time Limits in
@@ -28,7 +32,7 @@ class Ring(gymnasium.Env[np.ndarray, np.ndarray]):
     """
 
     def __init__(self, limit_is: LimitIs) -> None:
-        self.observation_space = gymnasium.spaces.Box(0.0, 1.0, (STATES,), np.float32)
+        self.observation_space = gymnasium.spaces.Box(0.0, MARK, (STATES,), np.float64)
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
         self._limit_is = limit_is
         self._step = 0
@@ -52,8 +56,8 @@ class Ring(gymnasium.Env[np.ndarray, np.ndarray]):
 
 
 def observations() -> np.ndarray:
-    """The observations of all states, in the order of the ring: float32 [8, 8]."""
-    return np.eye(STATES, dtype=np.float32)
+    """The observations of all states, in the order of the ring: float64 [8, 8]."""
+    return MARK * np.eye(STATES, dtype=np.float64)
 
 
 def infinite_horizon_value(discount: float) -> float:

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from filelock import Timeout
 
 from rlregress.errors import UserError
@@ -14,7 +15,9 @@ from rlregress.training import launch, plan
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell, Job
 from rlregress.training.store import Store
+from rlregress.verdicts.effect import scale_of
 from rlregress.verdicts.fixed import CellSample, Verdicts, judge_cells
+from rlregress.verdicts.rules import visible_drop
 
 #: new runs have seeds that no stored run has, so that the two samples are independent
 FIRST_NEW_SEED = 1000
@@ -81,6 +84,35 @@ class Session:
 
     def _stored(self, cell: Cell) -> baseline.Baseline:
         return baseline.for_cell(cell, self._jobs[cell][0].protocol)
+
+    def undone(self, cell: Cell) -> list[Job]:
+        """The runs of a cell that have no record yet."""
+        return [job for job in self._jobs[cell] if not self.store.path(job).exists()]
+
+    def seconds_to_do(self) -> float:
+        """CPU seconds of all runs that have no record yet, as far as stored runs tell."""
+        return sum(len(self.undone(cell)) * self.estimated_seconds(cell) for cell in self.cells)
+
+    @property
+    def size(self) -> int:
+        """How many runs the session has, done or not."""
+        return self.seeds * len(self.cells)
+
+    def describe(self) -> str:
+        """One phrase: cells, runs, what is already there."""
+        left = sum(len(self.undone(cell)) for cell in self.cells)
+        name = self.cells[0].budget
+        return f"{self.size} runs of budget {name} in {len(self.cells)} cells, {left} of them to do"
+
+    def smallest_visible_drop(self, cell: Cell) -> float | None:
+        """Share of the stored mean that a drop needs to be seen with 80 % power; None: no drop is.
+
+        Known before anything is trained: it depends on the stored runs and on the numbers of seeds.
+        """
+        stored = np.array(self._stored(cell).returns)
+        hypotheses = len(self.cells) + len(self.groups())
+        drop = visible_drop(stored, self.seeds, hypotheses, self.alpha)
+        return None if drop is None else drop / scale_of(stored)
 
     def ordered_jobs(self) -> list[Job]:
         """Seed by seed over all cells, the longest first, so that cells complete together."""

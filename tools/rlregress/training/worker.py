@@ -7,10 +7,12 @@ numerical libraries, which read them once, when they are loaded.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
 import os
 import platform
+import signal
 import sys
 import time
 import traceback
@@ -18,6 +20,15 @@ from pathlib import Path
 from typing import Any, Dict, List
 
 PROGRESS_REPORTS = 20
+
+
+_PR_SET_PDEATHSIG = 1
+
+
+def _end_with_parent() -> None:
+    """Ask Linux to end this process when the one that started it dies, however it dies."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _cpu_name() -> str:
@@ -156,6 +167,7 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
 
 def main(arguments: List[str]) -> int:
     """Entry point; the exit status is 0 when a record was written, whatever it says."""
+    _end_with_parent()
     job_path, record_path = Path(arguments[0]), Path(arguments[1])
     job = json.loads(job_path.read_text(encoding="utf-8"))
     content = run(job, record_path.with_suffix(".progress"))

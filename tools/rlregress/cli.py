@@ -1,0 +1,170 @@
+"""The ``rlregress`` command."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rlregress import __version__, frameworks
+from rlregress.errors import UserError
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Regression tests for reinforcement-learning frameworks.",
+)
+
+Frameworks = Annotated[
+    str, typer.Option("--framework", help="Names, comma-separated; default: the installed ones.")
+]
+Algorithms = Annotated[str, typer.Option("--algorithm", help="Names, comma-separated.")]
+Environments = Annotated[
+    str, typer.Option("--environment", help="Gymnasium ids, comma-separated.")
+]
+BudgetName = Annotated[str, typer.Option("--budget", help="smoke, short or full.")]
+StoreFolder = Annotated[str, typer.Option("--store", help="Folder of run records; default: runs/.")]
+
+
+def _split(text: str) -> list[str]:
+    return [part for part in text.split(",") if part]
+
+
+@app.command()
+def gate(
+    framework: Frameworks = "",
+    algorithm: Algorithms = "",
+    environment: Environments = "",
+    budget: BudgetName = "short",
+    cells: Annotated[
+        str, typer.Option(help="Stored cells to train: default, all, or patterns of cell ids.")
+    ] = "default",
+    seeds: Annotated[int, typer.Option(help="New runs per cell; 0: the budget's number.")] = 0,
+    alpha: Annotated[float, typer.Option(help="Probability of a false alarm per gate.")] = 0.05,
+    inconclusive: Annotated[
+        str, typer.Option(help="Exit code of 'inconclusive': code (3), pass (0) or fail (1).")
+    ] = "code",
+    workers: Annotated[int, typer.Option("-n", "--workers", help="0: one per core.")] = 0,
+    store: StoreFolder = "",
+    report: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("report"),
+) -> None:
+    """Judge the installed frameworks: formulas, behaviour, returns.
+
+    Ends with one verdict per framework. Exit code 0: holds, 1: regressed, 2: could not judge,
+    3: inconclusive. The report folder holds summary.md, verdict.json, evidence.json, junit.xml.
+    """
+    from rlregress.gate.run import GateOptions
+    from rlregress.reporting import gate as gate_report
+
+    if inconclusive not in ("code", "pass", "fail"):
+        raise UserError(f"--inconclusive is '{inconclusive}', expected code, pass or fail")
+    options = GateOptions(
+        report=report.resolve(),
+        budget=budget,
+        frameworks=framework,
+        algorithms=algorithm,
+        environments=environment,
+        cells=cells,
+        seeds=seeds,
+        alpha=alpha,
+        store=store,
+        workers=workers,
+    )
+    code = gate_report.judge(options)
+    if code == 3 and inconclusive != "code":
+        code = {"pass": 0, "fail": 1}[inconclusive]
+    raise typer.Exit(code)
+
+
+@app.command()
+def probe(
+    framework: Frameworks = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Print the fingerprint: which variant of every detail the installed frameworks implement.
+
+    Exit code 1 if something is not as documented in baselines/details.
+    """
+    from rlregress.gate import selection
+    from rlregress.reporting import fingerprint
+
+    found = fingerprint.collect(selection.adapters(_split(framework)))
+    if as_json:
+        typer.echo(json.dumps(found, indent=1))
+    else:
+        fingerprint.show(found)
+    raise typer.Exit(1 if fingerprint.differing(found) else 0)
+
+
+@app.command()
+def plan(
+    framework: Frameworks = "",
+    algorithm: Algorithms = "",
+    environment: Environments = "",
+    budget: BudgetName = "short",
+    cells: str = "default",
+    seeds: int = 0,
+    workers: Annotated[int, typer.Option("-n", "--workers")] = 0,
+    store: StoreFolder = "",
+) -> None:
+    """Say what a session would train, how long it takes, and what it could see; start nothing."""
+    from rlregress.gate import selection
+    from rlregress.reporting import plan as plan_report
+
+    chosen = selection.Selection(
+        budget, _split(framework), _split(algorithm), _split(environment), cells
+    )
+    for line in plan_report.lines(chosen, seeds, workers, store):
+        typer.echo(line)
+
+
+@app.command()
+def record(
+    framework: Annotated[str, typer.Option(help="Names, comma-separated.")],
+    algorithm: Annotated[str, typer.Option(help="Names, comma-separated.")],
+    environment: Annotated[str, typer.Option(help="Gymnasium ids, comma-separated.")],
+    budget: BudgetName = "short",
+    seeds: Annotated[int, typer.Option(help="Stored runs per cell, from seed 0.")] = 10,
+    workers: Annotated[int, typer.Option("-n", "--workers", help="0: one per core.")] = 0,
+    store: StoreFolder = "",
+) -> None:
+    """Train cells and write their returns to baselines/returns. Resumes where it was ended."""
+    from rlregress.gate import recording
+
+    for line in recording.record(
+        _split(framework), _split(algorithm), _split(environment), budget, seeds, workers, store
+    ):
+        typer.echo(line)
+
+
+@app.command()
+def version() -> None:
+    """Print the versions of this suite and of the frameworks that it finds."""
+    typer.echo(f"rlregress {__version__}")
+    for name in frameworks.names():
+        adapter = frameworks.get(name)
+        try:
+            found = ", ".join(f"{k} {v}" for k, v in adapter.versions().items())
+        except UserError:
+            found = f"not installed (pip install {adapter.packages[0]})"
+        typer.echo(f"{name}: {found}")
+
+
+def main() -> None:
+    """Entry point: a user error is one sentence on stderr and exit code 2."""
+    try:
+        app(standalone_mode=True)
+    except UserError as error:
+        typer.echo(f"rlregress: {error}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        typer.echo("rlregress: interrupted; finished runs are kept, start again to go on", err=True)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

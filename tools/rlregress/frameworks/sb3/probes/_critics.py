@@ -1,0 +1,159 @@
+"""Probes that SAC and TD3 share: critic loss, regression target, target networks."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Callable, Dict, Mapping, Sequence
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.sb3.probes import _agents, _watching
+from rlregress.frameworks.sb3.probes._environments import Scripted
+
+#: (agent, inputs) -> None: what the algorithm needs so that its policy does not disturb
+Prepare = Callable[[Any, Mapping[str, Any]], None]
+
+_CASES = 3
+
+
+def _update(agent: Any, inputs: Mapping[str, Any]) -> Callable[[], None]:
+    return partial(agent.train, gradient_steps=1, batch_size=int(inputs["batch_size"]))
+
+
+def _critic_loss(algorithm: Any, inputs: Mapping[str, Any], q_values: Sequence[float]) -> float:
+    """The critic loss of a batch of terminations."""
+    agent = _agents.make_off_policy(
+        algorithm,
+        Scripted(),
+        gamma=float(inputs["discount"]),
+        learning_rate=_agents.FROZEN,
+        policy_kwargs={"n_critics": len(q_values)},
+    )
+    _agents.make_critics_constant(agent.critic, q_values)
+    size = int(inputs["batch_size"])
+    _agents.add_transitions(agent, size, reward=float(inputs["reward"]), done=True)
+    losses = _watching.losses_of_update(_update(agent, inputs), _agents.optimizers(agent))
+    return _watching.only(losses["critic"])
+
+
+def critic_loss_scale(algorithm: Any, inputs: Mapping[str, Any]) -> np.ndarray:
+    """Loss of two networks."""
+    return np.array([_critic_loss(algorithm, inputs, inputs["q_values"])])
+
+
+def critic_loss_reduction(algorithm: Any, inputs: Mapping[str, Any]) -> np.ndarray:
+    """Loss of three networks over that of two."""
+    q_values = inputs["q_values"]
+    three = _critic_loss(algorithm, inputs, q_values)
+    return np.array([three / _critic_loss(algorithm, inputs, q_values[:2])])
+
+
+def critic_loss_distance(algorithm: Any, inputs: Mapping[str, Any]) -> np.ndarray:
+    """Loss at each error over that at the first."""
+    losses = np.array(
+        [
+            _critic_loss(algorithm, inputs, [float(inputs["reward"]) + error] * 2)
+            for error in inputs["errors"]
+        ]
+    )
+    return losses[1:] / losses[0]
+
+
+def target(
+    algorithm: Any,
+    inputs: Mapping[str, Any],
+    target_q: Sequence[float],
+    prepare: Prepare,
+    **arguments: Any,
+) -> float:
+    """The regression target of steps inside an episode."""
+    agent = _agents.make_off_policy(
+        algorithm,
+        Scripted(),
+        gamma=float(inputs["discount"]),
+        policy_kwargs={"n_critics": len(target_q)},
+        **arguments,
+    )
+    _agents.make_critics_constant(agent.critic_target, target_q)
+    prepare(agent, inputs)
+    _agents.add_transitions(agent, int(inputs["batch_size"]), reward=float(inputs["reward"]))
+    return _watching.regression_target(_update(agent, inputs))
+
+
+def bootstrap(
+    algorithm: Any, inputs: Mapping[str, Any], prepare: Prepare, **arguments: Any
+) -> np.ndarray:
+    """The regression target of collected steps with the flags of each case."""
+    found = []
+    for case in range(_CASES):
+        # Every step of the episode is the case, so that collection stores nothing else.
+        environment = Scripted(
+            rewards=inputs["reward"],
+            terminated=inputs["terminated"][case],
+            truncated=inputs["truncated"][case],
+        )
+        agent = _agents.make_off_policy(
+            algorithm,
+            environment,
+            gamma=float(inputs["discount"]),
+            gradient_steps=0,
+            **arguments,
+        )
+        agent.learn(int(inputs["batch_size"]))
+        _agents.make_critics_constant(agent.critic_target, [inputs["target_q"]] * 2)
+        prepare(agent, inputs)
+        found.append(_watching.regression_target(_update(agent, inputs)))
+    return np.array(found)
+
+
+def polyak(algorithm: Any, inputs: Mapping[str, Any], **arguments: Any) -> np.ndarray:
+    """A parameter of the target critics after one update with the default tau."""
+    found = []
+    for source, before in zip(inputs["source"], inputs["target"]):
+        agent = _agents.make_off_policy(
+            algorithm, Scripted(), learning_rate=_agents.FROZEN, **arguments
+        )
+        with torch.no_grad():
+            for networks, number in ((agent.critic, source), (agent.critic_target, before)):
+                for parameter in networks.parameters():
+                    parameter.fill_(float(number))
+        _agents.add_transitions(agent, 8)
+        agent.train(gradient_steps=1, batch_size=8)
+        after = torch.cat([p.detach().flatten() for p in agent.critic_target.parameters()])
+        if not bool((after == after[0]).all()):
+            raise RuntimeError("the parameters of the target critics moved differently")
+        found.append(float(after[0]))
+    return np.array(found)
+
+
+def actor_loss(
+    algorithm: Any, inputs: Mapping[str, Any], prepare: Prepare, **arguments: Any
+) -> np.ndarray:
+    """The actor loss per case of constant Q networks."""
+    found = []
+    for q_values in inputs["q_values"]:
+        agent = _agents.make_off_policy(
+            algorithm, Scripted(), learning_rate=_agents.FROZEN, **arguments
+        )
+        _agents.make_critics_constant(agent.critic, q_values)
+        prepare(agent, inputs)
+        _agents.add_transitions(agent, int(inputs["batch_size"]))
+        losses = _watching.losses_of_update(_update(agent, inputs), _agents.optimizers(agent))
+        found.append(_watching.only(losses["actor"]))
+    return np.array(found)
+
+
+def executed_and_stored(agent: Any, environment: Scripted) -> np.ndarray:
+    """One collected step past the warm-up: action received, action in the replay buffer, [2]."""
+    agent.learn(1)
+    return np.array([environment.received[-1].item(), agent.replay_buffer.actions[0].item()])
+
+
+def shared(family: str, algorithm: Any) -> Dict[str, Callable[[Mapping[str, Any]], np.ndarray]]:
+    """The probes of the critic loss, by detail id."""
+    return {
+        f"{family}.critic_loss.scale": partial(critic_loss_scale, algorithm),
+        f"{family}.critic_loss.reduction": partial(critic_loss_reduction, algorithm),
+        f"{family}.critic_loss.distance": partial(critic_loss_distance, algorithm),
+    }

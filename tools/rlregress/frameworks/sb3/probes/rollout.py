@@ -1,0 +1,118 @@
+"""Probes of PPO's networks and rollouts: its own policy, ``learn`` and rollout buffer."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, List, Mapping
+
+import numpy as np
+import torch
+from stable_baselines3 import PPO
+from stable_baselines3.common.callbacks import BaseCallback
+from torch import nn
+
+from rlregress.frameworks.sb3.probes import _agents
+from rlregress.frameworks.sb3.probes._environments import Scripted
+
+
+class _AtRolloutEnd(BaseCallback):
+    """Calls ``look`` with the full rollout buffer, before the update uses it."""
+
+    def __init__(self, look: Callable[[Any], None]) -> None:
+        super().__init__()
+        self._look = look
+
+    def _on_rollout_end(self) -> None:
+        self._look(self.model.rollout_buffer)
+
+    def _on_step(self) -> bool:
+        return True
+
+
+def _one_rollout(agent: Any, name: str) -> np.ndarray:
+    """The array ``name`` of the rollout buffer after one rollout, flattened."""
+    found: List[np.ndarray] = []
+    look = _AtRolloutEnd(lambda buffer: found.append(np.array(getattr(buffer, name)).flatten()))
+    agent.learn(agent.n_steps, callback=look)
+    (array,) = found
+    return array
+
+
+def _initialisation(inputs: Mapping[str, Any]) -> np.ndarray:
+    hidden = [int(inputs["hidden"])] * 2
+    bound = np.ones(int(inputs["action_dimensions"]))
+    environment = Scripted(
+        -bound, bound, observation_dimensions=int(inputs["observation_dimensions"])
+    )
+    networks = {"net_arch": {"pi": hidden, "vf": hidden}}
+    policy = _agents.make(PPO, environment, n_steps=8, batch_size=8, policy_kwargs=networks).policy
+    parts = (
+        policy.mlp_extractor.policy_net,
+        policy.action_net,
+        policy.mlp_extractor.value_net,
+        policy.value_net,
+    )
+    layers = [m for part in parts for m in part.modules() if isinstance(m, nn.Linear)]
+    extremes: List[float] = []
+    with torch.no_grad():
+        for layer in layers:
+            singular = torch.linalg.svdvals(layer.weight)
+            extremes += [singular.min().item(), singular.max().item()]
+        largest_bias = max(layer.bias.abs().max().item() for layer in layers)
+    return np.array([*extremes, largest_bias])
+
+
+def _bounding(inputs: Mapping[str, Any]) -> np.ndarray:
+    environment = Scripted(inputs["low"], inputs["high"])
+    agent = _agents.make(
+        PPO, environment, n_steps=2, batch_size=2, n_epochs=1, learning_rate=_agents.FROZEN
+    )
+    executed, stored = [], []
+    for x in inputs["samples"]:
+        _agents.make_constant(agent.policy.action_net, x)
+        with torch.no_grad():
+            agent.policy.log_std.fill_(-20.0)
+        stored.append(_one_rollout(agent, "actions")[0])
+        executed.append(environment.received[-2].item())
+    return np.array(executed + stored)
+
+
+def _script(inputs: Mapping[str, Any], name: str) -> np.ndarray:
+    """An array of the rollout buffer after the scripted segment, with V(s) = s."""
+    environment = Scripted(
+        observations=inputs["values"],
+        next_observations=inputs["next_values"],
+        rewards=inputs["rewards"],
+        terminated=inputs["terminated"],
+        truncated=inputs["truncated"],
+    )
+    steps = len(inputs["rewards"])
+    agent = _agents.make(
+        PPO,
+        environment,
+        n_steps=steps,
+        batch_size=steps,
+        n_epochs=1,
+        gamma=float(inputs["discount"]),
+        gae_lambda=float(inputs["trace"]),
+        policy_kwargs={"net_arch": []},
+    )
+    with torch.no_grad():
+        agent.policy.value_net.weight.fill_(1.0)
+        agent.policy.value_net.bias.zero_()
+    return _one_rollout(agent, name).astype(np.float64)
+
+
+def _advantages(inputs: Mapping[str, Any]) -> np.ndarray:
+    return _script(inputs, "advantages")
+
+
+def _value_targets(inputs: Mapping[str, Any]) -> np.ndarray:
+    return _script(inputs, "returns")
+
+
+PROBES = {
+    "ppo.initialisation": _initialisation,
+    "ppo.action.bounding": _bounding,
+    "gae.truncation": _advantages,
+    "gae.value_target": _value_targets,
+}

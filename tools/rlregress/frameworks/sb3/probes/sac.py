@@ -1,0 +1,144 @@
+"""Probes of SAC: its own ``train``, ``learn`` and actor."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Mapping
+
+import numpy as np
+import torch
+from stable_baselines3 import SAC
+from torch import nn
+
+from rlregress.frameworks.sb3.probes import _agents, _critics, _watching
+from rlregress.frameworks.sb3.probes._environments import Scripted
+
+
+def _fix_policy(agent: Any, inputs: Mapping[str, Any]) -> None:
+    _agents.fix_log_prob(agent.actor, float(inputs["log_prob"]))
+
+
+def _target_entropy_term(inputs: Mapping[str, Any]) -> np.ndarray:
+    target_q = [inputs["target_q"]] * 2
+    temperature = float(inputs["temperature"])
+    return np.array([_critics.target(SAC, inputs, target_q, _fix_policy, ent_coef=temperature)])
+
+
+def _target_minimum(inputs: Mapping[str, Any]) -> np.ndarray:
+    return np.array(
+        [
+            _critics.target(SAC, inputs, target_q, _fix_policy, ent_coef=0.1)
+            for target_q in inputs["target_q"]
+        ]
+    )
+
+
+def _bootstrap(inputs: Mapping[str, Any]) -> np.ndarray:
+    return _critics.bootstrap(SAC, inputs, _fix_policy, ent_coef=float(inputs["temperature"]))
+
+
+def _actor_loss(inputs: Mapping[str, Any]) -> np.ndarray:
+    return _critics.actor_loss(SAC, inputs, _fix_policy, ent_coef=float(inputs["temperature"]))
+
+
+def _temperature_loss(inputs: Mapping[str, Any]) -> np.ndarray:
+    agent = _agents.make_off_policy(
+        SAC,
+        Scripted(),
+        learning_rate=_agents.FROZEN,
+        ent_coef=f"auto_{float(inputs['temperature'])}",
+        target_entropy=float(inputs["target_entropy"]),
+    )
+    _fix_policy(agent, inputs)
+    _agents.add_transitions(agent, 8)
+    update = partial(agent.train, gradient_steps=1, batch_size=8)
+    losses = _watching.losses_of_update(update, _agents.optimizers(agent))
+    gradient = agent.log_ent_coef.grad.item()
+    return np.array([_watching.only(losses["temperature"]), gradient])
+
+
+def _default_target_entropy(inputs: Mapping[str, Any]) -> np.ndarray:
+    found = []
+    for dimensions in inputs["dimensions"]:
+        bound = np.ones(int(dimensions))
+        found.append(_agents.make_off_policy(SAC, Scripted(-bound, bound)).target_entropy)
+    return np.array(found, dtype=np.float64)
+
+
+class _ToDouble(nn.Module):
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        return features.double()
+
+
+def _standard_actor(low: Any, high: Any) -> Any:
+    """An actor in float64 whose Gaussian has mean 0 and log standard deviation 0."""
+    actor = _agents.make_off_policy(SAC, Scripted(low, high)).actor
+    # Observations are made float32 before the features are extracted, whatever the actor is.
+    actor.features_extractor = nn.Sequential(actor.features_extractor, _ToDouble())
+    actor.double()
+    _agents.make_constant(actor.mu, 0.0)
+    _agents.make_constant(actor.log_std, 0.0)
+    return actor
+
+
+def _sampled_log_prob(actor: Any, pre_tanh: Any) -> float:
+    """Log-probability that comes with the sample whose pre-tanh value is ``pre_tanh`` [d]."""
+    draw = torch.as_tensor(np.atleast_1d(pre_tanh), dtype=torch.float64)
+
+    def rsample(distribution: Any, sample_shape: Any = ()) -> torch.Tensor:
+        return distribution.loc + distribution.scale * draw
+
+    with torch.no_grad(), _watching.replaced(torch.distributions.Normal, "rsample", rsample):
+        _, log_prob = actor.action_log_prob(torch.zeros(1, 1))
+    return log_prob.item()
+
+
+def _tanh_correction(inputs: Mapping[str, Any]) -> np.ndarray:
+    actor = _standard_actor(-1.0, 1.0)
+    found = []
+    for x in inputs["pre_tanh"]:
+        gaussian = -0.5 * x**2 - 0.5 * np.log(2.0 * np.pi)
+        found.append(gaussian - _sampled_log_prob(actor, x))
+    return np.array(found)
+
+
+def _action_scale(inputs: Mapping[str, Any]) -> np.ndarray:
+    wide = _standard_actor(inputs["low"], inputs["high"])
+    unit = _standard_actor(-np.ones(2), np.ones(2))
+    x = inputs["pre_tanh"]
+    return np.array([_sampled_log_prob(wide, x) - _sampled_log_prob(unit, x)])
+
+
+def _log_std(inputs: Mapping[str, Any]) -> np.ndarray:
+    actor = _standard_actor(-1.0, 1.0)
+    found = []
+    for output in inputs["head_outputs"]:
+        _agents.make_constant(actor.log_std, output)
+        with torch.no_grad():
+            actor.action_log_prob(torch.zeros(1, 1))
+        found.append(actor.action_dist.distribution.stddev.log().item())
+    return np.array(found)
+
+
+def _replay_action(inputs: Mapping[str, Any]) -> np.ndarray:
+    environment = Scripted(inputs["low"], inputs["high"])
+    agent = _agents.make_off_policy(SAC, environment, learning_starts=0, gradient_steps=0)
+    _agents.make_constant(agent.actor.mu, inputs["pre_tanh"])
+    _agents.make_constant(agent.actor.log_std, -20.0)
+    return _critics.executed_and_stored(agent, environment)
+
+
+PROBES = {
+    **_critics.shared("sac", SAC),
+    "sac.target.entropy": _target_entropy_term,
+    "sac.target.minimum": _target_minimum,
+    "sac.target.bootstrap": _bootstrap,
+    "sac.temperature.loss": _temperature_loss,
+    "sac.temperature.target_entropy": _default_target_entropy,
+    "sac.log_std.bounds": _log_std,
+    "sac.log_prob.tanh_correction": _tanh_correction,
+    "sac.log_prob.action_scale": _action_scale,
+    "sac.replay.action": _replay_action,
+    "sac.actor_loss": _actor_loss,
+    "sac.target_update.polyak": partial(_critics.polyak, SAC),
+}

@@ -1,0 +1,110 @@
+"""What the losses of SAC and TD3 do with their Q networks."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
+
+from tensordict import TensorDict
+from torchrl.objectives import SoftUpdate
+
+from rlregress.frameworks.torchrl.probes.networks import fill, transitions
+from rlregress.frameworks.torchrl.probes.quiet import Raw
+
+#: (inputs, numbers of the trained Q networks, options) -> loss module
+MakeLoss = Callable[..., Any]
+
+
+def critic_loss(loss: Any, batch: TensorDict) -> float:
+    """The critic loss of a batch, which stays as it is."""
+    return float(loss(batch.clone())["loss_qvalue"].detach())
+
+
+def regression_target(loss: Any, batch: TensorDict) -> float:
+    """What the critics regress towards, for a squared distance and equal transitions.
+
+    As a function of a constant Q the critic loss is then a parabola; the target is where it is
+    lowest, whatever its factor. It is found from three points.
+    """
+    networks = loss.num_qvalue_nets
+
+    def at(number: float) -> float:
+        fill(loss.qvalue_network_params, [number] * networks)
+        return critic_loss(loss, batch)
+
+    left, middle, right = at(-1.0), at(0.0), at(1.0)
+    return (left - right) / (2.0 * (left + right - 2.0 * middle))
+
+
+def _terminal(i: Mapping[str, Any]) -> TensorDict:
+    return transitions(int(i["batch_size"]), i["reward"], terminated=True)
+
+
+def library(family: str, make_loss: MakeLoss) -> Dict[Tuple[str, str], Raw]:
+    """The probes of a loss class; ``make_loss(inputs, q_values, **options)`` builds it."""
+
+    def squared(i: Mapping[str, Any], q_values: Sequence[float]) -> float:
+        return critic_loss(make_loss(i, q_values, loss_function="l2"), _terminal(i))
+
+    def scale(i: Mapping[str, Any]) -> float:
+        return squared(i, i["q_values"])
+
+    def reduction(i: Mapping[str, Any]) -> float:
+        return squared(i, i["q_values"]) / squared(i, i["q_values"][:2])
+
+    def distance(i: Mapping[str, Any]) -> List[float]:
+        losses = [
+            critic_loss(make_loss(i, [i["reward"] + error] * 2), _terminal(i))
+            for error in i["errors"]
+        ]
+        return [loss / losses[0] for loss in losses[1:]]
+
+    def minimum(i: Mapping[str, Any]) -> List[float]:
+        loss = make_loss(i, [0.0, 0.0], loss_function="l2")
+        found = []
+        for numbers in i["target_q"]:
+            fill(loss.target_qvalue_network_params, numbers)
+            found.append(regression_target(loss, transitions(int(i["batch_size"]), i["reward"])))
+        return found
+
+    def bootstrap(i: Mapping[str, Any]) -> List[float]:
+        loss = make_loss(i, [0.0, 0.0], loss_function="l2")
+        fill(loss.target_qvalue_network_params, [i["target_q"]] * 2)
+        return [
+            regression_target(
+                loss, transitions(int(i["batch_size"]), i["reward"], terminated, truncated)
+            )
+            for terminated, truncated in zip(i["terminated"], i["truncated"])
+        ]
+
+    def actor_loss(i: Mapping[str, Any]) -> List[float]:
+        batch = transitions(int(i["batch_size"]), 0.0)
+        return [
+            float(make_loss(i, numbers)(batch.clone())["loss_actor"].detach())
+            for numbers in i["q_values"]
+        ]
+
+    def polyak(i: Mapping[str, Any]) -> List[float]:
+        loss = make_loss(i, [0.0, 0.0])
+        return moved(loss, SoftUpdate(loss, tau=i["tau"]), i)
+
+    return {
+        (f"{family}.critic_loss.scale", "library"): scale,
+        (f"{family}.critic_loss.reduction", "library"): reduction,
+        (f"{family}.critic_loss.distance", "library"): distance,
+        (f"{family}.target.minimum", "library"): minimum,
+        (f"{family}.target.bootstrap", "library"): bootstrap,
+        (f"{family}.actor_loss", "library"): actor_loss,
+        (f"{family}.target_update.polyak", "library"): polyak,
+    }
+
+
+def moved(loss: Any, updater: Any, i: Mapping[str, Any]) -> List[float]:
+    """A parameter of a target critic after one ``updater.step()``, per pair of numbers."""
+    found = []
+    for source, target in zip(i["source"], i["target"]):
+        fill(loss.qvalue_network_params, [source] * 2)
+        fill(loss.target_qvalue_network_params, [target] * 2)
+        updater.step()
+        parameter = next(iter(loss.target_qvalue_network_params.values(True, True)))
+        found.append(float(parameter.reshape(-1)[0]))
+    return found

@@ -1,0 +1,109 @@
+"""Probes of generalised advantage estimation."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Mapping, Tuple
+
+import numpy as np
+import torch
+from torchrl.modules import TanhNormal
+from torchrl.objectives.value import GAE
+
+from rlregress.frameworks.torchrl.probes import loops, scripts
+from rlregress.frameworks.torchrl.probes.environments import Playback
+from rlregress.frameworks.torchrl.probes.networks import Numbers, box, identity, policy, v_network
+from rlregress.frameworks.torchrl.probes.quiet import Raw
+
+Inputs = Mapping[str, Any]
+Found = Tuple[np.ndarray, np.ndarray]
+
+
+def _playback(i: Inputs) -> Dict[str, Any]:
+    return {
+        "observations": i["values"],
+        "next_observations": i["next_values"],
+        "rewards": i["rewards"],
+        "terminated": i["terminated"],
+        "truncated": i["truncated"],
+    }
+
+
+def _library(i: Inputs) -> Found:
+    from tensordict import TensorDict
+
+    def column(numbers: Any, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+        return torch.as_tensor(np.asarray(numbers)).to(dtype).reshape(1, -1, 1)
+
+    done = np.maximum(i["terminated"], i["truncated"])
+    batch = TensorDict(
+        {
+            "observation": column(i["values"]),
+            "next": {
+                "observation": column(i["next_values"]),
+                "reward": column(i["rewards"]),
+                "terminated": column(i["terminated"], torch.bool),
+                "truncated": column(i["truncated"], torch.bool),
+                "done": column(done, torch.bool),
+            },
+        },
+        [1, len(done)],
+    )
+    estimator = GAE(gamma=i["discount"], lmbda=i["trace"], value_network=v_network(identity()))
+    batch = estimator(batch)
+    return batch["advantage"].numpy().reshape(-1), batch["value_target"].numpy().reshape(-1)
+
+
+def _models() -> Any:
+    spec = box(-1.0, 1.0, loops.SINGLE)
+    actor = policy(
+        Numbers([0.0], [1.0], loops.SINGLE), spec, TanhNormal,
+        low=spec.space.low, high=spec.space.high,
+    )  # fmt: skip
+    return actor, v_network(identity(loops.SINGLE))
+
+
+def _trainer(i: Inputs) -> Found:
+    actor, critic = _models()
+    steps = len(i["rewards"])
+    found = []
+
+    def note(batch: Any) -> Any:
+        found.append(batch)
+        return batch
+
+    def before_training(trainer: Any, _: Any) -> None:
+        # the trainer's own estimator, without the normalisation that has its own detail
+        trainer._modules["value_estimator"].value_estimator.average_gae = False
+        trainer.register_op("pre_epoch", note)
+
+    loops.ppo(
+        Playback(**_playback(i)),
+        actor,
+        critic,
+        steps,
+        steps,
+        before_training,
+        gamma=i["discount"],
+        lmbda=i["trace"],
+    )
+    batch = found[0].reshape(-1)
+    return batch["advantage"].numpy().reshape(-1), batch["value_target"].numpy().reshape(-1)
+
+
+def _script(i: Inputs) -> Found:
+    steps = len(i["rewards"])
+    run = scripts.ppo(
+        _playback(i), _models(), steps, steps, discount=i["discount"], trace=i["trace"]
+    )
+    return run.advantages, run.value_targets
+
+
+def _part(estimate: Callable[[Inputs], Found], place: int) -> Raw:
+    return lambda i: estimate(i)[place]
+
+
+PROBES: Dict[Tuple[str, str], Raw] = {
+    (detail, scope): _part(estimate, place)
+    for scope, estimate in {"library": _library, "trainer": _trainer, "script": _script}.items()
+    for place, detail in enumerate(("gae.truncation", "gae.value_target"))
+}

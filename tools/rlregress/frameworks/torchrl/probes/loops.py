@@ -1,0 +1,181 @@
+"""TorchRL's trainers on tiny rollouts, with a real collector and a real replay buffer."""
+
+from __future__ import annotations
+
+from typing import Any, List, Tuple
+
+import numpy as np
+import torch
+from tensordict.nn import TensorDictModule
+from torch import nn
+from torchrl.modules import TanhNormal
+from torchrl.objectives import ClipPPOLoss, SACLoss, SoftUpdate, TD3Loss
+
+from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.networks import (
+    Constant,
+    Numbers,
+    policy,
+    q_network,
+    v_network,
+)
+
+SINGLE = torch.float32
+
+
+class GradientNorms(torch.optim.SGD):
+    """Plain gradient descent that notes the norm of all gradients together before each step."""
+
+    def __init__(self, parameters: Any, lr: float = 0.0) -> None:
+        super().__init__(parameters, lr=lr)
+        self.norms: List[float] = []
+
+    def step(self, closure=None):
+        """A step of gradient descent."""
+        gradients = [p.grad for group in self.param_groups for p in group["params"]]
+        squares = [float(g.double().pow(2).sum()) for g in gradients if g is not None]
+        self.norms.append(float(np.sqrt(sum(squares))))
+        return super().step(closure)
+
+
+def _common(environment: Playback, actor: Any, frames: int, batches: int, loss: Any):
+    from torchrl.collectors import Collector
+    from torchrl.data import LazyTensorStorage
+
+    collector = Collector(
+        wrapped(environment),
+        actor,
+        frames_per_batch=frames,
+        total_frames=frames * batches,
+    )
+    settings = {
+        "collector": collector,
+        "total_frames": frames * batches,
+        "frame_skip": 1,
+        "loss_module": loss,
+        "progress_bar": False,
+        "enable_logging": False,
+        "auto_log_optim_steps": False,
+    }
+    return settings, LazyTensorStorage(frames * batches)
+
+
+def sac(environment: Playback, loss: SACLoss, actor: Any, frames: int = 1) -> Any:
+    """A SACTrainer that has collected ``frames`` steps and updated once, learning rate 0."""
+    from torchrl.data import TensorDictReplayBuffer
+    from torchrl.trainers.algorithms import SACTrainer
+
+    settings, storage = _common(environment, actor, frames, 1, loss)
+    trainer = SACTrainer(
+        **settings,
+        optim_steps_per_batch=1,
+        optimizer=torch.optim.SGD(loss.parameters(), lr=0.0),
+        replay_buffer=TensorDictReplayBuffer(storage=storage, batch_size=frames),
+        target_net_updater=SoftUpdate(loss, tau=0.005),
+    )
+    trainer.train()
+    return trainer
+
+
+def td3(
+    environment: Playback,
+    loss: TD3Loss,
+    actor: Any,
+    frames: int = 1,
+    updates: int = 1,
+    delay: int = 2,
+    learning_rate: float = 0.0,
+    after_update: Any = None,
+) -> Any:
+    """A TD3Trainer that has collected ``frames`` steps and made ``updates`` critic updates.
+
+    ``after_update`` is called after each of them, target update included.
+    """
+    from torchrl.data import TensorDictReplayBuffer
+    from torchrl.trainers.algorithms import TD3Trainer
+    from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper
+
+    settings, storage = _common(environment, actor, frames, 1, loss)
+
+    def optimizer(prefix: str) -> torch.optim.Optimizer:
+        named = [p for name, p in loss.named_parameters() if name.startswith(prefix)]
+        return torch.optim.SGD(named, lr=learning_rate)
+
+    trainer = TD3Trainer(
+        **settings,
+        optim_steps_per_batch=updates,
+        optimization_stepper=TD3OptimizationStepper(
+            optimizer("actor_network_params"),
+            optimizer("qvalue_network_params"),
+            policy_update_delay=delay,
+        ),
+        replay_buffer=TensorDictReplayBuffer(storage=storage, batch_size=frames),
+        target_net_updater=SoftUpdate(loss, tau=0.5),
+    )
+    if after_update is not None:
+        trainer.register_op("post_optim", lambda: after_update())
+    trainer.train()
+    return trainer
+
+
+def ppo(
+    environment: Playback,
+    actor: Any,
+    critic: Any,
+    frames: int,
+    minibatch: int,
+    before_training: Any = None,
+    **settings: Any,
+) -> Tuple[Any, ClipPPOLoss, GradientNorms]:
+    """A PPOTrainer after one rollout and one epoch, learning rate 0; its loss and optimiser."""
+    from torchrl.data import TensorDictReplayBuffer
+    from torchrl.data.replay_buffers.samplers import SamplerWithoutReplacement
+    from torchrl.trainers.algorithms import PPOTrainer
+
+    loss = ClipPPOLoss(actor, critic, clip_epsilon=0.2)
+    optimizer = GradientNorms(loss.parameters())
+    common, storage = _common(environment, actor, frames, 1, loss)
+    trainer = PPOTrainer(
+        **common,
+        optim_steps_per_batch=None,
+        num_epochs=1,
+        optimizer=optimizer,
+        replay_buffer=TensorDictReplayBuffer(
+            storage=storage, sampler=SamplerWithoutReplacement(), batch_size=minibatch
+        ),
+        **settings,
+    )
+    if before_training is not None:
+        before_training(trainer, loss)
+    trainer.train()
+    return trainer, loss, optimizer
+
+
+def squashed_policy(environment: Playback, loc: List[float], scale: float) -> Any:
+    """A tanh Gaussian within the bounds of the environment, constant over states, float32."""
+    spec = wrapped(environment).action_spec_unbatched
+    return policy(
+        Numbers(loc, [scale] * len(loc), SINGLE),
+        spec,
+        TanhNormal,
+        low=spec.space.low,
+        high=spec.space.high,
+    )
+
+
+def off_policy_loss(family: str, environment: Playback, **options: Any) -> Tuple[Any, Any]:
+    """A loss of constant networks for an environment, float32, and the policy that collects."""
+    critics = [q_network(Constant(0.0, dtype=SINGLE)) for _ in range(2)]
+    if family == "sac":
+        actor = squashed_policy(environment, [0.0], 1.0)
+        return SACLoss(actor, critics, **options), actor
+    deterministic = TensorDictModule(
+        Constant(0.0, dtype=SINGLE), in_keys=["observation"], out_keys=["action"]
+    )
+    spec = wrapped(environment).action_spec_unbatched
+    return TD3Loss(deterministic, critics, action_spec=spec, **options), deterministic
+
+
+def state_values(network: nn.Module) -> Any:
+    """A critic of a PPO trainer."""
+    return v_network(network)

@@ -1,0 +1,230 @@
+"""Probes of proximal policy optimisation: losses and networks."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Tuple
+
+import numpy as np
+import torch
+from tensordict import TensorDict
+from tensordict.nn import AddStateIndependentNormalScale
+from torch import nn
+from torchrl.envs.utils import ExplorationType, set_exploration_type
+from torchrl.modules import IndependentNormal
+from torchrl.objectives import ClipPPOLoss
+
+from rlregress.frameworks.torchrl.probes import loops, ppo_loops, scripts
+from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.networks import (
+    Constant,
+    Numbers,
+    box,
+    policy,
+    v_network,
+)
+from rlregress.frameworks.torchrl.probes.quiet import Raw
+
+Inputs = Mapping[str, Any]
+
+
+def _batch(
+    actor: Any,
+    count: int,
+    advantages: Any = 0.0,
+    ratios: Any = 1.0,
+    returns: Any = 0.0,
+    old_values: Any = 0.0,
+) -> TensorDict:
+    """A minibatch as a rollout leaves it, [count], float64; numbers are repeated."""
+
+    def column(numbers: Any) -> torch.Tensor:
+        array = np.broadcast_to(np.asarray(numbers, dtype=np.float64), (count,)).copy()
+        return torch.from_numpy(array).reshape(count, 1)
+
+    batch = TensorDict(
+        {
+            "observation": column(0.0),
+            "action": column(0.5),
+            "advantage": column(advantages),
+            "value_target": column(returns),
+            "state_value": column(old_values),
+        },
+        [count],
+    )
+    log_prob = actor.get_dist(batch).log_prob(batch["action"]).detach()
+    batch["action_log_prob"] = log_prob - column(ratios).reshape(count).log()
+    return batch
+
+
+def _gaussian() -> Any:
+    return policy(Numbers([0.0], [1.0]), box(-10.0, 10.0), IndependentNormal)
+
+
+def _losses(value: float = 0.0, batch: Mapping[str, Any] = {}, **options: Any) -> Any:  # noqa: B006
+    actor = _gaussian()
+    loss = ClipPPOLoss(actor, v_network(Constant(value)), **options)
+    return loss, loss(_batch(actor, **batch))
+
+
+def _policy_loss(options: Mapping[str, Any], **batch: Any) -> float:
+    return float(_losses(0.0, batch, **options)[1]["loss_objective"].detach())
+
+
+def _clip(i: Inputs) -> float:
+    return _policy_loss(
+        {"clip_epsilon": i["clip_range"]},
+        count=len(i["ratios"]),
+        advantages=i["advantages"],
+        ratios=i["ratios"],
+    )
+
+
+def _normalisation(i: Inputs) -> float:
+    size = int(i["minibatch_size"])
+    parts = np.reshape(i["advantages"], (-1, size))
+    losses = [
+        _policy_loss({"clip_epsilon": 0.2}, count=size, advantages=part, ratios=i["ratio"])
+        for part in parts
+    ]
+    return float(np.mean(losses))
+
+
+def _normalisation_epsilon(i: Inputs) -> float:
+    return _policy_loss(
+        {"clip_epsilon": 0.2, "normalize_advantage": True},
+        count=len(i["advantages"]),
+        advantages=i["advantages"],
+        ratios=i["ratio"],
+    )
+
+
+def _value_loss(value: float, batch: Mapping[str, Any], **options: Any) -> float:
+    """The value loss before its coefficient, by which the class multiplies it."""
+    options = {"critic_coeff": 0.5, **options}
+    return float(_losses(value, batch, **options)[1]["loss_critic"].detach()) / 0.5
+
+
+def _value_scale(i: Inputs) -> float:
+    batch = {"count": int(i["batch_size"]), "returns": i["return"]}
+    return _value_loss(i["value"], batch, loss_critic_type="l2")
+
+
+def _value_coefficient(i: Inputs) -> float:
+    batch = {"count": 2, "returns": 3.0}
+    by_default = _losses(1.0, batch, loss_critic_type="l2")[1]["loss_critic"]
+    return float(by_default.detach()) / _value_loss(1.0, batch, loss_critic_type="l2")
+
+
+def _value_distance(i: Inputs) -> List[float]:
+    losses = [
+        _value_loss(i["return"] + e, {"count": int(i["batch_size"]), "returns": i["return"]})
+        for e in i["errors"]
+    ]
+    return [loss / losses[0] for loss in losses[1:]]
+
+
+def _value_clip(**options: Any) -> Raw:
+    def probe(i: Inputs) -> List[float]:
+        given = {"clip_value": i["clip_range"]} if options["on"] else {}
+        losses = [
+            _value_loss(
+                i["value"],
+                {"count": len(old), "returns": returns, "old_values": old},
+                loss_critic_type="l2",
+                **given,
+            )
+            for old, returns in zip(i["old_values"], i["returns"])
+        ]
+        return [losses[0] / losses[2], losses[1] / losses[2]]
+
+    return probe
+
+
+def _entropy_bonus(i: Inputs) -> float:
+    scale = AddStateIndependentNormalScale(1).to(torch.float64)
+    actor = policy(nn.Sequential(Constant(0.0), scale), box(-10.0, 10.0), IndependentNormal)
+    loss = ClipPPOLoss(actor, v_network(Constant(0.0)), entropy_coeff=i["coefficient"])
+    losses = loss(_batch(actor, 8))
+    sum(loss for name, loss in losses.items() if name.startswith("loss")).backward()
+    gradients = [p.grad for name, p in loss.named_parameters() if "scale" in name]
+    return float(gradients[0])
+
+
+def _entropy_coefficient(i: Inputs) -> float:
+    losses = _losses(0.0, {"count": 2})[1]
+    return abs(float(losses["loss_entropy"].detach()) / float(losses["entropy"]))
+
+
+def _linear_layers(module: nn.Module) -> List[nn.Linear]:
+    return [m for m in module.modules() if isinstance(m, nn.Linear)]
+
+
+def _initialisation(i: Inputs) -> List[float]:
+    dimensions = int(i["action_dimensions"])
+    actor, critic = scripts.ppo_networks(
+        [-1.0] * dimensions, [1.0] * dimensions, int(i["observation_dimensions"])
+    )
+    layers = _linear_layers(actor) + _linear_layers(critic)
+    found: List[float] = []
+    for layer in layers:
+        singular = torch.linalg.svdvals(layer.weight.detach())
+        found += [float(singular.min()), float(singular.max())]
+    return [*found, max(float(layer.bias.detach().abs().max()) for layer in layers)]
+
+
+def _one_step(environment: Playback, actor: Any) -> Tuple[float, float]:
+    """What the environment received and what is stored, of one step of a collector."""
+    from torchrl.collectors import Collector
+
+    collector = Collector(wrapped(environment), actor, frames_per_batch=1, total_frames=1)
+    try:
+        batch = next(iter(collector))
+    finally:
+        collector.shutdown()
+    return float(environment.actions[-1][0]), float(batch["action"])
+
+
+def _bounding(make_actor: Any) -> Raw:
+    def probe(i: Inputs) -> List[float]:
+        pairs = []
+        for x in i["samples"]:
+            environment = Playback(i["low"], i["high"])
+            with set_exploration_type(ExplorationType.RANDOM):
+                pairs.append(_one_step(environment, make_actor(environment, i, x)))
+        return [pair[0] for pair in pairs] + [pair[1] for pair in pairs]
+
+    return probe
+
+
+def _library_actor(environment: Playback, i: Inputs, x: float) -> Any:
+    return loops.squashed_policy(environment, [x], 2e-6)
+
+
+def _script_actor(environment: Playback, i: Inputs, x: float) -> Any:
+    actor, _ = scripts.ppo_networks([i["low"]], [i["high"]], 1)
+    last = _linear_layers(actor)[-1]
+    nn.init.zeros_(last.weight)
+    nn.init.constant_(last.bias, x)
+    for name, parameter in actor.named_parameters():
+        if "scale" in name:
+            # the logarithm of the standard deviation
+            nn.init.constant_(parameter, float(np.log(2e-6)))
+    return actor
+
+
+PROBES: Dict[Tuple[str, str], Raw] = {
+    ("ppo.policy_loss.clip", "library"): _clip,
+    ("ppo.advantage_normalisation", "library"): _normalisation,
+    ("ppo.advantage_normalisation.epsilon", "library"): _normalisation_epsilon,
+    ("ppo.value_loss.scale", "library"): _value_scale,
+    ("ppo.value_loss.coefficient", "library"): _value_coefficient,
+    ("ppo.value_loss.distance", "library"): _value_distance,
+    ("ppo.value_clip", "library"): _value_clip(on=True),
+    ("ppo.value_clip.default", "library"): _value_clip(on=False),
+    ("ppo.initialisation", "script"): _initialisation,
+    ("ppo.action.bounding", "library"): _bounding(_library_actor),
+    ("ppo.action.bounding", "script"): _bounding(_script_actor),
+    ("ppo.entropy.bonus", "library"): _entropy_bonus,
+    ("ppo.entropy.coefficient", "library"): _entropy_coefficient,
+    **ppo_loops.PROBES,
+}

@@ -1,0 +1,119 @@
+"""Probes of proximal policy optimisation: what the trainer and the program do around the loss."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
+
+import numpy as np
+import torch
+from torchrl.modules import IndependentNormal
+
+from rlregress.frameworks.torchrl.probes import loops, scripts
+from rlregress.frameworks.torchrl.probes.environments import Playback
+from rlregress.frameworks.torchrl.probes.networks import (
+    Constant,
+    Numbers,
+    box,
+    policy,
+    v_network,
+)
+from rlregress.frameworks.torchrl.probes.quiet import Raw
+
+Inputs = Mapping[str, Any]
+#: gradients are this many times larger than those of a plain Gaussian policy and critic.
+_STEEP = 1e6
+
+
+class _Steep(torch.nn.Module):
+    """A Gaussian, or a value, with an enormous derivative with respect to its parameter."""
+
+    def __init__(self, *scale: float) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(1))
+        self._scale = scale
+
+    def forward(self, observation: torch.Tensor) -> Any:
+        output = (_STEEP * self.weight).expand(*observation.shape[:-1], 1)
+        if not self._scale:
+            return output
+        return output, torch.full_like(output, self._scale[0])
+
+
+def _bandit(rewards: Sequence[float]) -> Dict[str, Any]:
+    """Episodes of one step: with values of 0 the advantages are the rewards."""
+    return {"rewards": list(rewards), "terminated": [1.0] * len(rewards)}
+
+
+def _gaussian(network: torch.nn.Module) -> Any:
+    return policy(network, box(-1.0, 1.0, loops.SINGLE), IndependentNormal)
+
+
+def _plain() -> Tuple[Any, Any]:
+    actor = _gaussian(Numbers([0.0], [0.1], loops.SINGLE))
+    return actor, v_network(Constant(0.0, dtype=loops.SINGLE))
+
+
+def _steep() -> Tuple[Any, Any]:
+    return _gaussian(_Steep(1.0)), v_network(_Steep())
+
+
+def _trainer_losses(rewards: Sequence[float], minibatch: int, ratio: float) -> List[float]:
+    losses: List[float] = []
+
+    def before_training(trainer: Any, loss: Any) -> None:
+        def lower(batch: Any) -> Any:
+            batch["action_log_prob"] = batch["action_log_prob"] - np.log(ratio)
+            return batch
+
+        def note(module: Any, arguments: Any, output: Any) -> None:
+            losses.append(float(output["loss_objective"].detach()))
+
+        trainer.register_op("batch_process", lower)
+        loss.register_forward_hook(note)
+
+    environment = Playback(**_bandit(rewards))
+    loops.ppo(environment, *_plain(), len(rewards), minibatch, before_training)
+    return losses
+
+
+def _script_losses(rewards: Sequence[float], minibatch: int, ratio: float) -> List[float]:
+    return scripts.ppo(_bandit(rewards), _plain(), len(rewards), minibatch, ratio).losses
+
+
+def _normalisation(losses: Any) -> Raw:
+    return lambda i: np.mean(losses(i["advantages"], int(i["minibatch_size"]), i["ratio"]))
+
+
+def _epsilon(losses: Any) -> Raw:
+    return lambda i: np.mean(losses(i["advantages"], len(i["advantages"]), i["ratio"]))
+
+
+def _capped(norm: float, i: Inputs) -> float:
+    return min(norm, i["cap"])
+
+
+def _trainer_gradient_clip(i: Inputs) -> float:
+    environment = Playback(**_bandit([1.0, -3.0]))
+    _, _, optimizer = loops.ppo(environment, *_steep(), 2, 2)
+    return _capped(optimizer.norms[0], i)
+
+
+def _script_gradient_clip(i: Inputs) -> float:
+    run = scripts.ppo(_bandit([1.0, -3.0]), _steep(), 2, 2)
+    return _capped(run.gradient_norms[0], i)
+
+
+def _script_adam_epsilon(i: Inputs) -> float:
+    run = scripts.ppo(_bandit([1.0, -3.0]), _plain(), 2, 2)
+    (epsilon,) = {group["eps"] for group in run.optimizer.param_groups}
+    return float(np.log10(epsilon))
+
+
+PROBES: Dict[Tuple[str, str], Raw] = {
+    ("ppo.advantage_normalisation", "trainer"): _normalisation(_trainer_losses),
+    ("ppo.advantage_normalisation", "script"): _normalisation(_script_losses),
+    ("ppo.advantage_normalisation.epsilon", "trainer"): _epsilon(_trainer_losses),
+    ("ppo.gradient_clip", "trainer"): _trainer_gradient_clip,
+    ("ppo.gradient_clip", "script"): _script_gradient_clip,
+    ("ppo.adam.epsilon", "script"): _script_adam_epsilon,
+}

@@ -1,0 +1,168 @@
+"""Probes of soft actor-critic."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from unittest import mock
+
+import numpy as np
+import torch
+from tensordict.nn import NormalParamExtractor
+from torch import nn
+from torchrl.modules import TanhNormal
+from torchrl.objectives import SACLoss
+
+from rlregress.frameworks.torchrl.probes import critics, loops, scripts
+from rlregress.frameworks.torchrl.probes.environments import Playback
+from rlregress.frameworks.torchrl.probes.networks import (
+    Constant,
+    Numbers,
+    box,
+    fill,
+    policy,
+    q_network,
+    reporting_policy,
+    transitions,
+)
+from rlregress.frameworks.torchrl.probes.quiet import Raw
+
+Inputs = Mapping[str, Any]
+
+
+def _loss(i: Inputs, q_values: Sequence[float], **options: Any) -> SACLoss:
+    loss = SACLoss(
+        reporting_policy(i.get("log_prob", 0.0)),
+        [q_network(Constant(q)) for q in q_values],
+        num_qvalue_nets=len(q_values),
+        alpha_init=i.get("temperature", 1.0),
+        **options,
+    )
+    loss.make_value_estimator(gamma=i.get("discount", 0.99))
+    return loss
+
+
+def _target_entropy_inside(i: Inputs) -> float:
+    loss = _loss(i, [0.0, 0.0], loss_function="l2")
+    fill(loss.target_qvalue_network_params, [i["target_q"]] * 2)
+    return critics.regression_target(loss, transitions(int(i["batch_size"]), i["reward"]))
+
+
+def _temperature(i: Inputs) -> List[float]:
+    loss = _loss(i, [0.0, 0.0], target_entropy=i["target_entropy"])
+    value = loss(transitions(8, 0.0))["loss_alpha"]
+    value.backward()
+    return [float(value.detach()), float(loss.log_alpha.grad)]
+
+
+def _default_target_entropy(i: Inputs) -> List[float]:
+    found = []
+    for dimensions in i["dimensions"]:
+        d = int(dimensions)
+        actor = policy(Numbers([0.0] * d, [1.0] * d), box([-1.0] * d, [1.0] * d), TanhNormal)
+        loss = SACLoss(actor, [q_network(Constant(0.0)) for _ in range(2)])
+        found.append(float(loss.target_entropy))
+    return found
+
+
+def _log_std(i: Inputs) -> List[float]:
+    layer = nn.Linear(1, 2, dtype=torch.float64)
+    nn.init.zeros_(layer.weight)
+    actor = policy(nn.Sequential(layer, NormalParamExtractor()), box(-1.0, 1.0), TanhNormal)
+    found = []
+    for head in i["head_outputs"]:
+        layer.bias.data = torch.tensor([0.0, head], dtype=torch.float64)
+        found.append(float(actor.get_dist(transitions(1, 0.0)).scale.detach().log()))
+    return found
+
+
+def _reported_log_prob(pre_tanh: Sequence[float], low: Any, high: Any) -> float:
+    """The log-probability that the loss works with, of the sample with these Gaussian draws."""
+    d = len(pre_tanh)
+    actor = policy(
+        Numbers([0.0] * d, [1.0] * d), box(low, high), TanhNormal,
+        low=torch.as_tensor(low, dtype=torch.float64),
+        high=torch.as_tensor(high, dtype=torch.float64),
+    )  # fmt: skip
+    loss = SACLoss(actor, [q_network(Constant(0.0)) for _ in range(2)])
+
+    def draw(shape: Any, dtype: Any, device: Any) -> torch.Tensor:
+        return torch.tensor(list(pre_tanh), dtype=dtype).expand(shape)
+
+    with mock.patch("torch.distributions.normal._standard_normal", draw):
+        return -float(loss(transitions(1, 0.0, action_dimensions=d))["entropy"])
+
+
+def _tanh_correction(i: Inputs) -> List[float]:
+    return [
+        -(x**2) / 2 - np.log(2 * np.pi) / 2 - _reported_log_prob([x], [-1.0], [1.0])
+        for x in i["pre_tanh"]
+    ]
+
+
+def _action_scale(i: Inputs) -> float:
+    d = len(i["pre_tanh"])
+    bounded = _reported_log_prob(i["pre_tanh"], i["low"], i["high"])
+    return bounded - _reported_log_prob(i["pre_tanh"], [-1.0] * d, [1.0] * d)
+
+
+def _replay_action(i: Inputs) -> List[float]:
+    environment = Playback(i["low"], i["high"])
+    loss, _ = loops.off_policy_loss("sac", environment)
+    # the smallest scale that the distribution accepts is 1e-6
+    actor = loops.squashed_policy(environment, [i["pre_tanh"]], 1.01e-6)
+    trainer = loops.sac(environment, loss, actor)
+    return [float(environment.actions[0][0]), float(trainer.replay_buffer[:]["action"])]
+
+
+def _trained_bootstrap(i: Inputs) -> List[float]:
+    return collected_bootstrap("sac", i)
+
+
+def collected_bootstrap(family: str, i: Inputs) -> List[float]:
+    """The regression target of what a trainer has collected, stored and sampled."""
+    found = []
+    options = {"alpha_init": i["temperature"]} if family == "sac" else {}
+    train = {"sac": loops.sac, "td3": loops.td3}[family]
+    for terminated, truncated in zip(i["terminated"], i["truncated"]):
+        environment = Playback(
+            rewards=[i["reward"]], terminated=[terminated], truncated=[truncated]
+        )
+        loss, actor = loops.off_policy_loss(family, environment, loss_function="l2", **options)
+        loss.make_value_estimator(gamma=i["discount"])
+        trainer = train(environment, loss, actor, frames=int(i["batch_size"]))
+        stored = trainer.replay_buffer.sample().apply(
+            lambda x: x.double() if x.is_floating_point() else x
+        )
+        if family == "sac":
+            loss = _loss(i, [0.0, 0.0], loss_function="l2")
+        else:
+            loss = loss.to(torch.float64)
+        fill(loss.target_qvalue_network_params, [i["target_q"]] * 2)
+        found.append(critics.regression_target(loss, stored))
+    return found
+
+
+def _script_polyak(i: Inputs) -> List[float]:
+    make_loss_module = scripts.load("sac", "utils").make_loss_module
+    settings = scripts.Settings(
+        optim=scripts.Settings(
+            loss_function="l2", alpha_init=1.0, gamma=0.99, target_update_polyak=1.0 - i["tau"]
+        )
+    )
+    actor_and_critic = [reporting_policy(0.0), q_network(Constant(0.0))]
+    loss, updater = make_loss_module(settings, actor_and_critic)
+    return critics.moved(loss, updater, i)
+
+
+PROBES: Dict[Tuple[str, str], Raw] = {
+    **critics.library("sac", _loss),
+    ("sac.target.bootstrap", "trainer"): _trained_bootstrap,
+    ("sac.target.entropy", "library"): _target_entropy_inside,
+    ("sac.temperature.loss", "library"): _temperature,
+    ("sac.temperature.target_entropy", "library"): _default_target_entropy,
+    ("sac.log_std.bounds", "library"): _log_std,
+    ("sac.log_prob.tanh_correction", "library"): _tanh_correction,
+    ("sac.log_prob.action_scale", "library"): _action_scale,
+    ("sac.replay.action", "trainer"): _replay_action,
+    ("sac.target_update.polyak", "script"): _script_polyak,
+}

@@ -1,0 +1,239 @@
+"""Probes of twin delayed deep deterministic policy gradient."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
+
+import numpy as np
+import torch
+from tensordict.nn import TensorDictModule, TensorDictSequential
+from torch import nn
+from torchrl.envs.utils import ExplorationType, set_exploration_type
+from torchrl.modules import AdditiveGaussianModule, TanhModule
+from torchrl.objectives import TD3Loss
+
+from rlregress.frameworks.torchrl.probes import critics, loops, scripts
+from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.networks import Constant, box, q_network, transitions
+from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes.sac import collected_bootstrap
+
+Inputs = Mapping[str, Any]
+
+
+def _actor(*action: float) -> TensorDictModule:
+    return TensorDictModule(Constant(*action), in_keys=["observation"], out_keys=["action"])
+
+
+def _loss(i: Inputs, q_values: Sequence[float], **options: Any) -> TD3Loss:
+    loss = TD3Loss(
+        _actor(0.0),
+        [q_network(Constant(q)) for q in q_values],
+        action_spec=box(-1.0, 1.0),
+        num_qvalue_nets=len(q_values),
+        **options,
+    )
+    loss.make_value_estimator(gamma=i.get("discount", 0.99))
+    return loss
+
+
+class _OneAction(nn.Module):
+    """A Q network whose value is one dimension of the action that it receives."""
+
+    def __init__(self, dimension: int, dimensions: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.eye(dimensions, dtype=torch.float64)[dimension])
+
+    def forward(self, observation: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
+        return (action * self.weight).sum(-1, keepdim=True)
+
+
+def _smoothed(i: Inputs) -> np.ndarray:
+    """The actions that the target critics receive, [samples, dimensions]."""
+    low, high = np.atleast_1d(i["low"]), np.atleast_1d(i["high"])
+    action = (low + high) / 2 + (high - low) / 2 * i["squashed"]
+    found = []
+    for dimension in range(len(low)):
+        loss = TD3Loss(
+            _actor(*action),
+            [q_network(_OneAction(dimension, len(low))) for _ in range(2)],
+            action_spec=box(low, high),
+        )
+        torch.manual_seed(int(i["seed"]))
+        batch = transitions(int(i["samples"]), 0.0, action_dimensions=len(low))
+        found.append(loss(batch)["next_state_value"].numpy())
+    return np.stack(found, axis=1)
+
+
+def _noise(i: Inputs) -> np.ndarray:
+    return _smoothed(i)[:, 0] - (i["low"] + i["high"]) / 2
+
+
+def _law(i: Inputs) -> List[float]:
+    d = _noise(i) / ((i["high"] - i["low"]) / 2)
+    root = float(np.sqrt(np.mean(d**2)))
+    return [root, float(np.quantile(np.abs(d), 0.999)) / root if root else 0.0]
+
+
+def _bounds(i: Inputs) -> np.ndarray:
+    above = _smoothed(i) > i["high"] + 1e-4 * (i["high"] - i["low"])
+    return above.mean(axis=0)
+
+
+def _draw(i: Inputs) -> float:
+    d = _noise(i)
+    return float(np.std(d) / np.sqrt(np.mean(d**2)))
+
+
+def _executed(environment: Playback, actor: Any, exploration: ExplorationType) -> float:
+    with set_exploration_type(exploration), torch.no_grad():
+        wrapped(environment).rollout(1, actor)
+    return float(environment.actions[-1][0])
+
+
+def _library_agent(environment: Playback) -> Tuple[nn.Linear, Any, Any, Any]:
+    """Last layer, policy, exploring policy and its noise, as TorchRL's modules build them."""
+    spec = wrapped(environment).action_spec_unbatched
+    layer = nn.Linear(1, 1)
+    actor = TensorDictSequential(
+        TensorDictModule(layer, in_keys=["observation"], out_keys=["param"]),
+        TanhModule(in_keys=["param"], out_keys=["action"], spec=spec),
+    )
+    noise = AdditiveGaussianModule(spec=spec)
+    return layer, actor, TensorDictSequential(actor, noise), noise
+
+
+def _script_agent(environment: Playback) -> Tuple[nn.Linear, Any, Any, Any]:
+    """The same, as ``make_td3_agent`` of the TD3 script builds them."""
+    settings = scripts.Settings(network=scripts.Settings(hidden_sizes=[4], activation="relu"))
+    seen = wrapped(environment)
+    make = scripts.load("td3", "utils").make_td3_agent
+    model, exploring = make(settings, seen, seen, torch.device("cpu"))
+    layer = [m for m in model[0].modules() if isinstance(m, nn.Linear)][-1]
+    noise = [m for m in exploring.modules() if isinstance(m, AdditiveGaussianModule)][0]
+    return layer, model[0], exploring, noise
+
+
+def _output(layer: nn.Linear, number: float) -> None:
+    nn.init.zeros_(layer.weight)
+    nn.init.constant_(layer.bias, number)
+
+
+def _bounding(agent: Any) -> Raw:
+    def probe(i: Inputs) -> List[float]:
+        environment = Playback(i["low"], i["high"])
+        layer, actor, _, _ = agent(environment)
+        found = []
+        for x in i["pre_activation"]:
+            _output(layer, x)
+            found.append(_executed(environment, actor, ExplorationType.DETERMINISTIC))
+        return found
+
+    return probe
+
+
+def _exploration(agent: Any) -> Raw:
+    def probe(i: Inputs) -> List[float]:
+        environment = Playback(i["low"], i["high"])
+        layer, _, exploring, noise = agent(environment)
+        _output(layer, i["pre_tanh"])
+        found = []
+        for number in i["noise"]:
+            # not in place: where the mean is given as an integer, the buffer is one
+            noise.mean, noise.std = torch.tensor(float(number)), torch.tensor(0.0)
+            found.append(_executed(environment, exploring, ExplorationType.RANDOM))
+        return found
+
+    return probe
+
+
+def _snapshot(parameters: Any) -> torch.Tensor:
+    return torch.cat([p.detach().reshape(-1) for p in parameters.values(True, True)])
+
+
+class _Moves:
+    """Notes after each update whether the policy and the target critics have moved."""
+
+    def __init__(self, loss: TD3Loss) -> None:
+        self._loss = loss
+        self._last = self._state()
+        self.moved: List[Tuple[bool, bool]] = []
+
+    def _state(self) -> Tuple[torch.Tensor, torch.Tensor]:
+        loss = self._loss
+        return (
+            _snapshot(loss.actor_network_params),
+            _snapshot(loss.target_qvalue_network_params),
+        )
+
+    def note(self) -> None:
+        now = self._state()
+        moved = [not torch.equal(a, b) for a, b in zip(now, self._last)]
+        self.moved.append((moved[0], moved[1]))
+        self._last = now
+
+    def observed(self) -> List[float]:
+        return [float(pair[k]) for k in range(2) for pair in self.moved]
+
+
+def _trainer_delay(i: Inputs) -> List[float]:
+    environment = Playback(rewards=[1.0])
+    spec = wrapped(environment).action_spec_unbatched
+    actor = TensorDictModule(nn.Linear(1, 1), in_keys=["observation"], out_keys=["action"])
+
+    class Slope(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(2, 1)
+
+        def forward(self, observation: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
+            return self.layer(torch.cat([observation, action], -1))
+
+    loss = TD3Loss(actor, [q_network(Slope()) for _ in range(2)], action_spec=spec)
+    moves = _Moves(loss)
+    loops.td3(
+        environment,
+        loss,
+        actor,
+        frames=4,
+        updates=int(i["updates"]),
+        delay=int(i["delay"]),
+        learning_rate=0.1,
+        after_update=moves.note,
+    )
+    return moves.observed()
+
+
+def _script_delay(i: Inputs) -> List[float]:
+    return scripts.td3_moves(_Moves, int(i["updates"]), int(i["delay"])).observed()
+
+
+def _script_polyak(i: Inputs) -> List[float]:
+    make_loss_module = scripts.load("td3", "utils").make_loss_module
+    settings = scripts.Settings(
+        optim=scripts.Settings(
+            loss_function="l2", policy_noise=0.2, noise_clip=0.5, gamma=0.99,
+            target_update_polyak=1.0 - i["tau"],
+        )
+    )  # fmt: skip
+    squash = TanhModule(in_keys=["param"], out_keys=["action"], spec=box(-1.0, 1.0))
+    layer = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["param"])
+    model = [TensorDictSequential(layer, squash), q_network(Constant(0.0))]
+    loss, updater = make_loss_module(settings, model)
+    return critics.moved(loss, updater, i)
+
+
+PROBES: Dict[Tuple[str, str], Raw] = {
+    **critics.library("td3", _loss),
+    ("td3.target.bootstrap", "trainer"): lambda i: collected_bootstrap("td3", i),
+    ("td3.target_noise.law", "library"): _law,
+    ("td3.target_noise.bounds", "library"): _bounds,
+    ("td3.target_noise.draw", "library"): _draw,
+    ("td3.action.bounding", "library"): _bounding(_library_agent),
+    ("td3.action.bounding", "script"): _bounding(_script_agent),
+    ("td3.exploration.noise", "library"): _exploration(_library_agent),
+    ("td3.exploration.noise", "script"): _exploration(_script_agent),
+    ("td3.policy_delay", "trainer"): _trainer_delay,
+    ("td3.policy_delay", "script"): _script_delay,
+    ("td3.target_update.polyak", "script"): _script_polyak,
+}

@@ -1,0 +1,85 @@
+"""From the evidence of a session to one verdict per framework."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED, worst_verdict
+
+#: exit codes of the gate; 2 is kept for "could not judge" (usage, environment)
+EXIT_CODES = {HOLDS: 0, IMPROVED: 0, REGRESSED: 1, INCONCLUSIVE: 3}
+COULD_NOT_JUDGE = 2
+
+
+@dataclass(frozen=True)
+class FrameworkOutcome:
+    """The verdict on one framework and what it rests on.
+
+    Attributes:
+        tests: tier -> outcome -> number of tests.
+        failures: the failed tests about this framework, as entries of the evidence.
+        verdicts: verdict lines by cell or group name.
+    """
+
+    framework: str
+    verdict: str
+    tests: Mapping[str, Mapping[str, int]]
+    failures: tuple[Mapping[str, Any], ...]
+    verdicts: Mapping[str, Mapping[str, Any]]
+
+
+def _verdict(failures: list[dict[str, Any]], verdicts: Mapping[str, Mapping[str, Any]]) -> str:
+    if failures:
+        return REGRESSED
+    # a group speaks for its cells: what it can see together counts where a cell alone sees little
+    covered = {
+        name
+        for group in verdicts.values()
+        if "cells" in group and group["verdict"] == HOLDS
+        for name in group["cells"]
+    }
+    counted = [
+        verdict["verdict"]
+        for name, verdict in verdicts.items()
+        if not (name in covered and verdict["verdict"] == INCONCLUSIVE)
+    ]
+    return worst_verdict(counted)
+
+
+def outcomes(entries: list[dict[str, Any]]) -> list[FrameworkOutcome]:
+    """One outcome per framework that a test was about, by name."""
+    made = []
+    for framework in sorted({e["framework"] for e in entries if e.get("framework")}):
+        own = [entry for entry in entries if entry.get("framework") == framework]
+        tests: dict[str, dict[str, int]] = {}
+        for entry in own:
+            tier = tests.setdefault(entry["tier"], {})
+            tier[entry["outcome"]] = tier.get(entry["outcome"], 0) + 1
+        failures = [entry for entry in own if entry["outcome"] == "failed"]
+        verdicts = {
+            entry["test"].partition("[")[2].rstrip("]"): entry["verdict"]
+            for entry in own
+            if isinstance(entry.get("verdict"), dict)
+        }
+        made.append(
+            FrameworkOutcome(
+                framework, _verdict(failures, verdicts), tests, tuple(failures), verdicts
+            )
+        )
+    return made
+
+
+def broken(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Failed tests about no framework: the suite itself could not judge."""
+    return [e for e in entries if e["outcome"] == "failed" and not e.get("framework")]
+
+
+def exit_code(found: list[FrameworkOutcome], entries: list[dict[str, Any]]) -> int:
+    """0 holds, 1 regressed, 2 could not judge, 3 inconclusive."""
+    if any(outcome.verdict == REGRESSED for outcome in found):
+        return EXIT_CODES[REGRESSED]
+    if not found or broken(entries):
+        return COULD_NOT_JUDGE
+    return EXIT_CODES[worst_verdict(outcome.verdict for outcome in found)]

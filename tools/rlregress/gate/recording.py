@@ -1,0 +1,58 @@
+"""Record baselines: train what is missing, then write the stored runs of each cell."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rlregress import suite
+from rlregress.errors import UserError
+from rlregress.gate import baseline
+from rlregress.training import launch, plan
+from rlregress.training.cell import Cell, Job
+from rlregress.training.store import Store
+
+
+def record(
+    frameworks: Sequence[str],
+    algorithms: Sequence[str],
+    environments: Sequence[str],
+    budget: str,
+    seeds: int,
+    workers: int,
+    store: str,
+) -> Iterator[str]:
+    """Train seeds 0 to ``seeds`` - 1 of every named cell and write its file; yields lines.
+
+    Runs that are in the store are not done again, so a recording that was ended goes on.
+    """
+    if seeds < 2:
+        raise UserError(f"a baseline of {seeds} seeds cannot be judged against; give at least 2")
+    cells = [
+        Cell(framework, algorithm, environment, framework, budget)
+        for framework in frameworks
+        for algorithm in algorithms
+        for environment in environments
+    ]
+    if not cells:
+        raise UserError("nothing to record; name a framework, an algorithm and an environment")
+    of_cell = {cell: plan.jobs(cell, range(seeds)) for cell in cells}
+    folder = Store(Path(store or suite.root() / "runs").resolve())
+    queue = [of_cell[cell][number] for number in range(seeds) for cell in cells]
+    done: list[str] = []
+
+    def on_done(job: Job, found: dict[str, Any]) -> None:
+        done.append(job.key)
+        print(
+            f"[{len(done)}/{len(queue)}] {job.cell.id} seed {job.seed}: {found['status']}, "
+            f"return {found['final_return']}",
+            flush=True,
+        )
+
+    launch.run_all(queue, folder, workers or os.cpu_count() or 1, on_done)
+    for cell, jobs in of_cell.items():
+        records = [folder.find(job) for job in jobs]
+        path = baseline.write(jobs, [found for found in records if found is not None])
+        yield f"wrote {path}"

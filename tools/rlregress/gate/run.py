@@ -1,0 +1,80 @@
+"""Run the three tiers in one pytest session and collect what was found."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rlregress import suite
+from rlregress.errors import UserError
+from rlregress.training import launch
+
+TIERS = ("tests_unit", "tests_behavior", "tests_performance")
+
+
+@dataclass(frozen=True)
+class GateOptions:
+    """What ``rlregress gate`` was asked; see the command's help."""
+
+    report: Path
+    budget: str = "short"
+    frameworks: str = ""
+    algorithms: str = ""
+    environments: str = ""
+    cells: str = "default"
+    seeds: int = 0
+    alpha: float = 0.05
+    store: str = ""
+    workers: int = 0
+    pytest_arguments: tuple[str, ...] = field(default=())
+
+    @property
+    def evidence(self) -> Path:
+        """Where the evidence of the session lies."""
+        return self.report / "evidence.json"
+
+    @property
+    def junit(self) -> Path:
+        """Where the JUnit file lies."""
+        return self.report / "junit.xml"
+
+
+def pytest_command(options: GateOptions) -> list[str]:
+    """The command that does the work; a user can paste it."""
+    workers = options.workers or os.cpu_count() or 1
+    command = [sys.executable, "-m", "pytest", *TIERS, "-q", "-p", "no:cacheprovider"]
+    command += ["-n", str(workers), "--budget", options.budget, "--cells", options.cells]
+    command += ["--alpha", str(options.alpha), "--seeds", str(options.seeds)]
+    for name, value in (
+        ("--framework", options.frameworks),
+        ("--algorithm", options.algorithms),
+        ("--environment", options.environments),
+        ("--store", options.store),
+    ):
+        if value:
+            command += [name, value]
+    command += ["--junitxml", str(options.junit), "--evidence", str(options.evidence)]
+    return [*command, *options.pytest_arguments]
+
+
+def run(options: GateOptions) -> None:
+    """Run the session; UserError if pytest itself could not.
+
+    The exit status of failed tests is not an error here: the evidence says what failed.
+    """
+    try:
+        options.report.mkdir(parents=True, exist_ok=True)
+        options.evidence.unlink(missing_ok=True)
+    except OSError as error:
+        raise UserError(f"the report cannot be written to {options.report}: {error}") from None
+    command = pytest_command(options)
+    # pytest's own processes run the probes: one thread each, as the trainings
+    status = subprocess.call(command, cwd=suite.root(), env=launch.environment())
+    if status not in (0, 1):
+        raise UserError(
+            f"pytest ended with status {status} and judged nothing; the command was: "
+            + " ".join(command)
+        )

@@ -1,0 +1,79 @@
+"""The evidence of a session: one plain entry per test, kept as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlregress.errors import UserError
+from rlregress.training.record import write_atomically
+
+SCHEMA = 1
+#: test folder -> tier
+TIERS = {"tests_unit": "unit", "tests_behavior": "behavior", "tests_performance": "performance"}
+
+
+def plain(value: Any) -> Any:
+    """``value`` as JSON knows it: arrays as lists, NaN and infinity as null."""
+    if isinstance(value, dict):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _found(text: Any) -> Any:
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError):
+        return text
+
+
+def entry(report: Any) -> dict[str, Any]:
+    """The plain entry of one pytest report.
+
+    Returns:
+        ``test`` (node id), ``tier``, ``outcome``, ``seconds``, ``message``, and whatever the test
+        attached: ``framework``, ``detail``, ``judgement``, ``record``, ``verdict``.
+    """
+    folder = report.nodeid.partition("/")[0]
+    message = ""
+    if report.outcome == "failed":
+        crash = getattr(report.longrepr, "reprcrash", None)
+        message = crash.message if crash is not None else str(report.longrepr)
+    elif report.outcome == "skipped" and isinstance(report.longrepr, tuple):
+        message = report.longrepr[2]
+    return {
+        "test": report.nodeid,
+        "tier": TIERS.get(folder, folder),
+        "outcome": report.outcome,
+        "seconds": round(report.duration, 2),
+        "message": message.removeprefix("AssertionError: "),
+        **{name: _found(value) for name, value in report.user_properties},
+    }
+
+
+def write(path: Path, entries: list[dict[str, Any]]) -> None:
+    """Write all entries, sorted by test."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    ordered = sorted(entries, key=lambda e: e["test"])
+    text = json.dumps({"schema": SCHEMA, "tests": ordered}, indent=1, allow_nan=False)
+    write_atomically(path, text + "\n")
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The entries of a file; UserError if it is missing or damaged."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))["tests"]
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(
+            f"the evidence in {path} cannot be read ({error!r}); the tests did not run to their end"
+        ) from None

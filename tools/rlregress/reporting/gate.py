@@ -1,0 +1,64 @@
+"""``rlregress gate``: check, run, judge, report."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+
+from rlregress import __version__
+from rlregress.gate import outcome, run, selection
+from rlregress.gate.session import Session
+from rlregress.reporting import evidence, summary
+from rlregress.reporting.plan import session_for
+from rlregress.training import identity
+from rlregress.training.record import write_atomically
+
+SCHEMA = 1
+
+
+def judge(options: run.GateOptions) -> int:
+    """Run the gate; writes the report and prints the summary; returns the exit code."""
+    started = time.monotonic()
+    # everything that can be wrong with the request is said before anything is started
+    session: Session = session_for(
+        selection.Selection(
+            options.budget,
+            [name for name in options.frameworks.split(",") if name],
+            [name for name in options.algorithms.split(",") if name],
+            [name for name in options.environments.split(",") if name],
+            options.cells,
+        ),
+        options.seeds,
+        options.store,
+        options.alpha,
+    )
+    versions = {
+        adapter.name: identity.versions(adapter)
+        for adapter in selection.adapters([name for name in options.frameworks.split(",") if name])
+    }
+    print(f"gate: {session.describe()}", flush=True)
+    run.run(options)
+    entries = evidence.read(options.evidence)
+    found = outcome.outcomes(entries)
+    code = outcome.exit_code(found, entries)
+    text = summary.markdown(found, outcome.broken(entries), versions, options.alpha)
+    write_atomically(options.report / "summary.md", text)
+    verdict = {
+        "schema": SCHEMA,
+        "rlregress": __version__,
+        "exit_code": code,
+        "alpha": options.alpha,
+        "budget": options.budget,
+        "seconds": round(time.monotonic() - started, 1),
+        "versions": versions,
+        "frameworks": {item.framework: asdict(item) for item in found},
+    }
+    write_atomically(
+        options.report / "verdict.json", json.dumps(evidence.plain(verdict), indent=1) + "\n"
+    )
+    print("\n" + text)
+    print(f"report: {options.report} (summary.md, verdict.json, evidence.json, junit.xml)")
+    for item in found:
+        print(f"verdict {item.framework}: {item.verdict}")
+    return code

@@ -1,0 +1,40 @@
+"""What a session would do, before it does it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from rlregress import suite
+from rlregress.gate.selection import Selection, choose
+from rlregress.gate.session import Session
+from rlregress.training.budgets import budget
+from rlregress.training.store import Store
+
+
+def session_for(selection: Selection, seeds: int, store: str, alpha: float = 0.05) -> Session:
+    """The session that the options describe, checked, nothing started."""
+    return Session(
+        cells=choose(selection),
+        store=Store(Path(store or suite.root() / "runs").resolve()),
+        seeds=seeds or budget(selection.budget).seeds,
+        alpha=alpha,
+    )
+
+
+def lines(selection: Selection, seeds: int, workers: int, store: str) -> list[str]:
+    """One line per cell, then the sums."""
+    session = session_for(selection, seeds, store)
+    processes = workers or os.cpu_count() or 1
+    made = [f"{session.describe()}, {processes} at a time"]
+    for cell in session.cells:
+        made.append(f"  {cell.id}: {len(session.undone(cell))} of {session.seeds} runs to do")
+        if session.judged:
+            seconds = session.estimated_seconds(cell)
+            drop = session.smallest_visible_drop(cell)
+            seen = "no drop can be seen" if drop is None else f"sees a drop of {drop:.0%}"
+            made[-1] += f", {seconds:.0f} CPU seconds each; {seen} with 80 % power"
+    if session.judged:
+        total = session.seconds_to_do() / 60
+        made.append(f"in all {total:.1f} core-minutes, about {total / processes:.1f} minutes")
+    return made

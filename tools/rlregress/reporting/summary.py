@@ -1,0 +1,62 @@
+"""The readable summary of a gate: Markdown, as it also stands on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rlregress.gate.outcome import FrameworkOutcome
+from rlregress.reporting import words
+
+MEANING = {
+    "holds": "nothing changed that this gate can see",
+    "improved": "returns rose: a change too; explain it",
+    "regressed": "something is worse, or no longer as documented",
+    "inconclusive": "the data cannot tell",
+}
+
+
+def _tests(outcome: FrameworkOutcome) -> str:
+    parts = []
+    for tier, counts in outcome.tests.items():
+        said = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+        parts.append(f"{tier}: {said}")
+    return "; ".join(parts)
+
+
+def markdown(
+    outcomes: Sequence[FrameworkOutcome],
+    broken: Sequence[Mapping[str, Any]],
+    versions: Mapping[str, Mapping[str, str]],
+    alpha: float,
+) -> str:
+    """The summary: verdict first, then what it rests on, failures in full."""
+    lines = ["# Gate", ""]
+    for outcome in outcomes:
+        installed = ", ".join(f"{k} {v}" for k, v in versions[outcome.framework].items())
+        lines += [
+            f"## {outcome.framework}: {outcome.verdict}",
+            "",
+            f"{MEANING[outcome.verdict].capitalize()}. Judged: {installed}.",
+            "",
+            f"Tests: {_tests(outcome)}.",
+            "",
+        ]
+        for failure in outcome.failures:
+            lines += [f"Failed: `{failure['test']}`", "", "```", failure["message"], "```", ""]
+        if outcome.verdicts:
+            lines += ["Returns:", ""]
+            for name, verdict in sorted(outcome.verdicts.items()):
+                of = words.group_line if "cells" in verdict else words.cell_line
+                lines += [f"- {of(name, verdict)}", f"  - {verdict['reason']}"]
+            lines.append("")
+    for failure in broken:
+        lines += [
+            f"The suite itself failed: `{failure['test']}`", "", "```", failure["message"], "```", ""
+        ]  # fmt: skip
+    lines.append(
+        f"Error rate: if nothing changed, the returns of some framework are called `regressed` in "
+        f"at most {alpha:.0%} of such gates. Every line above names the drop that it would have "
+        "seen with 80 % power; a smaller one may be there."
+    )
+    return "\n".join(lines) + "\n"

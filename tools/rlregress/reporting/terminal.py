@@ -1,0 +1,26 @@
+"""What a session of pytest says beside pytest's own lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rlregress.reporting import words
+
+
+def verdict_lines(entries: list[dict[str, Any]]) -> list[str]:
+    """The verdicts of a session; nothing if it judged none."""
+    found = words.lines(entries)
+    return ["", "verdicts on returns", *found] if found else []
+
+
+def training_line(entry: dict[str, Any], done: int, total: int, seconds_left: float) -> str:
+    """One line when a run ends: what it returned, how fast it was, how long the plan still takes."""
+    record = entry["record"]
+    spent = record["time"].get("wall_seconds", 0.0)
+    rate = record["time"].get("steps_per_cpu_second")
+    returned = words.number(record["final_return"])
+    left = f"; about {seconds_left / 60:.0f} min left" if done < total else ""
+    return (
+        f"[{done}/{total}] {record['cell']} seed {record['seed']}: {record['status']}, return "
+        f"{returned}, {spent:.0f} s at {rate or 0:.0f} steps per CPU second{left}"
+    )

@@ -1,0 +1,65 @@
+"""How a verdict is put into words: one line, with everything that it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def percent(share: float | None) -> str:
+    """``+12 %``, or a dash where there is none."""
+    return "-" if share is None else f"{share:+.0%}"
+
+
+def number(value: float | None) -> str:
+    """A return, with the digits that mean something."""
+    return "-" if value is None else f"{value:.4g}"
+
+
+def cell_line(name: str, verdict: Mapping[str, Any]) -> str:
+    """The verdict on one cell: effect, interval, seeds, error rate, what could be seen."""
+    scale = verdict["scale"]
+    interval = verdict["interval"]
+    between = ""
+    if interval and scale and None not in interval:
+        low, high = (bound / scale for bound in interval)
+        between = f", 95 % interval {percent(low)} to {percent(high)}"
+    seen = verdict["visible_fraction"]
+    sees = "no drop can be seen" if seen is None else f"sees a drop of {seen:.0%} with 80 % power"
+    failed = f", {verdict['failed']} failed" if verdict["failed"] else ""
+    return (
+        f"{verdict['verdict']:<12} {name}: {number(verdict['stored_mean'])} -> "
+        f"{number(verdict['new_mean'])} ({percent(verdict['effect_fraction'])}{between}); "
+        f"{verdict['stored_seeds']} stored and {verdict['new_seeds']} new seeds{failed}; "
+        f"adjusted p {number(verdict['adjusted_drop'])}; {sees}"
+    )
+
+
+def group_line(name: str, verdict: Mapping[str, Any]) -> str:
+    """The verdict on a group of cells."""
+    seen = verdict["visible_fraction"]
+    sees = "no drop can be seen" if seen is None else f"sees a drop of {seen:.0%} with 80 % power"
+    return (
+        f"{verdict['verdict']:<12} {name} over {len(verdict['cells'])} cells: "
+        f"{percent(verdict['effect_fraction'])}; adjusted p {number(verdict['adjusted_drop'])}; "
+        f"{sees}"
+    )
+
+
+def lines(entries: list[dict[str, Any]]) -> list[str]:
+    """All verdict lines of a session, and the error rate that holds for them together."""
+    found = []
+    alpha = None
+    for entry in sorted(entries, key=lambda e: e["test"]):
+        verdict = entry.get("verdict")
+        if not isinstance(verdict, dict):
+            continue
+        name = entry["test"].partition("[")[2].rstrip("]")
+        found.append((group_line if "cells" in verdict else cell_line)(name, verdict))
+        alpha = verdict["alpha"]
+    if found:
+        found.append(
+            f"If nothing changed, some line above says 'regressed' in at most {alpha:.0%} of such "
+            "sessions."
+        )
+    return found

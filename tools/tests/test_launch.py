@@ -1,0 +1,126 @@
+"""Workers: one process and one thread per run; what a death leaves behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.training import launch, plan
+from rlregress.training.cell import Cell, Job, Protocol
+from rlregress.training.store import Store
+
+
+@pytest.fixture(scope="module")
+def job() -> Job:
+    """A very short run of some installed framework."""
+    adapter = frameworks.installed()[0]
+    cell = Cell(adapter.name, "ppo", "InvertedPendulum-v4", adapter.name, "smoke")
+    made = plan.jobs(cell, [0])[0]
+    return replace(made, protocol=Protocol(2048, 1024, 2))
+
+
+@pytest.fixture(scope="module")
+def finished(job, tmp_path_factory):
+    """The store, the record and the elapsed seconds of a finished run."""
+    store = Store(tmp_path_factory.mktemp("runs"))
+    return store, launch.run(job, store)
+
+
+def test_a_run_leaves_one_record(finished, job):
+    """A finished run leaves its record and nothing else but the lock."""
+    store, found = finished
+    assert found["status"] == "finished", found["failure"]
+    left = {path.suffix for path in store.path(job).parent.iterdir()}
+    assert left <= {".json", ".lock"}
+
+
+def test_a_record_says_everything_that_it_rests_on(finished, job):
+    """Versions, seed, hyperparameters, processor, Python, times and the curve are in the record."""
+    _, found = finished
+    assert found["job"]["versions"] == dict(job.versions)
+    assert found["job"]["seed"] == job.seed
+    assert found["job"]["hyperparameters"] == dict(job.hyperparameters)
+    assert {"cpu", "python", "torch_threads"} <= set(found["platform"])
+    assert found["time"]["cpu_seconds"] > 0
+    assert [steps for steps, _ in found["curve"]] == [1024, 2048]
+    assert found["final_return"] == pytest.approx(sum(found["curve"][-1][1]) / 2)
+
+
+def test_a_worker_has_one_thread(finished):
+    """The process trains with one thread."""
+    assert finished[1]["platform"]["torch_threads"] == 1
+
+
+def test_a_run_that_is_done_is_not_done_again(finished, job):
+    """The second request reads the record of the first."""
+    store, found = finished
+    started = time.monotonic()
+    assert launch.run(job, store) == found
+    assert time.monotonic() - started < 1.0
+
+
+def test_a_training_that_raises_is_a_failed_run(job, tmp_path):
+    """An error in the framework is recorded with its text, not raised and not dropped."""
+    broken = replace(job, hyperparameters={**job.hyperparameters, "learning_rate": "fast"})
+    found = launch.run(broken, Store(tmp_path))
+    assert found["status"] == "failed"
+    assert "fast" in found["failure"]
+    assert found["final_return"] is None
+
+
+def test_a_worker_that_dies_by_itself_leaves_a_failed_record(job, tmp_path):
+    """A worker that cannot even start leaves a record with its last words."""
+    foreign = replace(job, cell=replace(job.cell, environment="NoSuchEnvironment-v0"))
+    found = launch.run(foreign, Store(tmp_path))
+    assert found["status"] == "failed"
+    assert "NoSuchEnvironment" in found["failure"]
+
+
+def _worker_of(store: Store, job: Job) -> int:
+    needle = str(store.path(job)).encode()
+    for _ in range(200):
+        for process in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{process}/cmdline", "rb") as stream:
+                    words = stream.read().split(b"\0")
+            except OSError:
+                continue
+            if needle in words and b"rlregress.training.worker" in words:
+                return int(process)
+        time.sleep(0.05)
+    raise AssertionError("no worker process appeared")
+
+
+def test_a_worker_that_is_killed_leaves_the_run_undone(job, tmp_path):
+    """A run that is killed from outside leaves no record: the next session does it."""
+    store = Store(tmp_path)
+    long = replace(job, protocol=Protocol(10_000_000, 10_000_000, 1))
+    raised: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            launch.run(long, store)
+        except launch.Interrupted as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=target)
+    thread.start()
+    os.kill(_worker_of(store, long), signal.SIGKILL)
+    thread.join(timeout=20)
+    assert len(raised) == 1
+    assert "SIGKILL" in str(raised[0])
+    assert store.find(long) is None
+    assert not store.path(long).exists()
+
+
+def test_an_unpinned_worker_keeps_the_machine_default():
+    """Without pinning no thread limit is set; with it every library has the limit of one."""
+    limits = {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}
+    assert {launch.environment(pinned=True)[name] for name in limits} == {"1"}
+    assert limits & set(launch.environment(pinned=False)) == set()

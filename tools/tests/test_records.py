@@ -1,0 +1,129 @@
+"""Run records and their store: sealed, found by content, never judged when damaged."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rlregress.errors import UserError
+from rlregress.training import record
+from rlregress.training.cell import Cell, Job, Protocol
+from rlregress.training.store import Store
+
+
+def job(seed: int = 0, **changes) -> Job:
+    """A run of an imaginary framework: the store knows no framework."""
+    content = {
+        "cell": Cell("some", "ppo", "Ring-v0", "some", "smoke"),
+        "seed": seed,
+        "protocol": Protocol(100, 100, 2),
+        "hyperparameters": {"learning_rate": 0.1},
+        "versions": {"some": "1.0"},
+        "sources": {"some": "abc"},
+    }
+    return Job(**{**content, **changes})
+
+
+def content(of: Job) -> dict:
+    """A finished record."""
+    return {
+        "schema": record.SCHEMA,
+        "job": {**of.as_dict(), "key": of.key},
+        "key": of.key,
+        "status": "finished",
+        "failure": "",
+        "curve": [[100, [1.0, 2.0]]],
+        "final_return": 1.5,
+        "episode_returns": [1.0, 2.0],
+        "steps": 100,
+        "parameters_sha256": "0",
+        "platform": {},
+        "time": {},
+    }
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A store with one finished run, seed 0."""
+    made = Store(tmp_path)
+    made.path(job()).parent.mkdir()
+    record.write(made.path(job()), content(job()))
+    return made
+
+
+def test_a_record_is_read_as_it_was_written(store):
+    """What was written is found again, by what was run."""
+    assert store.find(job()) == content(job())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"seed": 1},
+        {"protocol": Protocol(200, 100, 2)},
+        {"hyperparameters": {"learning_rate": 0.2}},
+        {"versions": {"some": "1.1"}},
+        {"sources": {"some": "abd"}},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_a_run_of_anything_else_is_not_found(store, changes):
+    """A run with another seed, budget, hyperparameter, version or code is another run."""
+    assert store.find(job(**{"seed": 0, **changes})) is None
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda text: text[: len(text) // 2], "damaged"),
+        (lambda text: text.replace('"final_return": 1.5', '"final_return": 9.5'), "checksum"),
+        (lambda text: "[]", "damaged"),
+        (lambda text: "", "damaged"),
+    ],
+    ids=["truncated", "edited", "other", "empty"],
+)
+def test_a_damaged_record_is_named_set_aside_and_not_judged(store, damage, said):
+    """A damaged record is renamed with one clear sentence, and its run counts as not done."""
+    path = store.path(job())
+    path.write_text(damage(path.read_text()))
+    with pytest.warns(UserWarning, match=said) as warned:
+        assert store.find(job()) is None
+    assert str(path) in str(warned[0].message)
+    assert not path.exists()
+    assert path.with_suffix(".damaged").exists()
+
+
+def test_a_record_under_the_name_of_another_run_is_not_taken_for_it(store):
+    """A record that was moved to another run's place is set aside."""
+    store.path(job()).rename(store.path(job(seed=1)))
+    with pytest.warns(UserWarning, match="belongs to another run"):
+        assert store.find(job(seed=1)) is None
+
+
+def test_a_record_of_another_schema_says_so(store):
+    """A record that this version cannot read says what was found and what was expected."""
+    path = store.path(job())
+    other = {k: v for k, v in content(job()).items() if k != "curve"}
+    record.write(path, {**other, "schema": 99})
+    with pytest.raises(UserError, match="expected schema 1 .* found schema 99, missing: curve"):
+        record.read(path)
+
+
+def test_what_is_not_finite_has_a_word_in_json():
+    """NaN and infinity become null: a record is valid JSON for every reader."""
+    values = [record.finite_or_none(x) for x in (1.5, float("nan"), float("inf"))]
+    assert json.dumps(values) == "[1.5, null, null]"
+
+
+def test_a_write_that_fails_leaves_the_old_record(store, monkeypatch):
+    """A process that dies while it writes leaves the record that was there."""
+    path = store.path(job())
+
+    def dies(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(record.os, "replace", dies)
+    with pytest.raises(OSError, match="no space"):
+        record.write(path, {**content(job()), "final_return": 2.0})
+    assert store.find(job())["final_return"] == 1.5
