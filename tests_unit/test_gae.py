@@ -1,7 +1,7 @@
 """Generalised advantage estimation: equations 1 and 2 of the thesis.
 
-Inputs, variants and their formulas stand in the catalogue (``rlregress.details.gae``). A test passes
-if the framework's real code shows the documented variant and is far from every other one.
+Inputs, variants and their formulas stand in the catalogue (``rlregress.details.gae``). A test
+passes if the framework's real code shows the documented variant and is far from every other one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Proximal policy optimisation: Boxes 1 to 3 and equations 3 and 7 to 11 of the thesis.
 
-Inputs, variants and their formulas stand in the catalogue (``rlregress.details.ppo``). A test passes
-if the framework's real code shows the documented variant and is far from every other one.
+Inputs, variants and their formulas stand in the catalogue (``rlregress.details.ppo``). A test
+passes if the framework's real code shows the documented variant and is far from every other one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Soft actor-critic: Boxes 5 to 7 and equations 23 to 25 of the thesis.
 
-Inputs, variants and their formulas stand in the catalogue (``rlregress.details.sac``). A test passes
-if the framework's real code shows the documented variant and is far from every other one.
+Inputs, variants and their formulas stand in the catalogue (``rlregress.details.sac``). A test
+passes if the framework's real code shows the documented variant and is far from every other one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Twin delayed deep deterministic policy gradient: Box 4 and equations 15 to 19 of the thesis.
 
-Inputs, variants and their formulas stand in the catalogue (``rlregress.details.td3``). A test passes
-if the framework's real code shows the documented variant and is far from every other one.
+Inputs, variants and their formulas stand in the catalogue (``rlregress.details.td3``). A test
+passes if the framework's real code shows the documented variant and is far from every other one.
 """
 
 from __future__ import annotations

@@ -23,9 +23,7 @@ Frameworks = Annotated[
     str, typer.Option("--framework", help="Names, comma-separated; default: the installed ones.")
 ]
 Algorithms = Annotated[str, typer.Option("--algorithm", help="Names, comma-separated.")]
-Environments = Annotated[
-    str, typer.Option("--environment", help="Gymnasium ids, comma-separated.")
-]
+Environments = Annotated[str, typer.Option("--environment", help="Gymnasium ids, comma-separated.")]
 BudgetName = Annotated[str, typer.Option("--budget", help="smoke, short or full.")]
 StoreFolder = Annotated[str, typer.Option("--store", help="Folder of run records; default: runs/.")]
 

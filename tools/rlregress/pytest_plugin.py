@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from rlregress import suite
+from rlregress import frameworks, suite
 from rlregress.details.implementation import Implementation, implementations
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
@@ -28,6 +28,7 @@ from rlregress.gate import selection
 from rlregress.gate.session import Session
 from rlregress.reporting import evidence as evidence_file
 from rlregress.reporting import terminal
+from rlregress.training.budgets import budget
 from rlregress.training.cell import Job
 from rlregress.training.store import Store
 from rlregress.verdicts.outcome import CellVerdict, GroupVerdict
@@ -79,7 +80,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--cells", default="default", help="stored cells to judge: default, all, or id patterns"
     )
-    group.addoption("--seeds", type=int, default=0, help="new runs per cell (default: the budget's)")
+    group.addoption(
+        "--seeds", type=int, default=0, help="new runs per cell (default: the budget's)"
+    )
     group.addoption("--alpha", type=float, default=0.05, help="false alarms per session (0.05)")
     group.addoption("--store", default="", help="folder of run records (default: runs/)")
     group.addoption(
@@ -92,6 +95,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register markers; hand out tests one at a time, so that long runs spread evenly."""
     config.addinivalue_line("markers", "detail(id): the detail of the catalogue that is asserted")
     config.stash[_COLLECTED] = []
+    try:
+        for name in _names(config, "--framework"):
+            frameworks.get(name).versions()
+        budget(config.getoption("--budget"))
+    except UserError as error:
+        raise pytest.UsageError(str(error)) from None
     if hasattr(config.option, "maxschedchunk") and config.option.maxschedchunk is None:
         config.option.maxschedchunk = 1
 
@@ -118,7 +127,7 @@ def session_of(config: pytest.Config) -> Session:
                 environments=_names(config, "--environment"),
                 cells=config.getoption("--cells"),
             )
-            seeds = config.getoption("--seeds") or selection.budget(chosen.budget).seeds
+            seeds = config.getoption("--seeds") or budget(chosen.budget).seeds
             store = Path(config.getoption("--store") or suite.root() / "runs")
             config.stash[_SESSION] = Session(
                 cells=selection.choose(chosen),
@@ -157,7 +166,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _implementations(metafunc: pytest.Metafunc) -> list[Implementation]:
-    markers = [m for m in metafunc.definition.iter_markers("detail")]
+    markers = list(metafunc.definition.iter_markers("detail"))
     if len(markers) != 1 or len(markers[0].args) != 1:
         raise pytest.UsageError(
             f"{metafunc.definition.nodeid} takes an implementation but does not name one detail; "

@@ -13,7 +13,7 @@ import pytest
 from rlregress import cli, frameworks, suite
 from rlregress.gate import baseline
 
-ADAPTER = '''
+ADAPTER = """
 from rlregress.frameworks.base import Adapter
 
 class Absent(Adapter):
@@ -21,7 +21,7 @@ class Absent(Adapter):
     title = "Absent"
     packages = ("a-package-nobody-installs",)
     algorithms = ("ppo",)
-'''
+"""
 
 
 @pytest.fixture
@@ -156,7 +156,9 @@ def test_missing_package(tmp_path):
     info = tmp_path / "absent_adapter-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: absent-adapter\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[rlregress.frameworks]\nabsent = absent_adapter:Absent\n")
+    (info / "entry_points.txt").write_text(
+        "[rlregress.frameworks]\nabsent = absent_adapter:Absent\n"
+    )
     library = Path(cli.__file__).parents[1]
     ended = subprocess.run(
         [sys.executable, "-m", "rlregress.cli", "gate", "--framework", "absent"],
@@ -165,6 +167,4 @@ def test_missing_package(tmp_path):
         text=True,
         check=False,
     )
-    assert_one_sentence(
-        ended.returncode, ended.stderr, "a-package-nobody-installs", "pip install"
-    )
+    assert_one_sentence(ended.returncode, ended.stderr, "a-package-nobody-installs", "pip install")

@@ -41,7 +41,7 @@ class Implementation:
 
     @cached_property
     def judgement(self) -> Judgement:
-        """What the framework's real code answers to the detail's inputs, and which variant it is."""
+        """What the framework's real code answers to the inputs, and which variant that is."""
         return run_probe(self.detail, self.adapter.probes()[self.detail.id, self.scope])
 
 

@@ -21,11 +21,11 @@ MARK = 0.1
 class Ring(gymnasium.Env[np.ndarray, np.ndarray]):
     """Every step moves on by one state and gives reward 1, whatever the action.
 
-    Observations are float64 [8], MARK at the state and 0 elsewhere; actions are float32 [1] in [-1, 1]. An episode starts in
-    state 0 and is ended after 8 steps, again in state 0. Whether that end is reported as
-    truncation or as termination decides which value is true (``infinite_horizon_value`` or
-    ``finite_horizon_values``). After the example of Pardo et al. 2018, "Time Limits in
-    Reinforcement Learning".
+    Observations are float64 [8], MARK at the state and 0 elsewhere; actions are float32 [1] in
+    [-1, 1]. An episode starts in state 0 and is ended after 8 steps, again in state 0. Whether
+    that end is reported as truncation or as termination decides which value is true
+    (``infinite_horizon_value`` or ``finite_horizon_values``); see Pardo et al. 2018, "Time Limits
+    in Reinforcement Learning".
 
     Args:
         limit_is: how the end is reported.

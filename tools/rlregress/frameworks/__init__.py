@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import pkgutil
-from typing import Dict, List
+from typing import Any, Dict, List
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
@@ -15,12 +15,12 @@ _NOT_ADAPTERS = {"base"}
 
 
 def _third_party() -> Dict[str, importlib.metadata.EntryPoint]:
-    points = importlib.metadata.entry_points()
+    points: Any = importlib.metadata.entry_points()
     if hasattr(points, "select"):
-        group = points.select(group=ENTRY_POINT_GROUP)
+        points = points.select(group=ENTRY_POINT_GROUP)
     else:  # Python 3.9
-        group = points.get(ENTRY_POINT_GROUP, [])
-    return {point.name: point for point in group}
+        points = points.get(ENTRY_POINT_GROUP, [])
+    return {point.name: point for point in points}
 
 
 def names() -> List[str]:

@@ -52,7 +52,7 @@ def record(
         )
 
     launch.run_all(queue, folder, workers or os.cpu_count() or 1, on_done)
-    for cell, jobs in of_cell.items():
+    for jobs in of_cell.values():
         records = [folder.find(job) for job in jobs]
         path = baseline.write(jobs, [found for found in records if found is not None])
         yield f"wrote {path}"

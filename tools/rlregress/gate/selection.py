@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from rlregress import frameworks, suite
 from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline
 from rlregress.training import plan
 from rlregress.training.budgets import budget, suggestion
@@ -33,7 +34,7 @@ class Selection:
     cells: str = "default"
 
 
-def adapters(names: Sequence[str]) -> list[frameworks.Adapter]:
+def adapters(names: Sequence[str]) -> list[Adapter]:
     """The named adapters, all with their packages installed; without names the installed ones."""
     if names:
         chosen = [frameworks.get(name) for name in names]
@@ -54,9 +55,7 @@ def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
     for adapter in adapters(selection.frameworks):
         for algorithm in selection.algorithms or adapter.algorithms:
             for environment in environments:
-                cell = Cell(
-                    adapter.name, algorithm, environment, adapter.name, selection.budget
-                )
+                cell = Cell(adapter.name, algorithm, environment, adapter.name, selection.budget)
                 plan.check(cell)
                 cells.append(cell)
     return cells

@@ -66,7 +66,9 @@ def show(found: dict[str, Any]) -> None:
     for framework, versions in found["versions"].items():
         table.add_column(f"{framework} {next(iter(versions.values()))}", overflow="fold")
     for id, frameworks in found["details"].items():
-        cells = [_cell(frameworks[name]) if name in frameworks else "-" for name in found["versions"]]
+        cells = [
+            _cell(frameworks[name]) if name in frameworks else "-" for name in found["versions"]
+        ]
         table.add_row(id, *cells)
     console.print(table)
     wrong = differing(found)

@@ -24,6 +24,10 @@ def _tests(outcome: FrameworkOutcome) -> str:
     return "; ".join(parts)
 
 
+def _quoted(failure: Mapping[str, Any]) -> list[str]:
+    return ["```", failure["message"], "```"]
+
+
 def markdown(
     outcomes: Sequence[FrameworkOutcome],
     broken: Sequence[Mapping[str, Any]],
@@ -43,7 +47,7 @@ def markdown(
             "",
         ]
         for failure in outcome.failures:
-            lines += [f"Failed: `{failure['test']}`", "", "```", failure["message"], "```", ""]
+            lines += [f"Failed: `{failure['test']}`", "", *_quoted(failure), ""]
         if outcome.verdicts:
             lines += ["Returns:", ""]
             for name, verdict in sorted(outcome.verdicts.items()):
@@ -51,9 +55,7 @@ def markdown(
                 lines += [f"- {of(name, verdict)}", f"  - {verdict['reason']}"]
             lines.append("")
     for failure in broken:
-        lines += [
-            f"The suite itself failed: `{failure['test']}`", "", "```", failure["message"], "```", ""
-        ]  # fmt: skip
+        lines += [f"The suite itself failed: `{failure['test']}`", "", *_quoted(failure), ""]
     lines.append(
         f"Error rate: if nothing changed, the returns of some framework are called `regressed` in "
         f"at most {alpha:.0%} of such gates. Every line above names the drop that it would have "

@@ -14,7 +14,7 @@ def verdict_lines(entries: list[dict[str, Any]]) -> list[str]:
 
 
 def training_line(entry: dict[str, Any], done: int, total: int, seconds_left: float) -> str:
-    """One line when a run ends: what it returned, how fast it was, how long the plan still takes."""
+    """One line when a run ends: its return, its speed, and how long the plan still takes."""
     record = entry["record"]
     spent = record["time"].get("wall_seconds", 0.0)
     rate = record["time"].get("steps_per_cpu_second")

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,13 @@ def _crashed(job: Job, code: int, output: str) -> dict[str, Any]:
     }
 
 
-def run_all(jobs: list[Job], store: Store, workers: int, on_done, pinned: bool = True) -> None:
+def run_all(
+    jobs: list[Job],
+    store: Store,
+    workers: int,
+    on_done: Callable[[Job, dict[str, Any]], None],
+    pinned: bool = True,
+) -> None:
     """Do ``jobs`` in their order, ``workers`` at a time; ``on_done(job, record)`` after each."""
     pending = iter(jobs)
     lock = threading.Lock()

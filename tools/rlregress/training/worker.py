@@ -17,7 +17,7 @@ import sys
 import time
 import traceback
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Mapping
 
 PROGRESS_REPORTS = 20
 
@@ -42,7 +42,7 @@ def _cpu_name() -> str:
     return platform.processor() or platform.machine()
 
 
-def _digest(parameters) -> str:
+def _digest(parameters: Mapping[str, Any]) -> str:
     digest = hashlib.sha256()
     for name in sorted(parameters):
         array = parameters[name]
@@ -54,7 +54,7 @@ def _digest(parameters) -> str:
 class _Watch:
     """Evaluates at the protocol's steps and reports progress, at the adapter's checkpoints."""
 
-    def __init__(self, evaluator, protocol: Dict[str, int], progress: Path) -> None:
+    def __init__(self, evaluator: Any, protocol: Dict[str, int], progress: Path) -> None:
         self._evaluator = evaluator
         self._progress = progress
         self._total = protocol["total_steps"]
@@ -69,14 +69,14 @@ class _Watch:
         step = max(1, self._total // PROGRESS_REPORTS)
         return sorted(set(self._evaluations) | set(range(step, self._total, step)))
 
-    def evaluate(self, steps: int, policy) -> List[float]:
+    def evaluate(self, steps: int, policy: Any) -> List[float]:
         started = time.process_time()
         returns = self._evaluator.returns(policy)
         self.evaluation_cpu_seconds += time.process_time() - started
         self.curve.append([steps, returns])
         return returns
 
-    def __call__(self, steps: int, policy) -> None:
+    def __call__(self, steps: int, policy: Any) -> None:
         if self._evaluations and steps >= self._evaluations[0]:
             while self._evaluations and steps >= self._evaluations[0]:
                 self._evaluations.pop(0)
@@ -104,7 +104,7 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
 
     cell, protocol = job["cell"], job["protocol"]
 
-    def make_env():
+    def make_env() -> Any:
         return gymnasium.make(cell["environment"])
 
     evaluator = Evaluator(make_env, protocol["evaluation_episodes"])

@@ -12,16 +12,26 @@ from typing import Any, Dict, Mapping
 import numpy as np
 import torch
 from tensordict import TensorDict
-from tensordict.nn import AddStateIndependentNormalScale, NormalParamExtractor, TensorDictModule
-from tensordict.nn import TensorDictSequential
+from tensordict.nn import (
+    AddStateIndependentNormalScale,
+    NormalParamExtractor,
+    TensorDictModule,
+    TensorDictSequential,
+)
 from torch import nn
 from torchrl.collectors import Collector
 from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
 from torchrl.data.replay_buffers.samplers import SamplerWithoutReplacement
 from torchrl.envs import Compose, DoubleToFloat, GymWrapper, TransformedEnv
 from torchrl.envs.utils import ExplorationType, set_exploration_type
-from torchrl.modules import MLP, AdditiveGaussianModule, ProbabilisticActor, TanhModule
-from torchrl.modules import TanhNormal, ValueOperator
+from torchrl.modules import (
+    MLP,
+    AdditiveGaussianModule,
+    ProbabilisticActor,
+    TanhModule,
+    TanhNormal,
+    ValueOperator,
+)
 from torchrl.objectives import ClipPPOLoss, SACLoss, SoftUpdate, TD3Loss
 from torchrl.trainers.algorithms import PPOTrainer, SACTrainer, TD3Trainer
 from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper
@@ -148,7 +158,9 @@ def _ppo(request: TrainingRequest, environment, space: _Space, given: Mapping[st
         normalize_advantage=given["normalize_advantage"],
     )
     trainer = PPOTrainer(
-        **_common(request, _collector(environment, actor, given["rollout_steps"], request, 0), loss),
+        **_common(
+            request, _collector(environment, actor, given["rollout_steps"], request, 0), loss
+        ),
         optim_steps_per_batch=None,
         num_epochs=given["epochs"],
         optimizer=torch.optim.Adam(
@@ -229,9 +241,7 @@ def _td3(request: TrainingRequest, environment, space: _Space, given: Mapping[st
 
     def adam(prefix: str) -> torch.optim.Adam:
         parameters = [p for name, p in loss.named_parameters() if name.startswith(prefix)]
-        return torch.optim.Adam(
-            parameters, lr=given["learning_rate"], eps=given["adam_epsilon"]
-        )
+        return torch.optim.Adam(parameters, lr=given["learning_rate"], eps=given["adam_epsilon"])
 
     trainer = TD3Trainer(
         **_common(request, collector, loss),
@@ -253,17 +263,21 @@ _BUILDERS = {"ppo": _ppo, "sac": _sac, "td3": _td3}
 
 def _policy(loss):
     def policy(observations: np.ndarray) -> np.ndarray:
-        batch = TensorDict({"observation": torch.as_tensor(observations).float()}, len(observations))
-        with torch.no_grad(), set_exploration_type(ExplorationType.DETERMINISTIC):
-            with loss.actor_network_params.to_module(loss.actor_network):
-                return loss.actor_network(batch)["action"].numpy()
+        batch = TensorDict(
+            {"observation": torch.as_tensor(observations).float()}, len(observations)
+        )
+        parameters = loss.actor_network_params.to_module(loss.actor_network)
+        with torch.no_grad(), set_exploration_type(ExplorationType.DETERMINISTIC), parameters:
+            return loss.actor_network(batch)["action"].numpy()
 
     return policy
 
 
 def _value(loss):
     def value(observations: np.ndarray) -> np.ndarray:
-        batch = TensorDict({"observation": torch.as_tensor(observations).float()}, len(observations))
+        batch = TensorDict(
+            {"observation": torch.as_tensor(observations).float()}, len(observations)
+        )
         with torch.no_grad(), set_exploration_type(ExplorationType.DETERMINISTIC):
             if hasattr(loss, "critic_network_params"):
                 with loss.critic_network_params.to_module(loss.critic_network):
@@ -286,7 +300,7 @@ def train(request: TrainingRequest) -> Trained:
     if differing:
         raise UserError(
             f"the hyperparameters of TorchRL's {request.algorithm.upper()} do not fit: "
-            f"{', '.join(differing)}; expected exactly {', '.join(sorted(_KEYS[request.algorithm]))}"
+            f"{', '.join(differing)}; expected: {', '.join(sorted(_KEYS[request.algorithm]))}"
         )
     torch.manual_seed(request.seed)
     np.random.seed(request.seed)

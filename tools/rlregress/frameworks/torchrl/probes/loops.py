@@ -38,26 +38,28 @@ class GradientNorms(torch.optim.SGD):
         return super().step(closure)
 
 
-def _common(environment: Playback, actor: Any, frames: int, batches: int, loss: Any):
-    from torchrl.collectors import Collector
+def collector(environment: Playback, actor: Any, frames: int) -> Any:
+    """A collector of one batch of ``frames`` steps in this process."""
+    from torchrl import collectors
+
+    # its name until 0.10
+    kind = getattr(collectors, "Collector", None) or collectors.SyncDataCollector
+    return kind(wrapped(environment), actor, frames_per_batch=frames, total_frames=frames)
+
+
+def _common(environment: Playback, actor: Any, frames: int, loss: Any):
     from torchrl.data import LazyTensorStorage
 
-    collector = Collector(
-        wrapped(environment),
-        actor,
-        frames_per_batch=frames,
-        total_frames=frames * batches,
-    )
     settings = {
-        "collector": collector,
-        "total_frames": frames * batches,
+        "collector": collector(environment, actor, frames),
+        "total_frames": frames,
         "frame_skip": 1,
         "loss_module": loss,
         "progress_bar": False,
         "enable_logging": False,
         "auto_log_optim_steps": False,
     }
-    return settings, LazyTensorStorage(frames * batches)
+    return settings, LazyTensorStorage(frames)
 
 
 def sac(environment: Playback, loss: SACLoss, actor: Any, frames: int = 1) -> Any:
@@ -65,7 +67,7 @@ def sac(environment: Playback, loss: SACLoss, actor: Any, frames: int = 1) -> An
     from torchrl.data import TensorDictReplayBuffer
     from torchrl.trainers.algorithms import SACTrainer
 
-    settings, storage = _common(environment, actor, frames, 1, loss)
+    settings, storage = _common(environment, actor, frames, loss)
     trainer = SACTrainer(
         **settings,
         optim_steps_per_batch=1,
@@ -95,7 +97,7 @@ def td3(
     from torchrl.trainers.algorithms import TD3Trainer
     from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper
 
-    settings, storage = _common(environment, actor, frames, 1, loss)
+    settings, storage = _common(environment, actor, frames, loss)
 
     def optimizer(prefix: str) -> torch.optim.Optimizer:
         named = [p for name, p in loss.named_parameters() if name.startswith(prefix)]
@@ -134,7 +136,7 @@ def ppo(
 
     loss = ClipPPOLoss(actor, critic, clip_epsilon=0.2)
     optimizer = GradientNorms(loss.parameters())
-    common, storage = _common(environment, actor, frames, 1, loss)
+    common, storage = _common(environment, actor, frames, loss)
     trainer = PPOTrainer(
         **common,
         optim_steps_per_batch=None,

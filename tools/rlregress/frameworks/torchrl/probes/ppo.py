@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, Dict, List, Mapping, Tuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from torchrl.modules import IndependentNormal
 from torchrl.objectives import ClipPPOLoss
 
 from rlregress.frameworks.torchrl.probes import loops, ppo_loops, scripts
-from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.environments import Playback
 from rlregress.frameworks.torchrl.probes.networks import (
     Constant,
     Numbers,
@@ -52,7 +53,9 @@ def _batch(
         [count],
     )
     log_prob = actor.get_dist(batch).log_prob(batch["action"]).detach()
-    batch["action_log_prob"] = log_prob - column(ratios).reshape(count).log()
+    # the second is its name until 0.9
+    for name in ("action_log_prob", "sample_log_prob"):
+        batch[name] = log_prob - column(ratios).reshape(count).log()
     return batch
 
 
@@ -60,14 +63,20 @@ def _gaussian() -> Any:
     return policy(Numbers([0.0], [1.0]), box(-10.0, 10.0), IndependentNormal)
 
 
+def _loss(actor: Any, value: float, **options: Any) -> ClipPPOLoss:
+    if "critic_coeff" not in inspect.signature(ClipPPOLoss.__init__).parameters:
+        # the names until 0.8 end in "coef"
+        options = {name.replace("_coeff", "_coef"): x for name, x in options.items()}
+    return ClipPPOLoss(actor, v_network(Constant(value)), **options)
+
+
 def _losses(value: float = 0.0, batch: Mapping[str, Any] = {}, **options: Any) -> Any:  # noqa: B006
     actor = _gaussian()
-    loss = ClipPPOLoss(actor, v_network(Constant(value)), **options)
-    return loss, loss(_batch(actor, **batch))
+    return _loss(actor, value, **options)(_batch(actor, **batch))
 
 
 def _policy_loss(options: Mapping[str, Any], **batch: Any) -> float:
-    return float(_losses(0.0, batch, **options)[1]["loss_objective"].detach())
+    return float(_losses(0.0, batch, **options)["loss_objective"].detach())
 
 
 def _clip(i: Inputs) -> float:
@@ -101,7 +110,7 @@ def _normalisation_epsilon(i: Inputs) -> float:
 def _value_loss(value: float, batch: Mapping[str, Any], **options: Any) -> float:
     """The value loss before its coefficient, by which the class multiplies it."""
     options = {"critic_coeff": 0.5, **options}
-    return float(_losses(value, batch, **options)[1]["loss_critic"].detach()) / 0.5
+    return float(_losses(value, batch, **options)["loss_critic"].detach()) / 0.5
 
 
 def _value_scale(i: Inputs) -> float:
@@ -111,7 +120,7 @@ def _value_scale(i: Inputs) -> float:
 
 def _value_coefficient(i: Inputs) -> float:
     batch = {"count": 2, "returns": 3.0}
-    by_default = _losses(1.0, batch, loss_critic_type="l2")[1]["loss_critic"]
+    by_default = _losses(1.0, batch, loss_critic_type="l2")["loss_critic"]
     return float(by_default.detach()) / _value_loss(1.0, batch, loss_critic_type="l2")
 
 
@@ -143,7 +152,7 @@ def _value_clip(**options: Any) -> Raw:
 def _entropy_bonus(i: Inputs) -> float:
     scale = AddStateIndependentNormalScale(1).to(torch.float64)
     actor = policy(nn.Sequential(Constant(0.0), scale), box(-10.0, 10.0), IndependentNormal)
-    loss = ClipPPOLoss(actor, v_network(Constant(0.0)), entropy_coeff=i["coefficient"])
+    loss = _loss(actor, 0.0, entropy_coeff=i["coefficient"])
     losses = loss(_batch(actor, 8))
     sum(loss for name, loss in losses.items() if name.startswith("loss")).backward()
     gradients = [p.grad for name, p in loss.named_parameters() if "scale" in name]
@@ -151,7 +160,7 @@ def _entropy_bonus(i: Inputs) -> float:
 
 
 def _entropy_coefficient(i: Inputs) -> float:
-    losses = _losses(0.0, {"count": 2})[1]
+    losses = _losses(0.0, {"count": 2})
     return abs(float(losses["loss_entropy"].detach()) / float(losses["entropy"]))
 
 
@@ -174,9 +183,7 @@ def _initialisation(i: Inputs) -> List[float]:
 
 def _one_step(environment: Playback, actor: Any) -> Tuple[float, float]:
     """What the environment received and what is stored, of one step of a collector."""
-    from torchrl.collectors import Collector
-
-    collector = Collector(wrapped(environment), actor, frames_per_batch=1, total_frames=1)
+    collector = loops.collector(environment, actor, 1)
     try:
         batch = next(iter(collector))
     finally:

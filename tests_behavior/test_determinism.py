@@ -1,0 +1,94 @@
+"""Determinism: a seed decides the whole training, and watching it changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+
+from rlregress.environments.claims import assert_other_parameters, assert_same_parameters
+from rlregress.environments.settings import setting
+from rlregress.frameworks.base import Adapter, Checkpoint, TrainingRequest
+from rlregress.training.evaluation import Evaluator
+
+
+def make_env() -> gymnasium.Env:
+    """A real task with random initial states, which the seed has to reach."""
+    return gymnasium.make("InvertedPendulum-v5")
+
+
+def parameters(
+    framework: Adapter, algorithm: str, seed: int, on_checkpoint: Checkpoint | None = None
+) -> Mapping[str, np.ndarray]:
+    """All parameters after a short training, interrupted twice if there is a checkpoint."""
+    chosen = setting(framework.name, "determinism", algorithm)
+    watching = {} if on_checkpoint is None else {"on_checkpoint": on_checkpoint}
+    request = TrainingRequest(
+        algorithm=algorithm,
+        make_env=make_env,
+        hyperparameters=chosen.hyperparameters,
+        total_steps=chosen.total_steps,
+        seed=seed,
+        checkpoints=() if on_checkpoint is None else (32, 64),
+        **watching,
+    )
+    return framework.train(request).parameters
+
+
+@cache
+def undisturbed(framework: Adapter, algorithm: str) -> Mapping[str, np.ndarray]:
+    """The parameters of seed 1, which several tests compare with."""
+    return parameters(framework, algorithm, seed=1)
+
+
+def test_the_same_seed_gives_the_same_parameters(framework, algorithm):
+    """Two trainings with one seed end with identical parameters, to the bit."""
+    who = f"{framework.title} {algorithm}"
+    again = parameters(framework, algorithm, seed=1)
+    assert_same_parameters(who, "seed 1 twice", undisturbed(framework, algorithm), again)
+
+
+def test_another_seed_gives_other_parameters(framework, algorithm):
+    """Control: with another seed the same training ends with other parameters."""
+    who = f"{framework.title} {algorithm}"
+    other = parameters(framework, algorithm, seed=2)
+    assert_other_parameters(who, "seeds 1 and 2", undisturbed(framework, algorithm), other)
+    with pytest.raises(AssertionError, match=f"^{who}, control: expected parameters identical"):
+        assert_same_parameters(who, "control", undisturbed(framework, algorithm), other)
+
+
+def test_evaluation_does_not_disturb_the_training(framework, algorithm):
+    """A training that is evaluated in between is identical to one that is not, to the bit."""
+    who = f"{framework.title} {algorithm}"
+    evaluator = Evaluator(make_env, episodes=2)
+    evaluated = []
+    watched = parameters(
+        framework,
+        algorithm,
+        seed=1,
+        on_checkpoint=lambda steps, policy: evaluated.append((steps, evaluator.returns(policy))),
+    )
+    evaluator.close()
+    assert [steps for steps, _ in evaluated] == [32, 64]
+    assert all(np.all(np.isfinite(returns)) for _, returns in evaluated)
+    assert_same_parameters(
+        who, "without and with evaluations", undisturbed(framework, algorithm), watched
+    )
+
+
+def test_a_disturbance_in_between_is_seen(framework, algorithm):
+    """Control: one random number drawn at a checkpoint changes the parameters."""
+    who = f"{framework.title} {algorithm}"
+
+    def draw(steps: int, policy: object) -> None:
+        torch.rand(1)
+        np.random.random()
+
+    disturbed = parameters(framework, algorithm, seed=1, on_checkpoint=draw)
+    assert_other_parameters(
+        who, "without and with a draw", undisturbed(framework, algorithm), disturbed
+    )

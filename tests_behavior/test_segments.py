@@ -1,0 +1,116 @@
+"""Fixed-length segments: 5 steps each, through episodes of 8.
+
+The example is the one of the PPO implementation details, "a dedicated note to the use of
+parallelized environment": which observations are in a segment, and which one is in none.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rlregress.environments.claims import assert_stored
+from rlregress.environments.counter import (
+    STEP,
+    FinalAsFirst,
+    ResetAsFinal,
+    StepCounter,
+    numbered,
+)
+from rlregress.environments.limit import LimitIs
+from rlregress.environments.settings import setting
+from rlregress.frameworks.base import Adapter, TrainingRequest, Transitions
+
+OBSERVATIONS = [[0, 1, 2, 3, 4], [5, 6, 7, 0, 1], [2, 3, 4, 5, 6]]
+NEXT = [[1, 2, 3, 4, 5], [6, 7, 8, 1, 2], [3, 4, 5, 6, 7]]
+ENDS = [[0, 0, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 0, 0]]
+NEVER = [[0, 0, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]]
+
+
+def collect(framework: Adapter, algorithm: str, make_env) -> Transitions:
+    """Three segments of five steps from one environment."""
+    chosen = setting(framework.name, "segments", algorithm)
+    return framework.transitions(
+        TrainingRequest(
+            algorithm=algorithm,
+            make_env=make_env,
+            hyperparameters=chosen.hyperparameters,
+            total_steps=15,
+            seed=0,
+        )
+    )
+
+
+def steps(observations: np.ndarray | None) -> np.ndarray | None:
+    """The step counts [segments, steps] of the one environment."""
+    return None if observations is None else observations[:, :, 0, STEP]
+
+
+def flags(field: np.ndarray | None) -> np.ndarray | None:
+    """The flags [segments, steps] of the one environment."""
+    return None if field is None else field[:, :, 0]
+
+
+def documented(framework: Adapter, algorithm: str, field: str, rows):
+    """The rows if the field is documented to be stored, or None."""
+    stores = setting(framework.name, "segments", algorithm).stores
+    return rows if field in stores else None
+
+
+def test_a_segment_goes_on_where_the_one_before_ended(framework, algorithm):
+    """Segments are 0-4, then 5, 6, 7, 0, 1, then 2-6: no reset between them, and never an 8."""
+    who = f"{framework.title} {algorithm}"
+    stored = collect(framework, algorithm, StepCounter)
+    assert_stored(who, "observations", steps(stored.observations), OBSERVATIONS)
+    assert_stored(who, "ends of episodes", flags(stored.done), ENDS)
+
+
+def test_the_final_observation_is_stored_as_next(framework, algorithm):
+    """Where next observations are stored, the one of 7 is 8, not the 0 of the reset."""
+    who = f"{framework.title} {algorithm}"
+    stored = collect(framework, algorithm, StepCounter)
+    expected = documented(framework, algorithm, "next_observations", NEXT)
+    assert_stored(who, "next observations", steps(stored.next_observations), expected)
+
+
+def test_a_truncation_is_not_stored_as_termination(framework, algorithm):
+    """Where terminations are stored, a truncated step is none; a terminated one is (control)."""
+    who = f"{framework.title} {algorithm}"
+    for limit_is, rows in ((LimitIs.TRUNCATION, NEVER), (LimitIs.TERMINATION, ENDS)):
+        stored = collect(framework, algorithm, numbered(lambda n, how=limit_is: StepCounter(n, how)))
+        expected = documented(framework, algorithm, "terminated", rows)
+        assert_stored(f"{who}, limit is a {limit_is.value}", "terminations",
+                      flags(stored.terminated), expected)
+
+
+def test_rewards_are_stored_as_given(framework, algorithm):
+    """Rewards are 1, except where the value behind a truncation is documented to be added."""
+    who = f"{framework.title} {algorithm}"
+    added = setting(framework.name, "segments", algorithm).value_in_last_reward
+    for limit_is in LimitIs:
+        stored = collect(framework, algorithm, numbered(lambda n, how=limit_is: StepCounter(n, how)))
+        expected = ENDS if added and limit_is is LimitIs.TRUNCATION else NEVER
+        changed = flags(stored.rewards) != 1.0
+        assert_stored(f"{who}, limit is a {limit_is.value}", "changed rewards", changed, expected)
+
+
+def test_a_final_observation_among_the_observations_is_seen(framework, algorithm):
+    """Control: if episodes begin with the 8 of the one before, the observations are not as said."""
+    who = f"{framework.title} {algorithm}"
+    stored = collect(framework, algorithm, lambda: FinalAsFirst(StepCounter()))
+    with pytest.raises(AssertionError, match=r"found observations .*\[5, 6, 7, 8, 1\]"):
+        assert_stored(who, "observations", steps(stored.observations), OBSERVATIONS)
+
+
+def test_a_reset_observation_as_next_is_seen(framework, algorithm):
+    """Control: if the last step hands out the 0 of the reset, the next observations say so."""
+    who = f"{framework.title} {algorithm}"
+    stored = collect(framework, algorithm, lambda: ResetAsFinal(StepCounter()))
+    expected = documented(framework, algorithm, "next_observations", NEXT)
+    if expected is None:
+        # nothing is stored that could be wrong, and what is stored looks as it should
+        assert_stored(who, "next observations", stored.next_observations, None)
+        assert_stored(who, "observations", steps(stored.observations), OBSERVATIONS)
+        return
+    with pytest.raises(AssertionError, match=r"found next observations .*\[6, 7, 0, 1, 2\]"):
+        assert_stored(who, "next observations", steps(stored.next_observations), expected)

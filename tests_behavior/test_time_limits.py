@@ -1,0 +1,63 @@
+"""Time limits: a truncated episode is worth what would follow, a terminated one is not.
+
+In the ring every step gives reward 1 and episodes are ended after 8 steps. If the end is a
+truncation, the value of every state is 1 / (1 - 0.98) = 50. If the very same end is a termination,
+it is (1 - 0.98^n) / (1 - 0.98) with n steps left: from 7.46 down to 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rlregress.environments.claims import assert_values_far, assert_values_near
+from rlregress.environments.limit import LimitIs
+from rlregress.environments.ring import (
+    Ring,
+    finite_horizon_values,
+    infinite_horizon_value,
+    observations,
+)
+from rlregress.environments.settings import setting
+from rlregress.frameworks.base import Adapter, TrainingRequest
+
+DISCOUNT = 0.98
+# Seeds 0 to 2 come within 0.8; a bootstrap that is not discounted gives 56, one that is missing in
+# one of ten cases gives 36.
+TOLERANCE = 1.0
+
+
+def learned_values(framework: Adapter, algorithm: str, limit_is: LimitIs) -> np.ndarray:
+    """What the critic says of the eight states after a training of some seconds."""
+    chosen = setting(framework.name, "time_limit", algorithm)
+    assert chosen.hyperparameters["discount"] == DISCOUNT
+    trained = framework.train(
+        TrainingRequest(
+            algorithm=algorithm,
+            make_env=lambda: Ring(limit_is),
+            hyperparameters=chosen.hyperparameters,
+            total_steps=chosen.total_steps,
+            seed=0,
+        )
+    )
+    return trained.value(observations())
+
+
+def test_truncation_does_not_end_the_task(framework, algorithm):
+    """A limit reported as truncation leaves the values those of the endless task."""
+    who = f"{framework.title} {algorithm}"
+    values = learned_values(framework, algorithm, LimitIs.TRUNCATION)
+    true = infinite_horizon_value(DISCOUNT)
+    assert_values_near(who, "the limit is a truncation", values, true, TOLERANCE)
+
+
+def test_termination_ends_the_task(framework, algorithm):
+    """The same limit reported as termination gives the values of the task that ends, far from 50."""
+    who = f"{framework.title} {algorithm}"
+    values = learned_values(framework, algorithm, LimitIs.TERMINATION)
+    true = finite_horizon_values(DISCOUNT)
+    endless = infinite_horizon_value(DISCOUNT)
+    assert_values_near(who, "the limit is a termination", values, true, TOLERANCE)
+    assert_values_far(who, "the limit is a termination", values, endless, 40.0)
+    with pytest.raises(AssertionError, match=f"^{who}, control: expected the values 50 within 1"):
+        assert_values_near(who, "control", values, endless, TOLERANCE)

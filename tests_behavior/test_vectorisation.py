@@ -1,0 +1,57 @@
+"""Vectorised environments: what is stored of one environment never mixes with the other's."""
+
+from __future__ import annotations
+
+import gymnasium
+import pytest
+
+from rlregress.environments.claims import assert_rows_belong_together, assert_stored
+from rlregress.environments.counter import STEP, ResetAsFinal, StepCounter, numbered
+from rlregress.environments.settings import setting
+from rlregress.frameworks.base import Adapter, TrainingRequest, Transitions
+
+OBSERVATIONS = [[0, 1, 2, 3, 4], [5, 6, 7, 0, 1], [2, 3, 4, 5, 6]]
+
+
+def collect(framework: Adapter, algorithm: str, make_env) -> Transitions:
+    """Three segments of five steps from each of two environments."""
+    chosen = setting(framework.name, "segments", algorithm)
+    request = TrainingRequest(
+        algorithm=algorithm,
+        make_env=make_env,
+        hyperparameters=chosen.hyperparameters,
+        total_steps=30,
+        seed=0,
+    )
+    return framework.transitions(request, environments=2)
+
+
+def test_each_environment_has_its_own_rows(framework, algorithm):
+    """Each column holds one environment, step by step, and next belongs to the same episode."""
+    who = f"{framework.title} {algorithm}"
+    stored = collect(framework, algorithm, numbered())
+    assert stored.observations.shape == (3, 5, 2, 3)
+    assert_rows_belong_together(who, stored.observations, stored.next_observations)
+    for column in range(2):
+        found = stored.observations[:, :, column, STEP]
+        assert_stored(f"{who}, environment {column}", "observations", found, OBSERVATIONS)
+
+
+def test_environments_that_share_a_state_are_seen(framework, algorithm):
+    """Control: two environments that move the same counter do not pass for two."""
+    who = f"{framework.title} {algorithm}"
+    shared = StepCounter()
+    stored = collect(framework, algorithm, lambda: gymnasium.Wrapper(shared))
+    with pytest.raises(AssertionError, match=f"^{who}: expected every column to hold one"):
+        assert_rows_belong_together(who, stored.observations, stored.next_observations)
+
+
+def test_a_lost_final_observation_is_seen(framework, algorithm):
+    """Control: a reset observation in the place of the final one is not of the same episode."""
+    who = f"{framework.title} {algorithm}"
+    stored = collect(framework, algorithm, numbered(lambda n: ResetAsFinal(StepCounter(n))))
+    if stored.next_observations is None:
+        assert "next_observations" not in setting(framework.name, "segments", algorithm).stores
+        return
+    with pytest.raises(AssertionError, match=r"to be \[\d, \d, 8\], found \[\d, \d, 0\]"):
+        assert_rows_belong_together(who, stored.observations, stored.next_observations)

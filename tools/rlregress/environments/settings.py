@@ -1,0 +1,77 @@
+"""The hyperparameters that make toy problems short, and what is documented of each framework.
+
+``baselines/behavior/<framework>.yaml`` holds, by topic and algorithm, ``changes`` to
+``baselines/hyperparameters/<framework>.yaml`` and facts about the framework.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rlregress import suite
+from rlregress.errors import UserError
+
+_FIELDS = {"total_steps", "stores", "value_in_last_reward", "changes"}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How one algorithm of one framework is trained for one topic.
+
+    Attributes:
+        hyperparameters: the whole set, changes applied.
+        total_steps: environment steps; 0 where the test decides.
+        stores: the fields of ``Transitions`` that are documented to be stored.
+        value_in_last_reward: the reward of a truncated step is documented to be stored with the
+            discounted value of the final observation added.
+    """
+
+    hyperparameters: Mapping[str, Any]
+    total_steps: int = 0
+    stores: tuple[str, ...] = ()
+    value_in_last_reward: bool = False
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise UserError(f"{path} cannot be read: {error}; expected a YAML file") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{path} is empty or no table; expected topics or algorithms as keys")
+    return content
+
+
+def _entry(table: Any, key: str, path: Path, kind: str) -> dict[str, Any]:
+    if not isinstance(table, dict) or not isinstance(table.get(key), dict):
+        known = sorted(table) if isinstance(table, dict) else []
+        raise UserError(f"{path} has no {kind} '{key}'; found: {', '.join(known) or 'nothing'}")
+    return table[key]
+
+
+def setting(framework: str, topic: str, algorithm: str) -> Setting:
+    """The setting of ``baselines/behavior``; UserError names file and key of what is wrong."""
+    path = suite.baselines() / "behavior" / f"{framework}.yaml"
+    sets = suite.baselines() / "hyperparameters" / f"{framework}.yaml"
+    found = dict(_entry(_entry(_read(path), topic, path, "topic"), algorithm, path, "algorithm"))
+    unknown = sorted(set(found) - _FIELDS)
+    if unknown:
+        raise UserError(
+            f"{path}: {topic} of {algorithm} has the unknown key '{unknown[0]}'; "
+            f"known: {', '.join(sorted(_FIELDS))}"
+        )
+    changes = found.pop("changes", {})
+    base = _entry(_read(sets), algorithm, sets, "algorithm")
+    unknown = sorted(set(changes) - set(base))
+    if unknown:
+        raise UserError(
+            f"{path}: {topic} of {algorithm} changes '{unknown[0]}', which {sets} does not have; "
+            f"it has: {', '.join(sorted(base))}"
+        )
+    found["stores"] = tuple(found.get("stores", ()))
+    return Setting(hyperparameters={**base, **changes}, **found)
