@@ -15,6 +15,7 @@ import json
 import os
 from collections.abc import Callable, Generator
 from dataclasses import asdict, dataclass, is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +26,13 @@ from rlregress.details.implementation import Implementation, implementations
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import selection
+from rlregress.gate.judging import Verdict, judge
 from rlregress.gate.session import Session
 from rlregress.reporting import evidence as evidence_file
 from rlregress.reporting import terminal
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Job
 from rlregress.training.store import Store
-from rlregress.verdicts.outcome import CellVerdict, GroupVerdict
 
 _SESSION = pytest.StashKey[Session]()
 _COLLECTED = pytest.StashKey[list[dict[str, Any]]]()
@@ -60,12 +61,15 @@ class Judged:
 
     session: Session
     name: str
-    kind: str
 
-    def verdict(self) -> CellVerdict | GroupVerdict:
+    def verdict(self) -> Verdict:
         """The verdict, judged with the whole session as one family."""
-        verdicts = self.session.verdicts()
-        return verdicts.cells[self.name] if self.kind == "cell" else verdicts.groups[self.name]
+        return _verdicts(self.session)[self.name]
+
+
+@cache
+def _verdicts(session: Session) -> dict[str, Verdict]:
+    return judge(session)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -158,10 +162,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         ids = [f"{t.job.cell.id}-seed{t.job.seed}" for t in trainings]
         metafunc.parametrize("training", trainings, ids=ids)
     if "judged_cell" in names:
-        cells = [Judged(session, cell.id, "cell") for cell in session.cells if session.judged]
+        cells = [Judged(session, cell.id) for cell in session.cells if session.judged]
         metafunc.parametrize("judged_cell", cells, ids=[cell.name for cell in cells])
     if "judged_group" in names:
-        groups = [Judged(session, name, "group") for name in session.groups()]
+        groups = [Judged(session, name) for name in session.groups()]
         metafunc.parametrize("judged_group", groups, ids=[group.name for group in groups])
 
 

@@ -101,21 +101,11 @@ def load(path: Path) -> Baseline:
     return loaded
 
 
-def for_cell(cell: Cell, protocol: Protocol) -> Baseline:
-    """The stored runs of ``cell``, made with ``protocol``; UserError if there are none such."""
+def find(cell: Cell, protocol: Protocol) -> Baseline | None:
+    """The stored runs of ``cell``, or None; UserError if they were made with another protocol."""
     path = path_of(cell)
     if not path.exists():
-        others = sorted(
-            found.cell.budget
-            for found in map(load, folder().glob("*.toml"))
-            if path_of(Cell(**{**asdict(cell), "budget": found.cell.budget})).stem == found.cell.id
-        )
-        there = f"there are stored runs of budget {', '.join(others)}; " if others else ""
-        raise UserError(
-            f"no stored runs of {cell.id}; {there}record some with: rlregress record "
-            f"--framework {cell.framework} --algorithm {cell.algorithm} "
-            f"--environment {cell.environment} --budget {cell.budget}"
-        )
+        return None
     found = load(path)
     if found.protocol != protocol:
         raise UserError(
@@ -123,6 +113,49 @@ def for_cell(cell: Cell, protocol: Protocol) -> Baseline:
             f"{asdict(protocol)}; record it again"
         )
     return found
+
+
+def how_to_record(cell: Cell) -> str:
+    """What to do about a cell without stored runs, in one sentence."""
+    own = {**asdict(cell), "budget": ""}
+    others = sorted(
+        found.cell.budget for found in every() if {**asdict(found.cell), "budget": ""} == own
+    )
+    there = f"there are stored runs of budget {', '.join(others)}; " if others else ""
+    return (
+        f"no stored runs of {cell.id}; {there}record some with: rlregress record "
+        f"--framework {cell.framework} --algorithm {cell.algorithm} "
+        f"--environment {cell.environment} --budget {cell.budget}"
+    )
+
+
+def _without_null(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+    """TOML has no null: what is switched off is written as ``none``."""
+    return {name: "none" if value is None else value for name, value in hyperparameters.items()}
+
+
+def check_hyperparameters(stored: Baseline, given: Mapping[str, Any]) -> None:
+    """UserError if the runs were recorded with other hyperparameters than ``given``."""
+    expected = _without_null(given)
+    differing = sorted(
+        f"{name} ({stored.hyperparameters.get(name)}, now {expected.get(name)})"
+        for name in set(expected) | set(stored.hyperparameters)
+        if expected.get(name) != stored.hyperparameters.get(name)
+    )
+    if differing:
+        raise UserError(
+            f"{path_of(stored.cell)} was recorded with other hyperparameters: "
+            f"{', '.join(differing)}; record it again"
+        )
+
+
+def seconds_per_step(cell: Cell, known: Sequence[Baseline]) -> float:
+    """CPU seconds per environment step, from stored runs of any budget; 0 if there are none."""
+    own = {**asdict(cell), "budget": ""}
+    for found in known:
+        if {**asdict(found.cell), "budget": ""} == own:
+            return found.cpu_seconds / found.protocol.total_steps
+    return 0.0
 
 
 def every() -> list[Baseline]:
@@ -181,11 +214,7 @@ def write(jobs: Sequence[Job], records: Sequence[Mapping[str, Any]]) -> Path:
         "schema": SCHEMA,
         "cell": asdict(first.cell),
         "protocol": asdict(first.protocol),
-        # TOML has no null: what is switched off is written as such
-        "hyperparameters": {
-            name: "none" if value is None else value
-            for name, value in first.hyperparameters.items()
-        },
+        "hyperparameters": _without_null(first.hyperparameters),
         "provenance": provenances[0],
         "run": [_run_table(found) for _, found in pairs],
     }

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rlregress import frameworks, suite
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import baseline
+from rlregress.gate import baseline, published
 from rlregress.training import plan
 from rlregress.training.budgets import budget, suggestion
 from rlregress.training.cell import Cell
@@ -88,6 +88,12 @@ def choose(selection: Selection) -> list[Cell]:
         for found in baseline.every()
         if found.cell.budget == selection.budget
     }
+    if chosen_budget.published:
+        for key in published.table(chosen_budget.published):
+            framework, algorithm, environment, hyperparameters = key
+            cell = Cell(framework, algorithm, environment, hyperparameters, selection.budget)
+            if framework == hyperparameters and framework in installed:
+                stored.setdefault(cell.id, cell)
     if not stored:
         raise UserError(
             f"there are no stored runs of budget '{selection.budget}' in {baseline.folder()}; "

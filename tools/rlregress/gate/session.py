@@ -1,23 +1,20 @@
-"""One session of trainings: its jobs, their order, and the verdicts on their returns."""
+"""One session of trainings: its jobs, their order, and what they are compared with."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from filelock import Timeout
 
 from rlregress.errors import UserError
-from rlregress.gate import baseline
+from rlregress.gate import baseline, published
+from rlregress.gate.baseline import Baseline
 from rlregress.training import launch, plan
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell, Job
 from rlregress.training.store import Store
-from rlregress.verdicts.effect import scale_of
-from rlregress.verdicts.fixed import CellSample, Verdicts, judge_cells
-from rlregress.verdicts.rules import visible_drop
+from rlregress.verdicts.bands import Band
 
 #: new runs have seeds that no stored run has, so that the two samples are independent
 FIRST_NEW_SEED = 1000
@@ -25,7 +22,6 @@ _POLL_SECONDS = 1.0
 _PATIENCE_SECONDS = 30.0
 
 
-@dataclass
 class Session:
     """The trainings of one session and what they are judged against.
 
@@ -34,60 +30,71 @@ class Session:
         seeds: new runs per cell.
         alpha: probability of a false alarm in the session.
         pinned: one thread per training.
+        judged: whether the budget's returns are judged.
+        stored: the stored runs of the cells that have some.
+        bands: the published bands of the other cells.
     """
 
-    cells: list[Cell]
-    store: Store
-    seeds: int
-    alpha: float = 0.05
-    pinned: bool = True
-    _jobs: dict[Cell, list[Job]] = field(default_factory=dict)
-    _verdicts: Verdicts | None = None
-
-    def __post_init__(self) -> None:
-        self.judged = bool(self.cells) and budget(self.cells[0].budget).judged
-        for cell in self.cells:
-            jobs = plan.jobs(cell, range(FIRST_NEW_SEED, FIRST_NEW_SEED + self.seeds))
-            if self.judged:
-                self._check_stored(cell, jobs[0])
-            self._jobs[cell] = jobs
-
-    def _check_stored(self, cell: Cell, job: Job) -> None:
-        stored = baseline.for_cell(cell, job.protocol)
-        given = {k: "none" if v is None else v for k, v in job.hyperparameters.items()}
-        differing = sorted(
-            name
-            for name in set(given) | set(stored.hyperparameters)
-            if given.get(name) != stored.hyperparameters.get(name)
-        )
-        if differing:
+    def __init__(
+        self, cells: list[Cell], store: Store, seeds: int, alpha: float = 0.05, pinned: bool = True
+    ) -> None:
+        if seeds < 1 or not 0 < alpha < 1:
             raise UserError(
-                f"{baseline.path_of(cell)} was recorded with other hyperparameters: "
-                f"{', '.join(differing)}; record it again"
+                f"{seeds} seeds at alpha {alpha} cannot be judged; expected at least one seed and "
+                "an alpha between 0 and 1"
             )
+        of_budget = budget(cells[0].budget)
+        self.cells, self.store, self.seeds = cells, store, seeds
+        self.alpha, self.pinned, self.judged = alpha, pinned, of_budget.judged
+        self.stored: dict[Cell, Baseline] = {}
+        self.bands: dict[Cell, Band] = {}
+        self._jobs: dict[Cell, list[Job]] = {}
+        self._seconds: dict[Cell, float] = {}
+        known = baseline.every()
+        for cell in cells:
+            jobs = plan.jobs(cell, range(FIRST_NEW_SEED, FIRST_NEW_SEED + seeds))
+            self._jobs[cell] = jobs
+            if self.judged:
+                self._compare_with(cell, jobs[0], of_budget.published)
+            per_step = baseline.seconds_per_step(cell, known)
+            self._seconds[cell] = per_step * jobs[0].protocol.total_steps
+
+    def _compare_with(self, cell: Cell, job: Job, table: str) -> None:
+        found = baseline.find(cell, job.protocol)
+        band = published.band_of(cell, table) if table else None
+        if found is not None:
+            baseline.check_hyperparameters(found, job.hyperparameters)
+            self.stored[cell] = found
+        elif band is not None:
+            self.bands[cell] = band
+        else:
+            raise UserError(baseline.how_to_record(cell))
 
     def groups(self) -> list[str]:
-        """Names of the (framework, algorithm) groups with at least two judged cells."""
-        names = [cell.group for cell in self.cells]
-        return sorted({name for name in names if names.count(name) >= 2}) if self.judged else []
+        """Names of the (framework, algorithm) groups with at least two cells with stored runs."""
+        names = [cell.group for cell in self.stored]
+        return sorted({name for name in names if names.count(name) >= 2})
 
     def framework_of(self, name: str) -> str:
         """The framework of a cell or a group, by its name."""
-        for cell in self.cells:
-            if name in (cell.id, cell.group):
-                return cell.framework
-        raise KeyError(name)
+        return next(cell.framework for cell in self.cells if name in (cell.id, cell.group))
 
-    def estimated_seconds(self, cell: Cell) -> float:
-        """CPU seconds of one run as far as stored runs tell; 0 if nothing is stored."""
-        return self._stored(cell).cpu_seconds if self.judged else 0.0
+    def jobs(self, cell: Cell) -> list[Job]:
+        """The runs of a cell, by seed."""
+        return self._jobs[cell]
 
-    def _stored(self, cell: Cell) -> baseline.Baseline:
-        return baseline.for_cell(cell, self._jobs[cell][0].protocol)
+    def ordered_jobs(self) -> list[Job]:
+        """Seed by seed over all cells, the longest first, so that cells complete together."""
+        cells = sorted(self.cells, key=lambda cell: (-self.estimated_seconds(cell), cell))
+        return [self._jobs[cell][number] for number in range(self.seeds) for cell in cells]
 
     def undone(self, cell: Cell) -> list[Job]:
         """The runs of a cell that have no record yet."""
         return [job for job in self._jobs[cell] if not self.store.path(job).exists()]
+
+    def estimated_seconds(self, cell: Cell) -> float:
+        """CPU seconds of one run as far as stored runs of any budget tell; 0 if none do."""
+        return self._seconds[cell]
 
     def seconds_to_do(self) -> float:
         """CPU seconds of all runs that have no record yet, as far as stored runs tell."""
@@ -104,21 +111,6 @@ class Session:
         name = self.cells[0].budget
         return f"{self.size} runs of budget {name} in {len(self.cells)} cells, {left} of them to do"
 
-    def smallest_visible_drop(self, cell: Cell) -> float | None:
-        """Share of the stored mean that a drop needs to be seen with 80 % power; None: no drop is.
-
-        Known before anything is trained: it depends on the stored runs and on the numbers of seeds.
-        """
-        stored = np.array(self._stored(cell).returns)
-        hypotheses = len(self.cells) + len(self.groups())
-        drop = visible_drop(stored, self.seeds, hypotheses, self.alpha)
-        return None if drop is None else drop / scale_of(stored)
-
-    def ordered_jobs(self) -> list[Job]:
-        """Seed by seed over all cells, the longest first, so that cells complete together."""
-        cells = sorted(self.cells, key=lambda cell: (-self.estimated_seconds(cell), cell))
-        return [self._jobs[cell][number] for number in range(self.seeds) for cell in cells]
-
     def train(self, job: Job) -> dict[str, Any]:
         """Do the run unless it is done; its record."""
         return launch.run(job, self.store, self.pinned)
@@ -133,15 +125,7 @@ class Session:
     def wait(self) -> None:
         """Return when every run is done; UserError if some are missing and nobody does them."""
         idle_since = time.monotonic()
-        while True:
-            missing = [
-                job
-                for jobs in self._jobs.values()
-                for job in jobs
-                if not self.store.path(job).exists()
-            ]
-            if not missing:
-                return
+        while missing := [job for cell in self.cells for job in self.undone(cell)]:
             if any(self._in_flight(job) for job in missing):
                 idle_since = time.monotonic()
             if time.monotonic() - idle_since > _PATIENCE_SECONDS:
@@ -151,41 +135,3 @@ class Session:
                     "start the session again: it does only what is missing"
                 )
             time.sleep(_POLL_SECONDS)
-
-    def verdicts(self) -> Verdicts:
-        """Judge all cells together, once all runs are done."""
-        if self._verdicts is None:
-            self.wait()
-            self._verdicts = judge_cells(
-                {cell.id: self._sample(cell) for cell in self.cells}, alpha=self.alpha
-            )
-        return self._verdicts
-
-    def _sample(self, cell: Cell) -> CellSample:
-        stored = self._stored(cell)
-        new, failed = [], 0
-        for job in self._jobs[cell]:
-            found = self.store.find(job)
-            if found is None:
-                raise UserError(
-                    f"the record of {cell.id} seed {job.seed} was damaged and set aside; start "
-                    "the session again: it does only what is missing"
-                )
-            if found["status"] == "finished":
-                new.append(found["final_return"])
-            else:
-                failed += 1
-        # an environment's worst recorded return stands for a run that failed
-        worst = [
-            value
-            for other in baseline.every()
-            if other.cell.environment == cell.environment
-            for value in other.returns
-        ]
-        return CellSample(
-            stored=stored.returns + [float("nan")] * stored.failed,
-            new=new,
-            failed=failed,
-            group=cell.group,
-            worst=min(worst) if worst else None,
-        )

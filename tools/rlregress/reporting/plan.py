@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from rlregress import suite
+from rlregress.gate.judging import smallest_visible_drop
 from rlregress.gate.selection import Selection, choose
 from rlregress.gate.session import Session
 from rlregress.training.budgets import budget
@@ -31,7 +32,7 @@ def lines(selection: Selection, seeds: int, workers: int, store: str) -> list[st
         made.append(f"  {cell.id}: {len(session.undone(cell))} of {session.seeds} runs to do")
         if session.judged:
             seconds = session.estimated_seconds(cell)
-            drop = session.smallest_visible_drop(cell)
+            drop = smallest_visible_drop(session, cell)
             seen = "no drop can be seen" if drop is None else f"sees a drop of {drop:.0%}"
             made[-1] += f", {seconds:.0f} CPU seconds each; {seen} with 80 % power"
     if session.judged:

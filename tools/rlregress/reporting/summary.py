@@ -51,8 +51,7 @@ def markdown(
         if outcome.verdicts:
             lines += ["Returns:", ""]
             for name, verdict in sorted(outcome.verdicts.items()):
-                of = words.group_line if "cells" in verdict else words.cell_line
-                lines += [f"- {of(name, verdict)}", f"  - {verdict['reason']}"]
+                lines += [f"- {words.line(name, verdict)}", f"  - {verdict['reason']}"]
             lines.append("")
     for failure in broken:
         lines += [f"The suite itself failed: `{failure['test']}`", "", *_quoted(failure), ""]

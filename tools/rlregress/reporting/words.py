@@ -46,6 +46,21 @@ def group_line(name: str, verdict: Mapping[str, Any]) -> str:
     )
 
 
+def band_line(name: str, verdict: Mapping[str, Any]) -> str:
+    """The verdict on one cell against its published band."""
+    return (
+        f"{verdict['verdict']:<12} {name}: {number(verdict['effect'])} against the published mean; "
+        f"{verdict['new_seeds']} new seeds; adjusted p {number(verdict['adjusted_p'])}"
+    )
+
+
+def line(name: str, verdict: Mapping[str, Any]) -> str:
+    """The line of any verdict: a group, a published band, or a cell with stored runs."""
+    if "cells" in verdict:
+        return group_line(name, verdict)
+    return (band_line if "adjusted_p" in verdict else cell_line)(name, verdict)
+
+
 def lines(entries: list[dict[str, Any]]) -> list[str]:
     """All verdict lines of a session, and the error rate that holds for them together."""
     found = []
@@ -55,7 +70,7 @@ def lines(entries: list[dict[str, Any]]) -> list[str]:
         if not isinstance(verdict, dict):
             continue
         name = entry["test"].partition("[")[2].rstrip("]")
-        found.append((group_line if "cells" in verdict else cell_line)(name, verdict))
+        found.append(line(name, verdict))
         alpha = verdict["alpha"]
     if found:
         found.append(

@@ -26,6 +26,7 @@ class Budget:
         evaluation_episodes: deterministic episodes per evaluation.
         seeds: new runs per cell in a session.
         judged: whether returns are compared with stored runs.
+        published: table of published returns for cells without stored runs; empty: none.
         hyperparameters: by framework and algorithm, what differs from the hyperparameter set.
     """
 
@@ -35,6 +36,7 @@ class Budget:
     evaluation_episodes: int
     seeds: int
     judged: bool
+    published: str
     hyperparameters: Mapping[str, Mapping[str, Mapping[str, Any]]]
 
     def protocol(self, algorithm: str) -> Protocol:
@@ -76,6 +78,7 @@ def budget(name: str) -> Budget:
             evaluation_episodes=table["evaluation_episodes"],
             seeds=table["seeds"],
             judged=table["judged"],
+            published=table.get("published", ""),
             hyperparameters=table.get("hyperparameters", {}),
         )
     except KeyError as error:

@@ -1,0 +1,107 @@
+"""The verdicts on the returns of a session, judged together as one family."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rlregress.errors import UserError
+from rlregress.gate import baseline, published
+from rlregress.gate.session import Session
+from rlregress.training.budgets import budget
+from rlregress.training.cell import Cell
+from rlregress.verdicts.bands import BandSample, BandVerdict, judge_bands
+from rlregress.verdicts.effect import scale_of
+from rlregress.verdicts.fixed import judge_cells
+from rlregress.verdicts.outcome import CellSample, CellVerdict, GroupVerdict
+from rlregress.verdicts.rules import visible_drop
+
+Verdict = CellVerdict | GroupVerdict | BandVerdict
+
+
+def judge(session: Session) -> dict[str, Verdict]:
+    """Wait for the runs of the session, then judge all cells and groups; by name.
+
+    Cells with stored runs and cells with published bands are two families; where both occur, each
+    gets half of the session's error rate.
+    """
+    session.wait()
+    alpha = session.alpha / 2 if session.stored and session.bands else session.alpha
+    verdicts: dict[str, Verdict] = {}
+    worst = _worst_returns()
+    if session.stored:
+        found = judge_cells(
+            {cell.id: _sample(session, cell, worst) for cell in session.stored}, alpha=alpha
+        )
+        verdicts.update(found.cells)
+        verdicts.update(found.groups)
+    if session.bands:
+        table = budget(session.cells[0].budget).published
+        samples = {
+            cell.id: BandSample(
+                band,
+                [_counted(cell, value, worst) for value in _returns(session, cell)],
+                published.ceiling_counts(cell, table),
+            )
+            for cell, band in session.bands.items()
+        }
+        verdicts.update(judge_bands(samples, alpha=alpha))
+    return verdicts
+
+
+def _returns(session: Session, cell: Cell) -> list[float]:
+    """Final returns of the new runs, NaN for a run that failed."""
+    values = []
+    for job in session.jobs(cell):
+        found = session.store.find(job)
+        if found is None:
+            raise UserError(
+                f"the record of {cell.id} seed {job.seed} was damaged and set aside; start the "
+                "session again: it does only what is missing"
+            )
+        values.append(math.nan if found["final_return"] is None else found["final_return"])
+    return values
+
+
+def _worst_returns() -> dict[str, float]:
+    """The worst recorded return per environment: what a run that failed counts as."""
+    worst: dict[str, float] = {}
+    for stored in baseline.every():
+        environment = stored.cell.environment
+        worst[environment] = min([*stored.returns, worst.get(environment, math.inf)])
+    return worst
+
+
+def _counted(cell: Cell, value: float, worst: dict[str, float]) -> float:
+    if math.isfinite(value):
+        return value
+    if cell.environment not in worst:
+        raise UserError(
+            f"a run of {cell.id} failed and no return in {cell.environment} is recorded that it "
+            "could count as; record a cell of that environment first"
+        )
+    return worst[cell.environment]
+
+
+def _sample(session: Session, cell: Cell, worst: dict[str, float]) -> CellSample:
+    stored = session.stored[cell]
+    return CellSample(
+        stored=stored.returns + [math.nan] * stored.failed,
+        new=_returns(session, cell),
+        group=cell.group,
+        worst=worst.get(cell.environment),
+    )
+
+
+def smallest_visible_drop(session: Session, cell: Cell) -> float | None:
+    """Share of the stored mean that a drop needs to be seen with 80 % power; None: no drop is.
+
+    Known before anything is trained: it depends on the stored runs and on the numbers of seeds.
+    """
+    if cell not in session.stored:
+        return None
+    stored = np.array(session.stored[cell].returns)
+    hypotheses = len(session.stored) + len(session.groups())
+    drop = visible_drop(stored, session.seeds, hypotheses, session.alpha)
+    return None if drop is None else drop / scale_of(stored)
