@@ -6,6 +6,8 @@ parallelized environment": which observations are in a segment, and which one is
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,6 @@ from rlregress.environments.counter import (
     FinalAsFirst,
     ResetAsFinal,
     StepCounter,
-    numbered,
 )
 from rlregress.environments.limit import LimitIs
 from rlregress.environments.settings import setting
@@ -27,14 +28,15 @@ ENDS = [[0, 0, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 0, 0]]
 NEVER = [[0, 0, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]]
 
 
-def collect(framework: Adapter, algorithm: str, make_env) -> Transitions:
+def collect(framework: Adapter, algorithm: str, make_env, warm_up: int = 0) -> Transitions:
     """Three segments of five steps from one environment."""
     chosen = setting(framework.name, "segments", algorithm)
+    changes = {"learning_starts": warm_up} if "learning_starts" in chosen.hyperparameters else {}
     return framework.transitions(
         TrainingRequest(
             algorithm=algorithm,
             make_env=make_env,
-            hyperparameters=chosen.hyperparameters,
+            hyperparameters={**chosen.hyperparameters, **changes},
             total_steps=15,
             seed=0,
         )
@@ -77,10 +79,20 @@ def test_a_truncation_is_not_stored_as_termination(framework, algorithm):
     """Where terminations are stored, a truncated step is none; a terminated one is (control)."""
     who = f"{framework.title} {algorithm}"
     for limit_is, rows in ((LimitIs.TRUNCATION, NEVER), (LimitIs.TERMINATION, ENDS)):
-        stored = collect(framework, algorithm, numbered(lambda n, how=limit_is: StepCounter(n, how)))
+        stored = collect(framework, algorithm, partial(StepCounter, limit_is=limit_is))
         expected = documented(framework, algorithm, "terminated", rows)
-        assert_stored(f"{who}, limit is a {limit_is.value}", "terminations",
-                      flags(stored.terminated), expected)
+        found = flags(stored.terminated)
+        assert_stored(f"{who}, limit is a {limit_is.value}", "terminations", found, expected)
+
+
+def test_what_is_collected_before_learning_starts_is_kept(framework, algorithm):
+    """Random steps before learning starts are stored like others, unless documented not to be."""
+    who = f"{framework.title} {algorithm}"
+    stored = collect(framework, algorithm, StepCounter, warm_up=10)
+    kept = setting(framework.name, "segments", algorithm).warm_up_is_stored
+    # the warm-up ends with the second segment, after which learning starts
+    expected = OBSERVATIONS if kept else OBSERVATIONS[1:]
+    assert_stored(who, "observations", steps(stored.observations), expected)
 
 
 def test_rewards_are_stored_as_given(framework, algorithm):
@@ -88,7 +100,7 @@ def test_rewards_are_stored_as_given(framework, algorithm):
     who = f"{framework.title} {algorithm}"
     added = setting(framework.name, "segments", algorithm).value_in_last_reward
     for limit_is in LimitIs:
-        stored = collect(framework, algorithm, numbered(lambda n, how=limit_is: StepCounter(n, how)))
+        stored = collect(framework, algorithm, partial(StepCounter, limit_is=limit_is))
         expected = ENDS if added and limit_is is LimitIs.TRUNCATION else NEVER
         changed = flags(stored.rewards) != 1.0
         assert_stored(f"{who}, limit is a {limit_is.value}", "changed rewards", changed, expected)

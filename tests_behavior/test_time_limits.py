@@ -52,7 +52,7 @@ def test_truncation_does_not_end_the_task(framework, algorithm):
 
 
 def test_termination_ends_the_task(framework, algorithm):
-    """The same limit reported as termination gives the values of the task that ends, far from 50."""
+    """The same limit reported as termination gives the values of a task that ends, far from 50."""
     who = f"{framework.title} {algorithm}"
     values = learned_values(framework, algorithm, LimitIs.TERMINATION)
     true = finite_horizon_values(DISCOUNT)

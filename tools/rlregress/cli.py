@@ -140,6 +140,23 @@ def record(
 
 
 @app.command()
+def faults(
+    framework: Frameworks = "",
+    only: Annotated[str, typer.Option(help="Names of faults, comma-separated.")] = "",
+    workers: Annotated[int, typer.Option("-n", "--workers", help="0: one per core.")] = 0,
+) -> None:
+    """Seed known faults into copies of the frameworks and print what the probes say of each.
+
+    Exit code 1 if a fault is not seen, or moves another detail than it should.
+    """
+    from rlregress.gate import selection
+    from rlregress.reporting import faults as faults_report
+
+    adapters = [adapter.name for adapter in selection.adapters(_split(framework))]
+    raise typer.Exit(0 if faults_report.show(adapters, _split(only), workers) else 1)
+
+
+@app.command()
 def version() -> None:
     """Print the versions of this suite and of the frameworks that it finds."""
     typer.echo(f"rlregress {__version__}")

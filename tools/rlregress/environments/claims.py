@@ -15,7 +15,7 @@ from rlregress.environments.counter import ENVIRONMENT, EPISODE, STEP
 def _spelled(values: object) -> str:
     array = np.asarray(values)
     if array.dtype.kind == "f" and np.all(np.isfinite(array)):
-        array = array.round(2) + 0.0
+        array = array.astype(np.float64).round(2) + 0.0
         if np.all(array == array.astype(int)):
             array = array.astype(int)
     return str(array.tolist())
@@ -70,20 +70,19 @@ def assert_rows_belong_together(
 
     Args:
         who: framework and algorithm.
-        observations: of step counters, [segments, steps, environments, 3].
+        observations: of step counters, [rows, environments, 3].
         next_observations: of the same shape, or None if they are not stored.
     """
     __tracebackhide__ = True
-    columns = observations.reshape(-1, *observations.shape[2:])
-    numbers = [sorted(set(column[:, ENVIRONMENT].tolist())) for column in columns.swapaxes(0, 1)]
-    flat = [number for column in numbers for number in column]
-    if len(flat) != len(numbers) or len(set(flat)) != len(numbers):
+    columns = observations.swapaxes(0, 1)
+    numbers = [sorted(set(column[:, ENVIRONMENT].astype(int).tolist())) for column in columns]
+    apart = len(set(map(tuple, numbers))) == len(numbers)
+    if not apart or any(len(column) != 1 for column in numbers):
         raise AssertionError(
             f"{who}: expected every column to hold one environment of its own, "
             f"found the environments {numbers} in the columns"
         )
-    # In a column, the row after this one; its episode goes on or the next one begins at step 0.
-    for column in columns.swapaxes(0, 1):
+    for column in columns:
         for row, after in zip(column[:-1], column[1:], strict=True):
             goes_on = after[EPISODE] == row[EPISODE] and after[STEP] == row[STEP] + 1
             begins = after[EPISODE] == row[EPISODE] + 1 and after[STEP] == 0

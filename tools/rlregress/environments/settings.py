@@ -16,7 +16,9 @@ import yaml
 from rlregress import suite
 from rlregress.errors import UserError
 
-_FIELDS = {"total_steps", "stores", "value_in_last_reward", "changes"}
+_FACTS = {"stores", "value_in_last_reward", "first_row_from_before_seeding", "warm_up_is_stored"}
+_FIELDS = {"total_steps", "changes", *_FACTS}
+_STORED = {"observations", "next_observations", "rewards", "done", "terminated"}
 
 
 @dataclass(frozen=True)
@@ -29,12 +31,17 @@ class Setting:
         stores: the fields of ``Transitions`` that are documented to be stored.
         value_in_last_reward: the reward of a truncated step is documented to be stored with the
             discounted value of the final observation added.
+        first_row_from_before_seeding: the first observation of a training is documented to be of
+            an episode that the seeding of the environments has cut off.
+        warm_up_is_stored: what is collected before learning starts is documented to be kept.
     """
 
     hyperparameters: Mapping[str, Any]
     total_steps: int = 0
     stores: tuple[str, ...] = ()
     value_in_last_reward: bool = False
+    first_row_from_before_seeding: bool = False
+    warm_up_is_stored: bool = True
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -59,19 +66,28 @@ def setting(framework: str, topic: str, algorithm: str) -> Setting:
     path = suite.baselines() / "behavior" / f"{framework}.yaml"
     sets = suite.baselines() / "hyperparameters" / f"{framework}.yaml"
     found = dict(_entry(_entry(_read(path), topic, path, "topic"), algorithm, path, "algorithm"))
+    place = f"{path}: {topic} of {algorithm}"
     unknown = sorted(set(found) - _FIELDS)
     if unknown:
         raise UserError(
-            f"{path}: {topic} of {algorithm} has the unknown key '{unknown[0]}'; "
-            f"known: {', '.join(sorted(_FIELDS))}"
+            f"{place} has the unknown key '{unknown[0]}'; known: {', '.join(sorted(_FIELDS))}"
         )
+    unknown = sorted(set(found.get("stores", ())) - _STORED)
+    if unknown:
+        raise UserError(
+            f"{place} stores the unknown field '{unknown[0]}'; known: {', '.join(sorted(_STORED))}"
+        )
+    if not isinstance(found.get("total_steps", 0), int):
+        raise UserError(f"{place}: total_steps is '{found['total_steps']}'; expected a number")
     changes = found.pop("changes", {})
+    if not isinstance(changes, dict):
+        raise UserError(f"{place}: changes is '{changes}'; expected a table of hyperparameters")
     base = _entry(_read(sets), algorithm, sets, "algorithm")
     unknown = sorted(set(changes) - set(base))
     if unknown:
         raise UserError(
-            f"{path}: {topic} of {algorithm} changes '{unknown[0]}', which {sets} does not have; "
-            f"it has: {', '.join(sorted(base))}"
+            f"{place} changes '{unknown[0]}', which {sets} does not have; it has: "
+            f"{', '.join(sorted(base))}"
         )
     found["stores"] = tuple(found.get("stores", ()))
     return Setting(hyperparameters={**base, **changes}, **found)

@@ -7,23 +7,28 @@ on a copy of the package, which is put first on the path; the installed one is n
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from rlregress import suite
 from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.training import launch
 
-_KEYS = {"name": str, "file": str, "old": str, "new": str, "turns": list, "finds": str}
+_KEYS: dict[str, type] = {
+    "name": str, "file": str, "old": str, "new": str, "turns": list, "finds": str
+}  # fmt: skip
+_OPTIONAL: dict[str, type] = {"also": list, "occurrence": int, "essential": bool}
 
 
 @dataclass(frozen=True)
@@ -32,9 +37,12 @@ class Fault:
 
     Attributes:
         file: path of the source file, from the folder that holds the package.
-        old, new: text fragments; ``old`` is replaced at its ``occurrence`` (0 is the first).
-        turns: ids of the details that must no longer be as documented.
-        finds: the variant that the first of them must turn into.
+        old, new: text fragments; ``new`` takes the place of ``old``.
+        turns: details that must then show the variant ``finds``.
+        finds: a variant of these details; empty: none of the known ones.
+        also: details that are no longer as documented either; every other one must be.
+        occurrence: which ``old`` is meant, from 1; 0: there is only one.
+        essential: seeded in every run of the tests, not only by ``rlregress faults``.
     """
 
     name: str
@@ -43,7 +51,31 @@ class Fault:
     new: str
     turns: tuple[str, ...]
     finds: str
+    also: tuple[str, ...] = ()
     occurrence: int = 0
+    essential: bool = False
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the probes said with a fault in the code.
+
+    Attributes:
+        changed: detail -> variants found (or why none was), of the details that moved.
+    """
+
+    fault: Fault
+    changed: Mapping[str, tuple[str, ...]]
+
+    @property
+    def detected(self) -> bool:
+        """Exactly the details of the fault moved, the main ones to the named variant."""
+        fault = self.fault
+        if set(self.changed) != set(fault.turns) | set(fault.also):
+            return False
+        if not fault.finds:
+            return True
+        return all(fault.finds in self.changed[detail] for detail in fault.turns)
 
 
 def load(framework: str) -> list[Fault]:
@@ -56,20 +88,44 @@ def load(framework: str) -> list[Fault]:
     return [_fault(path, number, table) for number, table in enumerate(tables, start=1)]
 
 
-def _fault(path: Path, number: int, table: Mapping[str, object]) -> Fault:
-    for key, kind in _KEYS.items():
+def _fault(path: Path, number: int, table: Mapping[str, Any]) -> Fault:
+    where = f"{path}, [[fault]] {number}"
+    for key, kind in (_KEYS | _OPTIONAL).items():
+        if key in _OPTIONAL and key not in table:
+            continue
         if not isinstance(table.get(key), kind):
             raise UserError(
-                f"{path}, [[fault]] {number}: key '{key}' is {table.get(key)!r}, expected "
-                f"{'a list' if kind is list else 'text'}"
+                f"{where}: key '{key}' is {table.get(key)!r}, expected a {kind.__name__}"
             )
-    unknown = sorted(set(table) - set(_KEYS) - {"occurrence"})
+    unknown = sorted(set(table) - set(_KEYS) - set(_OPTIONAL))
     if unknown:
-        raise UserError(f"{path}, [[fault]] {number}: unknown key '{unknown[0]}'")
-    made = Fault(**{**table, "turns": tuple(table["turns"])})  # type: ignore[arg-type]
-    for detail in made.turns:
+        raise UserError(f"{where}: unknown key '{unknown[0]}'")
+    made = Fault(**{k: tuple(v) if isinstance(v, list) else v for k, v in table.items()})
+    for detail in made.turns + made.also:
         catalogue.get(detail)
     return made
+
+
+def _changed_text(fault: Fault, text: str) -> str:
+    count = text.count(fault.old)
+    if count == 0 or (fault.occurrence == 0 and count > 1) or fault.occurrence > count:
+        raise UserError(
+            f"the fault '{fault.name}' does not fit this version: {fault.file} holds "
+            f"{fault.old!r} {count} times"
+        )
+    parts = text.split(fault.old)
+    place = max(fault.occurrence, 1)
+    return fault.old.join(parts[:place]) + fault.new + fault.old.join(parts[place:])
+
+
+def chosen(frameworks: Sequence[str], names: Sequence[str]) -> list[tuple[str, Fault]]:
+    """The faults of the frameworks, all or the named ones; UserError for an unknown name."""
+    found = [(framework, fault) for framework in frameworks for fault in load(framework)]
+    known = {fault.name for _, fault in found}
+    for name in names:
+        if name not in known:
+            raise UserError(f"unknown fault '{name}'; {catalogue.nearest(name, sorted(known))}?")
+    return [(framework, fault) for framework, fault in found if not names or fault.name in names]
 
 
 @contextmanager
@@ -81,19 +137,9 @@ def seeded(fault: Fault) -> Iterator[Path]:
         raise UserError(f"fault '{fault.name}': the package '{package}' is not installed")
     source = Path(next(iter(spec.submodule_search_locations)))
     with TemporaryDirectory(prefix="rlregress-fault-") as folder:
-        copy = Path(folder) / package
-        shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(source, Path(folder) / package, ignore=shutil.ignore_patterns("*.pyc"))
         changed = Path(folder) / fault.file
-        text = changed.read_text(encoding="utf-8")
-        parts = text.split(fault.old)
-        if fault.occurrence >= len(parts) - 1:
-            raise UserError(
-                f"fault '{fault.name}' does not fit this version: {fault.file} holds "
-                f"{fault.old!r} {len(parts) - 1} times, expected more than {fault.occurrence}"
-            )
-        before = fault.old.join(parts[: fault.occurrence + 1])
-        after = fault.old.join(parts[fault.occurrence + 1 :])
-        changed.write_text(before + fault.new + after, encoding="utf-8")
+        changed.write_text(_changed_text(fault, changed.read_text(encoding="utf-8")), "utf-8")
         yield Path(folder)
 
 
@@ -111,3 +157,20 @@ def run_seeded(fault: Fault, arguments: list[str]) -> subprocess.CompletedProces
             text=True,
             check=False,
         )
+
+
+def probe(framework: str, fault: Fault) -> Seen:
+    """Probe the framework with the fault in its code."""
+    ended = run_seeded(fault, ["-m", "rlregress.cli", "probe", "--framework", framework, "--json"])
+    try:
+        details = json.loads(ended.stdout)["details"]
+    except ValueError:
+        raise UserError(
+            f"with the fault '{fault.name}' the probes did not end: {ended.stderr[-500:]}"
+        ) from None
+    changed = {
+        id: tuple(cell["found"] or cell["reason"] for cell in moved)
+        for id, frameworks in details.items()
+        if (moved := [c for c in frameworks[framework].values() if c["found"] != c["documented"]])
+    }
+    return Seen(fault, changed)

@@ -69,7 +69,8 @@ def _worst_returns() -> dict[str, float]:
     worst: dict[str, float] = {}
     for stored in baseline.every():
         environment = stored.cell.environment
-        worst[environment] = min([*stored.returns, worst.get(environment, math.inf)])
+        if stored.returns:
+            worst[environment] = min([*stored.returns, worst.get(environment, math.inf)])
     return worst
 
 

@@ -11,8 +11,10 @@ from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.gate import baseline
 from rlregress.training import launch, plan
+from rlregress.training.budgets import budget as load_budget
 from rlregress.training.cell import Cell, Job
 from rlregress.training.store import Store
+from rlregress.verdicts.stability import self_check
 
 
 def record(
@@ -38,6 +40,7 @@ def record(
     ]
     if not cells:
         raise UserError("nothing to record; name a framework, an algorithm and an environment")
+    of_budget = load_budget(budget)
     of_cell = {cell: plan.jobs(cell, range(seeds)) for cell in cells}
     folder = Store(Path(store or suite.root() / "runs").resolve())
     queue = [of_cell[cell][number] for number in range(seeds) for cell in cells]
@@ -56,3 +59,6 @@ def record(
         records = [folder.find(job) for job in jobs]
         path = baseline.write(jobs, [found for found in records if found is not None])
         yield f"wrote {path}"
+        returns = baseline.load(path).returns
+        if len(returns) >= 2:
+            yield f"  {self_check(returns, of_budget.seeds)}"

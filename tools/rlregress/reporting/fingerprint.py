@@ -13,6 +13,9 @@ from rlregress.details.implementation import implementations
 from rlregress.frameworks.base import Adapter
 
 
+_WIDTH_OF_FILES = 130
+
+
 def collect(adapters: Sequence[Adapter]) -> dict[str, Any]:
     """Probe everything.
 
@@ -49,18 +52,24 @@ def differing(found: dict[str, Any]) -> list[str]:
 
 
 def _cell(scopes: dict[str, Any]) -> str:
-    shown = []
+    by_answer: dict[str, list[str]] = {}
     for scope, cell in scopes.items():
-        name = cell["found"] or cell["reason"]
+        answer = cell["found"] or cell["reason"]
         if cell["found"] != cell["documented"]:
-            name = f"[bold red]{name}[/] (documented: {cell['documented'] or 'nothing'})"
-        shown.append(name if len(scopes) == 1 else f"{scope}: {name}")
-    return "\n".join(shown)
+            answer = f"[bold red]{answer}[/] (documented: {cell['documented'] or 'nothing'})"
+        by_answer.setdefault(answer, []).append(scope)
+    # the library is what a user gets who asks for nothing: it needs no mark
+    return "\n".join(
+        answer if "library" in scopes and len(by_answer) == 1 else f"{answer} [{', '.join(scopes)}]"
+        for answer, scopes in by_answer.items()
+    ).replace(" [", " \\[")
 
 
 def show(found: dict[str, Any]) -> None:
     """Print the table; what is not as documented stands in red with both names."""
-    console = Console(soft_wrap=False)
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_WIDTH_OF_FILES)
     table = Table(show_lines=False)
     table.add_column("detail", no_wrap=True)
     for framework, versions in found["versions"].items():

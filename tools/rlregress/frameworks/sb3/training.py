@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from stable_baselines3 import PPO, SAC, TD3
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.noise import NormalActionNoise
 
 from rlregress.errors import UserError
@@ -128,6 +129,8 @@ def train(request: TrainingRequest) -> Trained:
     model = _CLASSES[request.algorithm](
         "MlpPolicy", environment, seed=request.seed, device="cpu", **arguments
     )
+    # the default logger would leave a folder behind
+    model.set_logger(Logger(folder=None, output_formats=[]))
     model.learn(request.total_steps, callback=_Checkpoints(request))
     parameters = {
         name: tensor.detach().cpu().numpy().copy()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import List
+from typing import Any, List
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from rlregress.frameworks.torchrl.training import _BUILDERS, _Space
 
 
 def transitions(request: TrainingRequest, environments: int) -> Transitions:
-    """Train with the framework's trainer on ``environments`` copies in a ``SerialEnv``."""
+    """Train with the framework's trainer; more than one environment are in a ``SerialEnv``."""
     torch.manual_seed(request.seed)
     np.random.seed(request.seed)
     on_policy = request.algorithm == "ppo"
@@ -23,23 +23,25 @@ def transitions(request: TrainingRequest, environments: int) -> Transitions:
     key = "rollout_steps" if on_policy else "steps_per_collection"
     steps = given[key]
     given[key] = steps * environments
+
+    def make():
+        return GymWrapper(request.make_env(), device="cpu")
+
     environment = TransformedEnv(
-        SerialEnv(environments, lambda: GymWrapper(request.make_env(), device="cpu")),
+        make() if environments == 1 else SerialEnv(environments, make),
         Compose(DoubleToFloat(in_keys=["observation"])),
     )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
-        trainer, _ = _BUILDERS[request.algorithm](
-            request, environment, _Space(environment), given
-        )
-    stored: List = []
+        trainer, _ = _BUILDERS[request.algorithm](request, environment, _Space(environment), given)
+    stored: List[Any] = []
     if on_policy:
         trainer.register_op("post_steps", lambda: stored.append(trainer.replay_buffer[:].clone()))
     trainer.train()
     if not on_policy:
         stored.append(trainer.replay_buffer[:].clone())
     # a batch is written environment by environment
-    rows = torch.cat(stored).reshape(-1, environments, steps).transpose(1, 2)
+    rows: Any = torch.cat(stored).reshape(-1, environments, steps).transpose(1, 2)
     return Transitions(
         observations=rows["observation"].numpy(),
         next_observations=rows["next", "observation"].numpy(),

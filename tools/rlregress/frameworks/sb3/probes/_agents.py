@@ -23,15 +23,18 @@ def make(algorithm: Any, environment: Any, **arguments: Any) -> Any:
 
 
 def make_off_policy(algorithm: Any, environment: Any, **arguments: Any) -> Any:
-    """As ``make``, with small networks and a small replay buffer."""
+    """As ``make``, with small networks, a small replay buffer and one update a step."""
     policy: Dict[str, Any] = {"net_arch": [16]}
     policy.update(arguments.pop("policy_kwargs", {}))
     arguments.setdefault("buffer_size", 64)
+    # The default of older versions is one collection an episode, and not every script ends one.
+    arguments.setdefault("train_freq", 1)
+    arguments.setdefault("gradient_steps", 1)
     return make(algorithm, environment, policy_kwargs=policy, **arguments)
 
 
 def optimizers(agent: Any) -> Dict[str, torch.optim.Optimizer]:
-    """All optimisers of an off-policy agent: critic, actor and, where it is trained, temperature."""
+    """The optimisers of an off-policy agent: critic, actor, and temperature if it is trained."""
     found = {"critic": agent.critic.optimizer, "actor": agent.actor.optimizer}
     if getattr(agent, "ent_coef_optimizer", None) is not None:
         found["temperature"] = agent.ent_coef_optimizer

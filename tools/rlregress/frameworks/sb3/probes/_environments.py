@@ -33,16 +33,15 @@ class Scripted(gymnasium.Env):
     ) -> None:
         bounds = [np.atleast_1d(np.asarray(b, dtype=np.float32)) for b in (low, high)]
         self.action_space = spaces.Box(bounds[0], bounds[1], dtype=np.float32)
-        self.observation_space = spaces.Box(
-            -np.inf, np.inf, (observation_dimensions,), dtype=np.float32
-        )
+        self._shape = (observation_dimensions,)
+        self.observation_space = spaces.Box(-np.inf, np.inf, self._shape, dtype=np.float32)
         scripts = (observations, next_observations, rewards, terminated, truncated)
         self._script = np.stack(np.broadcast_arrays(*(np.atleast_1d(s) for s in scripts)), axis=1)
         self._t = 0
         self.received: List[np.ndarray] = []
 
     def _observation(self, number: float) -> np.ndarray:
-        return np.full(self.observation_space.shape, number, dtype=np.float32)
+        return np.full(self._shape, number, dtype=np.float32)
 
     def reset(self, *, seed: Any = None, options: Any = None) -> Tuple[np.ndarray, Dict[str, Any]]:
         """The observation before step t."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping
+from typing import Any, List, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -99,7 +99,7 @@ def _normalisation_epsilon(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([_watching.only(losses)])
 
 
-def _value_losses(batches: List[Mapping[str, Any]], n: int, **arguments: Any) -> np.ndarray:
+def _value_losses(batches: Sequence[Mapping[str, Any]], n: int, **arguments: Any) -> np.ndarray:
     """The value loss of each minibatch of n samples: the total loss where nothing else enters."""
     agent = _make(n, normalize_advantage=False, vf_coef=1.0, ent_coef=0.0, **arguments)
     return np.array([_watching.only(_total_losses(agent, **batch)) for batch in batches])

@@ -7,7 +7,6 @@ from typing import Any, List, Tuple
 import numpy as np
 import torch
 from tensordict.nn import TensorDictModule
-from torch import nn
 from torchrl.modules import TanhNormal
 from torchrl.objectives import ClipPPOLoss, SACLoss, SoftUpdate, TD3Loss
 
@@ -17,7 +16,6 @@ from rlregress.frameworks.torchrl.probes.networks import (
     Numbers,
     policy,
     q_network,
-    v_network,
 )
 
 SINGLE = torch.float32
@@ -176,8 +174,3 @@ def off_policy_loss(family: str, environment: Playback, **options: Any) -> Tuple
     )
     spec = wrapped(environment).action_spec_unbatched
     return TD3Loss(deterministic, critics, action_spec=spec, **options), deterministic
-
-
-def state_values(network: nn.Module) -> Any:
-    """A critic of a PPO trainer."""
-    return v_network(network)

@@ -81,7 +81,7 @@ def _policy_loss(options: Mapping[str, Any], **batch: Any) -> float:
 
 def _clip(i: Inputs) -> float:
     return _policy_loss(
-        {"clip_epsilon": i["clip_range"]},
+        {"clip_epsilon": i["clip_range"], "normalize_advantage": False},
         count=len(i["ratios"]),
         advantages=i["advantages"],
         ratios=i["ratios"],
@@ -108,8 +108,8 @@ def _normalisation_epsilon(i: Inputs) -> float:
 
 
 def _value_loss(value: float, batch: Mapping[str, Any], **options: Any) -> float:
-    """The value loss before its coefficient, by which the class multiplies it."""
-    options = {"critic_coeff": 0.5, **options}
+    """The value loss before its coefficient, by which the class multiplies it; not clipped."""
+    options = {"critic_coeff": 0.5, "clip_value": None, **options}
     return float(_losses(value, batch, **options)["loss_critic"].detach()) / 0.5
 
 
@@ -120,7 +120,7 @@ def _value_scale(i: Inputs) -> float:
 
 def _value_coefficient(i: Inputs) -> float:
     batch = {"count": 2, "returns": 3.0}
-    by_default = _losses(1.0, batch, loss_critic_type="l2")["loss_critic"]
+    by_default = _losses(1.0, batch, loss_critic_type="l2", clip_value=None)["loss_critic"]
     return float(by_default.detach()) / _value_loss(1.0, batch, loss_critic_type="l2")
 
 
@@ -135,15 +135,11 @@ def _value_distance(i: Inputs) -> List[float]:
 def _value_clip(**options: Any) -> Raw:
     def probe(i: Inputs) -> List[float]:
         given = {"clip_value": i["clip_range"]} if options["on"] else {}
-        losses = [
-            _value_loss(
-                i["value"],
-                {"count": len(old), "returns": returns, "old_values": old},
-                loss_critic_type="l2",
-                **given,
-            )
-            for old, returns in zip(i["old_values"], i["returns"])
-        ]
+        losses = []
+        for old, returns in zip(i["old_values"], i["returns"]):
+            batch = {"count": len(old), "returns": returns, "old_values": old}
+            output = _losses(i["value"], batch, loss_critic_type="l2", **given)
+            losses.append(float(output["loss_critic"].detach()))
         return [losses[0] / losses[2], losses[1] / losses[2]]
 
     return probe
@@ -152,7 +148,7 @@ def _value_clip(**options: Any) -> Raw:
 def _entropy_bonus(i: Inputs) -> float:
     scale = AddStateIndependentNormalScale(1).to(torch.float64)
     actor = policy(nn.Sequential(Constant(0.0), scale), box(-10.0, 10.0), IndependentNormal)
-    loss = _loss(actor, 0.0, entropy_coeff=i["coefficient"])
+    loss = _loss(actor, 0.0, entropy_coeff=i["coefficient"], normalize_advantage=False)
     losses = loss(_batch(actor, 8))
     sum(loss for name, loss in losses.items() if name.startswith("loss")).backward()
     gradients = [p.grad for name, p in loss.named_parameters() if "scale" in name]

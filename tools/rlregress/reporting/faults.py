@@ -1,0 +1,36 @@
+"""``rlregress faults``: the table of seeded faults and what they moved."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from rlregress.gate.faults import Fault, Seen, chosen, probe
+
+
+def _line(seen: Seen) -> str:
+    moved = "; ".join(f"{id}: {', '.join(found)}" for id, found in sorted(seen.changed.items()))
+    said = "seen" if seen.detected else "NOT AS EXPECTED"
+    line = f"{said:<16}{seen.fault.name}: {moved or 'nothing moved'}"
+    if not seen.detected:
+        expected = sorted({*seen.fault.turns, *seen.fault.also})
+        line += f" (expected: {', '.join(expected)}; {seen.fault.turns[0]}: {seen.fault.finds})"
+    return line
+
+
+def show(frameworks: Sequence[str], names: Sequence[str], workers: int) -> bool:
+    """Seed, probe and print, fault by fault; whether all of them were seen as expected."""
+    pairs = chosen(frameworks, names)
+
+    def one(pair: tuple[str, Fault]) -> Seen:
+        return probe(*pair)
+
+    seen = []
+    with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+        for found in pool.map(one, pairs):
+            print(_line(found), flush=True)
+            seen.append(found)
+    detected = sum(found.detected for found in seen)
+    print(f"{detected} of {len(seen)} seeded faults were seen as expected")
+    return detected == len(seen)

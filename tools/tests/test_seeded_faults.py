@@ -1,0 +1,71 @@
+"""The suite can turn red: a seeded fault fails the test of its detail, with a readable message."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.details import catalogue
+from rlregress.errors import UserError
+from rlregress.gate import faults
+
+INSTALLED = [adapter.name for adapter in frameworks.installed()]
+ESSENTIAL = [pair for pair in faults.chosen(INSTALLED, []) if pair[1].essential]
+
+
+@pytest.mark.parametrize(
+    ("framework", "fault"), ESSENTIAL, ids=[f"{name}-{fault.name}" for name, fault in ESSENTIAL]
+)
+def test_a_seeded_fault_turns_its_test_red(framework, fault, tmp_path):
+    """``pytest tests_unit`` fails for the fault's details and names detail, variants, numbers."""
+    evidence = tmp_path / "evidence.json"
+    ended = faults.run_seeded(
+        fault,
+        ["-m", "pytest", "tests_unit", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        + ["--framework", framework, "--evidence", str(evidence)],
+    )
+    assert ended.returncode == 1, ended.stdout[-2000:]
+    entries = json.loads(evidence.read_text())["tests"]
+    failed = {entry["detail"]: entry for entry in entries if entry["outcome"] == "failed"}
+    assert set(failed) == set(fault.turns) | set(fault.also)
+    for id in fault.turns:
+        first, *rest = failed[id]["message"].splitlines()
+        assert first.startswith(f"{id}: {fault.finds} (documented: ")
+        assert any(line.strip().startswith("observed: [") for line in rest)
+        assert any(line.strip().startswith(f"expected of {fault.finds}: [") for line in rest)
+
+
+@pytest.mark.parametrize("framework", INSTALLED)
+def test_every_detail_has_a_seeded_fault(framework):
+    """For each detail that a framework is probed for there is a fault that moves it."""
+    known = faults.load(framework)
+    covered = {id for fault in known for id in fault.turns + fault.also}
+    assert {id for id, _ in frameworks.get(framework).probes()} - covered == set()
+
+
+@pytest.mark.parametrize("framework", INSTALLED)
+def test_faults_name_known_variants(framework):
+    """What a fault turns a detail into is a variant of that detail."""
+    for fault in faults.load(framework):
+        for id in fault.turns:
+            assert not fault.finds or fault.finds in catalogue.get(id).variants, fault.name
+
+
+def test_a_fault_that_does_not_fit_says_so():
+    """A fault whose text is not in this version's code names file, text and number of matches."""
+    _, fault = faults.chosen(INSTALLED, [])[0]
+    other = faults.Fault(fault.name, fault.file, "no such text", "", fault.turns, fault.finds)
+    with (
+        pytest.raises(UserError, match="does not fit this version: .* 'no such text' 0 times"),
+        faults.seeded(other),
+    ):
+        pass
+
+
+def test_an_unknown_fault_is_named():
+    """A name that no fault has is answered with the nearest one."""
+    name = faults.chosen(INSTALLED, [])[0][1].name
+    with pytest.raises(UserError, match=f"did you mean .*{name}"):
+        faults.chosen(INSTALLED, [name[:-1]])
