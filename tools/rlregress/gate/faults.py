@@ -28,7 +28,9 @@ from rlregress.training import launch
 _KEYS: dict[str, type] = {
     "name": str, "file": str, "old": str, "new": str, "turns": list, "finds": str
 }  # fmt: skip
-_OPTIONAL: dict[str, type] = {"also": list, "occurrence": int, "essential": bool}
+_OPTIONAL: dict[str, type] = {
+    "also": list, "scopes": list, "occurrence": int, "essential": bool
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Fault:
     Attributes:
         file: path of the source file, from the folder that holds the package.
         old, new: text fragments; ``new`` takes the place of ``old``.
-        turns: details that must then show the variant ``finds``.
+        turns: details that must then show the variant ``finds``, in the ``scopes``.
         finds: a variant of these details; empty: none of the known ones.
         also: details that are no longer as documented either; every other one must be.
         occurrence: which ``old`` is meant, from 1; 0: there is only one.
@@ -52,6 +54,7 @@ class Fault:
     turns: tuple[str, ...]
     finds: str
     also: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ("library",)
     occurrence: int = 0
     essential: bool = False
 
@@ -61,11 +64,11 @@ class Seen:
     """What the probes said with a fault in the code.
 
     Attributes:
-        changed: detail -> variants found (or why none was), of the details that moved.
+        changed: detail -> scope -> variant found (or why none was), of the details that moved.
     """
 
     fault: Fault
-    changed: Mapping[str, tuple[str, ...]]
+    changed: Mapping[str, Mapping[str, str]]
 
     @property
     def detected(self) -> bool:
@@ -75,7 +78,11 @@ class Seen:
             return False
         if not fault.finds:
             return True
-        return all(fault.finds in self.changed[detail] for detail in fault.turns)
+        return all(
+            self.changed[detail].get(scope, fault.finds) == fault.finds
+            for detail in fault.turns
+            for scope in fault.scopes
+        ) and all(set(fault.scopes) & set(self.changed[detail]) for detail in fault.turns)
 
 
 def load(framework: str) -> list[Fault]:
@@ -168,9 +175,9 @@ def probe(framework: str, fault: Fault) -> Seen:
         raise UserError(
             f"with the fault '{fault.name}' the probes did not end: {ended.stderr[-500:]}"
         ) from None
-    changed = {
-        id: tuple(cell["found"] or cell["reason"] for cell in moved)
-        for id, frameworks in details.items()
-        if (moved := [c for c in frameworks[framework].values() if c["found"] != c["documented"]])
-    }
+    changed: dict[str, dict[str, str]] = {}
+    for id, frameworks in details.items():
+        for scope, cell in frameworks.get(framework, {}).items():
+            if cell["found"] != cell["documented"]:
+                changed.setdefault(id, {})[scope] = cell["found"] or cell["reason"]
     return Seen(fault, changed)

@@ -10,7 +10,10 @@ from rlregress.gate.faults import Fault, Seen, chosen, probe
 
 
 def _line(seen: Seen) -> str:
-    moved = "; ".join(f"{id}: {', '.join(found)}" for id, found in sorted(seen.changed.items()))
+    moved = "; ".join(
+        f"{id}: " + ", ".join(f"{found} [{scope}]" for scope, found in scopes.items())
+        for id, scopes in sorted(seen.changed.items())
+    )
     said = "seen" if seen.detected else "NOT AS EXPECTED"
     line = f"{said:<16}{seen.fault.name}: {moved or 'nothing moved'}"
     if not seen.detected:

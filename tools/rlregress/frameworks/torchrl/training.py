@@ -22,7 +22,7 @@ from torch import nn
 from torchrl.collectors import Collector
 from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
 from torchrl.data.replay_buffers.samplers import SamplerWithoutReplacement
-from torchrl.envs import Compose, DoubleToFloat, GymWrapper, TransformedEnv
+from torchrl.envs import DoubleToFloat, GymWrapper, TransformedEnv
 from torchrl.envs.utils import ExplorationType, set_exploration_type
 from torchrl.modules import (
     MLP,
@@ -293,6 +293,13 @@ def _value(loss):
     return value
 
 
+def single_precision(environment):
+    """The environment with float32 observations, which is what the networks take."""
+    if environment.observation_spec["observation"].dtype is not torch.float64:
+        return environment
+    return TransformedEnv(environment, DoubleToFloat(in_keys=["observation"]))
+
+
 def train(request: TrainingRequest) -> Trained:
     """Train with the framework's trainer of the algorithm."""
     given = request.hyperparameters
@@ -304,10 +311,7 @@ def train(request: TrainingRequest) -> Trained:
         )
     torch.manual_seed(request.seed)
     np.random.seed(request.seed)
-    environment = TransformedEnv(
-        GymWrapper(request.make_env(), device="cpu"),
-        Compose(DoubleToFloat(in_keys=["observation"])),
-    )
+    environment = single_precision(GymWrapper(request.make_env(), device="cpu"))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
         trainer, loss = _BUILDERS[request.algorithm](
