@@ -3,6 +3,7 @@
 Tests ask for what they need by argument name:
 
 - ``framework``: an adapter; the test runs once per selected framework.
+- ``framework`` and ``algorithm``: the test runs once per algorithm of each of them.
 - ``implementation``: one detail on one framework in one scope; the test names the detail with
   ``@pytest.mark.detail("sac.critic_loss.scale")``.
 - ``training``, ``judged_cell``, ``judged_group``: one run, one cell, one group of the session.
@@ -149,8 +150,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One test per framework, implementation, run, cell or group, as the arguments ask."""
     names = metafunc.fixturenames
     if "framework" in names:
-        adapters = _adapters(metafunc.config)
-        metafunc.parametrize("framework", adapters, ids=[a.name for a in adapters])
+        _parametrize_frameworks(metafunc)
     if "implementation" in names:
         found = _implementations(metafunc)
         metafunc.parametrize("implementation", found, ids=[i.name for i in found])
@@ -167,6 +167,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "judged_group" in names:
         groups = [Judged(session, name) for name in session.groups()]
         metafunc.parametrize("judged_group", groups, ids=[group.name for group in groups])
+
+
+def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
+    adapters = _adapters(metafunc.config)
+    if "algorithm" not in metafunc.fixturenames:
+        metafunc.parametrize("framework", adapters, ids=[a.name for a in adapters])
+        return
+    wanted = _names(metafunc.config, "--algorithm")
+    pairs = [
+        (adapter, algorithm)
+        for adapter in adapters
+        for algorithm in adapter.algorithms
+        if not wanted or algorithm in wanted
+    ]
+    ids = [f"{adapter.name}-{algorithm}" for adapter, algorithm in pairs]
+    metafunc.parametrize(("framework", "algorithm"), pairs, ids=ids)
 
 
 def _implementations(metafunc: pytest.Metafunc) -> list[Implementation]:

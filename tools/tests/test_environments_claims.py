@@ -78,6 +78,7 @@ def test_stored_rows_are_compared_exactly():
         ([[0.0, 2.0]], [[0, 1]], "expected steps [[0, 1]] to be stored, found steps [[0, 2]]"),
         ([[0.0]], [[0, 1]], "expected steps [[0, 1]] to be stored, found steps [[0]]"),
         (None, [[0, 1]], "expected steps [[0, 1]] to be stored, found nothing"),
+        ([[True]], [[0]], "expected steps [[0]] to be stored, found steps [[1]]"),
         ([[0.0]], None, "expected nothing to be stored, found steps [[0]]"),
     ],
 )

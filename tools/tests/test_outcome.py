@@ -104,6 +104,12 @@ def test_a_failure_of_the_suite_itself_is_no_verdict():
     assert outcome.exit_code([], []) == 2
 
 
+def test_a_test_that_cannot_be_set_up_is_no_regression():
+    """A test that never reached its call says nothing about the framework, exit code 2."""
+    entries = [cell("x", "holds"), entry("a", result="error")]
+    assert judged(*entries) == ("holds", 2)
+
+
 def test_each_framework_has_its_own_verdict():
     """What is said of one framework does not touch another; the worst one sets the exit code."""
     entries = [cell("x", "holds"), entry("b", framework="other", result="failed")]

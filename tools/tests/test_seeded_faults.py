@@ -16,15 +16,15 @@ ESSENTIAL = [pair for pair in faults.chosen(INSTALLED, []) if pair[1].essential]
 
 
 @pytest.mark.parametrize(
-    ("framework", "fault"), ESSENTIAL, ids=[f"{name}-{fault.name}" for name, fault in ESSENTIAL]
+    ("name", "fault"), ESSENTIAL, ids=[f"{of}-{fault.name}" for of, fault in ESSENTIAL]
 )
-def test_a_seeded_fault_turns_its_test_red(framework, fault, tmp_path):
+def test_a_seeded_fault_turns_its_test_red(name, fault, tmp_path):
     """``pytest tests_unit`` fails for the fault's details and names detail, variants, numbers."""
     evidence = tmp_path / "evidence.json"
     ended = faults.run_seeded(
         fault,
         ["-m", "pytest", "tests_unit", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-        + ["--framework", framework, "--evidence", str(evidence)],
+        + ["--framework", name, "--evidence", str(evidence)],
     )
     assert ended.returncode == 1, ended.stdout[-2000:]
     entries = json.loads(evidence.read_text())["tests"]
@@ -37,18 +37,18 @@ def test_a_seeded_fault_turns_its_test_red(framework, fault, tmp_path):
         assert any(line.strip().startswith(f"expected of {fault.finds}: [") for line in rest)
 
 
-@pytest.mark.parametrize("framework", INSTALLED)
-def test_every_detail_has_a_seeded_fault(framework):
+@pytest.mark.parametrize("name", INSTALLED)
+def test_every_detail_has_a_seeded_fault(name):
     """For each detail that a framework is probed for there is a fault that moves it."""
-    known = faults.load(framework)
+    known = faults.load(name)
     covered = {id for fault in known for id in fault.turns + fault.also}
-    assert {id for id, _ in frameworks.get(framework).probes()} - covered == set()
+    assert {id for id, _ in frameworks.get(name).probes()} - covered == set()
 
 
-@pytest.mark.parametrize("framework", INSTALLED)
-def test_faults_name_known_variants(framework):
+@pytest.mark.parametrize("name", INSTALLED)
+def test_faults_name_known_variants(name):
     """What a fault turns a detail into is a variant of that detail."""
-    for fault in faults.load(framework):
+    for fault in faults.load(name):
         for id in fault.turns:
             assert not fault.finds or fault.finds in catalogue.get(id).variants, fault.name
 

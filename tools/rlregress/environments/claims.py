@@ -14,6 +14,8 @@ from rlregress.environments.counter import ENVIRONMENT, EPISODE, STEP
 
 def _spelled(values: object) -> str:
     array = np.asarray(values)
+    if array.dtype.kind == "b":
+        array = array.astype(int)
     if array.dtype.kind == "f" and np.all(np.isfinite(array)):
         array = array.astype(np.float64).round(2) + 0.0
         if np.all(array == array.astype(int)):

@@ -190,7 +190,6 @@ def _provenance(job: Job, found: Mapping[str, Any]) -> dict[str, Any]:
         "sources": dict(job.sources),
         "python": found["platform"].get("python", ""),
         "cpu": found["platform"].get("cpu", ""),
-        "system": found["platform"].get("system", ""),
         "threads": found["platform"].get("torch_threads", 0),
     }
 

@@ -72,8 +72,13 @@ def outcomes(entries: list[dict[str, Any]]) -> list[FrameworkOutcome]:
 
 
 def broken(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Failed tests about no framework: the suite itself could not judge."""
-    return [e for e in entries if e["outcome"] == "failed" and not e.get("framework")]
+    """Failed tests about no framework, and tests that could not be set up: the suite is at fault."""
+    return [
+        entry
+        for entry in entries
+        if entry["outcome"] == "error"
+        or (entry["outcome"] == "failed" and not entry.get("framework"))
+    ]
 
 
 def exit_code(found: list[FrameworkOutcome], entries: list[dict[str, Any]]) -> int:

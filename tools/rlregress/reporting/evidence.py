@@ -41,8 +41,9 @@ def entry(report: Any) -> dict[str, Any]:
     """The plain entry of one pytest report.
 
     Returns:
-        ``test`` (node id), ``tier``, ``outcome``, ``seconds``, ``message``, and whatever the test
-        attached: ``framework``, ``detail``, ``judgement``, ``record``, ``verdict``.
+        ``test`` (node id), ``tier``, ``outcome`` (passed, failed, skipped, or error where the test
+        could not be set up), ``seconds``, ``message``, and whatever the test attached:
+        ``framework``, ``detail``, ``found``, ``record``, ``verdict``.
     """
     folder = report.nodeid.partition("/")[0]
     message = ""
@@ -54,7 +55,9 @@ def entry(report: Any) -> dict[str, Any]:
     return {
         "test": report.nodeid,
         "tier": TIERS.get(folder, folder),
-        "outcome": report.outcome,
+        "outcome": "error"
+        if report.outcome == "failed" and report.when != "call"
+        else report.outcome,
         "seconds": round(report.duration, 2),
         "message": message.removeprefix("AssertionError: "),
         **{name: _found(value) for name, value in report.user_properties},

@@ -151,7 +151,7 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
         "platform": {
             "cpu": _cpu_name(),
             "machine": platform.machine(),
-            "system": platform.platform(),
+            "system": platform.system(),
             "python": platform.python_version(),
             "torch_threads": torch.get_num_threads(),
         },

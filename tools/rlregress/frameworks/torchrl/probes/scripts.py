@@ -25,6 +25,7 @@ from rlregress.frameworks.torchrl.probes.environments import Playback
 _ENVIRONMENT = "RLRegressPlayback-v0"
 #: modules that the programs import by a bare name, from their own folder.
 _SIBLINGS = ("utils", "utils_mujoco")
+_ASKING = ("torchrl.record", "torchrl.trainers.helpers")
 
 
 class Settings(dict):
@@ -91,15 +92,26 @@ def _importing_from(folder: Path) -> Iterator[None]:
                 sys.modules[name] = module
 
 
+def _programs() -> Path:
+    """The first folder of programs on the path: a changed copy may stand before the installed."""
+    for entry in sys.path:
+        folder = Path(entry) / "sota-implementations"
+        if folder.is_dir():
+            return folder
+    raise FileNotFoundError("this version of torchrl does not install sota-implementations")
+
+
 def load(folder: str, name: str) -> Any:
     """A fresh copy of ``sota-implementations/<folder>/<name>.py``; leaves no trace of the import.
 
     Raises:
         FileNotFoundError: this version of the package does not install its programs.
     """
-    import torchrl
-
-    path = Path(torchrl.__file__).parents[1] / "sota-implementations" / folder / f"{name}.py"
+    # these modules ask once, when they are imported, which packages are installed: they must not
+    # see the stand-ins
+    for module_name in _ASKING:
+        importlib.import_module(module_name)
+    path = _programs() / folder / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"torchrl_{folder}_{name}", path)
     if spec is None or spec.loader is None:
         raise FileNotFoundError(f"no program {path}")
