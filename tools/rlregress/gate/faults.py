@@ -107,7 +107,8 @@ def _fault(path: Path, number: int, table: Mapping[str, Any]) -> Fault:
     unknown = sorted(set(table) - set(_KEYS) - set(_OPTIONAL))
     if unknown:
         raise UserError(f"{where}: unknown key '{unknown[0]}'")
-    made = Fault(**{k: tuple(v) if isinstance(v, list) else v for k, v in table.items()})
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
+    made = Fault(**values)
     for detail in made.turns + made.also:
         catalogue.get(detail)
     return made

@@ -72,7 +72,7 @@ def outcomes(entries: list[dict[str, Any]]) -> list[FrameworkOutcome]:
 
 
 def broken(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Failed tests about no framework, and tests that could not be set up: the suite is at fault."""
+    """Failed tests about no framework, and tests that could not be set up: the suite is broken."""
     return [
         entry
         for entry in entries

@@ -12,7 +12,6 @@ from rlregress.details import catalogue
 from rlregress.details.implementation import implementations
 from rlregress.frameworks.base import Adapter
 
-
 _WIDTH_OF_FILES = 130
 
 

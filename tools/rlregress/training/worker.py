@@ -42,7 +42,7 @@ def _cpu_name() -> str:
     return platform.processor() or platform.machine()
 
 
-def _digest(parameters: Mapping[str, Any]) -> str:
+def digest(parameters: Mapping[str, Any]) -> str:
     digest = hashlib.sha256()
     for name in sorted(parameters):
         array = parameters[name]
@@ -127,7 +127,7 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
             )
         )
         steps = trained.steps
-        parameters = _digest(trained.parameters)
+        parameters = digest(trained.parameters)
         final = watch.evaluate(steps, trained.policy)
         if not np.all(np.isfinite(final)):
             failure = "diverged: the evaluation after the training is not finite"
