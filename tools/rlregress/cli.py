@@ -69,7 +69,7 @@ def gate(
         cells=cells,
         seeds=seeds,
         alpha=alpha,
-        store=store,
+        store=str(Path(store).resolve()) if store else "",
         workers=workers,
     )
     code = gate_report.judge(options)

@@ -10,6 +10,7 @@ the framework only, Python 3.9 syntax.
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 from dataclasses import dataclass, field
 from typing import Any, Callable, Mapping, Optional, Sequence, Tuple
@@ -96,7 +97,13 @@ class Transitions:
 
 
 class Adapter:
-    """Base of all adapters; a subclass sets the attributes and fills the tables."""
+    """Base of all adapters.
+
+    A subclass sets the attributes. Its framework is imported only when one of the methods needs
+    it: each finds its work in a module beside the one that defines the subclass, ``probes``
+    (``PROBES``), ``training`` (``train``) or ``collection`` (``transitions``). A subclass that
+    lives in a single file overrides the methods.
+    """
 
     name: str = ""
     title: str = ""
@@ -122,13 +129,16 @@ class Adapter:
                 ) from None
         return found
 
+    def _beside(self, name: str) -> Any:
+        return importlib.import_module(f"{type(self).__module__}.{name}")
+
     def probes(self) -> Mapping[Tuple[str, str], Probe]:
-        """The probes of this adapter by (detail id, scope); imports the framework."""
-        raise NotImplementedError
+        """The probes of this adapter by (detail id, scope)."""
+        return self._beside("probes").PROBES
 
     def train(self, request: TrainingRequest) -> Trained:
-        """Train with the framework's own loop; imports the framework."""
-        raise NotImplementedError
+        """Train with the framework's own loop."""
+        return self._beside("training").train(request)
 
     def transitions(self, request: TrainingRequest, environments: int = 1) -> Transitions:
         """Train with the framework's own loop and return what the algorithm stored.
@@ -143,4 +153,4 @@ class Adapter:
             environments: copies from ``make_env``, side by side in the framework's own vectorised
                 environment.
         """
-        raise NotImplementedError
+        return self._beside("collection").transitions(request, environments)

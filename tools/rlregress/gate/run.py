@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from rlregress import suite
@@ -29,7 +29,6 @@ class GateOptions:
     alpha: float = 0.05
     store: str = ""
     workers: int = 0
-    pytest_arguments: tuple[str, ...] = field(default=())
 
     @property
     def evidence(self) -> Path:
@@ -57,7 +56,7 @@ def pytest_command(options: GateOptions) -> list[str]:
         if value:
             command += [name, value]
     command += ["--junitxml", str(options.junit), "--evidence", str(options.evidence)]
-    return [*command, *options.pytest_arguments]
+    return command
 
 
 def run(options: GateOptions) -> None:

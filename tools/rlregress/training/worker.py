@@ -43,6 +43,7 @@ def _cpu_name() -> str:
 
 
 def digest(parameters: Mapping[str, Any]) -> str:
+    """SHA-256 over names, types, shapes and bytes of all parameters, sorted by name."""
     digest = hashlib.sha256()
     for name in sorted(parameters):
         array = parameters[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlregress.frameworks.base import Adapter, Trained, TrainingRequest, Transitions
+from rlregress.frameworks.base import Adapter
 
 
 class StableBaselines3(Adapter):
@@ -14,21 +14,6 @@ class StableBaselines3(Adapter):
     modules = ("stable_baselines3",)
     algorithms = ("ppo", "sac", "td3")
     scopes = ("library",)
-
-    def probes(self):
-        from rlregress.frameworks.sb3.probes import PROBES
-
-        return PROBES
-
-    def train(self, request: TrainingRequest) -> Trained:
-        from rlregress.frameworks.sb3.training import train
-
-        return train(request)
-
-    def transitions(self, request: TrainingRequest, environments: int = 1) -> Transitions:
-        from rlregress.frameworks.sb3.collection import transitions
-
-        return transitions(request, environments)
 
 
 ADAPTER = StableBaselines3()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlregress.frameworks.base import Adapter, Trained, TrainingRequest, Transitions
+from rlregress.frameworks.base import Adapter
 
 
 class TorchRL(Adapter):
@@ -18,21 +18,6 @@ class TorchRL(Adapter):
     modules = ("torchrl", "tensordict")
     algorithms = ("ppo", "sac", "td3")
     scopes = ("library", "trainer", "script")
-
-    def probes(self):
-        from rlregress.frameworks.torchrl.probes import PROBES
-
-        return PROBES
-
-    def train(self, request: TrainingRequest) -> Trained:
-        from rlregress.frameworks.torchrl.training import train
-
-        return train(request)
-
-    def transitions(self, request: TrainingRequest, environments: int = 1) -> Transitions:
-        from rlregress.frameworks.torchrl.collection import transitions
-
-        return transitions(request, environments)
 
 
 ADAPTER = TorchRL()
