@@ -142,6 +142,14 @@ def test_damaged_stored_runs(command, copied_suite, stored, damage, said):
     assert_one_sentence(code, error, path.name, said)
 
 
+def test_a_default_cell_without_stored_runs(command, copied_suite, stored):
+    """A cell that gate.toml names and that is not stored is named, not dropped."""
+    named = "nobody-ppo-Hopper-v4-short"
+    (copied_suite / "baselines" / "gate.toml").write_text(f'[default]\ncells = ["{named}"]\n')
+    code, _, error = command("plan")
+    assert_one_sentence(code, error, "gate.toml", named, "no stored runs")
+
+
 @pytest.mark.parametrize("name", ["budgets.toml", "gate.toml"])
 def test_malformed_toml(command, copied_suite, name):
     """A file that is not TOML is named."""

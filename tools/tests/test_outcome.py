@@ -104,6 +104,14 @@ def test_a_failure_of_the_suite_itself_is_no_verdict():
     assert outcome.exit_code([], []) == 2
 
 
+def test_a_verdict_that_is_missing_is_no_verdict():
+    """A cell of the session that no test has judged makes the gate one that could not judge."""
+    entries = [cell("x", "holds")]
+    missing = outcome.unjudged(["x", "y"], entries)
+    assert missing == ["y"]
+    assert outcome.exit_code(outcome.outcomes(entries), entries, missing) == 2
+
+
 def test_a_test_that_cannot_be_set_up_is_no_regression():
     """A test that never reached its call says nothing about the framework, exit code 2."""
     entries = [cell("x", "holds"), entry("a", result="error")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,10 +81,22 @@ def broken(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def exit_code(found: list[FrameworkOutcome], entries: list[dict[str, Any]]) -> int:
-    """0 holds, 1 regressed, 2 could not judge, 3 inconclusive."""
+def unjudged(names: Iterable[str], entries: list[dict[str, Any]]) -> list[str]:
+    """Cells and groups of the session that no test has given a verdict on."""
+    judged = {
+        entry["test"].partition("[")[2].rstrip("]")
+        for entry in entries
+        if isinstance(entry.get("verdict"), dict)
+    }
+    return sorted(set(names) - judged)
+
+
+def exit_code(
+    found: list[FrameworkOutcome], entries: list[dict[str, Any]], missing: Sequence[str] = ()
+) -> int:
+    """0 holds, 1 regressed, 2 could not judge (also: verdicts are missing), 3 inconclusive."""
     if any(outcome.verdict == REGRESSED for outcome in found):
         return EXIT_CODES[REGRESSED]
-    if not found or broken(entries):
+    if not found or missing or broken(entries):
         return COULD_NOT_JUDGE
     return EXIT_CODES[worst_verdict(outcome.verdict for outcome in found)]

@@ -102,7 +102,14 @@ def choose(selection: Selection) -> list[Cell]:
     if selection.cells == "all":
         ids = list(stored)
     elif selection.cells == "default":
-        ids = [id for id in _default_ids() if id in stored] or list(stored)
+        ids = [id for id in _default_ids() if id.endswith(f"-{selection.budget}")]
+        for id in ids:
+            if id not in stored:
+                raise UserError(
+                    f"{suite.baselines() / 'gate.toml'} names the cell '{id}', which has no stored "
+                    "runs; record it or take it out"
+                )
+        ids = ids or list(stored)
     else:
         patterns = selection.cells.split(",")
         for pattern in patterns:

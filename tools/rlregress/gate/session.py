@@ -75,6 +75,10 @@ class Session:
         names = [cell.group for cell in self.stored]
         return sorted({name for name in names if names.count(name) >= 2})
 
+    def verdict_names(self) -> list[str]:
+        """Names of the cells and groups that the session owes a verdict on."""
+        return [cell.id for cell in self.cells] + self.groups() if self.judged else []
+
     def framework_of(self, name: str) -> str:
         """The framework of a cell or a group, by its name."""
         return next(cell.framework for cell in self.cells if name in (cell.id, cell.group))

@@ -41,13 +41,15 @@ def judge(options: run.GateOptions) -> int:
     run.run(options)
     entries = evidence.read(options.evidence)
     found = outcome.outcomes(entries)
-    code = outcome.exit_code(found, entries)
-    text = summary.markdown(found, outcome.broken(entries), versions, options.alpha)
+    missing = outcome.unjudged(session.verdict_names(), entries)
+    code = outcome.exit_code(found, entries, missing)
+    text = summary.markdown(found, outcome.broken(entries), missing, versions, options.alpha)
     write_atomically(options.report / "summary.md", text)
     verdict = {
         "schema": SCHEMA,
         "rlregress": __version__,
         "exit_code": code,
+        "unjudged": missing,
         "alpha": options.alpha,
         "budget": options.budget,
         "seconds": round(time.monotonic() - started, 1),

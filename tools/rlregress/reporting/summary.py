@@ -31,6 +31,7 @@ def _quoted(failure: Mapping[str, Any]) -> list[str]:
 def markdown(
     outcomes: Sequence[FrameworkOutcome],
     broken: Sequence[Mapping[str, Any]],
+    missing: Sequence[str],
     versions: Mapping[str, Mapping[str, str]],
     alpha: float,
 ) -> str:
@@ -55,6 +56,8 @@ def markdown(
             lines.append("")
     for failure in broken:
         lines += [f"The suite itself failed: `{failure['test']}`", "", *_quoted(failure), ""]
+    if missing:
+        lines += [f"No verdict could be reached on: {', '.join(missing)}.", ""]
     lines.append(
         f"Error rate: if nothing changed, the returns of some framework are called `regressed` in "
         f"at most {alpha:.0%} of such gates. Every line above names the drop that it would have "
