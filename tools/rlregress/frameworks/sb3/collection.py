@@ -9,7 +9,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_vec_env
 
 from rlregress.frameworks.base import TrainingRequest, Transitions
-from rlregress.frameworks.sb3.training import _CLASSES, _arguments
+from rlregress.frameworks.sb3.training import ALGORITHMS, arguments_of
 
 
 class _Rollouts(BaseCallback):
@@ -38,10 +38,10 @@ class _Rollouts(BaseCallback):
 def transitions(request: TrainingRequest, environments: int) -> Transitions:
     """Learn with ``learn`` on ``environments`` copies in a ``DummyVecEnv``."""
     vectorised = make_vec_env(request.make_env, n_envs=environments)
-    arguments = _arguments(
+    arguments = arguments_of(
         request.algorithm, request.hyperparameters, vectorised.action_space.shape
     )
-    model = _CLASSES[request.algorithm](
+    model = ALGORITHMS[request.algorithm](
         "MlpPolicy", vectorised, seed=request.seed, device="cpu", **arguments
     )
     rollouts = _Rollouts()

@@ -14,7 +14,7 @@ from stable_baselines3.common.noise import NormalActionNoise
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Trained, TrainingRequest
 
-_CLASSES = {"ppo": PPO, "sac": SAC, "td3": TD3}
+ALGORITHMS = {"ppo": PPO, "sac": SAC, "td3": TD3}
 
 #: hyperparameter (Tables 6 to 8 of the thesis) -> keyword argument
 _SHARED = {"learning_rate": "learning_rate", "minibatch_size": "batch_size", "discount": "gamma"}
@@ -58,7 +58,9 @@ def _linear(initial: float):
     return lambda progress_remaining: max(progress_remaining, 0.0) * initial
 
 
-def _arguments(algorithm: str, hyperparameters: Mapping[str, Any], action_shape) -> Dict[str, Any]:
+def arguments_of(
+    algorithm: str, hyperparameters: Mapping[str, Any], action_shape
+) -> Dict[str, Any]:
     given = dict(hyperparameters)
     made: Dict[str, Any] = {"policy_kwargs": {"net_arch": list(given.pop("hidden_sizes"))}}
     if algorithm == "ppo" and given.pop("anneal_learning_rate"):
@@ -123,10 +125,10 @@ def _value(model):
 def train(request: TrainingRequest) -> Trained:
     """Train with ``learn``, exactly as a user of the framework calls it."""
     environment = request.make_env()
-    arguments = _arguments(
+    arguments = arguments_of(
         request.algorithm, request.hyperparameters, environment.action_space.shape
     )
-    model = _CLASSES[request.algorithm](
+    model = ALGORITHMS[request.algorithm](
         "MlpPolicy", environment, seed=request.seed, device="cpu", **arguments
     )
     # the default logger would leave a folder behind

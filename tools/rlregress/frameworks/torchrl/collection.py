@@ -10,7 +10,7 @@ import torch
 from torchrl.envs import Compose, DoubleToFloat, GymWrapper, SerialEnv, TransformedEnv
 
 from rlregress.frameworks.base import TrainingRequest, Transitions
-from rlregress.frameworks.torchrl.training import _BUILDERS, _Space
+from rlregress.frameworks.torchrl.training import BUILDERS, Space
 
 
 def transitions(request: TrainingRequest, environments: int) -> Transitions:
@@ -33,7 +33,7 @@ def transitions(request: TrainingRequest, environments: int) -> Transitions:
     )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
-        trainer, _ = _BUILDERS[request.algorithm](request, environment, _Space(environment), given)
+        trainer, _ = BUILDERS[request.algorithm](request, environment, Space(environment), given)
     stored: List[Any] = []
     if on_policy:
         trainer.register_op("post_steps", lambda: stored.append(trainer.replay_buffer[:].clone()))

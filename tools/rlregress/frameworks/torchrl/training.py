@@ -60,7 +60,7 @@ _KEYS = {
 }  # fmt: skip
 
 
-class _Space:
+class Space:
     """The shapes and bounds that the networks need."""
 
     def __init__(self, environment) -> None:
@@ -70,7 +70,7 @@ class _Space:
         self.bounds = {"low": self.spec.space.low, "high": self.spec.space.high}
 
 
-def _tanh_normal_actor(network: nn.Module, space: _Space, return_log_prob: bool):
+def _tanh_normal_actor(network: nn.Module, space: Space, return_log_prob: bool):
     return ProbabilisticActor(
         TensorDictModule(network, in_keys=["observation"], out_keys=["loc", "scale"]),
         in_keys=["loc", "scale"],
@@ -99,7 +99,7 @@ def _mlp(inputs: int, outputs: int, hidden_sizes, activation) -> MLP:
     )
 
 
-def _q_networks(space: _Space, hidden_sizes):
+def _q_networks(space: Space, hidden_sizes):
     # a list keeps the initial weights; one module would be duplicated with resampled weights
     return [
         ValueOperator(
@@ -135,7 +135,7 @@ def _common(request: TrainingRequest, collector, loss) -> Dict[str, Any]:
     }
 
 
-def _ppo(request: TrainingRequest, environment, space: _Space, given: Mapping[str, Any]):
+def _ppo(request: TrainingRequest, environment, space: Space, given: Mapping[str, Any]):
     policy_network = _orthogonal(
         _mlp(space.observations, space.actions, given["hidden_sizes"], nn.Tanh),
         given["policy_gain"],
@@ -184,7 +184,7 @@ def _replay_buffer(given: Mapping[str, Any]) -> TensorDictReplayBuffer:
     )
 
 
-def _sac(request: TrainingRequest, environment, space: _Space, given: Mapping[str, Any]):
+def _sac(request: TrainingRequest, environment, space: Space, given: Mapping[str, Any]):
     network = nn.Sequential(
         _mlp(space.observations, 2 * space.actions, given["hidden_sizes"], nn.ReLU),
         NormalParamExtractor(),
@@ -213,7 +213,7 @@ def _sac(request: TrainingRequest, environment, space: _Space, given: Mapping[st
     return trainer, loss
 
 
-def _td3(request: TrainingRequest, environment, space: _Space, given: Mapping[str, Any]):
+def _td3(request: TrainingRequest, environment, space: Space, given: Mapping[str, Any]):
     policy_network = _mlp(space.observations, space.actions, given["hidden_sizes"], nn.ReLU)
     actor = TensorDictSequential(
         TensorDictModule(policy_network, in_keys=["observation"], out_keys=["param"]),
@@ -258,7 +258,7 @@ def _td3(request: TrainingRequest, environment, space: _Space, given: Mapping[st
     return trainer, loss
 
 
-_BUILDERS = {"ppo": _ppo, "sac": _sac, "td3": _td3}
+BUILDERS = {"ppo": _ppo, "sac": _sac, "td3": _td3}
 
 
 def _policy(loss):
@@ -314,9 +314,7 @@ def train(request: TrainingRequest) -> Trained:
     environment = single_precision(GymWrapper(request.make_env(), device="cpu"))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
-        trainer, loss = _BUILDERS[request.algorithm](
-            request, environment, _Space(environment), given
-        )
+        trainer, loss = BUILDERS[request.algorithm](request, environment, Space(environment), given)
     pending = list(request.checkpoints)
     policy = _policy(loss)
 
