@@ -7,6 +7,7 @@ from typing import List
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.logger import Logger
 
 from rlregress.frameworks.base import TrainingRequest, Transitions
 from rlregress.frameworks.sb3.training import ALGORITHMS, arguments_of
@@ -44,6 +45,7 @@ def transitions(request: TrainingRequest, environments: int) -> Transitions:
     model = ALGORITHMS[request.algorithm](
         "MlpPolicy", vectorised, seed=request.seed, device="cpu", **arguments
     )
+    model.set_logger(Logger(folder=None, output_formats=[]))
     rollouts = _Rollouts()
     model.learn(request.total_steps, callback=rollouts)
     if rollouts.observations:

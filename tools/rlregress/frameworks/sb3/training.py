@@ -61,6 +61,7 @@ def _linear(initial: float):
 def arguments_of(
     algorithm: str, hyperparameters: Mapping[str, Any], action_shape
 ) -> Dict[str, Any]:
+    """Keyword arguments of the algorithm's class; UserError for what it does not have."""
     given = dict(hyperparameters)
     made: Dict[str, Any] = {"policy_kwargs": {"net_arch": list(given.pop("hidden_sizes"))}}
     if algorithm == "ppo" and given.pop("anneal_learning_rate"):

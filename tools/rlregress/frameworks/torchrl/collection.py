@@ -7,10 +7,10 @@ from typing import Any, List
 
 import numpy as np
 import torch
-from torchrl.envs import Compose, DoubleToFloat, GymWrapper, SerialEnv, TransformedEnv
+from torchrl.envs import GymWrapper, SerialEnv
 
 from rlregress.frameworks.base import TrainingRequest, Transitions
-from rlregress.frameworks.torchrl.training import BUILDERS, Space
+from rlregress.frameworks.torchrl.training import BUILDERS, Space, single_precision
 
 
 def transitions(request: TrainingRequest, environments: int) -> Transitions:
@@ -27,10 +27,7 @@ def transitions(request: TrainingRequest, environments: int) -> Transitions:
     def make():
         return GymWrapper(request.make_env(), device="cpu")
 
-    environment = TransformedEnv(
-        make() if environments == 1 else SerialEnv(environments, make),
-        Compose(DoubleToFloat(in_keys=["observation"])),
-    )
+    environment = single_precision(make() if environments == 1 else SerialEnv(environments, make))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
         trainer, _ = BUILDERS[request.algorithm](request, environment, Space(environment), given)
