@@ -12,9 +12,11 @@ from rlregress.gate.session import Session
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell
 from rlregress.verdicts.bands import BandSample, BandVerdict, judge_bands
+from rlregress.verdicts.ceiling import at_ceiling
 from rlregress.verdicts.effect import scale_of
 from rlregress.verdicts.fixed import judge_cells
 from rlregress.verdicts.outcome import CellSample, CellVerdict, GroupVerdict
+from rlregress.verdicts.power import smallest_group_drop
 from rlregress.verdicts.rules import visible_drop
 
 Verdict = CellVerdict | GroupVerdict | BandVerdict
@@ -103,6 +105,22 @@ def smallest_visible_drop(session: Session, cell: Cell) -> float | None:
     if cell not in session.stored:
         return None
     stored = np.array(session.stored[cell].returns)
-    hypotheses = len(session.stored) + len(session.groups())
-    drop = visible_drop(stored, session.seeds, hypotheses, session.alpha)
+    drop = visible_drop(stored, session.seeds, _hypotheses(session), session.alpha)
     return None if drop is None else drop / scale_of(stored)
+
+
+def smallest_common_drop(session: Session, group: str) -> float | None:
+    """Share of the stored means that all cells of a group must lose to be seen with 80 % power."""
+    members = [found for cell, found in session.stored.items() if cell.group == group]
+    returns = [np.array(found.returns) for found in members]
+    spreads = [
+        math.nan if at_ceiling(values) else float(values.std(ddof=1)) / scale_of(values)
+        for values in returns
+    ]
+    seeds = [(len(values), session.seeds) for values in returns]
+    drop = smallest_group_drop(seeds, spreads, _hypotheses(session), session.alpha)
+    return drop if math.isfinite(drop) else None
+
+
+def _hypotheses(session: Session) -> int:
+    return len(session.stored) + len(session.groups())

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from rlregress import suite
-from rlregress.gate.judging import smallest_visible_drop
+from rlregress.gate.judging import smallest_common_drop, smallest_visible_drop
 from rlregress.gate.selection import Selection, choose
 from rlregress.gate.session import Session
 from rlregress.training.budgets import budget
@@ -35,6 +35,10 @@ def lines(selection: Selection, seeds: int, workers: int, store: str) -> list[st
             drop = smallest_visible_drop(session, cell)
             seen = "no drop can be seen" if drop is None else f"sees a drop of {drop:.0%}"
             made[-1] += f", {seconds:.0f} CPU seconds each; {seen} with 80 % power"
+    for group in session.groups():
+        drop = smallest_common_drop(session, group)
+        seen = "no common drop can be seen" if drop is None else f"sees a common drop of {drop:.0%}"
+        made.append(f"  {group}, its cells together: {seen} with 80 % power")
     if session.judged:
         total = session.seconds_to_do() / 60
         made.append(f"in all {total:.1f} core-minutes, about {total / processes:.1f} minutes")
