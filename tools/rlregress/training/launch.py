@@ -33,7 +33,12 @@ class Interrupted(Exception):
 
 def environment(pinned: bool = True) -> dict[str, str]:
     """The environment of a worker: this one, with one thread per process if ``pinned``."""
-    made = {name: value for name, value in os.environ.items() if name not in _THREAD_LIMITS}
+    # nothing of a pytest that this process may be part of
+    made = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in _THREAD_LIMITS and not name.startswith("PYTEST_")
+    }
     if pinned:
         made.update(dict.fromkeys(_THREAD_LIMITS, "1"))
     # the worker imports this very library, also where it is not installed
