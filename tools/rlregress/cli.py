@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
+import traceback
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +27,7 @@ Frameworks = Annotated[
 Algorithms = Annotated[str, typer.Option("--algorithm", help="Names, comma-separated.")]
 Environments = Annotated[str, typer.Option("--environment", help="Gymnasium ids, comma-separated.")]
 BudgetName = Annotated[str, typer.Option("--budget", help="smoke, short or full.")]
+Workers = Annotated[int, typer.Option("-n", "--workers", min=0, help="0: one per core.")]
 StoreFolder = Annotated[str, typer.Option("--store", help="Folder of run records; default: runs/.")]
 
 
@@ -41,12 +44,17 @@ def gate(
     cells: Annotated[
         str, typer.Option(help="Stored cells to train: default, all, or patterns of cell ids.")
     ] = "default",
-    seeds: Annotated[int, typer.Option(help="New runs per cell; 0: the budget's number.")] = 0,
+    seeds: Annotated[
+        int, typer.Option(min=0, help="New runs per cell; 0: the budget's number.")
+    ] = 0,
     alpha: Annotated[float, typer.Option(help="Probability of a false alarm per gate.")] = 0.05,
     inconclusive: Annotated[
         str, typer.Option(help="Exit code of 'inconclusive': code (3), pass (0) or fail (1).")
     ] = "code",
-    workers: Annotated[int, typer.Option("-n", "--workers", help="0: one per core.")] = 0,
+    first_seed: Annotated[
+        int, typer.Option(help="Seed of the first new run; others confirm or refute an alarm.")
+    ] = 1000,
+    workers: Workers = 0,
     store: StoreFolder = "",
     report: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("report"),
 ) -> None:
@@ -69,6 +77,7 @@ def gate(
         cells=cells,
         seeds=seeds,
         alpha=alpha,
+        first_seed=first_seed,
         store=str(Path(store).resolve()) if store else "",
         workers=workers,
     )
@@ -105,8 +114,8 @@ def plan(
     environment: Environments = "",
     budget: BudgetName = "short",
     cells: str = "default",
-    seeds: int = 0,
-    workers: Annotated[int, typer.Option("-n", "--workers")] = 0,
+    seeds: Annotated[int, typer.Option(min=0)] = 0,
+    workers: Workers = 0,
     store: StoreFolder = "",
 ) -> None:
     """Say what a session would train, how long it takes, and what it could see; start nothing."""
@@ -127,14 +136,24 @@ def record(
     environment: Annotated[str, typer.Option(help="Gymnasium ids, comma-separated.")],
     budget: BudgetName = "short",
     seeds: Annotated[int, typer.Option(help="Stored runs per cell, from seed 0.")] = 10,
-    workers: Annotated[int, typer.Option("-n", "--workers", help="0: one per core.")] = 0,
+    workers: Workers = 0,
     store: StoreFolder = "",
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Overwrite stored runs of other code or more seeds.")
+    ] = False,
 ) -> None:
     """Train cells and write their returns to baselines/returns. Resumes where it was ended."""
     from rlregress.gate import recording
 
     for line in recording.record(
-        _split(framework), _split(algorithm), _split(environment), budget, seeds, workers, store
+        _split(framework),
+        _split(algorithm),
+        _split(environment),
+        budget,
+        seeds,
+        workers,
+        store,
+        replace,
     ):
         typer.echo(line)
 
@@ -143,7 +162,7 @@ def record(
 def faults(
     framework: Frameworks = "",
     only: Annotated[str, typer.Option(help="Names of faults, comma-separated.")] = "",
-    workers: Annotated[int, typer.Option("-n", "--workers", help="0: one per core.")] = 0,
+    workers: Workers = 0,
 ) -> None:
     """Seed known faults into copies of the frameworks and print what the probes say of each.
 
@@ -169,16 +188,26 @@ def version() -> None:
         typer.echo(f"{name}: {found}")
 
 
+def _end(*_: object) -> None:
+    raise SystemExit(143)
+
+
 def main() -> None:
-    """Entry point: a user error is one sentence on stderr and exit code 2."""
+    """Entry point: a user error is one sentence on stderr and exit code 2.
+
+    An error of the suite itself is exit code 2 as well: it is no verdict on a framework.
+    """
+    # a job that is cancelled takes what it started with it
+    signal.signal(signal.SIGTERM, _end)
     try:
-        app(standalone_mode=True)
+        app()
     except UserError as error:
         typer.echo(f"rlregress: {error}", err=True)
         sys.exit(2)
-    except KeyboardInterrupt:
-        typer.echo("rlregress: interrupted; finished runs are kept, start again to go on", err=True)
-        sys.exit(130)
+    except Exception:
+        traceback.print_exc()
+        typer.echo("rlregress: this is an error of the suite; please report it", err=True)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -27,11 +27,12 @@ from rlregress.details.implementation import Implementation, implementations
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import selection
+from rlregress.gate.baseline import FIRST_NEW_SEED
 from rlregress.gate.judging import Verdict, judge
 from rlregress.gate.session import Session
 from rlregress.reporting import evidence as evidence_file
 from rlregress.reporting import terminal
-from rlregress.training.budgets import budget
+from rlregress.training.budgets import budget, suggestion
 from rlregress.training.cell import Job
 from rlregress.training.store import Store
 
@@ -88,6 +89,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--seeds", type=int, default=0, help="new runs per cell (default: the budget's)"
     )
+    group.addoption(
+        "--first-seed", type=int, default=FIRST_NEW_SEED, help="seed of the first new run"
+    )
     group.addoption("--alpha", type=float, default=0.05, help="false alarms per session (0.05)")
     group.addoption("--store", default="", help="folder of run records (default: runs/)")
     group.addoption(
@@ -104,6 +108,12 @@ def pytest_configure(config: pytest.Config) -> None:
         for name in _names(config, "--framework"):
             frameworks.get(name).versions()
         budget(config.getoption("--budget"))
+        known = {a for name in frameworks.names() for a in frameworks.get(name).algorithms}
+        for algorithm in _names(config, "--algorithm"):
+            if algorithm not in known:
+                raise UserError(
+                    f"unknown algorithm '{algorithm}'{suggestion(algorithm, list(known))}"
+                )
     except UserError as error:
         raise pytest.UsageError(str(error)) from None
     if hasattr(config.option, "maxschedchunk") and config.option.maxschedchunk is None:
@@ -140,6 +150,7 @@ def session_of(config: pytest.Config) -> Session:
                 seeds=seeds,
                 alpha=config.getoption("--alpha"),
                 pinned=not config.getoption("--unpinned"),
+                first_seed=config.getoption("--first-seed"),
             )
         except UserError as error:
             raise pytest.UsageError(str(error)) from None
@@ -261,9 +272,20 @@ def pytest_runtest_makereport(
     report = yield
     call_error = getattr(report, "longrepr", None)
     crash = getattr(call_error, "reprcrash", None)
-    if crash is not None and crash.message.startswith(f"{UserError.__module__}.UserError: "):
-        report.longrepr = crash.message.partition(": ")[2]
+    if crash is not None and call.excinfo is not None and call.excinfo.errisinstance(UserError):
+        report.longrepr = str(call.excinfo.value)
+        report.user_properties.append((evidence_file.COULD_NOT_JUDGE, "true"))
     return report
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """A file that cannot be collected is evidence too: its tests are missing."""
+    config = _CONFIG.get("config")
+    if config is None or report.outcome != "failed":
+        return
+    entries = config.stash[_COLLECTED]
+    if all(entry["test"] != report.nodeid for entry in entries):
+        entries.append(evidence_file.uncollected(report))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -131,8 +132,13 @@ def test_baseline_of_another_budget(command, copied_suite, stored):
         (lambda text: text.replace("schema = 1", "schema = 7", 1), "schema 7, expected 1"),
         (lambda text: text.replace("seed = ", "sed = ", 1), "lacks the key 'seed'"),
         (lambda text: text.replace('algorithm = "', 'algorithm = "x', 1), "expected the cell"),
+        (lambda text: text[: text.rindex("[[run]]")], "distinct ones"),
+        (lambda text: text.replace("seed = 1\n", "seed = 0\n", 1), "distinct ones"),
+        (lambda text: text.replace("seed = 1\n", "seed = 1000\n", 1), "below 1000"),
+        (lambda text: re.sub("return = .*", "return = nan", text, count=1), "a finite number"),
+        (lambda text: text.replace('"finished"', '"banana"', 1), "'banana'"),
     ],
-    ids=["truncated", "schema", "key", "cell"],
+    ids=["truncated", "schema", "key", "cell", "run", "twice", "new", "nan", "status"],
 )
 def test_damaged_stored_runs(command, copied_suite, stored, damage, said):
     """A damaged file of stored runs is named with what is wrong in it."""
@@ -140,6 +146,42 @@ def test_damaged_stored_runs(command, copied_suite, stored, damage, said):
     path.write_text(damage(path.read_text()))
     code, _, error = command("plan", "--cells", "all")
     assert_one_sentence(code, error, path.name, said)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda text: text + "\n[tiny]\nevaluatoins = 3\n", "'evaluatoins'"),
+        (lambda text: text.replace("seeds = 5", "seeds = 0"), "seeds"),
+        (lambda text: text.replace("evaluations = 1\n", "evaluations = 'x'\n"), "evaluations"),
+        (lambda text: text.replace("ppo = 20480", "ppo = -1"), "total_steps of ppo"),
+    ],
+    ids=["key", "zero", "text", "negative"],
+)
+def test_a_budget_that_makes_no_sense(command, copied_suite, damage, said):
+    """A budget with an unknown key or an impossible value is named with that key."""
+    path = copied_suite / "baselines" / "budgets.toml"
+    path.write_text(damage(path.read_text()))
+    name = "tiny" if "tiny" in path.read_text() else "short"
+    code, _, error = command("plan", "--budget", name)
+    assert_one_sentence(code, error, "budgets.toml", said)
+
+
+def test_stored_runs_are_not_overwritten_by_fewer(command, copied_suite, stored, tmp_path):
+    """Recording two seeds over more stored ones is refused before anything is trained."""
+    cell = stored.cell
+    code, _, error = command(
+        "record", "--framework", cell.framework, "--algorithm", cell.algorithm,
+        "--environment", cell.environment, "--seeds", "2", "--store", str(tmp_path / "runs"),
+    )  # fmt: skip
+    assert_one_sentence(code, error, f"{cell.id}.toml", "--replace")
+
+
+def test_a_store_that_cannot_be_written(command, tmp_path):
+    """A store that is a file is named before anything is trained."""
+    (tmp_path / "file").write_text("")
+    code, _, error = command("plan", "--store", str(tmp_path / "file"))
+    assert_one_sentence(code, error, "cannot be written", "--store")
 
 
 def test_a_default_cell_without_stored_runs(command, copied_suite, stored):

@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from rlregress import frameworks
+from rlregress.errors import UserError
 from rlregress.training import launch, plan
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.store import Store
@@ -80,6 +81,22 @@ def test_a_worker_that_dies_by_itself_leaves_a_failed_record(job, tmp_path):
     found = launch.run(foreign, Store(tmp_path))
     assert found["status"] == "failed"
     assert "NoSuchEnvironment" in found["failure"]
+
+
+def test_a_worker_refuses_other_code_than_planned(job, tmp_path):
+    """A worker that would train other code than the job is about says so and leaves no record."""
+    module = next(iter(job.sources))
+    other = replace(job, sources={**job.sources, module: "0123456789abcdef"})
+    with pytest.raises(UserError, match=f"other code than planned: '{module}' has the digest"):
+        launch.run(other, Store(tmp_path))
+    assert not Store(tmp_path).path(other).exists()
+
+
+def test_a_worker_imports_what_its_parent_imports(monkeypatch, tmp_path):
+    """A relative entry of the path means the same folder in a worker."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend("copy")
+    assert launch.environment()["PYTHONPATH"].split(os.pathsep)[0] == str(tmp_path / "copy")
 
 
 def _worker_of(store: Store, job: Job) -> int:

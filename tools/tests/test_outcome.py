@@ -43,7 +43,7 @@ def cell(name: str, verdict: str) -> dict:
 
 def group(name: str, verdict: str, *cells: str) -> dict:
     """The entry of a judged group."""
-    found = {**cell(name, verdict)["verdict"], "cells": list(cells)}
+    found = {**cell(name, verdict)["verdict"], "cells": list(cells), "visible_fraction": 0.3}
     return entry(f"t::test_group[{name}]", verdict=found)
 
 
@@ -79,6 +79,20 @@ def test_a_group_that_holds_speaks_for_the_cells_it_covers():
     entries = [cell("x", "inconclusive"), cell("y", "holds"), group("g", "holds", "x", "y")]
     assert judged(*entries) == ("holds", 0)
     assert judged(*entries, cell("z", "inconclusive")) == ("inconclusive", 3)
+
+
+@pytest.mark.parametrize("change", [{"effect_fraction": -0.9}, {"failed": 1}])
+def test_a_group_does_not_cover_what_it_could_not_see(change):
+    """A cell that lost more than its group can see, or whose runs failed, is not covered."""
+    hidden = cell("x", "inconclusive")
+    hidden["verdict"].update(change)
+    assert judged(hidden, cell("y", "holds"), group("g", "holds", "x", "y")) == ("inconclusive", 3)
+
+
+def test_a_tier_without_a_passed_test_is_named():
+    """A framework of which no behaviour was tested has not been judged."""
+    found = outcome.outcomes([entry("a"), {**cell("x", "holds"), "tier": "performance"}])
+    assert outcome.untested(found, ["some"]) == ["some behavior"]
 
 
 def test_a_group_does_not_cover_a_drop():

@@ -80,8 +80,9 @@ def test_a_run_of_anything_else_is_not_found(store, changes):
         (lambda text: text.replace('"final_return": 1.5', '"final_return": 9.5'), "checksum"),
         (lambda text: "[]", "damaged"),
         (lambda text: "", "damaged"),
+        (lambda text: text.replace('"final_return": 1.5', '"final_return": NaN'), "NaN"),
     ],
-    ids=["truncated", "edited", "other", "empty"],
+    ids=["truncated", "edited", "other", "empty", "nan"],
 )
 def test_a_damaged_record_is_named_set_aside_and_not_judged(store, damage, said):
     """A damaged record is renamed with one clear sentence, and its run counts as not done."""
@@ -99,6 +100,13 @@ def test_a_record_under_the_name_of_another_run_is_not_taken_for_it(store):
     store.path(job()).rename(store.path(job(seed=1)))
     with pytest.warns(UserWarning, match="belongs to another run"):
         assert store.find(job(seed=1)) is None
+
+
+def test_a_record_that_contradicts_itself_is_set_aside(store):
+    """A finished run without a return is not judged, whatever its checksum says."""
+    record.write(store.path(job()), {**content(job()), "final_return": None})
+    with pytest.warns(UserWarning, match="contradicts itself"):
+        assert store.find(job()) is None
 
 
 def test_a_record_of_another_schema_says_so(store):

@@ -51,12 +51,17 @@ def _documented(framework: str, version: str) -> dict[tuple[str, str], Expectati
     return expectations.for_version(expectations.load(path), version)
 
 
+def documented(adapter: Adapter) -> dict[tuple[str, str], Expectation]:
+    """What is documented of the installed version; UserError if the file does not fit."""
+    return _documented(adapter.name, adapter.versions()[adapter.packages[0]])
+
+
 def implementations(adapter: Adapter, detail_id: str) -> list[Implementation]:
     """The implementations of a detail that ``adapter`` probes, one per scope."""
     detail = catalogue.get(detail_id)
-    documented = _documented(adapter.name, adapter.versions()[adapter.packages[0]])
+    known = documented(adapter)
     return [
-        Implementation(adapter, detail, scope, documented.get((detail_id, scope)))
+        Implementation(adapter, detail, scope, known.get((detail_id, scope)))
         for id, scope in sorted(adapter.probes())
         if id == detail_id
     ]

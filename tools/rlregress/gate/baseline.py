@@ -6,6 +6,7 @@ traced to the numbers that it rests on. Files are written by ``rlregress record`
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -20,6 +21,8 @@ from rlregress.training import record
 from rlregress.training.cell import Cell, Job, Protocol
 
 SCHEMA = 1
+#: new runs have seeds that no stored run has, so that the two samples are independent
+FIRST_NEW_SEED = 1000
 _RUN_KEYS = ("seed", "status", "return", "episode_returns", "steps", "cpu_seconds")
 
 
@@ -70,7 +73,7 @@ def load(path: Path) -> Baseline:
     """Read and validate a file; UserError that names the file, the place and what was expected."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise UserError(f"the stored runs in {path} cannot be read: {error}") from None
     try:
         if data["schema"] != SCHEMA:
@@ -83,22 +86,41 @@ def load(path: Path) -> Baseline:
             runs=data["run"],
         )
         for number, run in enumerate(loaded.runs, start=1):
-            for key in _RUN_KEYS:
-                if key not in run and not (key == "return" and run.get("status") == "failed"):
-                    raise UserError(f"{path}: run {number} lacks the key '{key}'")
-            if not isinstance(run.get("return", 0.0), float | int):
-                raise UserError(
-                    f"{path}: run {number} has the return {run['return']!r}, expected a number"
-                )
+            _check_run(f"{path}: run {number}", run)
+        seeds = [run["seed"] for run in loaded.runs]
+        if len(seeds) < 2 or len(set(seeds)) < len(seeds) or data["seeds"] != len(seeds):
+            raise UserError(
+                f"{path} holds runs of the seeds {seeds}, expected {data['seeds']} distinct ones, "
+                "at least 2; record it again"
+            )
     except KeyError as error:
         raise UserError(f"{path} lacks the key {error}; record it again") from None
-    except TypeError as error:
+    except (TypeError, AttributeError) as error:
         raise UserError(f"{path} does not fit: {error}; record it again") from None
     if path.stem != loaded.cell.id:
         raise UserError(
             f"{path} holds the cell {loaded.cell.id}; expected the cell that names the file"
         )
     return loaded
+
+
+def _check_run(where: str, run: Mapping[str, Any]) -> None:
+    for key in _RUN_KEYS:
+        if key not in run and not (key == "return" and run.get("status") == "failed"):
+            raise UserError(f"{where} lacks the key '{key}'; record it again")
+    if run["status"] not in ("finished", "failed"):
+        raise UserError(f"{where} has the status {run['status']!r}, expected finished or failed")
+    value = run.get("return", 0.0)
+    if isinstance(value, bool) or not isinstance(value, float | int) or not math.isfinite(value):
+        raise UserError(f"{where} has the return {value!r}, expected a finite number")
+    seed = run["seed"]
+    if not isinstance(seed, int) or not 0 <= seed < FIRST_NEW_SEED:
+        raise UserError(
+            f"{where} has the seed {seed!r}, expected a whole number below {FIRST_NEW_SEED}, where "
+            "the seeds of new runs begin"
+        )
+    if not isinstance(run["cpu_seconds"], float | int):
+        raise UserError(f"{where} has {run['cpu_seconds']!r} cpu_seconds, expected a number")
 
 
 def find(cell: Cell, protocol: Protocol) -> Baseline | None:
@@ -194,6 +216,21 @@ def _provenance(job: Job, found: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def check_replaceable(jobs: Sequence[Job]) -> None:
+    """UserError if stored runs would be lost: more seeds than ``jobs``, or made with other code."""
+    path = path_of(jobs[0].cell)
+    if not path.exists():
+        return
+    stored = load(path)
+    same = stored.provenance.get("versions") == dict(jobs[0].versions)
+    if len(stored.runs) > len(jobs) or not same:
+        raise UserError(
+            f"{path} holds {len(stored.runs)} runs of {stored.provenance.get('versions')}, which "
+            f"{len(jobs)} runs of {dict(jobs[0].versions)} would replace; give --replace if that "
+            "is meant"
+        )
+
+
 def write(jobs: Sequence[Job], records: Sequence[Mapping[str, Any]]) -> Path:
     """Write the stored runs of one cell out of the records of ``jobs``, by seed.
 
@@ -214,6 +251,7 @@ def write(jobs: Sequence[Job], records: Sequence[Mapping[str, Any]]) -> Path:
         "cell": asdict(first.cell),
         "protocol": asdict(first.protocol),
         "hyperparameters": _without_null(first.hyperparameters),
+        "seeds": len(pairs),
         "provenance": provenances[0],
         "run": [_run_table(found) for _, found in pairs],
     }

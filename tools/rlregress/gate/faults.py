@@ -90,8 +90,10 @@ def load(framework: str) -> list[Fault]:
     path = suite.baselines() / "faults" / f"{framework}.toml"
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8")).get("fault", [])
-    except (OSError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise UserError(f"the seeded faults in {path} cannot be read: {error}") from None
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise UserError(f"{path}: 'fault' is no list of tables; write each as [[fault]]")
     return [_fault(path, number, table) for number, table in enumerate(tables, start=1)]
 
 

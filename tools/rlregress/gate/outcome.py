@@ -30,15 +30,25 @@ class FrameworkOutcome:
     verdicts: Mapping[str, Mapping[str, Any]]
 
 
+def _covers(group: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
+    """Whether a group that holds speaks for a cell that alone sees too little.
+
+    It does not if runs of the cell failed, or if the cell itself dropped by more than what the
+    group can see: that drop may be real, and it is not what the group was asked about.
+    """
+    seen = group["visible_fraction"]
+    return not cell["failed"] and seen is not None and cell["effect_fraction"] >= -seen
+
+
 def _verdict(failures: list[dict[str, Any]], verdicts: Mapping[str, Mapping[str, Any]]) -> str:
     if failures:
         return REGRESSED
-    # a group speaks for its cells: what it can see together counts where a cell alone sees little
     covered = {
         name
         for group in verdicts.values()
         if "cells" in group and group["verdict"] == HOLDS
         for name in group["cells"]
+        if name in verdicts and _covers(group, verdicts[name])
     }
     counted = [
         verdict["verdict"]
@@ -89,6 +99,13 @@ def unjudged(names: Iterable[str], entries: list[dict[str, Any]]) -> list[str]:
         if isinstance(entry.get("verdict"), dict)
     }
     return sorted(set(names) - judged)
+
+
+def untested(found: Iterable[FrameworkOutcome], frameworks: Iterable[str]) -> list[str]:
+    """Tiers of a selected framework in which no test has passed: ``framework tier``."""
+    passed = {(o.framework, tier) for o in found for tier, n in o.tests.items() if n.get("passed")}
+    wanted = {(name, tier) for name in frameworks for tier in ("unit", "behavior", "performance")}
+    return [" ".join(pair) for pair in sorted(wanted - passed)]
 
 
 def exit_code(

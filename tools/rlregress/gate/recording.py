@@ -25,6 +25,7 @@ def record(
     seeds: int,
     workers: int,
     store: str,
+    replace: bool = False,
 ) -> Iterator[str]:
     """Train seeds 0 to ``seeds`` - 1 of every named cell and write its file; yields lines.
 
@@ -42,6 +43,9 @@ def record(
         raise UserError("nothing to record; name a framework, an algorithm and an environment")
     of_budget = load_budget(budget)
     of_cell = {cell: plan.jobs(cell, range(seeds)) for cell in cells}
+    if not replace:
+        for jobs in of_cell.values():
+            baseline.check_replaceable(jobs)
     folder = Store(Path(store or suite.root() / "runs").resolve())
     queue = [of_cell[cell][number] for number in range(seeds) for cell in cells]
     done: list[str] = []

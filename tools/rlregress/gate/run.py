@@ -10,8 +10,10 @@ from pathlib import Path
 
 from rlregress import suite
 from rlregress.errors import UserError
+from rlregress.gate.baseline import FIRST_NEW_SEED
 from rlregress.training import launch
 
+REPORT_FILES = ("summary.md", "verdict.json", "evidence.json", "junit.xml")
 TIERS = ("tests_unit", "tests_behavior", "tests_performance")
 
 
@@ -27,6 +29,7 @@ class GateOptions:
     cells: str = "default"
     seeds: int = 0
     alpha: float = 0.05
+    first_seed: int = FIRST_NEW_SEED
     store: str = ""
     workers: int = 0
 
@@ -47,6 +50,7 @@ def pytest_command(options: GateOptions) -> list[str]:
     command = [sys.executable, "-m", "pytest", *TIERS, "-q", "-p", "no:cacheprovider"]
     command += ["-n", str(workers), "--budget", options.budget, "--cells", options.cells]
     command += ["--alpha", str(options.alpha), "--seeds", str(options.seeds)]
+    command += ["--first-seed", str(options.first_seed)]
     for name, value in (
         ("--framework", options.frameworks),
         ("--algorithm", options.algorithms),
@@ -59,19 +63,31 @@ def pytest_command(options: GateOptions) -> list[str]:
     return command
 
 
+def clear(options: GateOptions) -> None:
+    """Remove an earlier report, so that nothing of it is taken for this one."""
+    try:
+        options.report.mkdir(parents=True, exist_ok=True)
+        for name in REPORT_FILES:
+            (options.report / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise UserError(f"the report cannot be written to {options.report}: {error}") from None
+
+
 def run(options: GateOptions) -> None:
     """Run the session; UserError if pytest itself could not.
 
     The exit status of failed tests is not an error here: the evidence says what failed.
     """
-    try:
-        options.report.mkdir(parents=True, exist_ok=True)
-        options.evidence.unlink(missing_ok=True)
-    except OSError as error:
-        raise UserError(f"the report cannot be written to {options.report}: {error}") from None
     command = pytest_command(options)
     # pytest's own processes run the probes: one thread each, as the trainings
-    status = subprocess.call(command, cwd=suite.root(), env=launch.environment())
+    process = subprocess.Popen(command, cwd=suite.root(), env=launch.environment())
+    try:
+        status = process.wait()
+    except BaseException:
+        # its workers end with it, and the trainings with them
+        process.kill()
+        process.wait()
+        raise
     if status not in (0, 1):
         raise UserError(
             f"pytest ended with status {status} and judged nothing; the command was: "

@@ -64,18 +64,24 @@ def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
 def _default_ids() -> list[str]:
     path = suite.baselines() / "gate.toml"
     try:
-        return list(tomllib.loads(path.read_text(encoding="utf-8"))["default"]["cells"])
-    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+        cells = tomllib.loads(path.read_text(encoding="utf-8"))["default"]["cells"]
+        if not isinstance(cells, list) or not all(isinstance(cell, str) for cell in cells):
+            raise TypeError(f"'cells' is {cells!r}")
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(
-            f"{path} cannot be read: {error!r}; expected a table [default] with a list 'cells'"
+            f"{path} cannot be read: {error!r}; expected a table [default] with a list 'cells' of "
+            "cell ids"
         ) from None
+    return cells
 
 
 def choose(selection: Selection) -> list[Cell]:
     """The cells of a session, each checked; UserError for a name that does not exist."""
     chosen_budget = budget(selection.budget)
     if selection.environments:
-        return _of_names(selection, selection.environments)
+        if selection.cells != "default":
+            raise UserError("--cells and --environment were both given; expected one of them")
+        return _of_names(selection, list(dict.fromkeys(selection.environments)))
     if not chosen_budget.judged:
         return _of_names(selection, [SMOKE_ENVIRONMENT])
     installed = {adapter.name for adapter in adapters(selection.frameworks)}
@@ -109,7 +115,11 @@ def choose(selection: Selection) -> list[Cell]:
                     f"{suite.baselines() / 'gate.toml'} names the cell '{id}', which has no stored "
                     "runs; record it or take it out"
                 )
-        ids = ids or list(stored)
+        if not ids:
+            raise UserError(
+                f"{suite.baselines() / 'gate.toml'} names no cells of budget '{selection.budget}'; "
+                "name some with --cells (all, or patterns of ids) or with --environment"
+            )
     else:
         patterns = selection.cells.split(",")
         for pattern in patterns:

@@ -9,15 +9,13 @@ from filelock import Timeout
 
 from rlregress.errors import UserError
 from rlregress.gate import baseline, published
-from rlregress.gate.baseline import Baseline
+from rlregress.gate.baseline import FIRST_NEW_SEED, Baseline
 from rlregress.training import launch, plan
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell, Job
 from rlregress.training.store import Store
 from rlregress.verdicts.bands import Band
 
-#: new runs have seeds that no stored run has, so that the two samples are independent
-FIRST_NEW_SEED = 1000
 _POLL_SECONDS = 1.0
 _PATIENCE_SECONDS = 30.0
 
@@ -30,18 +28,25 @@ class Session:
         seeds: new runs per cell.
         alpha: probability of a false alarm in the session.
         pinned: one thread per training.
+        first_seed: of the new runs; other seeds confirm or refute an alarm.
         judged: whether the budget's returns are judged.
         stored: the stored runs of the cells that have some.
         bands: the published bands of the other cells.
     """
 
     def __init__(
-        self, cells: list[Cell], store: Store, seeds: int, alpha: float = 0.05, pinned: bool = True
+        self,
+        cells: list[Cell],
+        store: Store,
+        seeds: int,
+        alpha: float = 0.05,
+        pinned: bool = True,
+        first_seed: int = FIRST_NEW_SEED,
     ) -> None:
-        if seeds < 1 or not 0 < alpha < 1:
+        if seeds < 1 or not 0 < alpha < 1 or first_seed < FIRST_NEW_SEED:
             raise UserError(
-                f"{seeds} seeds at alpha {alpha} cannot be judged; expected at least one seed and "
-                "an alpha between 0 and 1"
+                f"{seeds} seeds from {first_seed} at alpha {alpha} cannot be judged; expected at "
+                f"least one seed, from {FIRST_NEW_SEED} on, and an alpha between 0 and 1"
             )
         of_budget = budget(cells[0].budget)
         self.cells, self.store, self.seeds = cells, store, seeds
@@ -52,7 +57,7 @@ class Session:
         self._seconds: dict[Cell, float] = {}
         known = baseline.every()
         for cell in cells:
-            jobs = plan.jobs(cell, range(FIRST_NEW_SEED, FIRST_NEW_SEED + seeds))
+            jobs = plan.jobs(cell, range(first_seed, first_seed + seeds))
             self._jobs[cell] = jobs
             if self.judged:
                 self._compare_with(cell, jobs[0], of_budget.published)
@@ -94,7 +99,7 @@ class Session:
 
     def undone(self, cell: Cell) -> list[Job]:
         """The runs of a cell that have no record yet."""
-        return [job for job in self._jobs[cell] if not self.store.path(job).exists()]
+        return [job for job in self._jobs[cell] if self.store.find(job) is None]
 
     def estimated_seconds(self, cell: Cell) -> float:
         """CPU seconds of one run as far as stored runs of any budget tell; 0 if none do."""

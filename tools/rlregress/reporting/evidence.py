@@ -13,6 +13,8 @@ from rlregress.errors import UserError
 from rlregress.training.record import write_atomically
 
 SCHEMA = 1
+#: property of a test that ended in a user error: it says nothing about the framework
+COULD_NOT_JUDGE = "could_not_judge"
 #: test folder -> tier
 TIERS = {"tests_unit": "unit", "tests_behavior": "behavior", "tests_performance": "performance"}
 
@@ -52,15 +54,29 @@ def entry(report: Any) -> dict[str, Any]:
         message = crash.message if crash is not None else str(report.longrepr)
     elif report.outcome == "skipped" and isinstance(report.longrepr, tuple):
         message = report.longrepr[2]
+    properties = dict(report.user_properties)
+    stopped = report.outcome == "failed" and (
+        report.when != "call" or COULD_NOT_JUDGE in properties
+    )
     return {
         "test": report.nodeid,
         "tier": TIERS.get(folder, folder),
-        "outcome": "error"
-        if report.outcome == "failed" and report.when != "call"
-        else report.outcome,
+        "outcome": "error" if stopped else report.outcome,
         "seconds": round(report.duration, 2),
         "message": message.removeprefix("AssertionError: "),
         **{name: _found(value) for name, value in report.user_properties},
+    }
+
+
+def uncollected(report: Any) -> dict[str, Any]:
+    """The entry of a file whose tests could not be collected."""
+    folder = report.nodeid.partition("/")[0]
+    return {
+        "test": report.nodeid,
+        "tier": TIERS.get(folder, folder),
+        "outcome": "error",
+        "seconds": 0.0,
+        "message": f"could not be collected: {str(report.longrepr)[-1000:]}",
     }
 
 

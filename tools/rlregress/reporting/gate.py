@@ -7,6 +7,7 @@ import time
 from dataclasses import asdict
 
 from rlregress import __version__
+from rlregress.details.implementation import documented
 from rlregress.gate import outcome, run, selection
 from rlregress.gate.session import Session
 from rlregress.reporting import evidence, summary
@@ -32,18 +33,25 @@ def judge(options: run.GateOptions) -> int:
         options.seeds,
         options.store,
         options.alpha,
+        options.first_seed,
     )
-    versions = {
-        adapter.name: identity.versions(adapter)
-        for adapter in selection.adapters([name for name in options.frameworks.split(",") if name])
-    }
+    adapters = selection.adapters([name for name in options.frameworks.split(",") if name])
+    versions = {adapter.name: identity.versions(adapter) for adapter in adapters}
+    sources = {adapter.name: identity.sources(adapter) for adapter in adapters}
+    copies = {adapter.name: identity.changed_copies(adapter) for adapter in adapters}
+    for adapter in adapters:
+        documented(adapter)
+    run.clear(options)
     print(f"gate: {session.describe()}", flush=True)
     run.run(options)
     entries = evidence.read(options.evidence)
     found = outcome.outcomes(entries)
     missing = outcome.unjudged(session.verdict_names(), entries)
+    missing += [f"tests of {name}" for name in outcome.untested(found, versions)]
     code = outcome.exit_code(found, entries, missing)
-    text = summary.markdown(found, outcome.broken(entries), missing, versions, options.alpha)
+    text = summary.markdown(
+        found, outcome.broken(entries), missing, versions, copies, options.alpha
+    )
     write_atomically(options.report / "summary.md", text)
     verdict = {
         "schema": SCHEMA,
@@ -54,6 +62,8 @@ def judge(options: run.GateOptions) -> int:
         "budget": options.budget,
         "seconds": round(time.monotonic() - started, 1),
         "versions": versions,
+        "sources": sources,
+        "changed_copies": copies,
         "frameworks": {item.framework: asdict(item) for item in found},
     }
     write_atomically(

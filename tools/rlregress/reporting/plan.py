@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from rlregress import suite
+from rlregress.gate.baseline import FIRST_NEW_SEED
 from rlregress.gate.judging import smallest_common_drop, smallest_visible_drop
 from rlregress.gate.selection import Selection, choose
 from rlregress.gate.session import Session
@@ -13,13 +14,20 @@ from rlregress.training.budgets import budget
 from rlregress.training.store import Store
 
 
-def session_for(selection: Selection, seeds: int, store: str, alpha: float = 0.05) -> Session:
+def session_for(
+    selection: Selection,
+    seeds: int,
+    store: str,
+    alpha: float = 0.05,
+    first_seed: int = FIRST_NEW_SEED,
+) -> Session:
     """The session that the options describe, checked, nothing started."""
     return Session(
         cells=choose(selection),
         store=Store(Path(store or suite.root() / "runs").resolve()),
         seeds=seeds or budget(selection.budget).seeds,
         alpha=alpha,
+        first_seed=first_seed,
     )
 
 
@@ -34,6 +42,9 @@ def lines(selection: Selection, seeds: int, workers: int, store: str) -> list[st
             seconds = session.estimated_seconds(cell)
             drop = smallest_visible_drop(session, cell)
             seen = "no drop can be seen" if drop is None else f"sees a drop of {drop:.0%}"
+            if cell in session.bands:
+                made[-1] += f", {seconds:.0f} CPU seconds each; against a published band"
+                continue
             made[-1] += f", {seconds:.0f} CPU seconds each; {seen} with 80 % power"
     for group in session.groups():
         drop = smallest_common_drop(session, group)

@@ -8,6 +8,8 @@ from typing import Any
 from rlregress.gate.outcome import FrameworkOutcome
 from rlregress.reporting import words
 
+#: new seeds that neither the stored runs nor a default gate has
+CONFIRM = "--first-seed 2000"
 MEANING = {
     "holds": "nothing changed that this gate can see",
     "improved": "returns rose: a change too; explain it",
@@ -33,6 +35,7 @@ def markdown(
     broken: Sequence[Mapping[str, Any]],
     missing: Sequence[str],
     versions: Mapping[str, Mapping[str, str]],
+    copies: Mapping[str, Mapping[str, str]],
     alpha: float,
 ) -> str:
     """The summary: verdict first, then what it rests on, failures in full."""
@@ -47,6 +50,8 @@ def markdown(
             f"Tests: {_tests(outcome)}.",
             "",
         ]
+        for module, place in copies[outcome.framework].items():
+            lines += [f"Not the installed files: `{module}` was imported from `{place}`.", ""]
         for failure in outcome.failures:
             lines += [f"Failed: `{failure['test']}`", "", *_quoted(failure), ""]
         if outcome.verdicts:
@@ -54,6 +59,8 @@ def markdown(
             for name, verdict in sorted(outcome.verdicts.items()):
                 lines += [f"- {words.line(name, verdict)}", f"  - {verdict['reason']}"]
             lines.append("")
+        if any(verdict["verdict"] == "regressed" for verdict in outcome.verdicts.values()):
+            lines += [f"Confirm with fresh seeds: rlregress gate {CONFIRM}.", ""]
     for failure in broken:
         lines += [f"The suite itself failed: `{failure['test']}`", "", *_quoted(failure), ""]
     if missing:

@@ -59,8 +59,33 @@ def suggestion(name: str, known: Mapping[str, Any] | list[str]) -> str:
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise UserError(f"{path} cannot be read: {error}; expected a TOML file") from None
+
+
+_KINDS: dict[str, type] = {
+    "total_steps": dict, "evaluations": int, "evaluation_episodes": int, "seeds": int,
+    "judged": bool, "published": str, "hyperparameters": dict,
+}  # fmt: skip
+
+
+def _check(where: str, table: Any) -> None:
+    if not isinstance(table, dict):
+        raise UserError(f"{where} is {table!r}, expected a table")
+    for key, value in table.items():
+        if key not in _KINDS:
+            raise UserError(f"{where} has the unknown key '{key}'{suggestion(key, list(_KINDS))}")
+        kind = _KINDS[key]
+        small = isinstance(value, int) and kind is int and value < 1
+        if not isinstance(value, kind) or small or (kind is int and isinstance(value, bool)):
+            wanted = "a whole number of at least 1" if kind is int else f"a {kind.__name__}"
+            raise UserError(f"{where}: key '{key}' is {value!r}, expected {wanted}")
+    for algorithm, steps in table.get("total_steps", {}).items():
+        if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
+            raise UserError(
+                f"{where}: total_steps of {algorithm} is {steps!r}, expected a whole number of at "
+                "least 1"
+            )
 
 
 def budget(name: str) -> Budget:
@@ -70,6 +95,7 @@ def budget(name: str) -> Budget:
     if name not in known:
         raise UserError(f"unknown budget '{name}'{suggestion(name, known)}")
     table = known[name]
+    _check(f"{path}: budget '{name}'", table)
     try:
         return Budget(
             name=name,
@@ -97,9 +123,9 @@ def hyperparameters(cell: Cell, of_budget: Budget) -> dict[str, Any]:
         )
     try:
         sets = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:
         raise UserError(f"{path} cannot be read: {error}; expected a YAML file") from None
-    if not isinstance(sets, dict) or cell.algorithm not in sets:
+    if not isinstance(sets, dict) or not isinstance(sets.get(cell.algorithm), dict):
         raise UserError(f"{path} has no hyperparameters for algorithm '{cell.algorithm}'")
     changes = of_budget.hyperparameters.get(cell.framework, {}).get(cell.algorithm, {})
     return {**sets[cell.algorithm], **changes}

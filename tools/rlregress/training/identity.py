@@ -37,16 +37,37 @@ def source_digest(module: str) -> str:
     path has another digest than the installed package of the same version.
     """
     spec = importlib.util.find_spec(module)
-    if spec is None or not spec.submodule_search_locations:
+    if spec is None:
         raise UserError(f"the package '{module}' was not found on the path; install it")
-    folder = Path(next(iter(spec.submodule_search_locations)))
+    if spec.submodule_search_locations:
+        folder = Path(next(iter(spec.submodule_search_locations)))
+        files = sorted(folder.rglob("*.py"))
+    else:
+        folder = Path(str(spec.origin)).parent
+        files = [Path(str(spec.origin))]
     digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
+    for path in files:
         digest.update(path.relative_to(folder).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
 def sources(adapter: Adapter) -> dict[str, str]:
-    """Digest of the code of each module of the adapter."""
-    return {module: source_digest(module) for module in adapter.modules}
+    """Digest of the code of each module under test, and of the adapter that drives it."""
+    modules = (*adapter.modules, type(adapter).__module__)
+    return {module: source_digest(module) for module in modules}
+
+
+def changed_copies(adapter: Adapter) -> dict[str, str]:
+    """Modules under test that do not lie where their distribution does, with their place."""
+    found = {}
+    for module in adapter.modules:
+        spec = importlib.util.find_spec(module)
+        place = Path(next(iter(spec.submodule_search_locations or ()))) if spec else None
+        installed = {
+            Path(str(importlib.metadata.distribution(package).locate_file(module))).resolve()
+            for package in adapter.packages
+        }
+        if place is not None and place.resolve() not in installed:
+            found[module] = str(place)
+    return found

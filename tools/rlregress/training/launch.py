@@ -16,6 +16,7 @@ from rlregress.errors import UserError
 from rlregress.training import record
 from rlregress.training.cell import Job
 from rlregress.training.store import Store
+from rlregress.training.worker import OTHER_CODE
 
 #: the numerical libraries read these once, when they are loaded
 _THREAD_LIMITS = (
@@ -27,7 +28,7 @@ _THREAD_LIMITS = (
 )
 
 
-class Interrupted(Exception):
+class Interrupted(UserError):
     """The worker was ended from outside; there is no record and the run counts as not done."""
 
 
@@ -43,8 +44,9 @@ def environment(pinned: bool = True) -> dict[str, str]:
         made.update(dict.fromkeys(_THREAD_LIMITS, "1"))
     # the worker imports this very library, also where it is not installed
     library = str(Path(__file__).resolve().parents[2])
-    paths = made.get("PYTHONPATH", "").split(os.pathsep)
-    made["PYTHONPATH"] = os.pathsep.join([path for path in paths if path] + [library])
+    # a worker has another working directory and must import what this process imports
+    paths = [os.path.abspath(path) for path in sys.path if not path.endswith(".zip")]
+    made["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*paths, library]))
     return made
 
 
@@ -85,6 +87,9 @@ def _train(job: Job, store: Store, pinned: bool) -> None:
             process.terminate()
             process.wait()
             raise
+    if code == OTHER_CODE:
+        said = log_path.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1]
+        raise UserError(said)
     if code in (-signal.SIGTERM, -signal.SIGINT, -signal.SIGKILL):
         raise Interrupted(
             f"the run {job.cell.id} seed {job.seed} was ended by {signal.Signals(-code).name}; "
@@ -140,10 +145,14 @@ def run_all(
                 errors.append(error)
                 return
 
-    threads = [threading.Thread(target=work) for _ in range(workers)]
+    # daemons: when this process is interrupted, nothing goes on without it
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(max(workers, 1))]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    try:
+        for thread in threads:
+            thread.join()
+    except BaseException as error:
+        errors.append(error)
     if errors:
         raise errors[0]

@@ -26,6 +26,10 @@ def _checksum(content: Mapping[str, Any]) -> str:
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON number")
+
+
 def finite_or_none(value: float) -> Any:
     """NaN and infinity as None: JSON has no word for them."""
     return float(value) if math.isfinite(value) else None
@@ -50,9 +54,10 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
 def read(path: Path) -> Dict[str, Any]:
     """Read a record; UserError that says what is wrong with it if it is damaged."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
         stated = content.pop("checksum")
-    except (ValueError, KeyError, AttributeError, TypeError, OSError) as error:
+        found = _checksum(content)
+    except (ValueError, KeyError, AttributeError, TypeError, OSError, RecursionError) as error:
         raise UserError(
             f"the run record {path} is damaged ({type(error).__name__}: {error}); "
             "expected one JSON object with a checksum; remove it and the run is done again"
@@ -64,9 +69,14 @@ def read(path: Path) -> Dict[str, Any]:
             f"found schema {content.get('schema')}, missing: {', '.join(missing) or 'none'}; "
             "remove it and the run is done again"
         )
-    if stated != _checksum(content):
+    if stated != found:
         raise UserError(
             f"the run record {path} is damaged: its content does not match its checksum {stated}; "
             "remove it and the run is done again"
+        )
+    if (content["status"] == "finished") != isinstance(content["final_return"], float):
+        raise UserError(
+            f"the run record {path} contradicts itself: status {content['status']!r} with the "
+            f"return {content['final_return']!r}; remove it and the run is done again"
         )
     return content

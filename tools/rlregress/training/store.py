@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,20 @@ class Store:
     """
 
     def __init__(self, folder: Path) -> None:
+        """UserError if nothing can be written to ``folder``."""
         self.folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(
+                f"run records cannot be written to {folder}: {error}; name another folder with "
+                "--store"
+            ) from None
+        if not os.access(folder, os.W_OK):
+            raise UserError(
+                f"run records cannot be written to {folder}: no permission; name another folder "
+                "with --store"
+            )
 
     def path(self, job: Job) -> Path:
         """Where the record of ``job`` lies or will lie."""
@@ -41,13 +56,15 @@ class Store:
             return None
         try:
             found = record.read(path)
-            if found["key"] != job.key:
+            expected = json.loads(json.dumps({**job.as_dict(), "key": job.key}))
+            if found["key"] != job.key or found["job"] != expected:
                 raise UserError(
                     f"the run record {path} belongs to another run: found key {found['key']}, "
                     f"expected {job.key}"
                 )
         except UserError as error:
-            aside = path.with_suffix(".damaged")
+            number = sum(1 for _ in path.parent.glob(f"{path.stem}*.damaged"))
+            aside = path.with_suffix(f".{number}.damaged" if number else ".damaged")
             path.replace(aside)
             warnings.warn(
                 f"{error}; it was set aside as {aside.name} and is not judged", stacklevel=2

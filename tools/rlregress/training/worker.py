@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any, Dict, List, Mapping
 
 PROGRESS_REPORTS = 20
+#: exit status: the code on this process's path is not the code that the job is about
+OTHER_CODE = 4
 
 
 _PR_SET_PDEATHSIG = 1
@@ -171,6 +173,16 @@ def main(arguments: List[str]) -> int:
     _end_with_parent()
     job_path, record_path = Path(arguments[0]), Path(arguments[1])
     job = json.loads(job_path.read_text(encoding="utf-8"))
+    from rlregress.training.identity import source_digest
+
+    for module, digest in job["sources"].items():
+        found = source_digest(module)
+        if found != digest:
+            print(
+                f"the worker of {job['cell']['framework']} would train other code than planned: "
+                f"'{module}' has the digest {found}, expected {digest}; was it changed meanwhile?"
+            )
+            return OTHER_CODE
     content = run(job, record_path.with_suffix(".progress"))
     from rlregress.training.record import write
 
