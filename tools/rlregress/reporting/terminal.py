@@ -19,7 +19,7 @@ def training_line(entry: dict[str, Any], done: int, total: int, seconds_left: fl
     spent = record["time"].get("wall_seconds", 0.0)
     rate = record["time"].get("steps_per_cpu_second")
     returned = words.number(record["final_return"])
-    left = f"; about {seconds_left / 60:.0f} min left" if done < total else ""
+    left = f"; about {seconds_left / 60:.0f} min left" if seconds_left >= 30 else ""
     return (
         f"[{done}/{total}] {record['cell']} seed {record['seed']}: {record['status']}, return "
         f"{returned}, {spent:.0f} s at {rate or 0:.0f} steps per CPU second{left}"
