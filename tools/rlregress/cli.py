@@ -32,7 +32,9 @@ StoreFolder = Annotated[str, typer.Option("--store", help="Folder of run records
 
 
 def _split(text: str) -> list[str]:
-    return [part for part in text.split(",") if part]
+    from rlregress.gate.selection import names
+
+    return names(text)
 
 
 @app.command()

@@ -22,19 +22,18 @@ from typing import Any
 
 import pytest
 
-from rlregress import frameworks, suite
+from rlregress import frameworks
 from rlregress.details.implementation import Implementation, implementations
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import selection
 from rlregress.gate.baseline import FIRST_NEW_SEED
 from rlregress.gate.judging import Verdict, judge
-from rlregress.gate.session import Session
+from rlregress.gate.session import Session, open_session
 from rlregress.reporting import evidence as evidence_file
 from rlregress.reporting import terminal
 from rlregress.training.budgets import budget, suggestion
 from rlregress.training.cell import Job
-from rlregress.training.store import Store
 
 _SESSION = pytest.StashKey[Session]()
 _COLLECTED = pytest.StashKey[list[dict[str, Any]]]()
@@ -121,7 +120,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _names(config: pytest.Config, option: str) -> list[str]:
-    return [name for name in config.getoption(option).split(",") if name]
+    return selection.names(config.getoption(option))
 
 
 def _adapters(config: pytest.Config) -> list[Adapter]:
@@ -142,15 +141,13 @@ def session_of(config: pytest.Config) -> Session:
                 environments=_names(config, "--environment"),
                 cells=config.getoption("--cells"),
             )
-            seeds = config.getoption("--seeds") or budget(chosen.budget).seeds
-            store = Path(config.getoption("--store") or suite.root() / "runs")
-            config.stash[_SESSION] = Session(
-                cells=selection.choose(chosen),
-                store=Store(store.resolve()),
-                seeds=seeds,
+            config.stash[_SESSION] = open_session(
+                chosen,
+                config.getoption("--seeds"),
+                config.getoption("--store"),
                 alpha=config.getoption("--alpha"),
-                pinned=not config.getoption("--unpinned"),
                 first_seed=config.getoption("--first-seed"),
+                pinned=not config.getoption("--unpinned"),
             )
         except UserError as error:
             raise pytest.UsageError(str(error)) from None
@@ -270,8 +267,7 @@ def pytest_runtest_makereport(
         item.user_properties.append(("detail", implementation.detail.id))
         item.user_properties.append(("found", implementation.judgement.found))
     report = yield
-    call_error = getattr(report, "longrepr", None)
-    crash = getattr(call_error, "reprcrash", None)
+    crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None and call.excinfo is not None and call.excinfo.errisinstance(UserError):
         report.longrepr = str(call.excinfo.value)
         report.user_properties.append((evidence_file.COULD_NOT_JUDGE, "true"))

@@ -19,6 +19,11 @@ from rlregress.training.cell import Cell
 SMOKE_ENVIRONMENT = "InvertedPendulum-v4"
 
 
+def names(text: str) -> list[str]:
+    """The names of a comma-separated option."""
+    return [name for name in text.split(",") if name]
+
+
 @dataclass(frozen=True)
 class Selection:
     """What the user asked for; empty sequences mean no restriction.

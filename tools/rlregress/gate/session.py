@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 from filelock import Timeout
 
+from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.gate import baseline, published
 from rlregress.gate.baseline import FIRST_NEW_SEED, Baseline
+from rlregress.gate.selection import Selection, choose
 from rlregress.training import launch, plan
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell, Job
@@ -18,6 +21,30 @@ from rlregress.verdicts.bands import Band
 
 _POLL_SECONDS = 1.0
 _PATIENCE_SECONDS = 30.0
+
+
+def open_session(
+    selection: Selection,
+    seeds: int,
+    store: str,
+    alpha: float = 0.05,
+    first_seed: int = FIRST_NEW_SEED,
+    pinned: bool = True,
+) -> Session:
+    """The session that options describe, checked, nothing started.
+
+    Args:
+        seeds: new runs per cell; 0: the budget's number.
+        store: folder of run records; empty: ``runs/`` of the suite.
+    """
+    return Session(
+        cells=choose(selection),
+        store=Store(Path(store or suite.root() / "runs").resolve()),
+        seeds=seeds or budget(selection.budget).seeds,
+        alpha=alpha,
+        pinned=pinned,
+        first_seed=first_seed,
+    )
 
 
 class Session:
@@ -107,7 +134,12 @@ class Session:
 
     def seconds_to_do(self) -> float:
         """CPU seconds of all runs that have no record yet, as far as stored runs tell."""
-        return sum(len(self.undone(cell)) * self.estimated_seconds(cell) for cell in self.cells)
+        return sum(self.estimated_seconds(job.cell) for job in self._absent())
+
+    def _absent(self) -> list[Job]:
+        """The runs without a file: cheap enough to ask again and again while others work."""
+        jobs = [job for cell in self.cells for job in self._jobs[cell]]
+        return [job for job in jobs if not self.store.path(job).exists()]
 
     @property
     def size(self) -> int:
@@ -134,7 +166,7 @@ class Session:
     def wait(self) -> None:
         """Return when every run is done; UserError if some are missing and nobody does them."""
         idle_since = time.monotonic()
-        while missing := [job for cell in self.cells for job in self.undone(cell)]:
+        while missing := self._absent():
             if any(self._in_flight(job) for job in missing):
                 idle_since = time.monotonic()
             if time.monotonic() - idle_since > _PATIENCE_SECONDS:

@@ -9,9 +9,8 @@ from dataclasses import asdict
 from rlregress import __version__
 from rlregress.details.implementation import documented
 from rlregress.gate import outcome, run, selection
-from rlregress.gate.session import Session
+from rlregress.gate.session import open_session
 from rlregress.reporting import evidence, summary
-from rlregress.reporting.plan import session_for
 from rlregress.training import identity
 from rlregress.training.record import write_atomically
 
@@ -22,12 +21,13 @@ def judge(options: run.GateOptions) -> int:
     """Run the gate; writes the report and prints the summary; returns the exit code."""
     started = time.monotonic()
     # everything that can be wrong with the request is said before anything is started
-    session: Session = session_for(
+    frameworks = selection.names(options.frameworks)
+    session = open_session(
         selection.Selection(
             options.budget,
-            [name for name in options.frameworks.split(",") if name],
-            [name for name in options.algorithms.split(",") if name],
-            [name for name in options.environments.split(",") if name],
+            frameworks,
+            selection.names(options.algorithms),
+            selection.names(options.environments),
             options.cells,
         ),
         options.seeds,
@@ -35,7 +35,7 @@ def judge(options: run.GateOptions) -> int:
         options.alpha,
         options.first_seed,
     )
-    adapters = selection.adapters([name for name in options.frameworks.split(",") if name])
+    adapters = selection.adapters(frameworks)
     versions = {adapter.name: identity.versions(adapter) for adapter in adapters}
     sources = {adapter.name: identity.sources(adapter) for adapter in adapters}
     copies = {adapter.name: identity.changed_copies(adapter) for adapter in adapters}

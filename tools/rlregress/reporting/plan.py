@@ -3,37 +3,15 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
-from rlregress import suite
-from rlregress.gate.baseline import FIRST_NEW_SEED
 from rlregress.gate.judging import smallest_common_drop, smallest_visible_drop
-from rlregress.gate.selection import Selection, choose
-from rlregress.gate.session import Session
-from rlregress.training.budgets import budget
-from rlregress.training.store import Store
-
-
-def session_for(
-    selection: Selection,
-    seeds: int,
-    store: str,
-    alpha: float = 0.05,
-    first_seed: int = FIRST_NEW_SEED,
-) -> Session:
-    """The session that the options describe, checked, nothing started."""
-    return Session(
-        cells=choose(selection),
-        store=Store(Path(store or suite.root() / "runs").resolve()),
-        seeds=seeds or budget(selection.budget).seeds,
-        alpha=alpha,
-        first_seed=first_seed,
-    )
+from rlregress.gate.selection import Selection
+from rlregress.gate.session import open_session
 
 
 def lines(selection: Selection, seeds: int, workers: int, store: str) -> list[str]:
     """One line per cell, then the sums."""
-    session = session_for(selection, seeds, store)
+    session = open_session(selection, seeds, store)
     processes = workers or os.cpu_count() or 1
     made = [f"{session.describe()}, {processes} at a time"]
     for cell in session.cells:
