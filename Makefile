@@ -58,6 +58,8 @@ $(INSTALLED): pyproject.toml constraints.txt
 	echo "making $(VENV) with $$($$python --version)"; \
 	$$python -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+# Scripts that are read and asked, never imported as a package: their own dependencies are of 2020.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps cleanrl==0.4.8
 	@touch $@
 
 clean:

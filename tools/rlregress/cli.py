@@ -110,6 +110,28 @@ def probe(
 
 
 @app.command()
+def compare(
+    frameworks_: Annotated[
+        list[str],
+        typer.Argument(metavar="FRAMEWORK...", help="Two or more names, or copies: name@version."),
+    ],
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Print where frameworks differ in their implementation details, and what follows from it."""
+    from rlregress.gate import comparison, selection
+    from rlregress.reporting import compare as compare_report
+
+    found = comparison.compare(selection.adapters(frameworks_))
+    if as_json:
+        typer.echo(compare_report.as_json(found))
+    elif as_markdown:
+        typer.echo(compare_report.markdown(found))
+    else:
+        compare_report.show(found)
+
+
+@app.command()
 def plan(
     framework: Frameworks = "",
     algorithm: Algorithms = "",
@@ -194,6 +216,20 @@ def _end(*_: object) -> None:
     raise SystemExit(143)
 
 
+def _take_checkouts(arguments: list[str]) -> list[str]:
+    """Take ``--<framework> FOLDER`` out of the arguments, of frameworks that can be checked out."""
+    left: list[str] = []
+    rest = iter(arguments)
+    checkouts = {f"--{a.name}": a for a in map(frameworks.get, frameworks.names()) if a.checkout}
+    for argument in rest:
+        option, equals, folder = argument.partition("=")
+        if option not in checkouts:
+            left.append(argument)
+            continue
+        frameworks.use_checkout(checkouts[option], folder if equals else next(rest, ""))
+    return left
+
+
 def main() -> None:
     """Entry point: a user error is one sentence on stderr and exit code 2.
 
@@ -202,6 +238,7 @@ def main() -> None:
     # a job that is cancelled takes what it started with it
     signal.signal(signal.SIGTERM, _end)
     try:
+        sys.argv[1:] = _take_checkouts(sys.argv[1:])
         app()
     except UserError as error:
         typer.echo(f"rlregress: {error}", err=True)

@@ -96,6 +96,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--unpinned", action="store_true", help="do not limit a training to one thread (slow)"
     )
+    for adapter in map(frameworks.get, frameworks.names()):
+        if adapter.checkout:
+            group.addoption(
+                f"--{adapter.name}",
+                default="",
+                help=f"folder of a checkout of {adapter.title} (default: {adapter.checkout})",
+            )
     group.addoption("--evidence", default="", help="write what was found to this JSON file")
 
 
@@ -104,6 +111,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "detail(id): the detail of the catalogue that is asserted")
     config.stash[_COLLECTED] = []
     try:
+        for adapter in map(frameworks.get, frameworks.names()):
+            if adapter.checkout and config.getoption(f"--{adapter.name}"):
+                frameworks.use_checkout(adapter, config.getoption(f"--{adapter.name}"))
         for name in _names(config, "--framework"):
             frameworks.get(name).versions()
         budget(config.getoption("--budget"))
@@ -180,7 +190,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
     adapters = _adapters(metafunc.config)
     if "algorithm" not in metafunc.fixturenames:
-        metafunc.parametrize("framework", adapters, ids=[a.name for a in adapters])
+        metafunc.parametrize("framework", adapters, ids=[a.full_name for a in adapters])
         return
     wanted = _names(metafunc.config, "--algorithm")
     pairs = [
@@ -189,7 +199,7 @@ def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
         for algorithm in adapter.algorithms
         if not wanted or algorithm in wanted
     ]
-    ids = [f"{adapter.name}-{algorithm}" for adapter, algorithm in pairs]
+    ids = [f"{adapter.full_name}-{algorithm}" for adapter, algorithm in pairs]
     metafunc.parametrize(("framework", "algorithm"), pairs, ids=ids)
 
 
@@ -223,13 +233,22 @@ def evidence(request: pytest.FixtureRequest) -> Callable[..., None]:
     return attach
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Code that nobody has looked at yet and that cannot be asked is an error, not a failure."""
+    implementation = getattr(getattr(item, "callspec", None), "params", {}).get("implementation")
+    if isinstance(implementation, Implementation) and implementation.judgement.unprobed:
+        raise UserError(
+            f"{implementation.detail.id}, {implementation.name}: {implementation.judgement.reason}"
+        )
+
+
 def _subject(item: pytest.Item) -> str:
     """The framework that a test is about, or nothing."""
     params = getattr(getattr(item, "callspec", None), "params", {})
     if "framework" in params:
-        return params["framework"].name
+        return params["framework"].full_name
     if "implementation" in params:
-        return params["implementation"].adapter.name
+        return params["implementation"].adapter.full_name
     if "training" in params:
         return params["training"].job.cell.framework
     for name in ("judged_cell", "judged_group"):

@@ -93,7 +93,7 @@ def test_a_changed_variant_is_reported_with_both_names_the_numbers_and_the_recor
         "  expected of none: [8.5] (sum over networks of the mean squared error)\n"
         "  observed / expected of half: [2]\n"
         "If the change is intended, set until = \"2.9.2\" in the entry of 'half' in "
-        "baselines/details/any.toml and add:\n"
+        "baselines/details/any/ and add:\n"
         "[[detail]]\n"
         'id = "sac.critic_loss.scale"\n'
         'scope = "library"\n'

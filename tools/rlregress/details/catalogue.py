@@ -30,7 +30,19 @@ FLOAT32_TOLERANCE = 1e-5
 MARGIN = 20.0
 
 #: the modules of this package that hold entries, in the order of the table that users see.
-FAMILIES = ("sac", "td3", "ppo", "gae")
+MODULES = (
+    "sac",
+    "sac_loop",
+    "td3",
+    "td3_loop",
+    "ppo",
+    "ppo_loop",
+    "gae",
+    "normalisation",
+    "atari",
+    "replay",
+    "traps",
+)
 
 
 @dataclass(frozen=True)
@@ -54,8 +66,9 @@ class Detail:
 
     Attributes:
         id: family first, for example "sac.critic_loss.scale".
-        family: "sac", "td3", "ppo" or "gae".
+        family: what stands before the first point of the id.
         question: what is asked, one sentence.
+        consequence: what it means for a training where two implementations differ, one sentence.
         sources: where the detail is described.
         inputs: named values, the contract of every probe; arrays are float64 and read-only.
         variants: by name.
@@ -70,6 +83,7 @@ class Detail:
     id: str
     family: str
     question: str
+    consequence: str
     sources: tuple[str, ...]
     inputs: Inputs
     variants: Mapping[str, Variant]
@@ -110,6 +124,7 @@ def make_detail(
     tolerance: float = FLOAT32_TOLERANCE,
     margin: float = MARGIN,
     scales: tuple[float, ...] = (),
+    consequence: str = "",
 ) -> Detail:
     """A detail out of literals: lists become read-only float64 arrays."""
     frozen: dict[str, Any] = {}
@@ -127,6 +142,7 @@ def make_detail(
         id=id,
         family=id.partition(".")[0],
         question=question,
+        consequence=consequence,
         sources=sources,
         inputs=MappingProxyType(frozen),
         variants=MappingProxyType(made),
@@ -140,8 +156,8 @@ def make_detail(
 @cache
 def _by_id() -> Mapping[str, Detail]:
     found: dict[str, Detail] = {}
-    for family in FAMILIES:
-        for detail in importlib.import_module(f"rlregress.details.{family}").DETAILS:
+    for module in MODULES:
+        for detail in importlib.import_module(f"rlregress.details.{module}").DETAILS:
             if detail.id in found:
                 raise ValueError(f"the catalogue holds '{detail.id}' twice")
             found[detail.id] = detail

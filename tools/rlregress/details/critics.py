@@ -71,6 +71,10 @@ def critic_loss(family: str, sources: tuple[str, ...]) -> list[Detail]:
                 "batch_sum": ("summed, not averaged, over the batch", scale(samples="sum")),
                 "double": ("twice the sum: one network or loss counted twice", scale(factor=2.0)),
             },
+            consequence=(
+                "The critics' gradients differ by a constant factor: Adam hides most of it, "
+                "gradient clipping, a shared optimiser and SGD do not."
+            ),
         ),
         make_detail(
             f"{family}.critic_loss.reduction",
@@ -87,6 +91,10 @@ def critic_loss(family: str, sources: tuple[str, ...]) -> list[Detail]:
                 "mean": ("mean over networks", reduction("mean")),
                 "max": ("largest over networks", reduction("max")),
             },
+            consequence=(
+                "With more than one critic the gradients differ by the number of networks, which "
+                "matters wherever a learning rate or a gradient norm is tuned."
+            ),
         ),
         make_detail(
             f"{family}.critic_loss.distance",
@@ -102,6 +110,10 @@ def critic_loss(family: str, sources: tuple[str, ...]) -> list[Detail]:
                 "smooth_l1": ("Huber's distance with threshold 1", distance("smooth_l1")),
                 "absolute": ("absolute error", distance("absolute")),
             },
+            consequence=(
+                "Large errors pull linearly instead of quadratically, so that outliers and early "
+                "training weigh less."
+            ),
         ),
     ]
 
@@ -136,6 +148,7 @@ def target_minimum(
             "mean": ("mean of the two", over("mean")),
             "max": ("the larger of the two", over("max")),
         },
+        consequence="Anything but the minimum gives up the remedy against overestimated values.",
     )
 
 
@@ -208,4 +221,8 @@ def polyak(family: str, sources: tuple[str, ...]) -> Detail:
             "copy": ("target <- source", lambda i: i["source"]),
             "not_updated": ("the target does not move", lambda i: i["target"]),
         },
+        consequence=(
+            "A flipped coefficient copies the networks nearly whole at every update: the targets "
+            "move as fast as the critics."
+        ),
     )

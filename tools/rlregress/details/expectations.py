@@ -1,8 +1,10 @@
-"""What is documented: ``baselines/details/<framework>.toml``, loaded and validated.
+"""What is documented: the files of ``baselines/details/<framework>/``, loaded and validated.
 
 A file is a list of ``[[detail]]`` tables, each with ``id``, ``scope``, ``variant``, ``since`` (the
 first version it is stated for) and ``source``, and optionally ``until`` (the first version for
-which it no longer holds) and ``note``; all are strings.
+which it no longer holds) and ``note``; all are strings. ``deviation`` marks a known deviation, a
+behaviour that is pinned although nobody wants it, and says whom it hurts; ``upstream`` links to
+where it is discussed. ``code`` is the line that decides the detail, ``"file: fragment"``.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from rlregress.details import catalogue
 from rlregress.errors import UserError
 
 _REQUIRED = ("id", "scope", "variant", "since", "source")
-_OPTIONAL = ("until", "note")
+_OPTIONAL = ("until", "note", "deviation", "upstream", "code")
 _HEADER = re.compile(r"^\s*\[\[\s*detail\s*\]\]")
 
 #: (detail id, scope)
@@ -37,6 +39,10 @@ class Expectation:
     source: str
     until: str | None = None
     note: str = ""
+    deviation: str = ""
+    upstream: str = ""
+    code: str = ""
+    path: Path | None = None
     line: int | None = None
 
     @property
@@ -51,7 +57,7 @@ class Expectation:
 
 
 def load(path: Path) -> tuple[Expectation, ...]:
-    """The entries of a file, in its order.
+    """The entries of a file, or of all TOML files of a folder in the order of their names.
 
     Raises:
         UserError: the file is missing, is not TOML, or an entry has a missing, unknown or
@@ -59,6 +65,15 @@ def load(path: Path) -> tuple[Expectation, ...]:
             with another entry of the same detail and scope.
     """
     path = Path(path)
+    files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
+    if not files:
+        raise UserError(f"{path} holds no expectations; expected a TOML file for each family")
+    entries = tuple(entry for file in files for entry in _load_file(file))
+    _no_overlap(entries)
+    return entries
+
+
+def _load_file(path: Path) -> list[Expectation]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -79,12 +94,10 @@ def load(path: Path) -> tuple[Expectation, ...]:
         raise UserError(f"{path}: 'detail' is not a list of tables; write each as [[detail]]")
     lines = [n for n, row in enumerate(text.splitlines(), start=1) if _HEADER.match(row)]
     numbered = lines if len(lines) == len(tables) else [None] * len(tables)
-    entries = tuple(_entry(path, table, line) for table, line in zip(tables, numbered, strict=True))
-    _no_overlap(path, entries)
-    return entries
+    return [_entry(path, table, line) for table, line in zip(tables, numbered, strict=True)]
 
 
-def _place(path: Path, line: int | None) -> str:
+def _place(path: Path | None, line: int | None) -> str:
     return f"{path}, [[detail]] at line {line}" if line is not None else f"{path}, a [[detail]]"
 
 
@@ -122,17 +135,17 @@ def _entry(path: Path, table: dict, line: int | None) -> Expectation:
             f"{where}: no version lies between since '{table['since']}' and until "
             f"'{table['until']}'; until is the first version that the entry no longer holds for"
         )
-    return Expectation(**table, line=line)
+    return Expectation(**table, path=path, line=line)
 
 
-def _no_overlap(path: Path, entries: Iterable[Expectation]) -> None:
+def _no_overlap(entries: Iterable[Expectation]) -> None:
     by_cell: dict[Cell, list[Expectation]] = {}
     for entry in entries:
         for earlier in by_cell.setdefault(entry.cell, []):
             first, second = sorted((earlier, entry), key=lambda e: Version(e.since))
             if first.until is None or Version(second.since) < Version(first.until):
                 raise UserError(
-                    f"{_place(path, entry.line)}: '{entry.id}' in scope '{entry.scope}' is a "
+                    f"{_place(entry.path, entry.line)}: '{entry.id}' in scope '{entry.scope}' is a "
                     f"duplicate: the entry at line {earlier.line} holds for some of the same "
                     f"versions; give the older one an until, or remove one of the two"
                 )

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from rlregress.details import catalogue
 from rlregress.details.judge import Judgement, judge
+from rlregress.frameworks.base import Unprobed
 
 Probe = Callable[[Mapping[str, Any]], Any]
 
@@ -25,6 +26,10 @@ def run_probe(detail: catalogue.Detail, probe: Probe) -> Judgement:
     """
     try:
         observed = probe(detail.copy_inputs())
+    except Unprobed as error:
+        text = f"could not be probed: {error}"
+        unprobed = not error.known
+        return Judgement(detail.id, None, text, {}, detail.expected(), unprobed=unprobed)
     except Exception as error:  # whatever the foreign code raises is the finding
         text = f"could not be probed: {type(error).__name__}: {error}"
         return Judgement(detail.id, None, text, {}, detail.expected())

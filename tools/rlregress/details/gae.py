@@ -119,6 +119,10 @@ DETAILS: tuple[Detail, ...] = (
                 lambda i: _advantages(i, trace=i["trace"] / i["discount"]),
             ),
         },
+        consequence=(
+            "Advantages before a time limit are wrong by everything that would have followed, or "
+            "the chain leaks into the next episode."
+        ),
     ),
     make_detail(
         "gae.value_target",
@@ -142,5 +146,6 @@ DETAILS: tuple[Detail, ...] = (
             ),
             "advantage": ("the advantage alone", _advantages),
         },
+        consequence="The value network learns another quantity, with more bias or more variance.",
     ),
 )

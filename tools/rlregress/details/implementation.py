@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rlregress import suite
@@ -32,7 +33,7 @@ class Implementation:
     @property
     def name(self) -> str:
         """Framework and scope, for test ids."""
-        return f"{self.adapter.name}-{self.scope}"
+        return f"{self.adapter.full_name}-{self.scope}"
 
     @property
     def version(self) -> str:
@@ -46,14 +47,18 @@ class Implementation:
 
 
 @cache
-def _documented(framework: str, version: str) -> dict[tuple[str, str], Expectation]:
-    path = suite.baselines() / "details" / f"{framework}.toml"
-    return expectations.for_version(expectations.load(path), version)
+def _loaded(path: Path) -> tuple[Expectation, ...]:
+    return expectations.load(path)
+
+
+def stated(adapter: Adapter) -> tuple[Expectation, ...]:
+    """Everything that is documented of a framework, at whatever version."""
+    return _loaded(adapter.expectations() or suite.baselines() / "details" / adapter.name)
 
 
 def documented(adapter: Adapter) -> dict[tuple[str, str], Expectation]:
     """What is documented of the installed version; UserError if the file does not fit."""
-    return _documented(adapter.name, adapter.versions()[adapter.packages[0]])
+    return expectations.for_version(stated(adapter), adapter.versions()[adapter.packages[0]])
 
 
 def implementations(adapter: Adapter, detail_id: str) -> list[Implementation]:
@@ -81,7 +86,7 @@ def assert_documented(implementation: Implementation) -> None:
             f"{implementation.detail.id}: {judgement.found} (documented: nothing for "
             f"{implementation.adapter.name} {implementation.version}, scope "
             f"{implementation.scope}); add an entry to "
-            f"baselines/details/{implementation.adapter.name}.toml"
+            f"baselines/details/{implementation.adapter.name}/"
         )
     if judgement.variant != documented.variant:
         raise AssertionError(

@@ -35,6 +35,7 @@ class Judgement:
         distances: variant -> scaled error; empty if the observation cannot be compared.
         expected: variant -> expected vector, float64 [k].
         observed: float64 [k], or None if the probe gave nothing.
+        unprobed: the code is none that the suite knows, and could not be asked.
     """
 
     detail: str
@@ -43,6 +44,7 @@ class Judgement:
     distances: Mapping[str, float] = field(default_factory=dict)
     expected: Mapping[str, np.ndarray] = field(default_factory=dict)
     observed: np.ndarray | None = None
+    unprobed: bool = False
 
     @property
     def found(self) -> str:
@@ -157,7 +159,7 @@ def report(
     if judgement.variant is not None:
         lines += [
             f'If the change is intended, set until = "{version}" in the entry of '
-            f"'{documented.variant}' in baselines/details/{framework}.toml and add:",
+            f"'{documented.variant}' in baselines/details/{framework}/ and add:",
             record(detail.id, documented.scope, judgement.variant, version),
         ]
     return "\n".join(lines)

@@ -40,6 +40,9 @@ def _policy_loss() -> Detail:
             "optimistic": ("-mean of max(r A, clip(r) A)", of(ppo.loss_optimistic)),
             "ascent": ("the pessimistic loss with the sign flipped", of(ppo.loss_pessimistic, -1)),
         },
+        consequence=(
+            "Without the pessimistic clip the policy can leave the trust region in one update."
+        ),
     )
 
 
@@ -74,6 +77,10 @@ def _normalisation() -> list[Detail]:
                 "batch_ddof0": ("over the whole rollout, divisor n", per_batch(ddof=0)),
                 "off": ("not normalised", lambda i: one_sided(i, i["advantages"])),
             },
+            consequence=(
+                "Gradients scale with the reward where it is off; over the whole batch instead of "
+                "the minibatch the same sample gets another weight."
+            ),
         ),
         make_detail(
             "ppo.advantage_normalisation.epsilon",
@@ -92,6 +99,10 @@ def _normalisation() -> list[Detail]:
                 "none": ("std alone", per_batch()),
             },
             tolerance=1e-6,
+            consequence=(
+                "Matters where advantages are nearly equal: sparse rewards are amplified more or "
+                "less."
+            ),
         ),
     ]
 
@@ -129,6 +140,10 @@ def _initialisation() -> Detail:
             "all_sqrt2": ("orthogonal: sqrt 2 everywhere", gains([root2] * 3, [root2] * 3)),
             "all_1": ("orthogonal: 1 everywhere", gains([1.0] * 3, [1.0] * 3)),
         },
+        consequence=(
+            "First actions are nearly the mean or spread out, and first values nearly zero or not:"
+            " early learning differs."
+        ),
     )
 
 
@@ -164,6 +179,10 @@ def _bounding() -> Detail:
         },
         tolerance=1e-4,
         margin=10.0,
+        consequence=(
+            "Clipped and squashed policies explore differently near the bounds, and their weights "
+            "cannot be exchanged."
+        ),
     )
 
 
@@ -188,6 +207,7 @@ def _entropy() -> list[Detail]:
                 "penalty": ("+coefficient * entropy in the loss", gradient(1.0)),
                 "none": ("no entropy term", gradient(0.0)),
             },
+            consequence="A penalty in place of a bonus makes the policy deterministic at once.",
         ),
         make_detail(
             "ppo.entropy.coefficient",
@@ -200,6 +220,7 @@ def _entropy() -> list[Detail]:
                 "0.01": ("0.01", lambda i: 0.01),
                 "0.001": ("0.001", lambda i: 0.001),
             },
+            consequence="The policy keeps more or less exploration.",
         ),
     ]
 
@@ -230,6 +251,7 @@ def _optimiser() -> list[Detail]:
                 "joint_1": ("one norm over all parameters, 1", norm_after(1.0, False)),
                 "none": ("not clipped", norm_after(np.inf, False)),
             },
+            consequence="One bad minibatch can move the networks far, or not.",
         ),
         make_detail(
             "ppo.adam.epsilon",
@@ -242,6 +264,7 @@ def _optimiser() -> list[Detail]:
                 "1e-8": ("1e-8, the library's default", lambda i: -8.0),
                 "1e-4": ("1e-4", lambda i: -4.0),
             },
+            consequence="Steps of parameters with tiny gradients are larger or smaller.",
         ),
     ]
 

@@ -48,6 +48,10 @@ def _bootstrap() -> Detail:
         ("thesis, equation 23", "thesis, section 5.2, Truncation", "Pardo et al. 2018"),
         critics.BOOTSTRAP_INPUTS | _SOFT,
         variants,
+        consequence=(
+            "Values near a time limit are wrong by everything that would have followed, entropy "
+            "included: the agent learns to fear the limit."
+        ),
     )
 
 
@@ -90,6 +94,10 @@ def _temperature() -> Detail:
             ),
             "alpha_entropy_flipped": ("alpha with H subtracted", loss_and_gradient("alpha", 1, -1)),
         },
+        consequence=(
+            "The gradient of the temperature differs by the factor alpha: small temperatures adapt"
+            " more slowly, large ones faster."
+        ),
     )
 
 
@@ -123,6 +131,10 @@ def _actor_loss() -> Detail:
             "no_entropy": ("-min over networks, no entropy term", loss("min", 0.0)),
             "entropy_flipped": ("-alpha log pi - min over networks", loss("min", -1.0)),
         },
+        consequence=(
+            "The policy climbs a different estimate of the value: any other than the minimum "
+            "follows overestimation."
+        ),
     )
 
 
@@ -149,6 +161,10 @@ def _replay_action() -> Detail:
             ),
         },
         tolerance=1e-4,
+        consequence=(
+            "Critics see other units: stored transitions and weights cannot be exchanged, and wide"
+            " action ranges enter unscaled."
+        ),
     )
 
 
@@ -181,6 +197,10 @@ DETAILS: tuple[Detail, ...] = (
                 ),
             ),
         },
+        consequence=(
+            "Entropy outside the discount adds a bonus of the wrong size to every value, also "
+            "where an episode terminates."
+        ),
     ),
     critics.target_minimum(
         "sac",
@@ -204,6 +224,7 @@ DETAILS: tuple[Detail, ...] = (
             "minus_one": ("-1 whatever the dimension", lambda i: np.array([-1.0, -1.0])),
             "zero": ("0", lambda i: np.zeros(2)),
         },
+        consequence="The policy settles at another randomness, in returns and in exploration.",
     ),
     sac_policy.log_std(),
     *sac_policy.log_prob(),

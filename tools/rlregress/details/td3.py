@@ -52,6 +52,7 @@ def _law() -> Detail:
         tolerance=0.04,
         margin=4.0,
         scales=(0.05, 3.3),
+        consequence="The same number smooths the target over another share of the action range.",
     )
 
 
@@ -75,6 +76,10 @@ def _bounds() -> Detail:
         # A fraction near 1/2 of 100 000 samples has a standard error of 0.0016, 0.32 % of 1/2; the
         # few samples nearer to the bound than the threshold lower it by less than 0.1 %.
         tolerance=0.016,
+        consequence=(
+            "Where the bounds differ between dimensions, targets are evaluated at actions that the"
+            " environment never receives."
+        ),
     )
 
 
@@ -93,6 +98,10 @@ def _draw() -> Detail:
         },
         # 1 - ratio is half of the squared mean over the variance: of the order of 1e-5.
         tolerance=0.01,
+        consequence=(
+            "A noise shared by the whole batch does not average out: targets of one update are all"
+            " shifted alike."
+        ),
     )
 
 
@@ -110,6 +119,10 @@ def _bootstrap() -> Detail:
             name: (meaning, with_mask(mask))
             for name, (meaning, mask) in critics.BOOTSTRAP_MASKS.items()
         },
+        consequence=(
+            "Values near a time limit are wrong by everything that would have followed: the agent "
+            "learns to fear the limit."
+        ),
     )
 
 
@@ -135,6 +148,7 @@ def _actor_loss() -> Detail:
             "max": ("-mean of the larger of the two", loss("max")),
             "ascent": ("+mean of the first network", lambda i: -np.array(loss("first")(i))),
         },
+        consequence="The policy climbs another estimate of the value than the paper's.",
     )
 
 
@@ -164,6 +178,10 @@ def _bounding() -> Detail:
             ),
             "none": ("x itself", lambda i: i["pre_activation"]),
         },
+        consequence=(
+            "The policy reaches another part of the action space, and its gradient near the bounds"
+            " differs."
+        ),
     )
 
 
@@ -200,6 +218,7 @@ def _exploration() -> Detail:
                 lambda i: [actions.tanh_unscale(i["pre_tanh"], i["low"], i["high"])] * 2,
             ),
         },
+        consequence="The same number explores another share of the action range.",
     )
 
 
@@ -231,6 +250,10 @@ def _delay() -> Detail:
             "policy_every_update": ("policy always, targets at 2, 4, 6", moves((1, 0), (2, 0))),
             "not_delayed": ("both always", moves((1, 0), (1, 0))),
         },
+        consequence=(
+            "Target networks and policy move more or less often per update of the critics than a "
+            "tuned delay assumes."
+        ),
     )
 
 

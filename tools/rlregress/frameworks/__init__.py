@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import os
 import pkgutil
+from pathlib import Path
 from typing import Any, Dict, List
 
 from rlregress.errors import UserError
@@ -30,7 +32,14 @@ def names() -> List[str]:
 
 
 def get(name: str) -> Adapter:
-    """The adapter called ``name``; UserError that lists the known ones if there is none."""
+    """The adapter called ``name``, or one copy of the framework, ``name@label``.
+
+    Raises:
+        UserError: nothing is known under that name, or there is no copy of that label.
+    """
+    name, at, label = name.partition("@")
+    if at:
+        return get(name).at(label)
     if name not in names():
         raise UserError(f"unknown framework '{name}'; known: {', '.join(names())}")
     third_party = _third_party()
@@ -40,8 +49,19 @@ def get(name: str) -> Adapter:
     return importlib.import_module(f"{__name__}.{name}").ADAPTER
 
 
+def use_checkout(adapter: Adapter, folder: str) -> None:
+    """Ask the checkout in ``folder`` from now on, in this process and those that it starts."""
+    path = Path(folder).expanduser().resolve()
+    if not path.is_dir():
+        raise UserError(
+            f"'{folder}' is no folder; expected a checkout of {adapter.title}, as --{adapter.name} "
+            f"or in the environment variable {adapter.checkout}"
+        )
+    os.environ[adapter.checkout] = str(path)
+
+
 def installed() -> List[Adapter]:
-    """The adapters whose packages are all installed."""
+    """The adapters whose packages are all installed, one for each copy where there are several."""
     found = []
     for name in names():
         adapter = get(name)
@@ -49,5 +69,5 @@ def installed() -> List[Adapter]:
             adapter.versions()
         except UserError:
             continue
-        found.append(adapter)
+        found += [adapter.at(label) for label in adapter.available()] or [adapter]
     return found

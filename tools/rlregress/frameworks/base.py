@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import importlib.util
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Callable, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
@@ -28,6 +30,19 @@ Checkpoint = Callable[[int, Policy], None]
 
 #: inputs -> observed quantity, a float array whose meaning the detail's catalogue entry defines.
 Probe = Callable[[Mapping[str, Any]], np.ndarray]
+
+
+class Unprobed(Exception):
+    """The framework's code could not be asked: not a statement about its behaviour.
+
+    Attributes:
+        known: the code is of a version that the suite was written for, so that not being able to
+            ask it is a failure; otherwise it is code that nobody has looked at yet.
+    """
+
+    def __init__(self, message: str, known: bool) -> None:
+        super().__init__(message)
+        self.known = known
 
 
 @dataclass(frozen=True)
@@ -115,6 +130,28 @@ class Adapter:
     algorithms: Tuple[str, ...] = ()
     #: the scopes a detail can be probed in: "library" (class defaults), "trainer", "script".
     scopes: Tuple[str, ...] = ("library",)
+    #: environment variable that names a checkout to ask instead of an installed package, if any.
+    checkout: str = ""
+    #: which of several copies of the framework this adapter asks; empty where there can be but one.
+    label: str = ""
+
+    @property
+    def full_name(self) -> str:
+        """``name``, or ``name@label`` where there can be several copies."""
+        return f"{self.name}@{self.label}" if self.label else self.name
+
+    def available(self) -> Sequence[str]:
+        """Labels of the copies that are here; a framework that is a package has none."""
+        return ()
+
+    def at(self, label: str) -> Adapter:
+        """The adapter of one copy; UserError if there is none of that label."""
+        version = self.versions()[self.packages[0]]
+        if label != version:
+            raise UserError(
+                f"{self.name}@{label} is not here: {self.packages[0]} {version} is installed"
+            )
+        return self
 
     def versions(self) -> Mapping[str, str]:
         """Versions of ``packages``; raises UserError that names the first missing one."""
@@ -135,6 +172,23 @@ class Adapter:
     def probes(self) -> Mapping[Tuple[str, str], Probe]:
         """The probes of this adapter by (detail id, scope)."""
         return self._beside("probes").PROBES
+
+    def expectations(self) -> Optional[Path]:
+        """File or folder of what is documented, for an adapter outside of this repository."""
+        return None
+
+    def locate(self, file: str) -> Optional[Path]:
+        """Where a source file of the framework is, given below the folder of its packages."""
+        package, _, below = file.partition("/")
+        spec = importlib.util.find_spec(package)
+        for folder in (spec.submodule_search_locations if spec else None) or ():
+            if (Path(folder) / below).is_file():
+                return Path(folder) / below
+        return None
+
+    def absent(self) -> Mapping[str, str]:
+        """Details about a component that this framework does not have, each with the reason."""
+        return getattr(self._beside("probes"), "ABSENT", {})
 
     def train(self, request: TrainingRequest) -> Trained:
         """Train with the framework's own loop."""

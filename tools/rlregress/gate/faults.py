@@ -1,7 +1,7 @@
 """Seeded faults: does the suite see them? The power of the instrument, measured.
 
-``baselines/faults/<framework>.toml`` lists single-line changes of a framework's code. Each is made
-on a copy of the package, which is put first on the path; the installed one is never touched.
+The files of ``baselines/faults/<framework>/`` list single-line changes of a framework's code. Each is
+made on a copy of the package, which is put first on the path; the installed one is never touched.
 """
 
 from __future__ import annotations
@@ -87,7 +87,14 @@ class Seen:
 
 def load(framework: str) -> list[Fault]:
     """The faults of a framework; UserError that names file, entry and key if one does not fit."""
-    path = suite.baselines() / "faults" / f"{framework}.toml"
+    folder = suite.baselines() / "faults" / framework
+    files = sorted(folder.glob("*.toml"))
+    if not files:
+        raise UserError(f"there are no faults to seed in {folder}; expected TOML files")
+    return [fault for path in files for fault in _load_file(path)]
+
+
+def _load_file(path: Path) -> list[Fault]:
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8")).get("fault", [])
     except (OSError, ValueError) as error:
@@ -147,9 +154,12 @@ def seeded(fault: Fault) -> Iterator[Path]:
         raise UserError(f"fault '{fault.name}': the package '{package}' is not installed")
     source = Path(next(iter(spec.submodule_search_locations)))
     with TemporaryDirectory(prefix="rlregress-fault-") as folder:
-        shutil.copytree(source, Path(folder) / package, ignore=shutil.ignore_patterns("*.pyc"))
+        # links, so that the compiled files of what is not changed still serve
+        shutil.copytree(source, Path(folder) / package, copy_function=os.symlink)
         changed = Path(folder) / fault.file
-        changed.write_text(_changed_text(fault, changed.read_text(encoding="utf-8")), "utf-8")
+        text = changed.read_text(encoding="utf-8")
+        changed.unlink()
+        changed.write_text(_changed_text(fault, text), "utf-8")
         yield Path(folder)
 
 
@@ -180,7 +190,7 @@ def probe(framework: str, fault: Fault) -> Seen:
         ) from None
     changed: dict[str, dict[str, str]] = {}
     for id, frameworks in details.items():
-        for scope, cell in frameworks.get(framework, {}).items():
+        for scope, cell in next(iter(frameworks.values()), {}).items():
             if cell["found"] != cell["documented"]:
                 changed.setdefault(id, {})[scope] = cell["found"] or cell["reason"]
     return Seen(fault, changed)

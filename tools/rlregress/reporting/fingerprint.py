@@ -27,7 +27,7 @@ def collect(adapters: Sequence[Adapter]) -> dict[str, Any]:
         for adapter in adapters:
             for implementation in implementations(adapter, detail.id):
                 judgement, documented = implementation.judgement, implementation.documented
-                scopes = details.setdefault(detail.id, {}).setdefault(adapter.name, {})
+                scopes = details.setdefault(detail.id, {}).setdefault(adapter.full_name, {})
                 scopes[implementation.scope] = {
                     "found": judgement.variant,
                     "reason": judgement.reason,
@@ -36,7 +36,7 @@ def collect(adapters: Sequence[Adapter]) -> dict[str, Any]:
                     if judgement.observed is not None
                     else None,
                 }
-    return {"versions": {a.name: dict(a.versions()) for a in adapters}, "details": details}
+    return {"versions": {a.full_name: dict(a.versions()) for a in adapters}, "details": details}
 
 
 def differing(found: dict[str, Any]) -> list[str]:

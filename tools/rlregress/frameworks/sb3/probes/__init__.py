@@ -5,10 +5,42 @@ from __future__ import annotations
 from typing import Mapping, Tuple
 
 from rlregress.frameworks.base import Probe
-from rlregress.frameworks.sb3.probes import ppo, rollout, sac, td3
+from rlregress.frameworks.sb3.probes import (
+    atari,
+    normalisation,
+    ppo,
+    ppo_loop,
+    replay,
+    rollout,
+    sac,
+    sac_loop,
+    td3,
+    td3_loop,
+    traps,
+)
 
+_FAMILIES = (
+    sac,
+    sac_loop,
+    td3,
+    td3_loop,
+    ppo,
+    ppo_loop,
+    rollout,
+    normalisation,
+    atari,
+    replay,
+    traps,
+)
+
+#: (detail id, scope) -> probe.
 PROBES: Mapping[Tuple[str, str], Probe] = {
-    (detail, "library"): probe
-    for family in (sac, td3, ppo, rollout)
-    for detail, probe in family.PROBES.items()
+    (detail, "library"): probe for family in _FAMILIES for detail, probe in family.PROBES.items()
+}
+
+#: detail id -> what this framework does not have.
+ABSENT: Mapping[str, str] = {
+    detail: reason
+    for family in _FAMILIES
+    for detail, reason in getattr(family, "ABSENT", {}).items()
 }

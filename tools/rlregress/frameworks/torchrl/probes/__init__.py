@@ -10,10 +10,43 @@ from __future__ import annotations
 from typing import Mapping, Tuple
 
 from rlregress.frameworks.base import Probe
-from rlregress.frameworks.torchrl.probes import gae, ppo, sac, td3
+from rlregress.frameworks.torchrl.probes import (
+    atari,
+    gae,
+    normalisation,
+    ppo,
+    ppo_loop,
+    replay,
+    sac,
+    sac_loop,
+    td3,
+    td3_loop,
+    traps,
+)
 from rlregress.frameworks.torchrl.probes.quiet import quietly
+
+_FAMILIES = (
+    sac,
+    sac_loop,
+    td3,
+    td3_loop,
+    ppo,
+    ppo_loop,
+    gae,
+    normalisation,
+    atari,
+    replay,
+    traps,
+)
 
 #: (detail id, scope) -> probe.
 PROBES: Mapping[Tuple[str, str], Probe] = {
-    cell: quietly(probe) for family in (sac, td3, ppo, gae) for cell, probe in family.PROBES.items()
+    cell: quietly(probe) for family in _FAMILIES for cell, probe in family.PROBES.items()
+}
+
+#: detail id -> what this framework does not have.
+ABSENT: Mapping[str, str] = {
+    detail: reason
+    for family in _FAMILIES
+    for detail, reason in getattr(family, "ABSENT", {}).items()
 }

@@ -1,0 +1,1 @@
+"""What the sources say of frameworks, and whether the installed code does it."""

@@ -1,0 +1,199 @@
+"""Which names a statement of a script reads, binds and changes."""
+
+from __future__ import annotations
+
+import ast
+from typing import FrozenSet, Iterable, Iterator, List, NamedTuple, Sequence, Set
+
+#: methods that change the object they are called on, beside those that end in one underscore.
+_CHANGING = {"append", "extend", "insert", "update", "add", "put", "load_state_dict", "seed"}
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+class Names(NamedTuple):
+    """What one statement, or several in a row, does with names.
+
+    Attributes:
+        reads: read before anything in here has bound them on every path.
+        binds: bound on every path.
+        touches: bound or changed in place on some path.
+    """
+
+    reads: FrozenSet[str]
+    binds: FrozenSet[str]
+    touches: FrozenSet[str]
+
+
+_NOTHING = Names(frozenset(), frozenset(), frozenset())
+
+
+def loads(node: ast.AST) -> Set[str]:
+    """Names that an expression, a function or a class reads from around it."""
+    if isinstance(node, ast.Name):
+        return {node.id} if isinstance(node.ctx, ast.Load) else set()
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        return _of_function(node)
+    if isinstance(node, ast.ClassDef):
+        outside = set().union(*map(loads, [*node.bases, *node.keywords, *node.decorator_list]))
+        inside = of_block(node.body)
+        return outside | set(inside.reads)
+    if isinstance(node, _COMPREHENSIONS):
+        bound = {n for g in node.generators for n in stores(g.target)}
+        return set().union(*map(loads, ast.iter_child_nodes(node))) - bound
+    return set().union(*map(loads, ast.iter_child_nodes(node)))
+
+
+def _of_function(node: ast.AST) -> Set[str]:
+    arguments: ast.arguments = node.args  # type: ignore[attr-defined]
+    every = [*getattr(arguments, "posonlyargs", []), *arguments.args, *arguments.kwonlyargs]
+    every += [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
+    around: List[ast.AST] = [*arguments.defaults, *(d for d in arguments.kw_defaults if d)]
+    around += getattr(node, "decorator_list", [])
+    body = node.body if isinstance(node.body, list) else [node.body]  # type: ignore[attr-defined]
+    local = {argument.arg for argument in every}
+    for statement in body:
+        local |= set(_bound_within(statement))
+    inside = set().union(*map(loads, body)) - local
+    return set().union(inside, *map(loads, around))
+
+
+def _bound_within(node: ast.AST) -> Iterator[str]:
+    """Names that a statement of a function makes local to it."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id
+    elif isinstance(node, (ast.Import, ast.ImportFrom)):
+        yield from of_import(node)
+    elif isinstance(node, _SCOPES):
+        if not isinstance(node, ast.Lambda):
+            yield node.name
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _bound_within(child)
+
+
+def stores(target: ast.AST) -> Set[str]:
+    """Names that a target of an assignment binds."""
+    if isinstance(target, ast.Name):
+        return {target.id}
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return set().union(*map(stores, target.elts))
+    if isinstance(target, ast.Starred):
+        return stores(target.value)
+    return set()
+
+
+def _changed_by_target(target: ast.AST) -> Set[str]:
+    """Names whose object an assignment to a part of it changes."""
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return set().union(*map(_changed_by_target, target.elts))
+    if isinstance(target, (ast.Subscript, ast.Attribute, ast.Starred)):
+        root = _root(target)
+        return {root} if root else set()
+    return set()
+
+
+def _root(node: ast.AST) -> str:
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _changed_by_calls(node: ast.AST) -> Set[str]:
+    found = set()
+    for call in ast.walk(node):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+            method = call.func.attr
+            in_place = method.endswith("_") and not method.endswith("__")
+            if in_place or method in _CHANGING:
+                found.add(_root(call.func))
+    return found - {""}
+
+
+def of_import(node: ast.AST) -> Set[str]:
+    """Names that an import binds."""
+    aliases = node.names  # type: ignore[attr-defined]
+    return {alias.asname or alias.name.partition(".")[0] for alias in aliases}
+
+
+def _simple(reads: Iterable[str], binds: Iterable[str], touches: Iterable[str] = ()) -> Names:
+    binds = frozenset(binds)
+    return Names(frozenset(reads), binds, binds | frozenset(touches))
+
+
+def _then(first: Names, second: Names) -> Names:
+    return Names(
+        first.reads | (second.reads - first.binds),
+        first.binds | second.binds,
+        first.touches | second.touches,
+    )
+
+
+def _either(ways: Sequence[Names]) -> Names:
+    return Names(
+        frozenset().union(*(way.reads for way in ways)),
+        frozenset.intersection(*(way.binds for way in ways)),
+        frozenset().union(*(way.touches for way in ways)),
+    )
+
+
+def _perhaps(names: Names) -> Names:
+    return Names(names.reads, frozenset(), names.touches)
+
+
+def of_block(statements: Sequence[ast.stmt]) -> Names:
+    """What statements do one after the other."""
+    found = _NOTHING
+    for statement in statements:
+        found = _then(found, of(statement))
+    return found
+
+
+def of(node: ast.stmt) -> Names:
+    """What one statement does; compound ones with everything inside them."""
+    if isinstance(node, ast.Assign):
+        parts = [t for t in node.targets if not isinstance(t, ast.Name)]
+        changed = set().union(*map(_changed_by_target, node.targets))
+        reads = loads(node.value).union(*map(loads, parts), changed)
+        bound = set().union(*map(stores, node.targets))
+        return _simple(reads, bound, changed | _changed_by_calls(node.value))
+    if isinstance(node, ast.AnnAssign):
+        bound = stores(node.target) if node.value else set()
+        return _simple(loads(node.value) if node.value else (), bound)
+    if isinstance(node, ast.AugAssign):
+        changed = stores(node.target) | _changed_by_target(node.target)
+        reads = loads(node.value) | loads(node.target) | changed
+        return _simple(reads, stores(node.target), changed)
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return _simple(loads(node) - {node.name}, {node.name})
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return _simple((), of_import(node))
+    if isinstance(node, ast.If):
+        ways = _either([of_block(node.body), of_block(node.orelse)])
+        return _then(_simple(loads(node.test), (), _changed_by_calls(node.test)), ways)
+    if isinstance(node, (ast.For, ast.AsyncFor)):
+        body = of_block(node.body)
+        target = stores(node.target)
+        inside = _then(_simple((), target), body)
+        after = _perhaps(of_block(node.orelse))
+        return _then(_then(_simple(loads(node.iter), ()), _perhaps(inside)), after)
+    if isinstance(node, ast.While):
+        return _then(_simple(loads(node.test), ()), _perhaps(of_block(node.body)))
+    if isinstance(node, (ast.With, ast.AsyncWith)):
+        around = of_with(node)
+        return _then(around, of_block(node.body))
+    if isinstance(node, ast.Try):
+        ways = [of_block([*node.body, *node.orelse])]
+        ways += [of_block(handler.body) for handler in node.handlers]
+        return _then(_perhaps(ways[0]), _then(_either(ways), of_block(node.finalbody)))
+    return _simple(loads(node), (), _changed_by_calls(node))
+
+
+def of_with(node: ast.AST) -> Names:
+    """What the head of a ``with`` does."""
+    found = _NOTHING
+    for item in node.items:  # type: ignore[attr-defined]
+        bound = stores(item.optional_vars) if item.optional_vars is not None else ()
+        found = _then(found, _simple(loads(item.context_expr), bound))
+    return found

@@ -1,0 +1,336 @@
+"""The modules that the scripts of CleanRL 0.4.8 import and that no longer exist.
+
+``gym`` 0.17 (an environment has ``seed``, and ``step`` answers with four values), PyBullet's
+registration and the vectorised environments of Stable-Baselines3 1.0, as far as the scripts use
+them, over Gymnasium. They serve to ask what the scripts themselves do. Returns that are reached
+here are not those of the published runs, which used other environments.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+import gymnasium
+import numpy as np
+
+#: (environments stepped at once, actions, what ``step`` answers)
+Stepped = Callable[[int, Any, Tuple[Any, ...]], None]
+
+_TRUE = {"y", "yes", "t", "true", "on", "1"}
+
+
+class Env:
+    """The base that the scripts see."""
+
+    observation_space: Any = None
+    action_space: Any = None
+    metadata: Dict[str, Any] = {}
+    spec: Any = None
+
+    @property
+    def unwrapped(self) -> Any:
+        return self
+
+
+class Made(Env):
+    """A Gymnasium environment with the interface of gym 0.17.
+
+    Args:
+        environment: the Gymnasium environment, its time limit included.
+        stepped: called after every step, unless a vectorised environment does that.
+    """
+
+    def __init__(self, environment: Any, stepped: Stepped) -> None:
+        self._environment = environment
+        self._stepped: Optional[Stepped] = stepped
+        self._seed: Optional[int] = None
+        self.observation_space = environment.observation_space
+        self.action_space = environment.action_space
+        self.spec = environment.spec
+        self.np_random = np.random.RandomState()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._environment.unwrapped, name)
+
+    def seed(self, seed: Optional[int] = None) -> List[Optional[int]]:
+        """Seed the next reset; those after it go on from there."""
+        self._seed = seed
+        self.np_random = np.random.RandomState(seed)
+        return [seed]
+
+    def reset(self, **_: Any) -> Any:
+        """The first observation."""
+        seed, self._seed = self._seed, None
+        return self._environment.reset(seed=seed)[0]
+
+    def step(self, action: Any) -> Tuple[Any, float, bool, Dict[str, Any]]:
+        """(observation, reward, done for whatever reason, info)."""
+        given = np.asarray(action, dtype=self.action_space.dtype)
+        observation, reward, terminated, truncated, info = self._environment.step(given)
+        if truncated:
+            info["TimeLimit.truncated"] = not terminated
+        outcome = (observation, float(reward), bool(terminated or truncated), info)
+        if self._stepped is not None:
+            self._stepped(1, action, outcome)
+        return outcome
+
+    def render(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing to see."""
+
+    def close(self) -> None:
+        """Close the environment."""
+        self._environment.close()
+
+    def leave_counting_to_vector(self) -> None:
+        """A vectorised environment reports the steps of all its environments at once."""
+        self._stepped = None
+
+
+class Wrapper(Env):
+    """Passes on what it does not define."""
+
+    def __init__(self, env: Any) -> None:
+        self.env = env
+        self.observation_space = env.observation_space
+        self.action_space = env.action_space
+        self.spec = env.spec
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "env":
+            raise AttributeError(name)
+        return getattr(self.env, name)
+
+    @property
+    def unwrapped(self) -> Any:
+        return self.env.unwrapped
+
+    def step(self, action: Any) -> Any:
+        return self.env.step(action)
+
+    def reset(self, **kwargs: Any) -> Any:
+        return self.env.reset(**kwargs)
+
+    def seed(self, seed: Optional[int] = None) -> Any:
+        return self.env.seed(seed)
+
+    def close(self) -> None:
+        self.env.close()
+
+
+class ObservationWrapper(Wrapper):
+    """Changes observations by ``observation``."""
+
+    def reset(self, **kwargs: Any) -> Any:
+        return self.observation(self.env.reset(**kwargs))
+
+    def step(self, action: Any) -> Any:
+        observation, *others = self.env.step(action)
+        return (self.observation(observation), *others)
+
+
+class RewardWrapper(Wrapper):
+    """Changes rewards by ``reward``."""
+
+    def step(self, action: Any) -> Any:
+        observation, reward, done, info = self.env.step(action)
+        return observation, self.reward(reward), done, info
+
+
+class ActionWrapper(Wrapper):
+    """Changes actions by ``action``."""
+
+    def step(self, action: Any) -> Any:
+        return self.env.step(self.action(action))
+
+
+class TimeLimit(Wrapper):
+    """Ends an episode after a number of steps."""
+
+    def __init__(self, env: Any, max_episode_steps: Optional[int] = None) -> None:
+        super().__init__(env)
+        self._limit = max_episode_steps
+        self._elapsed = 0
+
+    def reset(self, **kwargs: Any) -> Any:
+        self._elapsed = 0
+        return self.env.reset(**kwargs)
+
+    def step(self, action: Any) -> Any:
+        observation, reward, done, info = self.env.step(action)
+        self._elapsed += 1
+        if self._limit is not None and self._elapsed >= self._limit:
+            info["TimeLimit.truncated"] = not done
+            done = True
+        return observation, reward, done, info
+
+
+class Monitor(Wrapper):
+    """Recorded videos; here it records nothing."""
+
+    def __init__(self, env: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(env)
+
+
+class RecordEpisodeStatistics(Wrapper):
+    """Adds return and length of a finished episode to its last info."""
+
+    def __init__(self, env: Any, *args: Any) -> None:
+        super().__init__(env)
+        self._return, self._length = 0.0, 0
+
+    def reset(self, **kwargs: Any) -> Any:
+        self._return, self._length = 0.0, 0
+        return self.env.reset(**kwargs)
+
+    def step(self, action: Any) -> Any:
+        observation, reward, done, info = self.env.step(action)
+        self._return += reward
+        self._length += 1
+        if done:
+            info["episode"] = {"r": self._return, "l": self._length, "t": 0.0}
+            self._return, self._length = 0.0, 0
+        return observation, reward, done, info
+
+
+class VecEnv:
+    """Environments side by side."""
+
+    num_envs: int
+    observation_space: Any
+    action_space: Any
+
+    def step(self, actions: Any) -> Any:
+        """Step all, and reset those whose episode has ended."""
+        self.step_async(actions)
+        return self.step_wait()
+
+    def step_async(self, actions: Any) -> None:
+        raise NotImplementedError
+
+    def step_wait(self) -> Any:
+        raise NotImplementedError
+
+
+class VecEnvWrapper(VecEnv):
+    """Passes on what it does not define."""
+
+    def __init__(self, venv: Any) -> None:
+        self.venv = venv
+        self.num_envs = venv.num_envs
+        self.observation_space = venv.observation_space
+        self.action_space = venv.action_space
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "venv":
+            raise AttributeError(name)
+        return getattr(self.venv, name)
+
+    def step_async(self, actions: Any) -> None:
+        self.venv.step_async(actions)
+
+    def step_wait(self) -> Any:
+        return self.venv.step_wait()
+
+    def reset(self) -> Any:
+        return self.venv.reset()
+
+
+def _vectorised(stepped: Stepped) -> Any:
+    class DummyVecEnv(VecEnv):
+        """One environment after the other."""
+
+        def __init__(self, env_fns: Any, *args: Any, **kwargs: Any) -> None:
+            self.envs = [make() for make in env_fns]
+            self.num_envs = len(self.envs)
+            self.observation_space = self.envs[0].observation_space
+            self.action_space = self.envs[0].action_space
+            self._actions: Any = None
+            for environment in self.envs:
+                environment.unwrapped.leave_counting_to_vector()
+
+        def _stacked(self, rows: List[Any]) -> np.ndarray:
+            return np.stack([np.asarray(row, dtype=self.observation_space.dtype) for row in rows])
+
+        def reset(self) -> np.ndarray:
+            return self._stacked([environment.reset() for environment in self.envs])
+
+        def step_async(self, actions: Any) -> None:
+            self._actions = actions
+
+        def step_wait(self) -> Any:
+            rows = []
+            for environment, action in zip(self.envs, self._actions):
+                observation, reward, done, info = environment.step(action)
+                if done:
+                    info["terminal_observation"] = observation
+                    observation = environment.reset()
+                rows.append((observation, reward, done, info))
+            observations, rewards, dones, infos = zip(*rows)
+            outcome = (
+                self._stacked(list(observations)),
+                np.array(rewards, dtype=np.float32),
+                np.array(dones, dtype=bool),
+                list(infos),
+            )
+            stepped(self.num_envs, self._actions, outcome)
+            return outcome
+
+        def close(self) -> None:
+            for environment in self.envs:
+                environment.close()
+
+    return DummyVecEnv
+
+
+def _module(name: str, **content: Any) -> types.ModuleType:
+    made = types.ModuleType(name)
+    vars(made).update(content)
+    return made
+
+
+def modules(make: Callable[[str], Any], stepped: Stepped) -> Dict[str, types.ModuleType]:
+    """The modules by the names under which the scripts import them.
+
+    Args:
+        make: environment id -> a Gymnasium environment.
+        stepped: called after every step of the script's environment or environments.
+    """
+    vectorised = _vectorised(stepped)
+    kinds = {
+        kind.__name__: kind
+        for kind in (Env, Wrapper, ObservationWrapper, RewardWrapper, ActionWrapper)
+    }
+    wrappers = _module(
+        "gym.wrappers",
+        TimeLimit=TimeLimit,
+        Monitor=Monitor,
+        RecordEpisodeStatistics=RecordEpisodeStatistics,
+    )
+    gym = _module(
+        "gym",
+        make=lambda id, **_: Made(make(id), stepped),
+        spaces=gymnasium.spaces,
+        wrappers=wrappers,
+        core=_module("gym.core", **kinds),
+        logger=gymnasium.logger,
+        **kinds,
+    )
+    return {
+        "gym": gym,
+        "gym.wrappers": wrappers,
+        "gym.spaces": gymnasium.spaces,
+        "gym.core": gym.core,
+        "pybullet_envs": _module("pybullet_envs"),
+        "stable_baselines3.common.vec_env": _module(
+            "stable_baselines3.common.vec_env",
+            VecEnv=VecEnv,
+            VecEnvWrapper=VecEnvWrapper,
+            DummyVecEnv=vectorised,
+            SubprocVecEnv=vectorised,
+        ),
+        # gone from the standard library with Python 3.12
+        "distutils.util": _module("distutils.util", strtobool=lambda text: text.lower() in _TRUE),
+    }

@@ -1,0 +1,62 @@
+"""Probes of CleanRL's scripts, one module per family.
+
+Each module has ``PROBES``: detail id -> probe(source, inputs), where ``source`` is the copy of the
+scripts that is asked.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+from typing import Any, Callable, Mapping, Tuple
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.base import Probe
+from rlregress.frameworks.cleanrl.probes import gae, ppo, sac, td3
+from rlregress.frameworks.cleanrl.sources import Source
+
+_FAMILIES: Tuple[Any, ...] = (
+    sac,
+    td3,
+    ppo,
+    gae,
+)
+
+#: detail id -> what this framework does not have.
+ABSENT: Mapping[str, str] = {
+    detail: reason
+    for family in _FAMILIES
+    for detail, reason in getattr(family, "ABSENT", {}).items()
+}
+
+
+def _alone(probe: Callable[..., np.ndarray], source: Source) -> Probe:
+    """The probe of one copy; generators and default type are as before when it ends."""
+
+    @functools.wraps(probe)
+    def probe_of_source(inputs: Mapping[str, Any]) -> np.ndarray:
+        numpy_state, python_state = np.random.get_state(), random.getstate()
+        dtype = torch.get_default_dtype()
+        try:
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(0)
+                np.random.seed(0)
+                random.seed(0)
+                return probe(source, inputs)
+        finally:
+            torch.set_default_dtype(dtype)
+            np.random.set_state(numpy_state)
+            random.setstate(python_state)
+
+    return probe_of_source
+
+
+def bound_to(source: Source) -> Mapping[Tuple[str, str], Probe]:
+    """(detail id, "script") -> probe of this copy of the scripts."""
+    return {
+        (detail, "script"): _alone(probe, source)
+        for family in _FAMILIES
+        for detail, probe in family.PROBES.items()
+    }

@@ -1,0 +1,274 @@
+"""A script as statement lists, and the places in it that a quantity comes from.
+
+Nothing of a script is kept: it is read from the user's copy whenever it is asked.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import functools
+import hashlib
+from pathlib import Path
+from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, Sequence, Tuple
+
+from rlregress import suite
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Unprobed
+from rlregress.frameworks.cleanrl import names as scopes
+
+_INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+#: says whether a statement is the one that a quantity is looked for by.
+Shape = Callable[[ast.stmt], bool]
+
+
+class AnchorLost(Unprobed):
+    """No statement of a script gives the quantity that a probe looks for."""
+
+
+class AnchorAmbiguous(Unprobed):
+    """Several statements give the quantity, and nothing says which one is meant."""
+
+
+class SliceUnbound(Unprobed):
+    """The statements need a name that neither the script nor the probe gives them."""
+
+
+class SliceFailed(Unprobed):
+    """The statements raised an error."""
+
+
+class Block(NamedTuple):
+    """A list of statements outside functions and classes.
+
+    Attributes:
+        statements: in order.
+        outer: the block that holds the compound statement of this one, None at the top.
+        place: the index of that statement in ``outer``.
+        branch: which of its lists this is: "body", "orelse", "handler" or "finalbody".
+    """
+
+    statements: List[ast.stmt]
+    outer: Optional[Block]
+    place: int
+    branch: str
+
+    @property
+    def owner(self) -> Optional[ast.stmt]:
+        """The compound statement that holds this block."""
+        return None if self.outer is None else self.outer.statements[self.place]
+
+
+class Place(NamedTuple):
+    """One statement of a script: where a quantity comes from."""
+
+    script: Script
+    quantity: str
+    block: Block
+    index: int
+
+    @property
+    def statement(self) -> ast.stmt:
+        """The statement itself."""
+        return self.block.statements[self.index]
+
+    @property
+    def line(self) -> int:
+        """Its first line in the file."""
+        return self.statement.lineno
+
+
+@functools.lru_cache(maxsize=None)
+def known_scripts() -> FrozenSet[str]:
+    """SHA-256 of the scripts that the suite was written for, from its list in ``baselines``."""
+    try:
+        path = suite.baselines() / "scripts" / "cleanrl.sha256"
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (UserError, OSError):
+        return frozenset()
+    return frozenset(line.split()[0] for line in lines if line.strip() and line[0] != "#")
+
+
+class Script:
+    """A script, parsed.
+
+    Attributes:
+        path: the file.
+        sha256: of its bytes.
+        blocks: its statement lists outside functions and classes, outermost first.
+        known: whether the suite was written for exactly this file.
+        modules: names that its imports bind.
+    """
+
+    def __init__(self, path: Path) -> None:
+        content = Path(path).read_bytes()
+        self.path = Path(path)
+        self.sha256 = hashlib.sha256(content).hexdigest()
+        self.known = self.sha256 in known_scripts()
+        self.blocks: List[Block] = []
+        self._collect(Block(ast.parse(content).body, None, 0, "body"))
+        self.modules = frozenset(
+            name
+            for block in self.blocks
+            for statement in block.statements
+            if isinstance(statement, (ast.Import, ast.ImportFrom))
+            for name in scopes.of_import(statement)
+        )
+
+    def __repr__(self) -> str:
+        return f"{self.path.name} ({self.sha256[:12]})"
+
+    def _collect(self, block: Block) -> None:
+        self.blocks.append(block)
+        for place, statement in enumerate(block.statements):
+            if isinstance(statement, _INNER):
+                continue
+            for branch in ("body", "orelse", "finalbody"):
+                inner = getattr(statement, branch, None)
+                if inner:
+                    self._collect(Block(inner, block, place, branch))
+            for handler in getattr(statement, "handlers", ()):
+                self._collect(Block(handler.body, block, place, "handler"))
+
+    # -- places ------------------------------------------------------------------------------
+
+    def bound(self, quantity: str, *candidates: str, which: str = "", beside: str = "") -> Place:
+        """The statement that gives one of the names its value.
+
+        The first of ``candidates`` that is bound anywhere counts. Of several statements in one
+        list the last one does; if both branches of an ``if`` bind the name, the whole ``if``
+        does.
+
+        Args:
+            quantity: what is looked for, in words, for the reports.
+            candidates: names, the newest script's first.
+            which: "first" or "last", by line, if the name is bound in several loops.
+            beside: only lists that also bind this name.
+
+        Raises:
+            AnchorLost: no candidate is bound.
+            AnchorAmbiguous: bound in several loops, and ``which`` is not given.
+        """
+        for name in candidates:
+            places = [
+                Place(self, quantity, block, index)
+                for block in self.blocks
+                for index, statement in enumerate(block.statements)
+                if name in _binds(statement) and (not beside or beside in _touched(block))
+            ]
+            if places:
+                return self._one(quantity, name, places, which)
+        raise self._lost(quantity, candidates)
+
+    def shaped(self, quantity: str, shape: Shape, described: str, which: str = "") -> Place:
+        """The statement of a certain shape.
+
+        Args:
+            quantity: what is looked for, in words, for the reports.
+            shape: says of a statement whether it is of that shape, compound ones included.
+            described: the shape in words.
+            which: "first", "last" (by line), "outermost" or "innermost" of several; without it
+                there may be one only.
+        """
+        places = [
+            Place(self, quantity, block, index)
+            for block in self.blocks
+            for index, statement in enumerate(block.statements)
+            if shape(statement)
+        ]
+        if not places:
+            raise AnchorLost(
+                f"{self}: {quantity}: no statement is {described}; {self._advice()}", self.known
+            )
+        if which in ("outermost", "innermost"):
+            depths = [_depth(place.block) for place in places]
+            wanted = min(depths) if which == "outermost" else max(depths)
+            places = [p for p, depth in zip(places, depths) if depth == wanted]
+        elif which:
+            return min(places, key=lambda p: p.line if which == "first" else -p.line)
+        if len(places) > 1:
+            raise self._ambiguous(quantity, f"statements that are {described}", places)
+        return places[0]
+
+    def _one(self, quantity: str, name: str, places: List[Place], which: str) -> Place:
+        if which:
+            return min(places, key=lambda p: p.line if which == "first" else -p.line)
+        common = _common(places)
+        inside = [_index_in(common, place) for place in places]
+        last = common.statements[max(inside)]
+        if len(places) == 1:
+            return places[0]
+        if isinstance(last, (ast.For, ast.While)):
+            raise self._ambiguous(quantity, f"assignments to '{name}'", places)
+        return Place(self, quantity, common, max(inside))
+
+    # -- reports -----------------------------------------------------------------------------
+
+    def _advice(self) -> str:
+        if self.known:
+            return "the suite was written for this file, so this is a fault of the suite"
+        return "the suite has not seen this file before"
+
+    def _lost(self, quantity: str, candidates: Sequence[str]) -> AnchorLost:
+        every = sorted({name for block in self.blocks for name in _touched(block)})
+        near: Dict[str, None] = {}
+        for name in candidates:
+            near.update(dict.fromkeys(difflib.get_close_matches(name, every, n=3, cutoff=0.5)))
+        nearest = f"nearest names: {', '.join(near)}" if near else "no name is near"
+        tried = ", ".join(candidates)
+        return AnchorLost(
+            f"{self}: {quantity}: nothing is assigned to {tried}; {nearest}; {self._advice()}",
+            self.known,
+        )
+
+    def _ambiguous(self, quantity: str, what: str, places: List[Place]) -> AnchorAmbiguous:
+        lines = ", ".join(str(place.line) for place in places)
+        return AnchorAmbiguous(
+            f"{self}: {quantity}: there are several {what} (lines {lines}); {self._advice()}",
+            self.known,
+        )
+
+
+def _binds(statement: ast.stmt) -> FrozenSet[str]:
+    """Names that a statement of its own binds, not what stands in the lists inside it."""
+    if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, *_INNER)):
+        return scopes.of(statement).binds
+    return frozenset()
+
+
+def _touched(block: Block) -> FrozenSet[str]:
+    return scopes.of_block(block.statements).touches
+
+
+def _chain(block: Block) -> List[Tuple[Block, int]]:
+    """(block, index of the statement that leads inwards), from the top to ``block``'s owner."""
+    found: List[Tuple[Block, int]] = []
+    while block.outer is not None:
+        found.append((block.outer, block.place))
+        block = block.outer
+    return found[::-1]
+
+
+def _depth(block: Block) -> int:
+    return len(_chain(block))
+
+
+def _index_in(block: Block, place: Place) -> int:
+    """Index in ``block`` of the statement that is, or holds, the place."""
+    if place.block is block:
+        return place.index
+    return next(index for outer, index in _chain(place.block) if outer is block)
+
+
+def _common(places: Sequence[Place]) -> Block:
+    """The innermost block that holds all places, in itself or deeper."""
+    chains: List[List[Any]] = [
+        [*(outer for outer, _ in _chain(place.block)), place.block] for place in places
+    ]
+    shared = places[0].block
+    for level in zip(*chains):
+        if any(block is not level[0] for block in level):
+            break
+        shared = level[0]
+    return shared

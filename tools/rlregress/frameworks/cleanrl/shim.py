@@ -1,0 +1,98 @@
+"""What the scripts expect of Gymnasium 0.28 and 0.29, on top of a newer Gymnasium.
+
+Without it a script runs on Gymnasium 1.x and trains on rows that never happened: there an episode
+that has ended is reset by the *next* step, which ignores its action, gives reward 0 and is stored
+like any other. Only the interface is changed here, no arithmetic.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Dict, List, Mapping, Tuple
+
+import gymnasium
+import numpy as np
+
+from rlregress.errors import UserError
+
+#: (object, name of the attribute, what it is to be while a script runs)
+Patch = Tuple[Any, str, Any]
+
+
+def needed() -> bool:
+    """The installed Gymnasium is newer than what the scripts were written for."""
+    return int(gymnasium.__version__.partition(".")[0]) >= 1
+
+
+def patches() -> List[Patch]:
+    """What to replace in Gymnasium; nothing where it is as the scripts expect it.
+
+    Raises:
+        UserError: this Gymnasium cannot reset an environment within the step that ends an episode.
+    """
+    if not needed():
+        return []
+    parameters = inspect.signature(gymnasium.vector.SyncVectorEnv.__init__).parameters
+    if "autoreset_mode" not in parameters:
+        raise UserError(
+            f"CleanRL's scripts cannot be run on gymnasium {gymnasium.__version__}, which resets "
+            "environments one step late: expected gymnasium below 1.0 or at least 1.1; install "
+            "one of them"
+        )
+    return [
+        (gymnasium.vector, "SyncVectorEnv", _same_step(gymnasium.vector.SyncVectorEnv)),
+        (gymnasium.wrappers, "TransformObservation", _transform_observation()),
+        (gymnasium.wrappers, "GrayScaleObservation", gymnasium.wrappers.GrayscaleObservation),
+        (gymnasium.wrappers, "FrameStack", gymnasium.wrappers.FrameStackObservation),
+    ]
+
+
+def _same_step(base: Any) -> Any:
+    from gymnasium.vector import AutoresetMode
+
+    class SyncVectorEnv(base):
+        """Resets within the last step of an episode and reports its end as Gymnasium 0.29 did."""
+
+        def __init__(self, env_fns: Any, *args: Any, **kwargs: Any) -> None:
+            kwargs.setdefault("autoreset_mode", AutoresetMode.SAME_STEP)
+            super().__init__(env_fns, *args, **kwargs)
+
+        def step(self, actions: Any) -> Any:
+            observations, rewards, terminations, truncations, infos = super().step(actions)
+            if "final_obs" in infos:
+                infos["final_observation"] = infos["final_obs"]
+                infos["final_info"] = _by_environment(infos["final_info"], self.num_envs)
+            return observations, rewards, terminations, truncations, infos
+
+    return SyncVectorEnv
+
+
+def _by_environment(infos: Mapping[str, Any], environments: int) -> np.ndarray:
+    """One dictionary per environment, or None where it has said nothing."""
+    rows = np.full(environments, None, dtype=object)
+    for number in range(environments):
+        found = _of_environment(infos, number)
+        rows[number] = found or None
+    return rows
+
+
+def _of_environment(infos: Mapping[str, Any], number: int) -> Dict[str, Any]:
+    found: Dict[str, Any] = {}
+    for key, value in infos.items():
+        # "_key" says for which environments "key" holds something
+        mask = infos.get(f"_{key}")
+        if mask is None or not mask[number]:
+            continue
+        is_table = isinstance(value, dict)
+        found[key] = _of_environment(value, number) if is_table else value[number]
+    return found
+
+
+def _transform_observation() -> Any:
+    class TransformObservation(gymnasium.wrappers.TransformObservation):
+        """The observation space may be left out: it stays as it was."""
+
+        def __init__(self, env: Any, func: Any, observation_space: Any = None) -> None:
+            super().__init__(env, func, observation_space)
+
+    return TransformObservation

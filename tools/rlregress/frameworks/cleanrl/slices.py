@@ -1,0 +1,203 @@
+"""Running the statements that a quantity comes from, on inputs of a probe.
+
+A backward slice: from the place of a quantity upwards through the statements around it, only those
+are kept that bind or change a name that is still needed. They are compiled and run in a namespace
+that holds what the probe gives. Branches are entered by what the slice goes through: the tests on
+the way are not evaluated but recorded as guards.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import Any, Dict, Iterator, List, Mapping, Sequence, Set, Tuple
+
+import numpy as np
+
+from rlregress.frameworks.cleanrl import names as scopes
+from rlregress.frameworks.cleanrl.script import (
+    Block,
+    Place,
+    Script,
+    SliceFailed,
+    SliceUnbound,
+)
+
+#: packages that a slice may import.
+_IMPORTED = {
+    "collections", "copy", "dataclasses", "functools", "gymnasium", "itertools", "math", "numpy",
+    "os", "random", "time", "torch", "typing",
+}  # fmt: skip
+#: of these, what must never be imported or is not installed everywhere.
+_NOT_IMPORTED = ("torch.utils.tensorboard",)
+
+
+class Sliced(Mapping[str, Any]):
+    """What the names are after the statements ran.
+
+    Attributes:
+        guards: tests that stand around the quantity and were not evaluated, from the inside out;
+            of an ``else`` with "not" before it.
+        lines: first and last line of every statement that ran.
+        place: where the quantity comes from.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        namespace: Dict[str, Any],
+        guards: Sequence[str],
+        lines: Sequence[Tuple[int, int]],
+    ) -> None:
+        self.place = place
+        self.guards = tuple(guards)
+        self.lines = tuple(lines)
+        self._namespace = namespace
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            return self._namespace[name]
+        except KeyError:
+            script = self.place.script
+            raise SliceUnbound(
+                f"{script}: {self.place.quantity}: '{name}' was not bound", script.known
+            ) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._namespace)
+
+    def __len__(self) -> int:
+        return len(self._namespace)
+
+    def any(self, *candidates: str) -> Any:
+        """The value of the first of the names that is bound."""
+        found = [name for name in candidates if name in self._namespace]
+        return self[(found or list(candidates))[0]]
+
+    def number(self, *candidates: str) -> float:
+        """That value as a float; of a tensor or array of one element."""
+        return float(self.vector(*candidates).reshape(()))
+
+    def vector(self, *candidates: str) -> np.ndarray:
+        """That value as a float64 array, copied."""
+        value = self.any(*candidates)
+        if hasattr(value, "detach"):
+            value = value.detach().cpu().numpy()
+        return np.array(value, dtype=np.float64)
+
+
+def run(place: Place, given: Mapping[str, Any]) -> Sliced:
+    """Run the statement of a place and those before it that it needs.
+
+    Args:
+        place: from ``Script.bound`` or ``Script.shaped``.
+        given: names that the statements find bound; nothing that would bind these is run.
+
+    Raises:
+        SliceUnbound: a name is needed that is neither given nor bound above the place.
+        SliceFailed: a statement raised an error.
+    """
+    return _run(place, given, [place.statement])
+
+
+def context(place: Place, given: Mapping[str, Any]) -> Dict[str, Any]:
+    """Run only what a place needs, not its statement: the names that it is to find bound.
+
+    Used where a statement is run several times on the same objects:
+    ``found = context(place, given)``, then ``run(place, {**found, "global_step": 1})`` and so on.
+    """
+    found = _run(place, given, [])
+    return {name: found[name] for name in found if not name.startswith("__")}
+
+
+def _run(place: Place, given: Mapping[str, Any], last: List[ast.stmt]) -> Sliced:
+    script, known = place.script, place.script.known
+    statements, guards, missing = _slice(place, set(given), last)
+    if missing:
+        raise SliceUnbound(
+            f"{script}: {place.quantity}: line {place.line} needs {', '.join(sorted(missing))}, "
+            "which nothing before it binds",
+            known,
+        )
+    namespace: Dict[str, Any] = {"__name__": "__probe__", "__file__": str(script.path)}
+    namespace.update(given)
+    tree = ast.Module(body=statements, type_ignores=[])
+    ast.fix_missing_locations(tree)
+    try:
+        exec(compile(tree, str(script.path), "exec"), namespace)  # noqa: S102
+    except Exception as error:
+        raise SliceFailed(
+            f"{script}: {place.quantity}: {type(error).__name__} at line "
+            f"{_line_of(error, script)}: {error}",
+            known,
+        ) from error
+    namespace.pop("__builtins__", None)
+    return Sliced(place, namespace, guards, _lines(statements))
+
+
+def _lines(statements: Sequence[ast.stmt]) -> List[Tuple[int, int]]:
+    return [(node.lineno, node.end_lineno or node.lineno) for node in statements]
+
+
+def _line_of(error: Exception, script: Script) -> Any:
+    line: Any = "?"
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(script.path):
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
+
+
+def _slice(
+    place: Place, given: Set[str], last: List[ast.stmt]
+) -> Tuple[List[ast.stmt], List[str], Set[str]]:
+    """(statements to run with ``last`` at the end, guards, names that stay unbound)."""
+    ready = given | set(dir(builtins)) | {"__file__", "__name__"}
+    kept: List[ast.stmt] = list(last)
+    need = set(scopes.of(place.statement).reads) - ready
+    guards: List[str] = []
+    block, end = place.block, place.index
+    while True:
+        for statement in reversed(block.statements[:end]):
+            found = scopes.of(statement)
+            # a setting made on an imported module ("torch.backends...") is no way to get a quantity
+            changes = found.touches - (place.script.modules - found.binds)
+            if not need & changes or not _may_run(statement):
+                continue
+            kept.insert(0, statement)
+            need = (need - found.binds) | (set(found.reads) - ready)
+        if block.outer is None:
+            # what a loop body binds itself on some path may come from an earlier round
+            return kept, guards, need - scopes.of(place.statement).touches
+        kept, need = _climb(block, kept, need, ready, guards)
+        block, end = block.outer, block.place
+
+
+def _climb(
+    block: Block, kept: List[ast.stmt], need: Set[str], ready: Set[str], guards: List[str]
+) -> Tuple[List[ast.stmt], Set[str]]:
+    """Out of a block: an ``if`` becomes a guard, a ``with`` stays around what was kept."""
+    owner = block.owner
+    if isinstance(owner, ast.If):
+        test = ast.unparse(owner.test)
+        if "__name__" not in test:
+            guards.append(f"not ({test})" if block.branch == "orelse" else test)
+    elif isinstance(owner, ast.With):
+        head = scopes.of_with(owner)
+        around = ast.copy_location(ast.With(items=owner.items, body=kept), owner)
+        return [around], (need - head.binds) | (set(head.reads) - ready)
+    return kept, need
+
+
+def _may_run(statement: ast.stmt) -> bool:
+    """Whether an import is one of those that a slice may do; all other statements are."""
+    if isinstance(statement, ast.Import):
+        modules = [alias.name for alias in statement.names]
+    elif isinstance(statement, ast.ImportFrom):
+        modules = [statement.module or ""]
+    else:
+        return True
+    return all(
+        name.partition(".")[0] in _IMPORTED and name not in _NOT_IMPORTED for name in modules
+    )

@@ -1,0 +1,155 @@
+"""Where the scripts are: checkouts, folders made with ``pip --target``, the installed package."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import importlib.util
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, List, Optional
+
+from rlregress.errors import UserError
+from rlregress.frameworks.cleanrl.script import Script
+
+#: names one folder, or several with the path separator between them.
+VARIABLE = "CLEANRL_HOME"
+#: the label of a checkout.
+HEAD = "HEAD"
+
+_PACKAGE = "cleanrl"
+_MARK = "ppo_continuous_action.py"
+_HINT = (
+    f"set {VARIABLE} to a checkout of https://github.com/vwxyzjn/cleanrl, "
+    "or install the scripts with: pip install --no-deps cleanrl==0.4.8"
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """One copy of the scripts.
+
+    Attributes:
+        label: "HEAD" for a checkout, the version for an installed distribution.
+        version: of the package.
+        root: the folder that holds ``cleanrl/`` (and, in a checkout, ``cleanrl_utils/``).
+    """
+
+    label: str
+    version: str
+    root: Path
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the scripts."""
+        return self.root / _PACKAGE
+
+    def script(self, name: str) -> Script:
+        """The script ``name`` ("sac_continuous_action" with or without ".py"), parsed.
+
+        Raises:
+            UserError: this copy has no such script.
+        """
+        path = self.folder / (name if name.endswith(".py") else f"{name}.py")
+        if not path.is_file():
+            raise UserError(
+                f"CleanRL {self.label} has no script {path.name} in {self.folder}; "
+                "expected the scripts as upstream names them"
+            )
+        return _parsed(path, path.stat().st_mtime_ns)
+
+    def has(self, name: str) -> bool:
+        """Whether this copy has a file of that path below its root."""
+        return (self.root / name).is_file()
+
+    def module(self, name: str) -> ModuleType:
+        """A module of the checkout beside the scripts, by its path below the root.
+
+        ``source.module("cleanrl_utils/buffers.py").ReplayBuffer``; it is loaded anew and leaves
+        nothing in ``sys.modules``.
+        """
+        path = self.root / name
+        if not path.is_file():
+            raise UserError(f"CleanRL {self.label} has no file {name} in {self.root}")
+        spec = importlib.util.spec_from_file_location(f"cleanrl_{path.stem}_of_probe", path)
+        if spec is None or spec.loader is None:
+            raise UserError(f"{path} is no Python file")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(path: Path, changed: int) -> Script:
+    del changed
+    return Script(path)
+
+
+def _version_of_checkout(root: Path) -> str:
+    for name in ("pyproject.toml", "setup.py"):
+        path = root / name
+        if path.is_file():
+            text = path.read_text(encoding="utf-8")
+            found = re.search(r"^\s*version\s*=\s*[\"']([^\"']+)[\"']", text, re.MULTILINE)
+            if found:
+                return found.group(1)
+    raise UserError(
+        f"{root} holds CleanRL's scripts but no version in pyproject.toml; "
+        f"expected a whole checkout, or a folder made with pip install --target"
+    )
+
+
+def _distribution(**where: Any) -> Optional[importlib.metadata.Distribution]:
+    return next(iter(importlib.metadata.distributions(name=_PACKAGE, **where)), None)
+
+
+def _of_folder(root: Path) -> Source:
+    if not (root / _PACKAGE / _MARK).is_file():
+        raise UserError(
+            f"{VARIABLE} names {root}, which holds no {_PACKAGE}/{_MARK}; expected a checkout of "
+            "CleanRL or a folder made with pip install --target"
+        )
+    made_by_pip = _distribution(path=[str(root)])
+    if made_by_pip is not None:
+        return Source(made_by_pip.version, made_by_pip.version, root)
+    return Source(HEAD, _version_of_checkout(root), root)
+
+
+def _installed() -> Optional[Source]:
+    found = _distribution()
+    if found is None:
+        return None
+    root = Path(str(found.locate_file(_PACKAGE))).parent
+    if not (root / _PACKAGE / _MARK).is_file():
+        return None
+    return Source(found.version, found.version, root)
+
+
+def sources() -> List[Source]:
+    """All copies, those of the environment variable first; one for each label."""
+    folders = [f for f in os.environ.get(VARIABLE, "").split(os.pathsep) if f.strip()]
+    found = [_of_folder(Path(folder).expanduser().resolve()) for folder in folders]
+    installed = _installed()
+    if installed is not None:
+        found.append(installed)
+    by_label = {source.label: source for source in reversed(found)}
+    return [source for source in found if by_label[source.label] is source]
+
+
+def source(label: str = "") -> Source:
+    """The copy of that label, or the first one.
+
+    Raises:
+        UserError: there is no copy at all, or none of that label.
+    """
+    found = sources()
+    if not found:
+        raise UserError(f"CleanRL cannot be tested: there are no scripts; {_HINT}")
+    for one in found:
+        if label in ("", one.label):
+            return one
+    labels = ", ".join(one.label for one in found)
+    raise UserError(f"cleanrl@{label} is not here, only {labels}; {_HINT}")

@@ -1,0 +1,172 @@
+"""What stands in for the parts of a script that a probe wants to choose itself."""
+
+from __future__ import annotations
+
+import ast
+from contextlib import contextmanager
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Tuple
+
+import gymnasium
+import numpy as np
+import torch
+
+from rlregress.frameworks.cleanrl.script import Script
+
+CPU = torch.device("cpu")
+
+
+class Bag:
+    """An object with the attributes that it is made with."""
+
+    def __init__(self, **attributes: Any) -> None:
+        self.__dict__.update(attributes)
+
+
+class Fn:
+    """A function that scripts may call as a network: with a device, or through ``forward``.
+
+    ``Fn(lambda observations, actions: ...)``; devices are dropped from the arguments, arrays and
+    lists become tensors. ``calls`` keeps the arguments; keywords become attributes.
+    """
+
+    def __init__(self, function: Callable[..., Any], **attributes: Any) -> None:
+        self._function = function
+        self.calls: List[Tuple[Any, ...]] = []
+        self.__dict__.update(attributes)
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        fed = tuple(as_tensor(a) for a in arguments if not isinstance(a, torch.device))
+        self.calls.append(fed)
+        return self._function(*fed, **keywords)
+
+    forward = __call__
+
+
+def as_tensor(value: Any) -> Any:
+    """Arrays and lists of numbers as tensors of the default type, anything else as it is."""
+    if isinstance(value, (np.ndarray, list)):
+        return torch.as_tensor(np.asarray(value), dtype=torch.get_default_dtype())
+    return value
+
+
+def spaces(low: Any, high: Any, observations: int = 1) -> Bag:
+    """What scripts ask an environment for its spaces, one or vectorised.
+
+    Args:
+        low, high: action bounds, a number or one for each dimension.
+        observations: dimensions of an observation.
+    """
+    lows, highs = np.broadcast_arrays(np.atleast_1d(low), np.atleast_1d(high))
+    box = gymnasium.spaces.Box(lows.astype(np.float32), highs.astype(np.float32))
+    seen = gymnasium.spaces.Box(-np.inf, np.inf, (observations,))
+    return Bag(
+        action_space=box,
+        observation_space=seen,
+        single_action_space=box,
+        single_observation_space=seen,
+        num_envs=1,
+    )
+
+
+def defaults(script: Script) -> Dict[str, Any]:
+    """The defaults of a script's command line, by name with underscores.
+
+    From the annotated class ``Args`` or from calls of ``add_argument``; what is computed from
+    anything but literals, ``int`` and ``float`` is left out.
+    """
+    found: Dict[str, Any] = {}
+    tree = ast.Module(body=script.blocks[0].statements, type_ignores=[])
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and node.name == "Args":
+            for field in node.body:
+                if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                    _put(found, field.target.id, field.value)
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
+            flag = node.args[0].value if isinstance(node.args[0], ast.Constant) else ""
+            values = {keyword.arg: keyword.value for keyword in node.keywords}
+            _put(found, str(flag).lstrip("-").replace("-", "_"), values.get("default"))
+    return found
+
+
+def _put(found: Dict[str, Any], name: str, value: Any) -> None:
+    try:
+        code = compile(ast.Expression(value), "<default>", "eval")
+        found[name] = eval(code, {"__builtins__": {}, "int": int, "float": float})  # noqa: S307
+    except Exception:  # computed from the file's name, or no default at all
+        found.pop(name, None)
+
+
+def arguments(script: Script, **chosen: Any) -> Bag:
+    """``args``: the script's defaults, with some chosen by the probe."""
+    return Bag(**{**defaults(script), **chosen})
+
+
+@contextmanager
+def precise() -> Iterator[None]:
+    """Float64 is the default type: what scripts make with ``torch.Tensor`` is no rounding."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+@contextmanager
+def replaced(owner: Any, name: str, replacement: Any) -> Iterator[None]:
+    """Let ``owner.name`` be something else for a while."""
+    original = getattr(owner, name)
+    setattr(owner, name, replacement)
+    try:
+        yield
+    finally:
+        setattr(owner, name, original)
+
+
+@contextmanager
+def differentiated() -> Iterator[List[float]]:
+    """The losses that ``backward`` is called on meanwhile, in order."""
+    found: List[float] = []
+    backward = torch.Tensor.backward
+
+    def watched(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
+        found.append(float(tensor.detach()))
+        return backward(tensor, *arguments, **keywords)
+
+    with replaced(torch.Tensor, "backward", watched):
+        yield found
+
+
+class Counting:
+    """An optimiser that moves nothing and writes its name into a common list at every step."""
+
+    def __init__(self, name: str, journal: List[str]) -> None:
+        self._name = name
+        self._journal = journal
+        self.param_groups: List[Dict[str, Any]] = [{"lr": 0.0}]
+
+    def zero_grad(self) -> None:
+        """Nothing."""
+
+    def step(self) -> None:
+        """Write the name down."""
+        self._journal.append(self._name)
+
+
+def last_linear(network: torch.nn.Module) -> torch.nn.Linear:
+    """The last linear layer of a network."""
+    return [m for m in network.modules() if isinstance(m, torch.nn.Linear)][-1]
+
+
+def make_constant(layer: torch.nn.Linear, numbers: Any) -> None:
+    """Let a linear layer give these numbers (or one number) for every input, still trainable."""
+    with torch.no_grad():
+        layer.weight.zero_()
+        value = torch.as_tensor(np.asarray(numbers, dtype=np.float64), dtype=layer.bias.dtype)
+        layer.bias.copy_(value.expand_as(layer.bias))
+
+
+def batch(inputs: Mapping[str, Any], *columns: Any) -> Sequence[torch.Tensor]:
+    """Each number as a column of ``inputs["batch_size"]`` equal rows, float tensors [b, 1]."""
+    size = int(inputs["batch_size"])
+    return [torch.full((size, 1), float(number)) for number in columns]

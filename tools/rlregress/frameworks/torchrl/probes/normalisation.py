@@ -1,0 +1,10 @@
+"""Probes of normalisation."""
+
+from __future__ import annotations
+
+from typing import Mapping, Tuple
+
+from rlregress.frameworks.base import Probe
+
+PROBES: Mapping[Tuple[str, str], Probe] = {}
+ABSENT: Mapping[str, str] = {}

@@ -1,0 +1,68 @@
+"""Where in a framework's code a detail is decided: file and line of the copy that is asked.
+
+An entry of the expectations may name the place (``code = "file: fragment"``). Otherwise the place
+is the line that a seeded fault of that detail changes: it has been shown to decide it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from rlregress import suite
+from rlregress.details.implementation import Implementation
+from rlregress.frameworks.base import Adapter
+from rlregress.gate import faults
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of source code; ``line`` counts from 1."""
+
+    file: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@cache
+def _faults(framework: str) -> tuple[faults.Fault, ...]:
+    if not (suite.baselines() / "faults" / framework).is_dir():
+        return ()
+    return tuple(faults.load(framework))
+
+
+def _candidates(implementation: Implementation) -> list[tuple[str, str, int]]:
+    documented = implementation.documented
+    if documented is not None and documented.code:
+        file, _, fragment = documented.code.partition(": ")
+        return [(file, fragment, 0)]
+    return [
+        (fault.file, fault.old, fault.occurrence)
+        for fault in _faults(implementation.adapter.name)
+        if implementation.detail.id in fault.turns and implementation.scope in fault.scopes
+    ]
+
+
+def _find(adapter: Adapter, file: str, fragment: str, occurrence: int) -> Place | None:
+    path = adapter.locate(file)
+    if path is None:
+        return None
+    text = path.read_text(encoding="utf-8")
+    parts = text.split(fragment)
+    wanted = max(occurrence, 1)
+    if len(parts) <= wanted or (occurrence == 0 and len(parts) != 2):
+        return None
+    line = fragment.join(parts[:wanted]).count("\n") + 1
+    return Place(file, line, text.splitlines()[line - 1].strip())
+
+
+def place(implementation: Implementation) -> Place | None:
+    """The line that decides the detail, or None if nothing is recorded that fits this version."""
+    for candidate in _candidates(implementation):
+        found = _find(implementation.adapter, *candidate)
+        if found is not None:
+            return found
+    return None

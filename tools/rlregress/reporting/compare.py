@@ -1,0 +1,143 @@
+"""``rlregress compare``: the matrix of details, differences first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from rlregress.gate.comparison import Answer, Comparison, Row
+
+_WIDTH_OF_FILES = 150
+
+
+def _short(answers: Iterable[Answer]) -> list[tuple[str, str]]:
+    """(variant, scopes) of one framework, scopes with the same variant together."""
+    scopes: dict[str, list[str]] = {}
+    for answer in answers:
+        scopes.setdefault(answer.variant or answer.meaning, []).append(answer.scope)
+    return [(variant, ", ".join(names)) for variant, names in scopes.items()]
+
+
+def _cell(row: Row, name: str) -> str:
+    if name not in row.answers:
+        return f"- ({escape(row.absent[name])})" if name in row.absent else "-"
+    short = _short(row.answers[name])
+    lines = [v if len(short) == 1 else f"{v} [{scopes}]" for v, scopes in short]
+    places = dict.fromkeys(str(a.place) for a in row.answers[name] if a.place is not None)
+    return "\n".join([escape(line) for line in lines] + [f"[dim]{p}[/]" for p in places])
+
+
+def show(comparison: Comparison) -> None:
+    """Print the differences with their consequences, then what is done alike."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_WIDTH_OF_FILES)
+    names = list(comparison.versions)
+    table = Table(show_lines=True, title=f"{len(comparison.different)} details differ")
+    table.add_column("detail", overflow="fold")
+    for name, version in comparison.versions.items():
+        table.add_column(_title(name, version), overflow="fold")
+    table.add_column("consequence")
+    for row in comparison.different:
+        cells = [_cell(row, name) for name in names]
+        table.add_row(row.detail.id, *cells, escape(row.detail.consequence))
+    console.print(table)
+    console.print(f"{len(comparison.same)} details are done alike:")
+    for row in comparison.same:
+        answers = next(iter(row.answers.values()))
+        console.print(escape(f"  {row.detail.id}: {', '.join(v for v, _ in _short(answers))}"))
+    if comparison.alone:
+        console.print(f"{len(comparison.alone)} are about something that only one of them has:")
+        for row in comparison.alone:
+            ((name, answers),) = row.answers.items()
+            variants = ", ".join(v for v, _ in _short(answers))
+            console.print(escape(f"  {row.detail.id}: {variants} ({name})"))
+
+
+def _title(name: str, version: str) -> str:
+    return name if name.endswith(f"@{version}") else f"{name} {version}"
+
+
+def markdown(comparison: Comparison) -> str:
+    """The comparison as a page: a section for each difference, then two tables."""
+    titles = [_title(name, version) for name, version in comparison.versions.items()]
+    lines = [f"# {' against '.join(titles)}", ""]
+    lines += [
+        f"{len(comparison.different)} details differ, {len(comparison.same)} are done alike, "
+        f"{len(comparison.alone)} are about something that only one of them has. Every answer was "
+        "probed on the code; a line is the one that decides the detail.",
+        "",
+    ]
+    for row in comparison.different:
+        lines += _section(row)
+    for title, rows in (("Done alike", comparison.same), ("Only one has it", comparison.alone)):
+        if rows:
+            lines += [f"## {title}", "", "| detail | variant | framework |", "|---|---|---|"]
+            lines += [_table_line(row) for row in rows] + [""]
+    return "\n".join(lines)
+
+
+def _section(row: Row) -> list[str]:
+    lines = [f"## `{row.detail.id}`", "", f"{row.detail.question} {row.detail.consequence}", ""]
+    lines += ["| framework | scope | variant | meaning | line |", "|---|---|---|---|---|"]
+    for name, answers in row.answers.items():
+        for answer in answers:
+            where = f"`{answer.place}` `{_code(answer.place.text)}`" if answer.place else ""
+            meaning = _text(answer.meaning)
+            if answer.deviation:
+                meaning += f" (known deviation: {_text(answer.deviation)})"
+            lines.append(
+                f"| {name} | {answer.scope} | `{answer.variant or '?'}` | {meaning} | {where} |"
+            )
+    lines += [
+        f"| {name} | | | has none: {_text(reason)} | |" for name, reason in row.absent.items()
+    ]
+    return [*lines, ""]
+
+
+def _table_line(row: Row) -> str:
+    variants = sorted({a.variant or "?" for answers in row.answers.values() for a in answers})
+    return f"| `{row.detail.id}` | {', '.join(variants)} | {', '.join(row.answers)} |"
+
+
+def _text(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _code(text: str) -> str:
+    return text.replace("|", "\\|").replace("`", "'")
+
+
+def as_json(comparison: Comparison) -> str:
+    """The comparison as JSON: ``versions`` and ``details``, differences first."""
+
+    def plain(row: Row) -> dict[str, Any]:
+        return {
+            "id": row.detail.id,
+            "differs": row.shared and row.differs,
+            "question": row.detail.question,
+            "consequence": row.detail.consequence,
+            "sources": list(row.detail.sources),
+            "answers": {
+                name: {
+                    answer.scope: {
+                        "variant": answer.variant,
+                        "meaning": answer.meaning,
+                        "deviation": answer.deviation,
+                        "line": str(answer.place) if answer.place else None,
+                    }
+                    for answer in answers
+                }
+                for name, answers in row.answers.items()
+            },
+            "absent": dict(row.absent),
+        }
+
+    rows = [*comparison.different, *comparison.same, *comparison.alone]
+    found = {"versions": dict(comparison.versions), "details": [plain(row) for row in rows]}
+    return json.dumps(found, indent=1)
