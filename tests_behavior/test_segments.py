@@ -32,7 +32,7 @@ def collect(framework: Adapter, algorithm: str, make_env, warm_up: int = 0) -> T
     """Three segments of five steps from one environment."""
     chosen = setting(framework.name, "segments", algorithm)
     changes = {"learning_starts": warm_up} if "learning_starts" in chosen.hyperparameters else {}
-    return framework.transitions(
+    stored = framework.transitions(
         TrainingRequest(
             algorithm=algorithm,
             make_env=make_env,
@@ -41,6 +41,7 @@ def collect(framework: Adapter, algorithm: str, make_env, warm_up: int = 0) -> T
             seed=0,
         )
     )
+    return stored.in_rows_of(5)
 
 
 def steps(observations: np.ndarray | None) -> np.ndarray | None:
@@ -64,7 +65,8 @@ def test_a_segment_goes_on_where_the_one_before_ended(framework, algorithm):
     who = f"{framework.title} {algorithm}"
     stored = collect(framework, algorithm, StepCounter)
     assert_stored(who, "observations", steps(stored.observations), OBSERVATIONS)
-    assert_stored(who, "ends of episodes", flags(stored.done), ENDS)
+    ends = documented(framework, algorithm, "done", ENDS)
+    assert_stored(who, "ends of episodes", flags(stored.done), ends)
 
 
 def test_the_final_observation_is_stored_as_next(framework, algorithm):

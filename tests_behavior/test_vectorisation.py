@@ -25,7 +25,7 @@ def collect(framework: Adapter, algorithm: str, make_env) -> Transitions:
         total_steps=30,
         seed=0,
     )
-    return framework.transitions(request, environments=2)
+    return framework.transitions(request, environments=2).in_rows_of(5)
 
 
 def rows(framework: Adapter, algorithm: str, field: np.ndarray | None) -> np.ndarray | None:

@@ -41,13 +41,13 @@ def test_nothing_is_probed_and_absent(framework):
 
 def test_no_expectation_is_stale(framework):
     """Every documented entry is probed, and some entry holds for the installed version."""
-    version = framework.versions()[framework.packages[0]]
+    version = framework.version()
     stale = expectations.stale(stated(framework), set(framework.probes()), version)
     assert not stale, "; ".join(stale.values())
 
 
 def test_every_probe_is_documented(framework):
     """Every probed (detail, scope) has an entry that holds for the installed version."""
-    version = framework.versions()[framework.packages[0]]
+    version = framework.version()
     missing = expectations.missing(stated(framework), set(framework.probes()), version)
     assert not missing, f"nothing is documented of {missing} at version {version}"

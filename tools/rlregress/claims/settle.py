@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from rlregress import suite
 from rlregress.claims.statements import NOT_CHECKABLE, Claim
-from rlregress.details import expectations
-from rlregress.details.expectations import Expectation
-from rlregress.details.implementation import implementations
+from rlregress.details import defaults
+from rlregress.details.implementation import implementations, stated
 from rlregress.details.judge import Judgement
 from rlregress.frameworks.base import Adapter
 
 UNPROBED = "unprobed"
+ABSENT = "absent"
 
 
 @dataclass(frozen=True)
@@ -25,20 +26,27 @@ class Settled:
     Attributes:
         version: of the framework under test; empty for a claim that cannot be checked.
         verdict: one of ``statements.VERDICTS``, "not checkable" or "unprobed".
-        found: scope -> variant or value; for an undecided probe the reason.
+        found: scope -> variant, value or name; the reason where a probe decided nothing.
         reason: what a reader needs beside the verdict.
     """
 
     claim: Claim
     version: str
     verdict: str
-    found: Mapping[str, Any]
+    found: Mapping[str, str]
     reason: str = ""
 
     @property
     def as_recorded(self) -> bool:
         """Whether the verdict is the recorded one; one that could not be probed never is."""
         return self.verdict == self.claim.recorded(self.version)
+
+
+class _Range(Protocol):
+    @property
+    def since(self) -> str: ...
+    @property
+    def until(self) -> str | None: ...
 
 
 @cache
@@ -48,8 +56,13 @@ def answers(adapter: Adapter, detail: str) -> Mapping[str, Judgement]:
 
 
 @cache
-def _history(framework: str) -> tuple[Expectation, ...]:
-    return expectations.load(suite.baselines() / "details" / framework)
+def _values(adapter: Adapter) -> Mapping[tuple[str, str], Mapping[str, Any]]:
+    return adapter.defaults()
+
+
+@cache
+def _stated_defaults(path: Path) -> tuple[defaults.Defaults, ...]:
+    return defaults.load(path)
 
 
 def settle(claim: Claim, adapter: Adapter) -> Settled:
@@ -62,88 +75,93 @@ def settle(claim: Claim, adapter: Adapter) -> Settled:
     version = adapter.versions()[adapter.packages[0]]
     if claim.not_checkable:
         return Settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable)
-    if claim.default:
-        return _settle_default(claim, adapter, version)
-    asked = answers(adapter, claim.detail)
-    judged = {s: j for s, j in asked.items() if not claim.scope or s == claim.scope}
-    found = {scope: judgement.variant or judgement.reason for scope, judgement in judged.items()}
-    fitting = [scope for scope, judgement in judged.items() if judgement.variant in claim.says]
-    if fitting:
-        others = [scope for scope in judged if scope not in fitting]
-        reason = f"of {' and '.join(fitting)}, not of {' and '.join(others)}" if others else ""
-        return Settled(claim, version, "confirmed", found, reason)
-    if not judged or any(judgement.variant is None for judgement in judged.values()):
-        scope = f" in scope {claim.scope}" if claim.scope else ""
-        reason = "" if judged else f"no probe asks {claim.detail}{scope}"
-        return Settled(claim, version, UNPROBED, found, reason)
-    elsewhere = _true_elsewhere(claim, adapter, list(judged), version)
-    verdict = "outdated" if elsewhere else "refuted"
-    return Settled(claim, version, verdict, found, elsewhere)
-
-
-def _true_elsewhere(claim: Claim, adapter: Adapter, scopes: Sequence[str], version: str) -> str:
-    """The ranges of other versions for which the claim is documented, in words."""
-    ranges = [
-        f"true from {entry.since} on" if entry.until is None else f"true before {entry.until}"
-        for entry in _history(adapter.name)
-        if entry.id == claim.detail
-        and entry.scope in scopes
-        and entry.variant in claim.says
-        and not entry.holds_for(version)
-    ]
-    return "; ".join(dict.fromkeys(ranges))
-
-
-def _settle_default(claim: Claim, adapter: Adapter, version: str) -> Settled:
-    algorithm, _, name = claim.default.partition(".")
     found = {
-        scope: _spelled(values.get(name, "absent"))
-        for (of, scope), values in adapter.defaults().items()
-        if of == algorithm and (not claim.scope or scope == claim.scope)
+        scope: answer
+        for scope, answer in _asked(claim, adapter).items()
+        if not claim.scope or scope == claim.scope
     }
-    says = _spelled(claim.says[0])
-    fitting = [scope for scope, value in found.items() if value == says]
+    says = [one if claim.detail else defaults.spelled(one) for one in claim.says]
+    fitting = [scope for scope, answer in found.items() if answer in says]
     others = [scope for scope in found if scope not in fitting]
     if fitting:
         reason = f"of {' and '.join(fitting)}, not of {' and '.join(others)}" if others else ""
         return Settled(claim, version, "confirmed", found, reason)
     if not found:
-        return Settled(claim, version, UNPROBED, {}, f"no defaults of {algorithm} are known")
-    return Settled(claim, version, "refuted", found)
+        scope = f" in scope {claim.scope}" if claim.scope else ""
+        return Settled(claim, version, UNPROBED, {}, f"nothing asks {claim.subject}{scope}")
+    if claim.detail and any(answers(adapter, claim.detail)[s].variant is None for s in found):
+        return Settled(claim, version, UNPROBED, found, "no variant could be told")
+    elsewhere = _elsewhere(claim, adapter, list(found), says, version)
+    return Settled(claim, version, "outdated" if elsewhere else "refuted", found, elsewhere)
 
 
-def _spelled(value: Any) -> str:
-    """A default as text: 1e6, 1000000 and 1000000.0 are the same."""
-    if value is None:
-        return "none"
-    if isinstance(value, bool) or isinstance(value, str):
-        return str(value).lower()
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_spelled(one) for one in value) + "]"
-    return f"{float(value):.12g}"
+def _asked(claim: Claim, adapter: Adapter) -> dict[str, str]:
+    """scope -> what the code does, in the words that a claim says it in."""
+    if claim.detail:
+        judged = answers(adapter, claim.detail)
+        return {scope: one.variant or one.reason for scope, one in judged.items()}
+    algorithm, _, name = claim.default.partition(".")
+    return {
+        scope: defaults.spelled(values.get(name, ABSENT))
+        for (of, scope), values in _values(adapter).items()
+        if of == algorithm
+    }
 
 
-def expected(claim: Claim, version: str) -> str:
-    """The recorded verdict in words."""
-    return claim.recorded(version) or "nothing"
+def _elsewhere(
+    claim: Claim, adapter: Adapter, scopes: list[str], says: list[str], version: str
+) -> str:
+    """The ranges of other versions for which the claim is documented, in words."""
+    if claim.detail:
+        return _ranges(
+            entry
+            for entry in stated(adapter)
+            if entry.id == claim.detail
+            and entry.scope in scopes
+            and entry.variant in says
+            and not entry.holds_for(version)
+        )
+    path = suite.baselines() / "defaults" / f"{adapter.name}.toml"
+    if adapter.expectations() is not None or not path.exists():
+        return ""
+    algorithm, _, name = claim.default.partition(".")
+    return _ranges(
+        entry
+        for entry in _stated_defaults(path)
+        if entry.algorithm == algorithm
+        and entry.scope in scopes
+        and not entry.holds_for(version)
+        and defaults.spelled(entry.values.get(name, ABSENT)) in says
+    )
+
+
+def _ranges(entries: Iterable[_Range]) -> str:
+    words = [
+        f"true from {entry.since} on" if entry.until is None else f"true before {entry.until}"
+        for entry in entries
+    ]
+    return "; ".join(dict.fromkeys(words))
 
 
 def report(settled: Settled) -> str:
-    """The failure text of a claim whose verdict is not the recorded one."""
+    """The failure text of a claim whose verdict is not the recorded one.
+
+    First line: ``thesis.box6.sb3: refuted (recorded: confirmed)``. Then the sentence, what was
+    found, and what to record if the change is intended.
+    """
     claim = settled.claim
-    subject = claim.detail or claim.default
-    listed = "; ".join(f"{scope}: {value}" for scope, value in settled.found.items()) or "nothing"
+    found = "; ".join(f"{scope}: {answer}" for scope, answer in settled.found.items())
     record = f'verdict = "{settled.verdict}"'
     if claim.verdicts and "" not in claim.verdicts:
-        record = f'"{settled.version}" = "{settled.verdict}" in the table of its verdicts'
+        record = f'"{settled.version}" = "{settled.verdict}" in its table of verdicts'
     lines = [
-        f"{claim.id}: {settled.verdict} (recorded: {expected(claim, settled.version)})",
+        f"{claim.id}: {settled.verdict} (recorded: {claim.recorded(settled.version) or 'nothing'})",
         f"  {claim.place}: {claim.quote}",
-        f"  {claim.framework} {settled.version}, {subject}: says "
-        f"{' or '.join(str(one) for one in claim.says)}; found {listed}",
+        f"  {claim.framework} {settled.version}, {claim.subject}: says "
+        f"{' or '.join(str(one) for one in claim.says)}; found {found or 'nothing'}",
     ]
     if settled.reason:
         lines.append(f"  {settled.reason}")
     if settled.verdict != UNPROBED:
-        lines.append(f"If the change is intended, record {record} ({claim.where})")
+        lines.append(f"If the change is intended, record {record} ({claim.where}).")
     return "\n".join(lines)

@@ -66,6 +66,11 @@ class Claim:
     verdicts: Mapping[str, str] | None = None
     where: str = ""
 
+    @property
+    def subject(self) -> str:
+        """What is asked: the detail or the hyperparameter; empty if nothing can be."""
+        return self.detail or self.default
+
     def recorded(self, version: str) -> str | None:
         """The recorded verdict for a version; None if nothing is recorded for one that old."""
         if self.not_checkable:

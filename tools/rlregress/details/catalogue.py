@@ -37,6 +37,8 @@ MODULES = (
     "td3_loop",
     "ppo",
     "ppo_loop",
+    "ppo_schedules",
+    "ppo_networks",
     "gae",
     "normalisation",
     "atari",

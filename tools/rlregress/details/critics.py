@@ -83,13 +83,15 @@ def critic_loss(family: str, sources: tuple[str, ...]) -> list[Detail]:
             + _CONSTANT_Q.format(name="q_values")
             + """The squared distance is chosen where there is a choice. Observed, [1]: the critic
             loss with three networks (all of ``q_values``) divided by the critic loss with two (the
-            first two of ``q_values``), so that a constant factor drops out.""",
+            first two of ``q_values``), so that a constant factor drops out. Where the code names
+            its networks one by one, the third stands beside the two by the next name.""",
             sources,
             {"q_values": [2.0, 2.5, 3.5], "reward": 0.5, "batch_size": _BATCH, "discount": 0.9},
             {
                 "sum": ("sum over networks", reduction("sum")),
                 "mean": ("mean over networks", reduction("mean")),
                 "max": ("largest over networks", reduction("max")),
+                "two_only": ("two networks by name: a third one does not enter", lambda i: 1.0),
             },
             consequence=(
                 "With more than one critic the gradients differ by the number of networks, which "

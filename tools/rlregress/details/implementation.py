@@ -38,7 +38,7 @@ class Implementation:
     @property
     def version(self) -> str:
         """Of the package under test."""
-        return self.adapter.versions()[self.adapter.packages[0]]
+        return self.adapter.version()
 
     @cached_property
     def judgement(self) -> Judgement:
@@ -58,7 +58,7 @@ def stated(adapter: Adapter) -> tuple[Expectation, ...]:
 
 def documented(adapter: Adapter) -> dict[tuple[str, str], Expectation]:
     """What is documented of the installed version; UserError if the file does not fit."""
-    return expectations.for_version(stated(adapter), adapter.versions()[adapter.packages[0]])
+    return expectations.for_version(stated(adapter), adapter.version())
 
 
 def implementations(adapter: Adapter, detail_id: str) -> list[Implementation]:

@@ -147,7 +147,8 @@ def _replay_action() -> Detail:
         "Does the replay buffer hold actions scaled to [-1, 1] or in the environment's units?",
         """The environment has one action dimension with bounds [``low``, ``high``]. The policy's
         pre-tanh mean is ``pre_tanh`` in every state and its standard deviation is negligible
-        (below 1e-6). One step of the framework's own collection, past any random warm-up.
+        (below 1e-5), or its draw is made 0. One step of the framework's own collection, past any
+        random warm-up.
         Observed, [2]: the action that the environment received, the action in the buffer.""",
         ("thesis, Box 5", "thesis, section 5.3, Action selection"),
         {"low": -2.0, "high": 6.0, "pre_tanh": 0.5},

@@ -213,6 +213,12 @@ def _exploration() -> Detail:
                 "added in the environment's units, not clipped",
                 explore(actions.explore_environment, False),
             ),
+            "tanh_only_upper_bound": (
+                "added to a tanh that is never unscaled, in multiples of the upper bound, clipped",
+                lambda i: actions.hard_clip(
+                    np.tanh(i["pre_tanh"]) + i["high"] * np.asarray(i["noise"]), i["low"], i["high"]
+                ),
+            ),
             "none": (
                 "no noise is added",
                 lambda i: [actions.tanh_unscale(i["pre_tanh"], i["low"], i["high"])] * 2,

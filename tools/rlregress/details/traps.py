@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from rlregress.details import traps_estimators, traps_policies, traps_training
 from rlregress.details.catalogue import Detail
 
-DETAILS: tuple[Detail, ...] = ()
+DETAILS: tuple[Detail, ...] = (
+    *traps_estimators.DETAILS,
+    *traps_policies.DETAILS,
+    *traps_training.DETAILS,
+)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import importlib.util
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Callable, Mapping, Optional, Sequence, Tuple
 
@@ -107,8 +107,20 @@ class Transitions:
     observations: np.ndarray
     next_observations: Optional[np.ndarray]
     rewards: np.ndarray
-    done: np.ndarray
+    done: Optional[np.ndarray]
     terminated: Optional[np.ndarray]
+
+    def in_rows_of(self, steps: int) -> Transitions:
+        """Shorter segments, of a framework that updates more often, put together."""
+
+        def joined(rows: Any) -> Any:
+            if rows is None or rows.shape[1] >= steps:
+                return rows
+            return rows.reshape(-1, steps, *rows.shape[2:])
+
+        return Transitions(
+            **{field.name: joined(getattr(self, field.name)) for field in fields(self)}
+        )
 
 
 class Adapter:
@@ -146,7 +158,7 @@ class Adapter:
 
     def at(self, label: str) -> Adapter:
         """The adapter of one copy; UserError if there is none of that label."""
-        version = self.versions()[self.packages[0]]
+        version = self.version()
         if label != version:
             raise UserError(
                 f"{self.name}@{label} is not here: {self.packages[0]} {version} is installed"
@@ -166,12 +178,36 @@ class Adapter:
                 ) from None
         return found
 
+    def version(self) -> str:
+        """The version of the package under test."""
+        return self.versions()[self.packages[0]]
+
     def _beside(self, name: str) -> Any:
         return importlib.import_module(f"{type(self).__module__}.{name}")
+
+    def digests(self) -> Mapping[str, str]:
+        """SHA-256 of code under test that is in no importable package, by name."""
+        return {}
 
     def probes(self) -> Mapping[Tuple[str, str], Probe]:
         """The probes of this adapter by (detail id, scope)."""
         return self._beside("probes").PROBES
+
+    def defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
+        """What is set if a user sets nothing: (algorithm, scope) -> hyperparameter -> value.
+
+        Hyperparameters have the names of ``baselines/hyperparameters``. None: switched off. One
+        that a scope does not have, or whose value is not in the installed package, is left out.
+        """
+        return self._beside("defaults").values()
+
+    def applied(self, algorithm: str, hyperparameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Build an agent with a hyperparameter set and read back what it is set to."""
+        return self._beside("defaults").applied(algorithm, hyperparameters)
+
+    def parameter_names(self) -> Mapping[Tuple[str, str], Mapping[str, str]]:
+        """What the framework calls them: (algorithm, scope) -> hyperparameter -> own name."""
+        return self._beside("defaults").names()
 
     def expectations(self) -> Optional[Path]:
         """File or folder of what is documented, for an adapter outside of this repository."""

@@ -120,5 +120,5 @@ def compare(adapters: Sequence[Adapter]) -> Comparison:
         asked = {name: given for name, given in answers.items() if given}
         if asked:
             rows.append(Row(detail, asked, absent))
-    versions = {a.full_name: a.versions()[a.packages[0]] for a in adapters}
+    versions = {a.full_name: a.version() for a in adapters}
     return Comparison(versions, tuple(rows))

@@ -55,7 +55,7 @@ def source_digest(module: str) -> str:
 def sources(adapter: Adapter) -> dict[str, str]:
     """Digest of the code of each module under test, and of the adapter that drives it."""
     modules = (*adapter.modules, type(adapter).__module__)
-    return {module: source_digest(module) for module in modules}
+    return {**{module: source_digest(module) for module in modules}, **adapter.digests()}
 
 
 def changed_copies(adapter: Adapter) -> dict[str, str]:

@@ -173,10 +173,12 @@ def main(arguments: List[str]) -> int:
     _end_with_parent()
     job_path, record_path = Path(arguments[0]), Path(arguments[1])
     job = json.loads(job_path.read_text(encoding="utf-8"))
-    from rlregress.training.identity import source_digest
+    from rlregress import frameworks
+    from rlregress.training.identity import sources
 
+    here = sources(frameworks.get(job["cell"]["framework"]))
     for module, digest in job["sources"].items():
-        found = source_digest(module)
+        found = here.get(module)
         if found != digest:
             print(
                 f"the worker of {job['cell']['framework']} would train other code than planned: "

@@ -14,6 +14,8 @@ from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter, Probe
 from rlregress.frameworks.cleanrl.sources import Source, source, sources
 
+ALGORITHMS = ("ppo", "sac", "td3")
+
 
 class CleanRL(Adapter):
     """CleanRL: PPO, SAC and TD3 for continuous actions, of one copy of the scripts.
@@ -25,7 +27,6 @@ class CleanRL(Adapter):
     name = "cleanrl"
     title = "CleanRL"
     packages = ("cleanrl", "torch")
-    algorithms = ("ppo", "sac", "td3")
     scopes = ("script",)
 
     def __init__(self, source: Optional[Source] = None) -> None:
@@ -34,8 +35,18 @@ class CleanRL(Adapter):
 
     @property
     def source(self) -> Source:
-        """The copy of the scripts that is asked."""
-        return source() if self._bound is None else self._bound
+        """The copy of the scripts that is asked: one that can be trained if none was chosen."""
+        if self._bound is not None:
+            return self._bound
+        return next((found for found in sources() if not found.for_gym), None) or source()
+
+    @property
+    def algorithms(self) -> Tuple[str, ...]:  # type: ignore[override]
+        """What can be trained: nothing of scripts that were written for gym."""
+        try:
+            return () if self.source.for_gym else ALGORITHMS
+        except UserError:
+            return ALGORITHMS
 
     def available(self) -> Sequence[str]:
         """Labels of all copies: "HEAD" of a checkout, the version of a distribution."""
@@ -60,6 +71,22 @@ class CleanRL(Adapter):
     def probes(self) -> Mapping[Tuple[str, str], Probe]:
         """The probes by (detail id, scope), of this copy of the scripts."""
         return self._beside("probes").bound_to(self.source)
+
+    def defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
+        """Defaults of the command lines of this copy of the scripts."""
+        return self._beside("defaults").values(self.source)
+
+    def applied(self, algorithm: str, hyperparameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Hyperparameters of this copy's script with a set on its command line."""
+        return self._beside("defaults").applied(algorithm, hyperparameters, self.source)
+
+    def parameter_names(self) -> Mapping[Tuple[str, str], Mapping[str, str]]:
+        """Flags of this copy of the scripts."""
+        return self._beside("defaults").names(self.source)
+
+    def digests(self) -> Mapping[str, str]:
+        """Digests of the scripts that are trained and of what they import from their checkout."""
+        return self.source.digests(f"{name}_continuous_action" for name in ALGORITHMS)
 
     def train(self, request: Any) -> Any:
         """Train with the script's own loop."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from typing import FrozenSet, Iterable, Iterator, List, NamedTuple, Sequence, Set
 
 #: methods that change the object they are called on, beside those that end in one underscore.
@@ -150,6 +151,7 @@ def of_block(statements: Sequence[ast.stmt]) -> Names:
     return found
 
 
+@functools.lru_cache(maxsize=None)
 def of(node: ast.stmt) -> Names:
     """What one statement does; compound ones with everything inside them."""
     if isinstance(node, ast.Assign):

@@ -99,6 +99,7 @@ class Script:
         blocks: its statement lists outside functions and classes, outermost first.
         known: whether the suite was written for exactly this file.
         modules: names that its imports bind.
+        imports: the modules that it imports, by their full names.
     """
 
     def __init__(self, path: Path) -> None:
@@ -108,12 +109,21 @@ class Script:
         self.known = self.sha256 in known_scripts()
         self.blocks: List[Block] = []
         self._collect(Block(ast.parse(content).body, None, 0, "body"))
-        self.modules = frozenset(
-            name
+        imports = [
+            statement
             for block in self.blocks
             for statement in block.statements
             if isinstance(statement, (ast.Import, ast.ImportFrom))
-            for name in scopes.of_import(statement)
+        ]
+        self.modules = frozenset(name for node in imports for name in scopes.of_import(node))
+        self.imports = frozenset(
+            name
+            for node in imports
+            for name in (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module or ""]
+            )
         )
 
     def __repr__(self) -> str:

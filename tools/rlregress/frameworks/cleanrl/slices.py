@@ -112,7 +112,7 @@ def context(place: Place, given: Mapping[str, Any]) -> Dict[str, Any]:
 
 def _run(place: Place, given: Mapping[str, Any], last: List[ast.stmt]) -> Sliced:
     script, known = place.script, place.script.known
-    statements, guards, missing = _slice(place, set(given), last)
+    statements, guards, missing = _whole_slice(place, set(given), last)
     if missing:
         raise SliceUnbound(
             f"{script}: {place.quantity}: line {place.line} needs {', '.join(sorted(missing))}, "
@@ -126,7 +126,8 @@ def _run(place: Place, given: Mapping[str, Any], last: List[ast.stmt]) -> Sliced
     try:
         exec(compile(tree, str(script.path), "exec"), namespace)  # noqa: S102
     except Exception as error:
-        raise SliceFailed(
+        kind = SliceUnbound if isinstance(error, NameError) else SliceFailed
+        raise kind(
             f"{script}: {place.quantity}: {type(error).__name__} at line "
             f"{_line_of(error, script)}: {error}",
             known,
@@ -149,14 +150,37 @@ def _line_of(error: Exception, script: Script) -> Any:
     return line
 
 
-def _slice(
+def _whole_slice(
     place: Place, given: Set[str], last: List[ast.stmt]
 ) -> Tuple[List[ast.stmt], List[str], Set[str]]:
-    """(statements to run with ``last`` at the end, guards, names that stay unbound)."""
+    """(statements to run with ``last`` at the end, guards, names that stay unbound).
+
+    A function may use one that is defined after it: what is missing at first is looked for again
+    from the start.
+    """
+    late: Set[str] = set()
+    while True:
+        found = _slice(place, given, last, late)
+        defined = {
+            statement.name
+            for statement in place.script.blocks[0].statements
+            if isinstance(statement, (ast.FunctionDef, ast.ClassDef))
+        }
+        later = found[2] & defined - late
+        if not later:
+            return found
+        late |= later
+
+
+def _slice(
+    place: Place, given: Set[str], last: List[ast.stmt], late: Set[str]
+) -> Tuple[List[ast.stmt], List[str], Set[str]]:
     ready = given | set(dir(builtins)) | {"__file__", "__name__"}
     kept: List[ast.stmt] = list(last)
-    need = set(scopes.of(place.statement).reads) - ready
+    need = (set(scopes.of(place.statement).reads) | late) - ready
     guards: List[str] = []
+    # bound on some path only, or by a loop's body for its own next round: that is for the run to see
+    perhaps = set(scopes.of(place.statement).touches)
     block, end = place.block, place.index
     while True:
         for statement in reversed(block.statements[:end]):
@@ -166,10 +190,10 @@ def _slice(
             if not need & changes or not _may_run(statement):
                 continue
             kept.insert(0, statement)
+            perhaps |= found.touches
             need = (need - found.binds) | (set(found.reads) - ready)
         if block.outer is None:
-            # what a loop body binds itself on some path may come from an earlier round
-            return kept, guards, need - scopes.of(place.statement).touches
+            return kept, guards, need - perhaps
         kept, need = _climb(block, kept, need, ready, guards)
         block, end = block.outer, block.place
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib.metadata
 import importlib.util
 import os
@@ -10,7 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, List, Optional
+from typing import Any, Dict, Iterable, List, Optional
 
 from rlregress.errors import UserError
 from rlregress.frameworks.cleanrl.script import Script
@@ -21,6 +22,8 @@ VARIABLE = "CLEANRL_HOME"
 HEAD = "HEAD"
 
 _PACKAGE = "cleanrl"
+#: in a checkout: modules that the scripts import.
+_BESIDE = "cleanrl_utils"
 _MARK = "ppo_continuous_action.py"
 _HINT = (
     f"set {VARIABLE} to a checkout of https://github.com/vwxyzjn/cleanrl, "
@@ -47,6 +50,12 @@ class Source:
         """The folder of the scripts."""
         return self.root / _PACKAGE
 
+    @property
+    def for_gym(self) -> bool:
+        """Written for gym, which Gymnasium has replaced: it can be probed but not trained."""
+        text = (self.folder / _MARK).read_text(encoding="utf-8")
+        return re.search(r"^import gym\s*$", text, re.MULTILINE) is not None
+
     def script(self, name: str) -> Script:
         """The script ``name`` ("sac_continuous_action" with or without ".py"), parsed.
 
@@ -60,6 +69,18 @@ class Source:
                 "expected the scripts as upstream names them"
             )
         return _parsed(path, path.stat().st_mtime_ns)
+
+    def digests(self, names: Iterable[str]) -> Dict[str, str]:
+        """SHA-256 of scripts, by their path below the root, and of the modules beside them."""
+        found = {f"{_PACKAGE}/{name}.py": self.script(name).sha256[:16] for name in names}
+        digest = hashlib.sha256()
+        files = sorted((self.root / _BESIDE).rglob("*.py"))
+        for path in files:
+            digest.update(path.relative_to(self.root).as_posix().encode())
+            digest.update(path.read_bytes())
+        if files:
+            found[_BESIDE] = digest.hexdigest()[:16]
+        return found
 
     def has(self, name: str) -> bool:
         """Whether this copy has a file of that path below its root."""

@@ -115,12 +115,16 @@ def precise() -> Iterator[None]:
 @contextmanager
 def replaced(owner: Any, name: str, replacement: Any) -> Iterator[None]:
     """Let ``owner.name`` be something else for a while."""
-    original = getattr(owner, name)
+    missing = object()
+    original = getattr(owner, name, missing)
     setattr(owner, name, replacement)
     try:
         yield
     finally:
-        setattr(owner, name, original)
+        if original is missing:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, original)
 
 
 @contextmanager

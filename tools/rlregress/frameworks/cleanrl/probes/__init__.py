@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import random
+import warnings
 from typing import Any, Callable, Mapping, Tuple
 
 import numpy as np
@@ -40,7 +41,9 @@ def _alone(probe: Callable[..., np.ndarray], source: Source) -> Probe:
         numpy_state, python_state = np.random.get_state(), random.getstate()
         dtype = torch.get_default_dtype()
         try:
-            with torch.random.fork_rng(devices=[]):
+            with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+                # how the scripts make their tensors is slow, which is no finding here
+                warnings.filterwarnings("ignore", "Creating a tensor from a list", UserWarning)
                 torch.manual_seed(0)
                 np.random.seed(0)
                 random.seed(0)

@@ -1,3 +1,159 @@
-"""."""
+"""Probes of ``td3_continuous_action.py``."""
 
-PROBES: dict = {}
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Any, Callable, Dict, Iterator, List, Mapping
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.cleanrl.probes import _critics
+from rlregress.frameworks.cleanrl.probes._learner import Learner
+from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.stubs import Bag, last_linear, make_constant, replaced
+
+Inputs = Mapping[str, Any]
+
+SCRIPT = "td3_continuous_action"
+
+
+def _smoothed(source: Source, inputs: Inputs, each_its_own: bool) -> np.ndarray:
+    """Smoothed target actions of one batch, [samples, dimensions], in the environment's units.
+
+    The target policy's own answer is replaced by the action that is meant: one version of the
+    script does not unscale, and could not be brought to the centre of the bounds.
+
+    Args:
+        each_its_own: where the noise has the shape of the last action that was made, and so is the
+            same for a whole batch, that action is given one row for each sample: as many draws as
+            that many updates would make.
+    """
+    low, high = (np.atleast_1d(inputs[key]) for key in ("low", "high"))
+    samples, dimensions = int(inputs["samples"]), len(low)
+    agent = Learner(source, SCRIPT, low=low, high=high, batch_size=samples)
+    meant = torch.as_tensor(
+        0.5 * (low + high) + float(inputs["squashed"]) * 0.5 * (high - low), dtype=torch.float32
+    )
+    agent.names["target_actor"].forward = lambda *_: meant.expand(samples, dimensions)
+    rows = samples if each_its_own else 1
+    feed = _batch(samples, dimensions)
+    torch.manual_seed(int(inputs["seed"]))
+    found = agent.value(
+        "smoothed target action",
+        "next_state_actions",
+        **feed,
+        action=np.zeros((rows, dimensions) if each_its_own else dimensions),
+    )
+    return found.vector("next_state_actions")
+
+
+def _batch(samples: int, dimensions: int) -> Dict[str, Any]:
+    """A batch as both versions of the script name it; observations of one dimension."""
+    columns = {
+        "observations": np.full((samples, 1), 0.5, dtype=np.float32),
+        "actions": np.zeros((samples, dimensions), dtype=np.float32),
+        "rewards": np.zeros((samples, 1), dtype=np.float32),
+        "next_observations": np.full((samples, 1), 0.5, dtype=np.float32),
+        "dones": np.zeros((samples, 1), dtype=np.float32),
+    }
+    return {
+        "data": Bag(**{name: torch.as_tensor(column) for name, column in columns.items()}),
+        "s_obs": columns["observations"],
+        "s_actions": columns["actions"],
+        "s_rewards": columns["rewards"][:, 0],
+        "s_next_obses": columns["next_observations"],
+        "s_dones": columns["dones"][:, 0],
+    }
+
+
+def noise_law(source: Source, inputs: Inputs) -> np.ndarray:
+    """Root mean square of the deviation in half-ranges, and its quantile over that."""
+    action = _smoothed(source, inputs, each_its_own=True)[:, 0]
+    centre = 0.5 * (inputs["low"] + inputs["high"])
+    deviation = (action - centre) / (0.5 * (inputs["high"] - inputs["low"]))
+    root = float(np.sqrt(np.mean(deviation**2)))
+    if root == 0.0:
+        return np.zeros(2)
+    return np.array([root, float(np.quantile(np.abs(deviation), 0.999)) / root])
+
+
+def noise_bounds(source: Source, inputs: Inputs) -> np.ndarray:
+    """Fraction of target actions above their upper bound, per dimension."""
+    actions = _smoothed(source, inputs, each_its_own=True)
+    high, span = inputs["high"], inputs["high"] - inputs["low"]
+    return np.mean(actions > high + 1e-4 * span, axis=0)
+
+
+def noise_draw(source: Source, inputs: Inputs) -> np.ndarray:
+    """Spread of the deviations over the batch, relative to their root mean square."""
+    action = _smoothed(source, inputs, each_its_own=False)[:, 0]
+    deviation = action - 0.5 * (inputs["low"] + inputs["high"])
+    return np.array([np.std(deviation) / np.sqrt(np.mean(deviation**2))])
+
+
+@contextmanager
+def _drawing(number: float) -> Iterator[None]:
+    """A draw from N(mean, sigma^2) is mean + sigma * number, in torch and in NumPy."""
+
+    def of_torch(mean: Any, std: Any, *_: Any, **__: Any) -> torch.Tensor:
+        return torch.as_tensor(mean + std * number)
+
+    def of_numpy(loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> np.ndarray:
+        return np.full(() if size is None else size, loc + scale * number)
+
+    with replaced(torch, "normal", of_torch), replaced(np.random, "normal", of_numpy):
+        yield
+
+
+def _received(source: Source, inputs: Inputs, pre_tanh: float, noise: float) -> float:
+    """The action that the environment gets, past the warm-up, with sigma 1 in the script's units."""
+    agent = Learner(
+        source, SCRIPT, low=inputs["low"], high=inputs["high"], exploration_noise=1.0
+    )
+    make_constant(last_linear(agent.actor), pre_tanh)
+    with _drawing(noise):
+        return float(agent.collect(1).received[-1].item())
+
+
+def action_bounding(source: Source, inputs: Inputs) -> np.ndarray:
+    """The action without noise, per output of the last layer."""
+    return np.array([_received(source, inputs, x, 0.0) for x in inputs["pre_activation"]])
+
+
+def exploration_noise(source: Source, inputs: Inputs) -> np.ndarray:
+    """The action with each noise."""
+    pre_tanh = float(inputs["pre_tanh"])
+    return np.array([_received(source, inputs, pre_tanh, float(n)) for n in inputs["noise"]])
+
+
+def policy_delay(source: Source, inputs: Inputs) -> np.ndarray:
+    """Whether each of the first updates of the loop moved the policy, and the target critics."""
+    agent = Learner(source, SCRIPT, policy_frequency=int(inputs["delay"]), batch_size=8)
+    _critics.fill(agent, {"batch_size": 8})
+    watched = {
+        "policy": [agent.actor],
+        "targets": [agent.names["qf1_target"], agent.names["qf2_target"]],
+    }
+    moved: Dict[str, List[float]] = {name: [] for name in watched}
+    for number in range(int(inputs["updates"])):
+        before = {name: _parameters(networks) for name, networks in watched.items()}
+        agent.update(agent.first_update + number)
+        for name, networks in watched.items():
+            moved[name].append(float(not torch.equal(before[name], _parameters(networks))))
+    return np.array(moved["policy"] + moved["targets"])
+
+
+def _parameters(networks: Any) -> torch.Tensor:
+    return torch.cat([p.detach().flatten().clone() for net in networks for p in net.parameters()])
+
+
+PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+    **_critics.shared("td3", SCRIPT, _critics.nothing),
+    "td3.target_noise.law": noise_law,
+    "td3.target_noise.bounds": noise_bounds,
+    "td3.target_noise.draw": noise_draw,
+    "td3.action.bounding": action_bounding,
+    "td3.exploration.noise": exploration_noise,
+    "td3.policy_delay": policy_delay,
+}

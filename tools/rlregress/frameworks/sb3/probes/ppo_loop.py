@@ -1,10 +1,216 @@
-"""Probes of the loop of PPO."""
+"""Probes of PPO's loop: its own ``learn`` on environments that count their steps."""
 
 from __future__ import annotations
 
-from typing import Mapping
+import multiprocessing
+from typing import Any, Callable, List, Mapping
 
-from rlregress.frameworks.base import Probe
+import numpy as np
+import torch
+from stable_baselines3.common.vec_env import DummyVecEnv
 
-PROBES: Mapping[str, Probe] = {}
-ABSENT: Mapping[str, str] = {}
+from rlregress.frameworks.sb3.probes import (
+    _agents,
+    _ppo_networks,
+    _ppo_schedules,
+    _ppo_training,
+    _watching,
+)
+from rlregress.frameworks.sb3.probes._environments import Scripted
+
+Inputs = Mapping[str, Any]
+
+
+def _one_rollout(steps: int, **arguments: Any) -> _ppo_training.Training:
+    return _ppo_training.train(_ppo_training.counter(steps), steps, n_steps=steps, **arguments)
+
+
+def _minibatches(inputs: Inputs) -> np.ndarray:
+    steps = int(inputs["rollout_steps"])
+    seen = _one_rollout(steps, batch_size=int(inputs["minibatch_size"]))
+    sizes = [len(minibatch) for minibatch in seen.evaluated]
+    used = np.bincount(np.concatenate(seen.evaluated).astype(int), minlength=steps)
+    return np.array([*(sizes + [0] * 4)[:4], min(used.max(), 2), used.min()])
+
+
+def _minibatches_parameter(inputs: Inputs) -> np.ndarray:
+    size = int(inputs["minibatch_size"])
+    runs = [_one_rollout(int(n), batch_size=size).evaluated for n in inputs["rollout_steps"]]
+    return np.array([len(runs[1][0]) / len(runs[0][0]), len(runs[1]) / len(runs[0])])
+
+
+def _epochs_shuffle(inputs: Inputs) -> np.ndarray:
+    steps = int(inputs["rollout_steps"])
+    seen = _one_rollout(
+        steps, batch_size=int(inputs["minibatch_size"]), n_epochs=int(inputs["epochs"])
+    )
+    first, second = np.concatenate(seen.evaluated).reshape(2, steps)
+    return np.array([np.array_equal(first, np.sort(first)), np.array_equal(second, first)])
+
+
+def _with_ratio(ratio: float, inputs: Inputs, **arguments: Any) -> _ppo_training.Training:
+    """An update on 4 samples whose ratio is ``ratio``, learning rate 0."""
+
+    def lower(buffer: Any) -> None:
+        buffer.log_probs -= float(np.log(ratio))
+
+    return _one_rollout(
+        4,
+        batch_size=4 // int(inputs["minibatches"]),
+        n_epochs=int(inputs["epochs"]),
+        learning_rate=_agents.FROZEN,
+        change=lower,
+        **arguments,
+    )
+
+
+def _early_stop_default(inputs: Inputs) -> np.ndarray:
+    return np.array([len(_with_ratio(float(inputs["ratio"]), inputs).rates)])
+
+
+def _early_stop(inputs: Inputs) -> np.ndarray:
+    found: List[int] = []
+    for ratio in inputs["ratios"]:
+        seen = _with_ratio(float(ratio), inputs, target_kl=float(inputs["target"]))
+        found += [len(seen.rates), len(seen.evaluated)]
+    return np.array(found)
+
+
+def _kl_estimator(inputs: Inputs) -> np.ndarray:
+    ratios = np.array(inputs["ratios"])
+
+    def lower(buffer: Any) -> None:
+        buffer.log_probs -= np.log(ratios)[:, None].astype(np.float32)
+
+    seen = _one_rollout(
+        len(ratios), batch_size=len(ratios), learning_rate=_agents.FROZEN, change=lower
+    )
+    return np.array([seen.agent.logger.name_to_value["train/approx_kl"]])
+
+
+def _by_sample(seen: _ppo_training.Training, epochs: int, steps: int) -> np.ndarray:
+    """Advantages in the order of collection, [epochs, steps]."""
+    order = np.argsort(np.concatenate(seen.evaluated).reshape(epochs, steps), axis=1)
+    advantages = np.concatenate(seen.advantages).reshape(epochs, steps)
+    return np.take_along_axis(advantages, order, axis=1)
+
+
+def _advantages_recomputed(inputs: Inputs) -> np.ndarray:
+    rewards = np.array(inputs["rewards"])
+    seen = _ppo_training.train(
+        _ppo_training.counter(len(rewards), rewards),
+        len(rewards),
+        n_steps=len(rewards),
+        batch_size=2,
+        n_epochs=3,
+        learning_rate=0.1,
+    )
+    advantages = _by_sample(seen, 3, len(rewards))
+    return np.array([np.abs(a - advantages[0]).max() > 1e-4 for a in advantages[1:]])
+
+
+def _granularity(inputs: Inputs) -> np.ndarray:
+    rewards = np.array(inputs["rewards"])
+    n = len(rewards)
+    seen = _ppo_training.train(
+        _ppo_training.counter(n, rewards, terminated=[0.0] * (n - 1) + [1.0]),
+        n,
+        n_steps=n,
+        batch_size=2,
+        learning_rate=0.1,
+        gamma=1.0,
+        gae_lambda=1.0,
+        prepare=lambda agent: _agents.make_constant(agent.policy.value_net, 0.0),
+    )
+    (a,) = _by_sample(seen, 1, n)
+    moved = [np.abs(log_ratio).max() > 1e-4 for log_ratio in seen.log_ratios]
+    return np.array([*(a - a[-1]) / (a[0] - a[-1]), *moved])
+
+
+def _iterations(inputs: Inputs) -> np.ndarray:
+    environment = _ppo_training.counter(64)
+    n = int(inputs["rollout_steps"])
+    seen = _ppo_training.train(environment, int(inputs["total_steps"]), n_steps=n, batch_size=n)
+    return np.array([len(environment.received), len(seen.rates)])
+
+
+def _side_by_side(environments: List[Scripted]) -> DummyVecEnv:
+    def giving(environment: Scripted) -> Callable[[], Scripted]:
+        return lambda: environment
+
+    return DummyVecEnv([giving(environment) for environment in environments])
+
+
+def _vectorisation(inputs: Inputs) -> np.ndarray:
+    environments = [Scripted() for _ in range(int(inputs["environments"]))]
+    n = int(inputs["rollout_steps"])
+    _ppo_training.train(
+        _side_by_side(environments), int(inputs["total_steps"]), n_steps=n, batch_size=n
+    )
+    steps = [len(environment.received) for environment in environments]
+    return np.array([sum(steps), steps[0]])
+
+
+def _parallel_gradient(inputs: Inputs) -> np.ndarray:
+    environments = [Scripted() for _ in range(int(inputs["environments"]))]
+    processes: List[int] = []
+    backwards: List[int] = []
+    backward = torch.Tensor.backward
+
+    def counted(*arguments: Any, **keywords: Any) -> Any:
+        backwards.append(1)
+        return backward(*arguments, **keywords)
+
+    def prepare(agent: Any) -> None:
+        def look(*_: Any) -> None:
+            distributed = torch.distributed
+            world = distributed.get_world_size() if distributed.is_initialized() else 1
+            processes.append(max(world, 1 + len(multiprocessing.active_children())))
+
+        agent.policy.optimizer.register_step_pre_hook(look)
+
+    with _watching.replaced(torch.Tensor, "backward", counted):
+        seen = _ppo_training.train(
+            _side_by_side(environments),
+            4 * len(environments),
+            n_steps=4,
+            batch_size=2 * len(environments),
+            prepare=prepare,
+        )
+    return np.array([max(processes), len(backwards) / len(seen.rates)])
+
+
+def _segments(inputs: Inputs) -> np.ndarray:
+    limit = int(inputs["time_limit"])
+    counted = np.arange(limit, dtype=np.float64)
+    environment = Scripted(
+        observations=counted,
+        next_observations=counted + 1.0,
+        truncated=[0.0] * (limit - 1) + [1.0],
+    )
+    terminal: List[bool] = []
+
+    def look(buffer: Any) -> None:
+        arrays = [array for array in vars(buffer).values() if isinstance(array, np.ndarray)]
+        terminal.append(any(np.any(array == limit) for array in arrays))
+
+    seen = _ppo_training.train(environment, 15, n_steps=5, batch_size=5, change=look)
+    return np.array([*np.concatenate(seen.stored), any(terminal)])
+
+
+PROBES = {
+    "ppo.minibatches": _minibatches,
+    "ppo.minibatches.parameter": _minibatches_parameter,
+    "ppo.epochs.shuffle": _epochs_shuffle,
+    "ppo.early_stop.default": _early_stop_default,
+    "ppo.early_stop": _early_stop,
+    "ppo.kl_estimator": _kl_estimator,
+    "ppo.advantages.recomputed": _advantages_recomputed,
+    "ppo.advantage.granularity": _granularity,
+    "ppo.iterations": _iterations,
+    "ppo.vectorisation": _vectorisation,
+    "ppo.parallel_gradient": _parallel_gradient,
+    "ppo.segments": _segments,
+    **_ppo_schedules.PROBES,
+    **_ppo_networks.PROBES,
+}

@@ -2,9 +2,116 @@
 
 from __future__ import annotations
 
-from typing import Mapping
+import warnings
+from functools import partial
+from typing import Any, Mapping
+
+import numpy as np
+from gymnasium import spaces
+from stable_baselines3 import SAC, TD3
+from stable_baselines3.common.buffers import ReplayBuffer
 
 from rlregress.frameworks.base import Probe
+from rlregress.frameworks.sb3.probes import _agents, _nstep, _watching
+from rlregress.frameworks.sb3.probes._environments import Scripted
 
-PROBES: Mapping[str, Probe] = {}
+
+def _window(inputs: Mapping[str, Any]) -> np.ndarray:
+    rewards, one, number = (
+        _nstep.first_target(inputs, slope, constant)
+        for slope, constant in ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0))
+    )
+    return np.array([rewards, (number - rewards) / (one - rewards)])
+
+
+def _discount(inputs: Mapping[str, Any]) -> np.ndarray:
+    zero, one = (_nstep.first_target(inputs, 0.0, constant) for constant in (0.0, 1.0))
+    return np.array([one - zero])
+
+
+def _ending(inputs: Mapping[str, Any]) -> np.ndarray:
+    return _nstep.targets(inputs, (0, 1, 2))
+
+
+def _newest_steps(inputs: Mapping[str, Any]) -> np.ndarray:
+    capacity = int(inputs["capacity"])
+    return _nstep.targets(inputs, (4 % capacity, 5 % capacity), buffer_size=capacity)
+
+
+def _custom_buffer(inputs: Mapping[str, Any]) -> np.ndarray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.array(
+            [_nstep.first_target(inputs, 0.0, 0.0, replay_buffer_class=ReplayBuffer)]
+        )
+
+
+def _filled(agent: Any, rewards: Any) -> Any:
+    for reward in rewards:
+        _agents.add_transitions(agent, 1, reward=float(reward))
+    return agent.replay_buffer
+
+
+def _sampling(inputs: Mapping[str, Any]) -> np.ndarray:
+    count = int(inputs["count"])
+    agent = _agents.make_off_policy(
+        TD3, Scripted(), buffer_size=count, seed=int(inputs["seed"])
+    )
+    buffer = _filled(agent, range(count))
+    return np.array([len(np.unique(buffer.sample(count).rewards.numpy())) / count])
+
+
+def _warmup(inputs: Mapping[str, Any]) -> np.ndarray:
+    stored = []
+    for algorithm in (SAC, TD3):
+        agent = _agents.make_off_policy(
+            algorithm, Scripted(), learning_starts=int(inputs["warmup"]), batch_size=4
+        )
+        agent.learn(int(inputs["steps"]))
+        stored.append(float(agent.replay_buffer.size()))
+    return np.array(stored)
+
+
+def _overwriting(inputs: Mapping[str, Any]) -> np.ndarray:
+    agent = _agents.make_off_policy(TD3, Scripted(), buffer_size=int(inputs["capacity"]))
+    return np.sort(_filled(agent, inputs["rewards"]).rewards.flatten()).astype(np.float64)
+
+
+def _shared_observations(inputs: Mapping[str, Any]) -> np.ndarray:
+    box = spaces.Box(-1.0, 1.0, (1,), np.float32)
+    try:
+        buffer = ReplayBuffer(int(inputs["capacity"]), box, box, "cpu", optimize_memory_usage=True)
+    except ValueError:
+        return np.array([1.0, 0.0])
+    one = np.ones((1, 1))
+    for _ in range(2):
+        buffer.add(0.0 * one, one, one, one[0], one[0], [{"TimeLimit.truncated": True}])
+    following = buffer._get_samples(np.array([0])).next_observations.numpy()
+    return np.array([0.0, float(np.isnan(following).all())])
+
+
+def _both_flags(inputs: Mapping[str, Any]) -> np.ndarray:
+    environment = Scripted(rewards=inputs["reward"], terminated=1.0, truncated=1.0)
+    agent = _agents.make_off_policy(
+        TD3, environment, gamma=float(inputs["discount"]), gradient_steps=0
+    )
+    agent.learn(8)
+    _agents.make_critics_constant(agent.critic_target, [inputs["value"]] * 2)
+    update = partial(agent.train, gradient_steps=1, batch_size=8)
+    return np.array([_watching.regression_target(update)])
+
+
+PROBES: Mapping[str, Probe] = {
+    "nstep.window": _window,
+    "nstep.discount": _discount,
+    "nstep.terminal": _ending,
+    "nstep.truncation": _ending,
+    "nstep.newest_steps": _newest_steps,
+    "nstep.custom_buffer": _custom_buffer,
+    "replay.sampling": _sampling,
+    "replay.warmup": _warmup,
+    "replay.overwriting": _overwriting,
+    "replay.shared_observations": _shared_observations,
+    "replay.both_flags": _both_flags,
+}
 ABSENT: Mapping[str, str] = {}

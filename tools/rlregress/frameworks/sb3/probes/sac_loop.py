@@ -1,10 +1,163 @@
-"""Probes of the loop of soft actor-critic."""
+"""Probes of the loop of soft actor-critic: its own ``learn`` and ``train``."""
 
 from __future__ import annotations
 
-from typing import Mapping
+from typing import Any, List, Mapping
+
+import numpy as np
+import torch
+from stable_baselines3 import SAC
 
 from rlregress.frameworks.base import Probe
+from rlregress.frameworks.sb3.probes import _agents, _off_policy, _watching
+from rlregress.frameworks.sb3.probes._environments import Scripted
 
-PROBES: Mapping[str, Probe] = {}
+
+def _zero(network: Any) -> None:
+    """Let a network be 0 everywhere, such that only its last bias can move."""
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.zero_()
+
+
+class _FirstUpdate:
+    """One update of an agent whose policy reports ``log_prob``: target, actor loss, new alpha."""
+
+    def __init__(self, inputs: Mapping[str, Any], log_prob: float) -> None:
+        agent = _agents.make_off_policy(
+            SAC,
+            Scripted(),
+            learning_rate=float(inputs["learning_rate"]),
+            gamma=float(inputs["discount"]),
+        )
+        for network in agent.critic.q_networks:
+            _zero(network)
+        _agents.make_critics_constant(agent.critic_target, [inputs["target_q"]] * 2)
+        _agents.fix_log_prob(agent.actor, log_prob)
+        size = int(inputs["batch_size"])
+        _agents.add_transitions(agent, size, reward=float(inputs["reward"]))
+        losses = {}
+
+        def update() -> None:
+            losses.update(
+                _watching.losses_of_update(
+                    lambda: agent.train(gradient_steps=1, batch_size=size),
+                    _agents.optimizers(agent),
+                )
+            )
+
+        self.target = _watching.regression_target(update)
+        self.actor_loss = _watching.only(losses["actor"])
+        self.alpha_after = float(agent.log_ent_coef.detach().exp())
+
+
+def _update_order(inputs: Mapping[str, Any]) -> np.ndarray:
+    log_prob = float(inputs["log_prob"])
+    # Without entropy the actor's loss is minus the Q value that it saw.
+    q_seen = -_FirstUpdate(inputs, 0.0).actor_loss
+    update = _FirstUpdate(inputs, log_prob)
+    without_entropy = inputs["reward"] + inputs["discount"] * inputs["target_q"]
+    in_target = (without_entropy - update.target) / (inputs["discount"] * log_prob)
+    in_actor_loss = (update.actor_loss + q_seen) / log_prob
+    old, new = 1.0, update.alpha_after
+    return np.array(
+        [
+            float(abs(q_seen) > 1e-3),
+            (in_target - old) / (new - old),
+            (in_actor_loss - old) / (new - old),
+        ]
+    ).round(4)
+
+
+def _update_schedule(inputs: Mapping[str, Any]) -> np.ndarray:
+    steps, counted = int(inputs["steps"]), int(inputs["counted"])
+    journal, _ = _off_policy.run(
+        SAC,
+        steps,
+        learning_starts=int(inputs["starts"]),
+        batch_size=int(inputs["batch_size"]),
+    )
+    past = steps - counted
+    critics = [taken for role, taken in journal.updates if role == "critic"]
+    moved = [m for m, taken in zip(journal.target_moves, critics) if taken > past]
+    counts = [journal.count(role, after=past) for role in ("critic", "actor", "temperature")]
+    return np.array([*counts, sum(moved), journal.longest_burst()], dtype=np.float64)
+
+
+def _temperature_rate(inputs: Mapping[str, Any]) -> np.ndarray:
+    seen: List[float] = []
+
+    def prepare(agent: Any) -> None:
+        _agents.fix_log_prob(agent.actor, float(inputs["log_prob"]))
+        agent.ent_coef_optimizer.register_step_pre_hook(
+            lambda *_: seen.append(float(agent.log_ent_coef.detach()))
+        )
+
+    _, agent = _off_policy.run(
+        SAC,
+        int(inputs["steps"]),
+        prepare=prepare,
+        learning_starts=0,
+        learning_rate=float(inputs["policy_rate"]),
+        batch_size=int(inputs["batch_size"]),
+    )
+    changes = np.abs(np.diff([*seen, float(agent.log_ent_coef.detach())]))
+    return np.array([np.log10(changes[0]), changes[-1] / changes[0]])
+
+
+def _temperature_initial(inputs: Mapping[str, Any]) -> np.ndarray:
+    asked = f"auto_{float(inputs['asked'])}"
+    agents = [
+        _agents.make_off_policy(SAC, Scripted()),
+        _agents.make_off_policy(SAC, Scripted(), ent_coef=asked),
+    ]
+    return np.array([float(agent.log_ent_coef.detach().exp()) for agent in agents])
+
+
+def _target_interval(inputs: Mapping[str, Any]) -> np.ndarray:
+    updates = int(inputs["updates"])
+    journal, _ = _off_policy.run(
+        SAC,
+        updates,
+        learning_starts=0,
+        batch_size=int(inputs["batch_size"]),
+        target_update_interval=int(inputs["interval"]),
+    )
+    return np.array(journal.target_moves[:updates], dtype=np.float64)
+
+
+def _reward_scaling(inputs: Mapping[str, Any]) -> np.ndarray:
+    environment = Scripted(rewards=inputs["reward"], terminated=1.0)
+    agent = _agents.make_off_policy(SAC, environment, learning_starts=1)
+    size = int(inputs["batch_size"])
+    target = _watching.regression_target(lambda: agent.learn(size))
+    return np.array([float(agent.replay_buffer.rewards[0, 0]), target])
+
+
+def _initialisation(inputs: Mapping[str, Any]) -> np.ndarray:
+    environment = Scripted(observation_dimensions=int(inputs["observations"]))
+    agent = _agents.make(SAC, environment, buffer_size=8)
+    first = agent.critic.q_networks[0][0]
+    weight = first.weight.detach().double().numpy()
+    values = np.linalg.svd(weight, compute_uv=False)
+    root = np.sqrt(weight.shape[1])
+    return np.array(
+        [
+            np.sqrt(np.mean(weight**2)) * root,
+            float(first.bias.detach().abs().max()) * root,
+            values.min() / values.max(),
+        ]
+    )
+
+
+PROBES: Mapping[str, Probe] = {
+    **_off_policy.shared("sac", SAC, ["critic", "actor"]),
+    "sac.update_order": _update_order,
+    "sac.update_schedule": _update_schedule,
+    "sac.temperature.learning_rate": _temperature_rate,
+    "sac.temperature.initial": _temperature_initial,
+    "sac.target_update.interval": _target_interval,
+    "sac.reward_scaling": _reward_scaling,
+    "sac.networks.initialisation": _initialisation,
+}
 ABSENT: Mapping[str, str] = {}

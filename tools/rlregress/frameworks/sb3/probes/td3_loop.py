@@ -1,10 +1,74 @@
-"""Probes of the loop of TD3."""
+"""Probes of the loop of TD3: its own ``learn``."""
 
 from __future__ import annotations
 
-from typing import Mapping
+from typing import Any, List, Mapping
+
+import numpy as np
+from stable_baselines3 import TD3
+from stable_baselines3.common.noise import NormalActionNoise
 
 from rlregress.frameworks.base import Probe
+from rlregress.frameworks.sb3.probes import _agents, _critics, _off_policy
+from rlregress.frameworks.sb3.probes._environments import Scripted
 
-PROBES: Mapping[str, Probe] = {}
+
+def _centre(agent: Any) -> None:
+    _agents.make_constant(agent.actor.mu, 0.0)
+
+
+def _collected(
+    steps: int, environments: int = 1, starts: int = 0, **arguments: Any
+) -> List[np.ndarray]:
+    """The actions of each environment in a collection without updates, [steps] each."""
+    journal, _ = _off_policy.run(
+        TD3,
+        steps * environments,
+        environments=environments,
+        prepare=_centre,
+        learning_starts=starts,
+        train_freq=1,
+        gradient_steps=0,
+        **arguments,
+    )
+    return [np.array(environment.received)[:, 0] for environment in journal.environments]
+
+
+def _replay_action(inputs: Mapping[str, Any]) -> np.ndarray:
+    environment = Scripted(inputs["low"], inputs["high"])
+    agent = _agents.make_off_policy(TD3, environment, learning_starts=0, gradient_steps=0)
+    _agents.make_constant(agent.actor.mu, inputs["pre_tanh"])
+    return _critics.executed_and_stored(agent, environment)
+
+
+def _exploration_default(inputs: Mapping[str, Any]) -> np.ndarray:
+    (actions,) = _collected(int(inputs["samples"]))
+    return np.array([np.sqrt(np.mean(actions.astype(np.float64) ** 2))])
+
+
+def _exploration_environments(inputs: Mapping[str, Any]) -> np.ndarray:
+    environments = int(inputs["environments"])
+    noise = NormalActionNoise(mean=np.zeros(1), sigma=np.full(1, 0.1))
+    actions = np.array(_collected(int(inputs["steps"]), environments, action_noise=noise))
+    spread = np.sqrt(np.mean(actions.astype(np.float64) ** 2))
+    if spread == 0.0:
+        return np.array([float(environments), -1.0])
+    between = np.sqrt(np.mean(np.var(actions.astype(np.float64), axis=0, ddof=1)))
+    return np.array([float(environments), between / spread])
+
+
+def _exploration_warmup(inputs: Mapping[str, Any]) -> np.ndarray:
+    steps = int(inputs["steps"])
+    noise = NormalActionNoise(mean=np.full(1, float(inputs["noise"])), sigma=np.zeros(1))
+    (actions,) = _collected(steps, starts=steps, action_noise=noise)
+    return np.array([np.mean(np.abs(actions) == 1.0)])
+
+
+PROBES: Mapping[str, Probe] = {
+    **_off_policy.shared("td3", TD3, ["critic"]),
+    "td3.replay.action": _replay_action,
+    "td3.exploration.default": _exploration_default,
+    "td3.exploration.environments": _exploration_environments,
+    "td3.exploration.warmup": _exploration_warmup,
+}
 ABSENT: Mapping[str, str] = {}

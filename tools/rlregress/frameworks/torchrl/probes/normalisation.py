@@ -1,10 +1,181 @@
-"""Probes of normalisation."""
+"""Probes of normalisation.
+
+library: VecNorm, which the programs use, and the reward hook of the trainers; script: what the
+PPO program's ``make_env`` puts around an environment, and the SAC program's.
+"""
 
 from __future__ import annotations
 
-from typing import Mapping, Tuple
+from types import SimpleNamespace
+from typing import Any, Dict, Mapping, Tuple
 
-from rlregress.frameworks.base import Probe
+import numpy as np
+import torch
+from tensordict import TensorDict
+from torchrl.envs import VecNorm
 
-PROBES: Mapping[Tuple[str, str], Probe] = {}
-ABSENT: Mapping[str, str] = {}
+from rlregress.frameworks.torchrl.probes import scripts
+from rlregress.frameworks.torchrl.probes._normalisation import (
+    Trained,
+    given,
+    of_script,
+    registered,
+    rewards,
+    showing,
+    through,
+    transformed,
+)
+from rlregress.frameworks.torchrl.probes.quiet import Raw
+
+Inputs = Mapping[str, Any]
+
+
+def _library(observations: Any) -> np.ndarray:
+    environment = transformed(showing(observations), VecNorm(in_keys=["observation"]))
+    return given(environment, len(observations) - 1)
+
+
+def _script(observations: Any) -> np.ndarray:
+    return given(of_script(showing(observations)), len(observations) - 1)
+
+
+def _script_transforms(observations: Any) -> np.ndarray:
+    environment = of_script(showing([0.0, 0.0]))
+    ours = [t for t in environment.transform if "observation" in t.in_keys]
+    return through(ours, "observation", observations)
+
+
+def _still(i: Inputs) -> np.ndarray:
+    return np.append(np.zeros(int(i["still"])), i["last"])
+
+
+def _paying(i: Inputs) -> Dict[str, Any]:
+    ends = {key: i[key] for key in ("terminated", "truncated") if key in i}
+    return {"rewards": i["rewards"], **ends}
+
+
+def _rewards(i: Inputs) -> np.ndarray:
+    environment = transformed(_paying(i), VecNorm(in_keys=["reward"]))
+    return rewards(environment, len(i["rewards"]))
+
+
+def _script_rewards(i: Inputs) -> np.ndarray:
+    return rewards(of_script(_paying(i)), len(i["rewards"]))
+
+
+def _trainer_rewards(i: Inputs) -> np.ndarray:
+    from torchrl.trainers import RewardNormalizer
+
+    normaliser = RewardNormalizer()
+    found = []
+    for reward in i["rewards"]:
+        batch = TensorDict({"next": {"reward": torch.tensor([[reward]])}}, [1])
+        normaliser.update_reward_stats(batch)
+        found.append(float(normaliser.normalize_reward(batch)["next", "reward"]))
+    return np.array(found)
+
+
+def _long(i: Inputs) -> Dict[str, Any]:
+    """Only the end of a long list of rewards, for an environment that scales none."""
+    return {"rewards": i["rewards"][-4:]}
+
+
+def _episode_return(i: Inputs) -> float:
+    length = len(i["rewards"])
+    ends = np.arange(length) == length - 1
+    environment = of_script({"rewards": i["rewards"], "terminated": ends})
+    return float(environment.rollout(length)["next", "episode_reward"][-1])
+
+
+def _default(i: Inputs) -> np.ndarray:
+    x = np.append(0.0, i["observations"])
+    rollout = of_script(showing(x, rewards=i["rewards"])).rollout(len(x) - 1)["next"]
+    seen = [rollout[key][[3, -1], 0] for key in ("observation", "reward")]
+    return torch.cat(seen).double().numpy()
+
+
+def _default_off_policy(i: Inputs) -> np.ndarray:
+    program = scripts.load("sac", "utils")
+    x = np.append(0.0, i["observations"])
+    with registered(showing(x, rewards=i["rewards"])) as name:
+        settings = SimpleNamespace(env=SimpleNamespace(library="gymnasium", name=name))
+        environment = program.apply_env_transforms(program.env_maker(settings))
+        rollout = environment.rollout(len(x) - 1)["next"]
+    seen = [rollout[key][[-2, -1], 0] for key in ("observation", "reward")]
+    return torch.cat(seen).double().numpy()
+
+
+def _evaluation(i: Inputs) -> np.ndarray:
+    training, evaluation = i["training"], i["evaluation"]
+    x = np.concatenate([training[1:], evaluation[1:]])
+    before = np.concatenate([training[:-1], evaluation[:-1]])
+    playback = {"observations": before, "next_observations": x}
+    environment = transformed(playback, VecNorm(in_keys=["observation"]))
+    given(environment, len(training) - 1)
+    environment.eval()
+    return given(environment, len(evaluation) - 1)
+
+
+def _trained(i: Inputs) -> Trained:
+    length = len(i["evaluation"])
+    ends = np.arange(length) == length - 1
+    return Trained(i["training"], showing(np.append(i["evaluation"], 0.0), terminated=ends))
+
+
+def _saved(i: Inputs) -> np.ndarray:
+    checkpoint = _trained(i).checkpoint
+    program = scripts.load("ppo", "utils_mujoco")
+    with registered(showing(i["evaluation"])) as name:
+        checkpoint = {**checkpoint, **checkpoint.get("env_metadata", {}), "env_name": name}
+        spec = SimpleNamespace(
+            checkpoint=checkpoint, env_kwargs={}, device="cpu", from_pixels=False
+        )
+        return given(program.make_render_env(spec), len(i["evaluation"]) - 1)
+
+
+PROBES: Mapping[Tuple[str, str], Raw] = {
+    ("normalisation.observation", "library"): lambda i: _library(i["observations"])[1:],
+    ("normalisation.observation", "script"): lambda i: _script(i["observations"])[1:],
+    ("normalisation.observation.epsilon", "library"): (
+        lambda i: through([VecNorm(in_keys=["observation"])], "observation", _still(i))[-1]
+    ),
+    ("normalisation.observation.epsilon", "script"): lambda i: _script_transforms(_still(i))[-1],
+    ("normalisation.observation.clip", "library"): (
+        lambda i: through([VecNorm(in_keys=["observation"])], "observation", i["observations"])[-2:]
+    ),
+    ("normalisation.observation.clip", "script"): (
+        lambda i: _script_transforms(i["observations"])[-2:]
+    ),
+    ("normalisation.observation.statistics", "library"): (
+        lambda i: _library(i["observations"])[[0, 1, 2, 50, 199]]
+    ),
+    ("normalisation.observation.statistics", "script"): (
+        lambda i: _script(i["observations"])[[0, 1, 2, 50, 199]]
+    ),
+    ("normalisation.order", "script"): lambda i: _script(i["observations"])[1:],
+    ("normalisation.reward", "library"): lambda i: _rewards(i)[1:],
+    ("normalisation.reward", "trainer"): lambda i: _trainer_rewards(i)[1:],
+    ("normalisation.reward", "script"): lambda i: _script_rewards(i)[1:],
+    ("normalisation.reward.reset", "library"): lambda i: _rewards(i)[1:],
+    ("normalisation.reward.reset", "script"): lambda i: _script_rewards(i)[1:],
+    ("normalisation.reward.clip", "library"): (
+        lambda i: through([VecNorm(in_keys=["reward"])], "reward", i["rewards"])[-2:]
+    ),
+    ("normalisation.reward.clip", "script"): lambda i: _script_rewards(_long(i))[-2:],
+    ("normalisation.reward.first", "library"): lambda i: _rewards(i)[:1],
+    ("normalisation.reward.first", "script"): lambda i: _script_rewards(i)[:1],
+    ("normalisation.reward.discount", "library"): lambda i: _rewards(i)[1:],
+    ("normalisation.reward.discount", "script"): lambda i: _script_rewards(i)[1:],
+    ("normalisation.episode_return", "script"): _episode_return,
+    ("normalisation.default", "script"): _default,
+    ("normalisation.default.off_policy", "script"): _default_off_policy,
+    ("normalisation.evaluation", "library"): _evaluation,
+    ("normalisation.evaluation", "script"): lambda i: _trained(i).evaluated,
+    ("normalisation.saved", "script"): _saved,
+}
+
+ABSENT: Mapping[str, str] = {
+    "normalisation.evaluation.same_wrapper": (
+        "has no evaluator that is handed a second environment and fits its statistics"
+    ),
+}

@@ -1,10 +1,196 @@
-"""Probes of the loop of PPO."""
+"""Probes of PPO's loop: the trainer and the program on environments that count their steps."""
 
 from __future__ import annotations
 
-from typing import Mapping, Tuple
+import functools
+import multiprocessing
+from typing import Any, Dict, List, Mapping, Tuple
 
-from rlregress.frameworks.base import Probe
+import numpy as np
+import torch
 
-PROBES: Mapping[Tuple[str, str], Probe] = {}
-ABSENT: Mapping[str, str] = {}
+from rlregress.frameworks.torchrl.probes import _ppo_networks, _ppo_schedules, _ppo_training
+from rlregress.frameworks.torchrl.probes.environments import Playback
+from rlregress.frameworks.torchrl.probes.quiet import Raw
+
+Inputs = Mapping[str, Any]
+Training = _ppo_training.Training
+
+
+def _train(
+    scope: str, playback: Dict[str, Any], total_steps: int, frames: int, minibatch: int, **more: Any
+) -> Training:
+    """A training in one environment, by the trainer or by the program."""
+    if scope == "trainer":
+        return _ppo_training.trainer([Playback(**playback)], total_steps, frames, minibatch, **more)
+    return _ppo_training.program(playback, total_steps, frames, minibatch, **more)
+
+
+def _one_rollout(scope: str, steps: int, minibatch: int, **more: Any) -> Training:
+    # rewards that differ: the trainer normalises advantages over the rollout
+    playback = _ppo_training.counting(steps, rewards=[1.0, -1.0])
+    return _train(scope, playback, steps, steps, minibatch, **more)
+
+
+def _minibatches(scope: str, i: Inputs) -> List[float]:
+    steps = int(i["rollout_steps"])
+    seen = _one_rollout(scope, steps, int(i["minibatch_size"])).evaluated
+    sizes = [len(minibatch) for minibatch in seen]
+    used = np.bincount(np.concatenate(seen).astype(int), minlength=steps)
+    return [*(sizes + [0] * 4)[:4], min(used.max(), 2), used.min()]
+
+
+def _minibatches_parameter(scope: str, i: Inputs) -> List[float]:
+    size = int(i["minibatch_size"])
+    runs = [_one_rollout(scope, int(n), size).evaluated for n in i["rollout_steps"]]
+    return [len(runs[1][0]) / len(runs[0][0]), len(runs[1]) / len(runs[0])]
+
+
+def _epochs_shuffle(scope: str, i: Inputs) -> List[bool]:
+    steps = int(i["rollout_steps"])
+    seen = _one_rollout(scope, steps, int(i["minibatch_size"]), epochs=int(i["epochs"]))
+    first, second = np.concatenate(seen.evaluated).reshape(2, steps)
+    return [np.array_equal(first, np.sort(first)), np.array_equal(second, first)]
+
+
+def _with_ratio(scope: str, i: Inputs, ratio: float) -> Training:
+    """An update on 4 samples whose ratio is ``ratio``; there is no threshold to set."""
+    return _one_rollout(
+        scope,
+        4,
+        4 // int(i["minibatches"]),
+        epochs=int(i["epochs"]),
+        change=_ppo_training.lower_log_prob(ratio),
+    )
+
+
+def _early_stop_default(scope: str, i: Inputs) -> int:
+    return len(_with_ratio(scope, i, i["ratio"]).rates)
+
+
+def _early_stop(scope: str, i: Inputs) -> List[int]:
+    runs = [_with_ratio(scope, i, float(ratio)) for ratio in i["ratios"]]
+    return [count for run in runs for count in (len(run.rates), len(run.evaluated))]
+
+
+def _by_sample(seen: Training, epochs: int, steps: int) -> np.ndarray:
+    """Advantages in the order of collection, [epochs, steps]."""
+    order = np.argsort(np.concatenate(seen.evaluated).reshape(epochs, steps), axis=1)
+    advantages = np.concatenate(seen.advantages).reshape(epochs, steps)
+    return np.take_along_axis(advantages, order, axis=1)
+
+
+def _advantages_recomputed(scope: str, i: Inputs) -> List[bool]:
+    n = len(i["rewards"])
+    playback = _ppo_training.counting(n, rewards=i["rewards"])
+    seen = _train(scope, playback, n, n, 2, epochs=3, learning_rate=0.1)
+    advantages = _by_sample(seen, 3, n)
+    return [bool(np.abs(a - advantages[0]).max() > 1e-4) for a in advantages[1:]]
+
+
+def _granularity(scope: str, i: Inputs) -> List[float]:
+    n = len(i["rewards"])
+    ends = [0.0] * (n - 1) + [1.0]
+    playback = _ppo_training.counting(n, rewards=i["rewards"], terminated=ends)
+    names = {"trainer": ("gamma", "lmbda"), "script": ("gamma", "gae_lambda")}[scope]
+    ones = dict.fromkeys(names, 1.0)
+    seen = _train(scope, playback, n, n, 2, learning_rate=0.1, **ones)
+    (a,) = _by_sample(seen, 1, n)
+    moved = [abs(divergence) > 1e-4 for divergence in seen.divergences]
+    return [*(a - a[-1]) / (a[0] - a[-1]), *moved]
+
+
+def _iterations(scope: str, i: Inputs) -> List[int]:
+    frames = int(i["rollout_steps"])
+    received: List[Any] = []
+    playback = {"actions": received, "rewards": [1.0, -1.0]}
+    seen = _train(scope, playback, int(i["total_steps"]), frames, frames)
+    return [len(received), len(seen.rates)]
+
+
+def _side_by_side(count: int) -> List[Playback]:
+    return [Playback(rewards=[1.0, -1.0]) for _ in range(count)]
+
+
+def _vectorisation(scope: str, i: Inputs) -> List[int]:
+    del scope
+    environments = _side_by_side(int(i["environments"]))
+    frames = int(i["rollout_steps"]) * len(environments)
+    _ppo_training.trainer(environments, int(i["total_steps"]), frames, frames)
+    steps = [len(environment.actions) for environment in environments]
+    return [sum(steps), steps[0]]
+
+
+def _parallel_gradient(scope: str, i: Inputs) -> List[float]:
+    del scope
+    environments = _side_by_side(int(i["environments"]))
+    processes: List[int] = []
+    backwards: List[int] = []
+    backward = torch.Tensor.backward
+
+    def counted(*arguments: Any, **keywords: Any) -> Any:
+        backwards.append(1)
+        return backward(*arguments, **keywords)
+
+    def before_training(trainer: Any, optimizer: Any) -> None:
+        def look(*_: Any) -> None:
+            distributed = torch.distributed
+            world = distributed.get_world_size() if distributed.is_initialized() else 1
+            processes.append(max(world, 1 + len(multiprocessing.active_children())))
+
+        optimizer.register_step_pre_hook(look)
+
+    frames = 4 * len(environments)
+    torch.Tensor.backward = counted  # type: ignore[method-assign, assignment]
+    try:
+        seen = _ppo_training.trainer(
+            environments, frames, frames, frames // 2, before_training=before_training
+        )
+    finally:
+        torch.Tensor.backward = backward  # type: ignore[method-assign]
+    return [max(processes), len(backwards) / len(seen.rates)]
+
+
+def _segments(scope: str, i: Inputs) -> List[float]:
+    limit = int(i["time_limit"])
+    playback = _ppo_training.counting(
+        limit, truncated=[0.0] * (limit - 1) + [1.0], rewards=[1.0, -1.0]
+    )
+    rollouts = _train(scope, playback, 15, 5, 5).rollouts
+    observed = torch.cat([rollout["observation"].reshape(-1) for rollout in rollouts])
+    kept = [x for rollout in rollouts for x in rollout.values(True, True)]
+    terminal = any(bool((x == limit).any()) for x in kept if x.dtype == observed.dtype)
+    return [*observed.tolist(), terminal]
+
+
+_BOTH = {
+    "ppo.minibatches": _minibatches,
+    "ppo.epochs.shuffle": _epochs_shuffle,
+    "ppo.advantages.recomputed": _advantages_recomputed,
+    "ppo.advantage.granularity": _granularity,
+    "ppo.iterations": _iterations,
+    "ppo.segments": _segments,
+}
+_TRAINER = {
+    "ppo.minibatches.parameter": _minibatches_parameter,
+    "ppo.early_stop.default": _early_stop_default,
+    "ppo.early_stop": _early_stop,
+    "ppo.vectorisation": _vectorisation,
+    "ppo.parallel_gradient": _parallel_gradient,
+}
+
+PROBES: Dict[Tuple[str, str], Raw] = {
+    **{
+        (detail, scope): functools.partial(probe, scope)
+        for scope, probes in (("trainer", {**_BOTH, **_TRAINER}), ("script", _BOTH))
+        for detail, probe in probes.items()
+    },
+    **_ppo_schedules.PROBES,
+    **_ppo_networks.PROBES,
+}
+
+#: detail id -> what TorchRL does not have.
+ABSENT: Dict[str, str] = {
+    "ppo.adam.epsilon.custom": "has no optimiser of its own whose options could be set: the user, "
+    "or the program, makes it",
+}

@@ -2,9 +2,150 @@
 
 from __future__ import annotations
 
-from typing import Mapping, Tuple
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
-from rlregress.frameworks.base import Probe
+import numpy as np
+import torch
+from torch import nn
 
-PROBES: Mapping[Tuple[str, str], Probe] = {}
-ABSENT: Mapping[str, str] = {}
+from rlregress.frameworks.torchrl.probes import trainer_traps
+from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.networks import v_network
+from rlregress.frameworks.torchrl.probes.quiet import Raw
+
+Inputs = Mapping[str, Any]
+
+
+def _linear(slope: float, constant: float) -> nn.Linear:
+    layer = nn.Linear(1, 1)
+    nn.init.constant_(layer.weight, slope)
+    nn.init.constant_(layer.bias, constant)
+    return layer
+
+
+def collect(environment: Any, frames: int, **options: Any) -> Any:
+    """One batch of random actions in an environment of TorchRL, [frames]."""
+    from torchrl import collectors
+
+    collector = collectors.Collector(
+        environment, None, frames_per_batch=frames, total_frames=frames, **options
+    )
+    (batch,) = list(collector)
+    collector.shutdown()
+    return batch
+
+
+def _nstep(i: Inputs, environment: Playback, slope: float = 1.0, constant: float = 0.0) -> Any:
+    """n-step targets of all steps where the value of an observation s is slope s + constant."""
+    from torchrl.data.postprocs import MultiStep
+    from torchrl.objectives.value import TD0Estimator
+
+    postprocess = MultiStep(gamma=i["discount"], n_steps=int(i["n"]))
+    batch = collect(wrapped(environment), len(i["rewards"]), postproc=postprocess)
+    estimator = TD0Estimator(
+        gamma=i["discount"], value_network=v_network(_linear(slope, constant))
+    )
+    return estimator.value_estimate(batch).detach().numpy().reshape(-1)
+
+
+def _counting(i: Inputs) -> Playback:
+    steps = np.arange(len(i["rewards"]), dtype=np.float64)
+    return Playback(observations=steps, next_observations=steps + 1.0, rewards=i["rewards"])
+
+
+def _first_target(i: Inputs, slope: float, constant: float) -> float:
+    return float(_nstep(i, _counting(i), slope, constant)[0])
+
+
+def _window(i: Inputs) -> List[float]:
+    rewards, one, number = (
+        _first_target(i, slope, constant)
+        for slope, constant in ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0))
+    )
+    return [rewards, (number - rewards) / (one - rewards)]
+
+
+def _discount(i: Inputs) -> float:
+    return _first_target(i, 0.0, 1.0) - _first_target(i, 0.0, 0.0)
+
+
+def _targets(steps: Sequence[int]) -> Raw:
+    def probe(i: Inputs) -> Any:
+        environment = Playback(
+            next_observations=i["next_values"],
+            rewards=i["rewards"],
+            terminated=i["terminated"],
+            truncated=i["truncated"],
+        )
+        return _nstep(i, environment)[list(steps)]
+
+    return probe
+
+
+def _buffer(capacity: int, **options: Any) -> Any:
+    from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
+
+    return TensorDictReplayBuffer(storage=LazyTensorStorage(capacity), **options)
+
+
+def _rewards(numbers: Any) -> Any:
+    from tensordict import TensorDict
+
+    return TensorDict({"reward": torch.as_tensor(numbers, dtype=torch.float32)}, [len(numbers)])
+
+
+def _sampling(i: Inputs) -> float:
+    count = int(i["count"])
+    torch.manual_seed(int(i["seed"]))
+    buffer = _buffer(count, batch_size=count)
+    buffer.extend(_rewards(np.arange(count)))
+    return len(np.unique(buffer.sample()["reward"].numpy())) / count
+
+
+def _overwriting(i: Inputs) -> Any:
+    buffer = _buffer(int(i["capacity"]))
+    for transition in _rewards(i["rewards"]).unbind(0):
+        buffer.add(transition)
+    return np.sort(buffer[:]["reward"].numpy())
+
+
+def _shared_observations(i: Inputs) -> List[float]:
+    from torchrl.envs.transforms import NextStateReconstructor
+
+    environment = Playback(rewards=[1.0], truncated=[0.0, 1.0])
+    try:
+        batch = collect(wrapped(environment), int(i["capacity"]), compact_obs=True)
+    except (ValueError, RuntimeError):
+        return [1.0, 0.0]
+    following = NextStateReconstructor()(batch)["next", "observation"]
+    return [0.0, float(torch.isnan(following[1]).all())]
+
+
+def _both_flags(i: Inputs) -> float:
+    from torchrl.objectives.value import TD0Estimator
+
+    environment = Playback(rewards=[i["reward"]], terminated=[1.0], truncated=[1.0])
+    batch = collect(wrapped(environment), 4)
+    buffer = _buffer(4, batch_size=1)
+    buffer.extend(batch)
+    estimator = TD0Estimator(
+        gamma=i["discount"], value_network=v_network(_linear(0.0, i["value"]))
+    )
+    return float(estimator.value_estimate(buffer.sample()))
+
+
+PROBES: Dict[Tuple[str, str], Raw] = {
+    ("nstep.window", "library"): _window,
+    ("nstep.discount", "library"): _discount,
+    ("nstep.terminal", "library"): _targets((0, 1, 2)),
+    ("nstep.truncation", "library"): _targets((0, 1, 2)),
+    ("nstep.newest_steps", "library"): _targets((4, 5)),
+    ("replay.sampling", "library"): _sampling,
+    ("replay.warmup", "trainer"): trainer_traps.warmup,
+    ("replay.overwriting", "library"): _overwriting,
+    ("replay.shared_observations", "library"): _shared_observations,
+    ("replay.both_flags", "library"): _both_flags,
+}
+ABSENT: Mapping[str, str] = {
+    "nstep.custom_buffer": "n belongs to a module of its own, MultiStep, not to a buffer class",
+}

@@ -92,7 +92,7 @@ def _importing_from(folder: Path) -> Iterator[None]:
                 sys.modules[name] = module
 
 
-def _programs() -> Path:
+def programs() -> Path:
     """The first folder of programs on the path: a changed copy may stand before the installed."""
     for entry in sys.path:
         folder = Path(entry) / "sota-implementations"
@@ -111,7 +111,7 @@ def load(folder: str, name: str) -> Any:
     # see the stand-ins
     for module_name in _ASKING:
         importlib.import_module(module_name)
-    path = _programs() / folder / f"{name}.py"
+    path = programs() / folder / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"torchrl_{folder}_{name}", path)
     if spec is None or spec.loader is None:
         raise FileNotFoundError(f"no program {path}")

@@ -1,10 +1,146 @@
-"""Probes of behaviour that no source states."""
+"""Probes of behaviour that no source states: losses, modules, trainers."""
 
 from __future__ import annotations
 
-from typing import Mapping, Tuple
+from typing import Any, Dict, List, Mapping, Tuple
 
-from rlregress.frameworks.base import Probe
+import numpy as np
+import torch
+from torchrl.modules import IndependentNormal, TanhNormal
+from torchrl.objectives import HardUpdate, SACLoss, TD3Loss
 
-PROBES: Mapping[Tuple[str, str], Probe] = {}
+from rlregress.frameworks.torchrl.probes import estimator_traps, loops, trainer_traps
+from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.networks import (
+    Constant,
+    Numbers,
+    box,
+    policy,
+    q_network,
+)
+from rlregress.frameworks.torchrl.probes.quiet import Raw
+
+Inputs = Mapping[str, Any]
+
+
+def _deterministic_centre(i: Inputs) -> float:
+    from torchrl.modules.distributions import TanhDelta
+
+    zero, (low, high) = torch.zeros(1), (torch.tensor([i["low"]]), torch.tensor([i["high"]]))
+    return float(TanhDelta(zero, low=low, high=high).mode)
+
+
+def _gaussian_centre(i: Inputs) -> float:
+    low, high = torch.tensor([i["low"]]), torch.tensor([i["high"]])
+    distribution = TanhNormal(torch.zeros(1), torch.ones(1), low=low, high=high, tanh_loc=True)
+    return float(distribution.deterministic_sample)
+
+
+def _out_of_bounds(i: Inputs) -> float:
+    environment = Playback(i["low"], i["high"])
+    spec = wrapped(environment).action_spec_unbatched
+    actor = policy(Numbers([i["mean"]], [1e-6], loops.SINGLE), spec, IndependentNormal)
+    list(loops.collector(environment, actor, 1))
+    return float(environment.actions[0])
+
+
+def _stored_log_prob(i: Inputs) -> float:
+    spec = box(-1.0, 1.0, loops.SINGLE)
+    actor = policy(
+        Numbers([i["mean"]], [1.0], loops.SINGLE), spec, TanhNormal,
+        low=spec.space.low, high=spec.space.high,
+    )  # fmt: skip
+    environment = Playback()
+    torch.manual_seed(int(i["seed"]))
+    (batch,) = list(loops.collector(environment, actor, int(i["count"])))
+    with torch.no_grad():
+        now = actor.get_dist(batch).log_prob(batch["action"])
+    return float((torch.abs(now - batch["action_log_prob"]) > 0.01).double().mean())
+
+
+def _single_critic(i: Inputs) -> List[float]:
+    weights = torch.as_tensor(i["weights"]).reshape(1, -1)
+
+    class Linear(torch.nn.Linear):
+        def forward(self, observation: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
+            return super().forward(torch.cat([observation, action], -1))
+
+    network = Linear(2, 1, bias=False, dtype=torch.float64)
+    with torch.no_grad():
+        network.weight.copy_(weights)
+    actor = policy(Numbers([0.0], [1.0]), box(-1.0, 1.0), TanhNormal)
+    loss = SACLoss(actor, q_network(network), num_qvalue_nets=2)
+    (copies,) = [p.data for p in loss.qvalue_network_params.values(True, True)]
+    return [float(torch.equal(copy, weights)) for copy in copies]
+
+
+def _critic_count(i: Inputs) -> List[float]:
+    del i
+    actor = policy(Numbers([0.0], [1.0]), box(-1.0, 1.0), TanhNormal)
+    sac = SACLoss(actor, q_network(Constant(0.0)))
+    _, deterministic = loops.off_policy_loss("td3", Playback())
+    td3 = TD3Loss(deterministic, q_network(Constant(0.0)), action_spec=box(-1.0, 1.0))
+    copies = [next(iter(m.qvalue_network_params.values(True, True))) for m in (sac, td3)]
+    return [float(len(parameter)) for parameter in copies]
+
+
+def _exploration_draw(i: Inputs) -> float:
+    from tensordict import TensorDict
+    from torchrl.data import Categorical
+    from torchrl.modules import EGreedyModule
+
+    environments = int(i["environments"])
+    explore = EGreedyModule(Categorical(int(i["actions"])), eps_init=i["epsilon"])
+    torch.manual_seed(int(i["seed"]))
+    mixed = []
+    for _ in range(int(i["calls"])):
+        greedy = torch.zeros(environments, dtype=torch.long)
+        same = explore(TensorDict({"action": greedy.clone()}, [environments]))["action"] == greedy
+        mixed.append(bool(same.any()) and not bool(same.all()))
+    return float(np.mean(mixed))
+
+
+def _hard_update_period(i: Inputs) -> Any:
+    actor = policy(Numbers([0.0], [1.0]), box(-1.0, 1.0), TanhNormal)
+    loss = SACLoss(actor, [q_network(Constant(0.0)) for _ in range(2)])
+    updater = HardUpdate(loss, value_network_update_interval=int(i["interval"]))
+    copies = []
+    for step in range(1, int(i["steps"]) + 1):
+        # the trained networks move at every step, so that a copy shows
+        for parameter in loss.qvalue_network_params.values(True, True):
+            parameter.data.fill_(float(step))
+        updater.step()
+        targets = loss.target_qvalue_network_params.values(True, True)
+        if all(bool((p == step).all()) for p in targets):
+            copies.append(step)
+    return np.diff(copies[:3])
+
+
+def _autoreset(i: Inputs) -> float:
+    from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
+    from torchrl.envs import SerialEnv
+
+    from rlregress.frameworks.torchrl.probes.replay import collect
+
+    ends = [0.0] * (int(i["episode"]) - 1) + [1.0]
+    steps = int(i["steps"])
+    environment = SerialEnv(1, lambda: wrapped(Playback(rewards=[1.0], terminated=ends)))
+    buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(steps))
+    buffer.extend(collect(environment, steps).reshape(-1))
+    return float((buffer[:]["next", "reward"] == 0.0).double().mean())
+
+
+PROBES: Dict[Tuple[str, str], Raw] = {
+    **estimator_traps.PROBES,
+    ("policy.centre.deterministic", "library"): _deterministic_centre,
+    ("policy.centre.gaussian", "library"): _gaussian_centre,
+    ("policy.out_of_bounds", "library"): _out_of_bounds,
+    ("policy.stored_log_prob", "library"): _stored_log_prob,
+    ("networks.single_critic", "library"): _single_critic,
+    ("networks.critic_count", "library"): _critic_count,
+    ("dqn.exploration.draw", "library"): _exploration_draw,
+    ("target.hard_update_period", "library"): _hard_update_period,
+    ("collection.autoreset", "library"): _autoreset,
+    **trainer_traps.PROBES,
+}
 ABSENT: Mapping[str, str] = {}

@@ -1,0 +1,100 @@
+"""Defaults and names of hyperparameters: Tables 6 to 8 of the thesis.
+
+What is documented stands in ``baselines/defaults``. A default is read from a constructed agent, a
+signature or a command line of the installed framework.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from rlregress import suite
+from rlregress.details import defaults, tables
+
+SETS = sorted(path.stem for path in (suite.baselines() / "hyperparameters").glob("*.yaml"))
+
+
+def _check(framework, found, part):
+    """What was found of every algorithm and scope is what is documented."""
+    __tracebackhide__ = True
+    documented = defaults.documented(framework)
+    clauses = [
+        f"{algorithm}, scope {scope}: {clause}"
+        for algorithm, scope in sorted(set(found) | set(documented))
+        for clause in defaults.differences(
+            found.get((algorithm, scope), {}), part(documented.get((algorithm, scope)))
+        )
+    ]
+    assert not clauses, (
+        f"{framework.full_name} {framework.version()}: {'; '.join(clauses)}; if the change is "
+        f"intended, give the old table an until and add one to {defaults.path_of(framework)}"
+    )
+
+
+def _spelled(given, without=()):
+    return {key: defaults.spelled(value) for key, value in given.items() if key not in without}
+
+
+def _of_this_suite(framework):
+    if framework.expectations() is not None:
+        pytest.skip(f"{framework.title} is another party's: no defaults are documented")
+
+
+def test_defaults_are_documented(framework):
+    """A hyperparameter that nobody sets has the documented value (Tables 6 to 8)."""
+    _of_this_suite(framework)
+    _check(framework, framework.defaults(), lambda entry: entry.values if entry else {})
+
+
+def test_names_are_documented(framework):
+    """A hyperparameter has the documented name (Tables 6 to 8)."""
+    _of_this_suite(framework)
+    _check(framework, framework.parameter_names(), lambda entry: entry.names if entry else {})
+
+
+def test_printed_names_are_right_or_recorded_as_wrong(framework):
+    """What Tables 6 to 8 call a hyperparameter is its name, unless it is recorded as wrong."""
+    _of_this_suite(framework)
+    names, version = framework.parameter_names(), framework.version()
+    wrong = [
+        f"{cell.table}, {cell.row}: '{cell.printed}' is "
+        f"{'right' if cell.right(names) else 'wrong'}, recorded as the opposite"
+        for cell in tables.cells(framework.name)
+        if cell.right(names) != cell.recorded(version)
+    ]
+    assert not wrong, f"{framework.full_name} {version}: {'; '.join(wrong)}"
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_set_goes_there_and_back(framework, name):
+    """A hyperparameter set in a framework's own names and numbers, and back, is the same set."""
+    _of_this_suite(framework)
+    for (algorithm, _), entry in defaults.documented(framework).items():
+        given = defaults.hyperparameter_set(name)[algorithm]
+        kept = {key: value for key, value in given.items() if key in entry.names}
+        shared = {
+            key
+            for key in kept
+            if sum(entry.names[key] == own for other, own in entry.names.items() if other in kept)
+            > 1
+        }
+        back = entry.ours(entry.own(given))
+        # a name that two hyperparameters share says both of them
+        assert _spelled(back, {*shared, *(set(back) - set(kept))}) == _spelled(kept, shared)
+
+
+def test_set_of_a_framework_holds_its_defaults(framework):
+    """The hyperparameter set of a framework holds its defaults, where its values are documented."""
+    _of_this_suite(framework)
+    given, found = defaults.hyperparameter_set(framework.name), framework.defaults()
+    for (algorithm, scope), entry in defaults.documented(framework).items():
+        if entry.set:
+            assert found[algorithm, scope] == given[algorithm]
+
+
+def test_agent_of_a_set_has_its_values(framework, algorithm):
+    """An agent that is built with the framework's set has exactly these hyperparameters."""
+    given = defaults.hyperparameter_set(framework.name)[algorithm]
+    found = framework.applied(algorithm, given)
+    assert set(found) <= set(given)
+    assert _spelled(found) == _spelled({name: given[name] for name in found})

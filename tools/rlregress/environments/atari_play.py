@@ -1,0 +1,208 @@
+"""Scenes of a game, played through the preprocessing of a framework.
+
+A scene tells the game what is to happen, sends actions through the preprocessing and notes what
+the agent is shown and what the game received. It knows no framework and expects nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rlregress.environments.atari_fake import FIRE, NOOP, OTHER, AtariGame
+
+#: where no action was sent, or no frame is shown.
+NOTHING = -1.0
+
+
+class Step(NamedTuple):
+    """What the agent gets for an action.
+
+    Attributes:
+        observation: [frames or colours, height, width].
+        reward: a number.
+        done: the episode has ended for the agent, who has to ask for a reset.
+        signal: a flag of its own that says that a life, or the game, is over.
+    """
+
+    observation: np.ndarray
+    reward: float
+    done: bool
+    signal: bool = False
+
+
+class Player(NamedTuple):
+    """A game seen through a framework's preprocessing, or through a part of it.
+
+    Attributes:
+        game: the game itself.
+        reset: starts an episode; the observation [frames or colours, height, width].
+        step: sends one action of the agent.
+        reported: the return of the last finished episode as the framework's log has it.
+    """
+
+    game: Any
+    reset: Callable[[], np.ndarray]
+    step: Callable[[int], Step]
+    reported: Callable[[], float] = lambda: float("nan")
+
+
+def opening(player: Player) -> list[int]:
+    """The actions that the game receives before the first observation."""
+    player.game.actions.clear()
+    player.reset()
+    return list(player.game.actions)
+
+
+def noops(least: Sequence[int], most: Sequence[int]) -> np.ndarray:
+    """[fewest, most, whether all are action 0], of the openings with the least and most luck."""
+    only = all(action == NOOP for action in most)
+    return np.array([len(least), len(most), only], dtype=np.float64)
+
+
+def fires(with_fire: Sequence[int], without: Sequence[int]) -> np.ndarray:
+    """[how many actions, first, second, how many in a game without FIRE]."""
+    first_two = [*map(float, with_fire[:2]), NOTHING, NOTHING][:2]
+    return np.array([len(with_fire), *first_two, len(without)], dtype=np.float64)
+
+
+def ended_by_second_action(player: Player) -> np.ndarray:
+    """[colour that a reset shows, frame that the game is at] if its second action ends the game."""
+    player.game.play()
+    player.game.play(over=True)
+    shown = player.reset()
+    return np.array([shown[0, 0, 0], player.game.frames], dtype=np.float64)
+
+
+def _lose(player: Player, lives: int) -> Step:
+    player.game.play(lives=lives)
+    return player.step(OTHER)
+
+
+def life_lost(player: Player) -> np.ndarray:
+    """What the loss of one of three lives does, and that of the last one.
+
+    [done at the first loss, done or signal there, done or signal where the last life is lost,
+    games started by the reset that a done asks for, actions sent by it, the first of them].
+    """
+    game = player.game
+    player.reset()
+    first = _lose(player, 2)
+    game.actions.clear()
+    games = game.resets
+    if first.done:
+        player.reset()
+    sent, games = list(game.actions), game.resets - games
+    if _lose(player, 1).done:
+        player.reset()
+    last = _lose(player, 0)
+    seen = [first.done, first.done or first.signal, last.done or last.signal]
+    return np.array([*seen, games, len(sent), sent[0] if sent else NOTHING], dtype=np.float64)
+
+
+def over_after_life_lost(player: Player) -> np.ndarray:
+    """[games started, colour shown] by a reset after a lost life if the next frame ends the game."""
+    player.reset()
+    _lose(player, 2)
+    player.game.play(over=True)
+    games = player.game.resets
+    shown = player.reset()
+    return np.array([player.game.resets - games, shown[0, 0, 0]], dtype=np.float64)
+
+
+def _queue(game: AtariGame, frames: Sequence[Any], **columns: Sequence[Any]) -> None:
+    for number, pixel in enumerate(frames):
+        happens = {name: column[number] for name, column in columns.items()}
+        game.play(pixel=int(pixel), **happens)
+
+
+def one_action(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
+    """[frames, reward, colour shown] for one action while ``pixels`` and ``rewards`` pass."""
+    player.reset()
+    player.game.actions.clear()
+    _queue(player.game, inputs["pixels"], reward=inputs["rewards"])
+    step = player.step(OTHER)
+    shown = step.observation[0, 0, 0]
+    return np.array([len(player.game.actions), step.reward, shown], dtype=np.float64)
+
+
+def end_within_action(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
+    """[frames, reward, done] for one action if the game ends in frame ``ends_in`` only."""
+    player.reset()
+    player.game.actions.clear()
+    rewards = inputs["rewards"]
+    over = [number + 1 == inputs["ends_in"] for number in range(len(rewards))]
+    _queue(player.game, [0] * len(rewards), reward=rewards, over=over)
+    step = player.step(OTHER)
+    return np.array([len(player.game.actions), step.reward, step.done], dtype=np.float64)
+
+
+def shown_at_end(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
+    """[colour shown] for an action that ends the game early, after an action that did not."""
+    player.reset()
+    _queue(player.game, inputs["before"])
+    player.step(OTHER)
+    last = inputs["at_end"]
+    _queue(player.game, last, over=[False] * (len(last) - 1) + [True])
+    return np.array([player.step(OTHER).observation[0, 0, 0]], dtype=np.float64)
+
+
+def warped(player: Player, inputs: Mapping[str, Any], white: float = 255.0) -> np.ndarray:
+    """[height, width, colours in two neighbouring rows], in units where ``white`` is 255.
+
+    The rows are those at ``row`` and below it, in the column ``column``.
+    """
+    shown = player.reset()[0] * (255.0 / white)
+    row, column = int(inputs["row"]), int(inputs["column"])
+    return np.array([*shown.shape, shown[row, column], shown[row + 1, column]], dtype=np.float64)
+
+
+def stacks(player: Player) -> np.ndarray:
+    """Colours in the stack, the newest last, [12]: after the reset of a game, two steps later, and
+    after the reset of the next game.
+    """
+    first = player.reset()
+    player.step(OTHER)
+    second = player.step(OTHER).observation
+    player.game.play(over=True)
+    player.step(OTHER)
+    third = player.reset()
+    rows = []
+    for stack in (first, second, third):
+        colours = list(stack[-4:, 0, 0])
+        rows.append([NOTHING] * (4 - len(colours)) + colours)
+    return np.array(rows, dtype=np.float64).reshape(-1)
+
+
+def rewards(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
+    """The agent's rewards for frames with ``rewards``."""
+    player.reset()
+    found = []
+    for reward in inputs["rewards"]:
+        player.game.play(reward=reward)
+        found.append(player.step(OTHER).reward)
+    return np.array(found, dtype=np.float64)
+
+
+def whole_game(player: Player) -> np.ndarray:
+    """A game of three actions in which a life is lost and the last action ends the game.
+
+    [frames of the opening apart from FIRE and the action after it, frames of FIRE, the agent's
+    reward for four frames of reward 2, the return that is reported when five more are won].
+    """
+    game = player.game
+    start = opening(player)
+    waiting = sum(action in (NOOP, OTHER) for action in start)
+    for _ in range(4):
+        game.play(reward=2.0)
+    reward = player.step(OTHER).reward
+    for _ in range(4):
+        game.play(lives=2)
+    if player.step(OTHER).done:
+        player.reset()
+    game.play(reward=5.0, over=True)
+    player.step(OTHER)
+    found = [waiting, start.count(FIRE), reward, player.reported()]
+    return np.array(found, dtype=np.float64)

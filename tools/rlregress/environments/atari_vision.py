@@ -1,0 +1,127 @@
+"""What a network that looks at stacks of pictures does to them, layer by layer.
+
+A network is asked through two functions only, of the policy and of the value; what lies between
+pictures and answers is watched while it runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+_LAYERS = (torch.nn.Conv2d, torch.nn.Linear)
+#: what hidden layers are made to say before their activation, in turn.
+BELOW, ABOVE = -2.0, 3.0
+_NOTHING = -1.0
+
+
+class Vision(NamedTuple):
+    """A policy and a value function of stacks of pictures.
+
+    Attributes:
+        module: holds all parameters of both.
+        logits: of the actions, up to a constant: [actions].
+        value: a tensor of one number.
+    """
+
+    module: torch.nn.Module
+    logits: Callable[[], torch.Tensor]
+    value: Callable[[], torch.Tensor]
+
+
+@contextlib.contextmanager
+def quickly() -> Iterator[None]:
+    """Large layers are initialised at once: what they start from is not asked here."""
+    original = torch.nn.init.orthogonal_
+    torch.nn.init.orthogonal_ = lambda tensor, gain=1.0: torch.nn.init.constant_(tensor, 1e-3)
+    try:
+        yield
+    finally:
+        torch.nn.init.orthogonal_ = original
+
+
+class _Passed(NamedTuple):
+    layer: Any
+    entered: torch.Tensor
+
+
+def _passed(module: torch.nn.Module, ask: Callable[[], torch.Tensor]) -> list[_Passed]:
+    """The layers with weights in the order in which they are used, and what entered each."""
+    found: list[_Passed] = []
+
+    def note(layer: Any, entered: Any) -> None:
+        found.append(_Passed(layer, entered[0].detach()))
+
+    hooks = [
+        layer.register_forward_pre_hook(note)
+        for layer in module.modules()
+        if isinstance(layer, _LAYERS)
+    ]
+    try:
+        ask()
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return found
+
+
+def entering(vision: Vision) -> np.ndarray:
+    """[what enters the first layer of the policy, of the value], of the newest picture's corner."""
+    ways = (_passed(vision.module, vision.logits), _passed(vision.module, vision.value))
+    # the newest picture is the last channel
+    return np.array([float(way[0].entered[0, -1, 0, 0]) for way in ways], dtype=np.float64)
+
+
+def activations(vision: Vision) -> np.ndarray:
+    """What becomes of numbers below and above 0, behind each layer.
+
+    [for each of four hidden layers of the policy the least and the most that enters the layer
+    behind it, when half of its units say -2 and half 3; the difference of two logits whose layer
+    says -2 and 3; the value whose layer says -2].
+    """
+    policy = _passed(vision.module, vision.logits)
+    value = _passed(vision.module, vision.value)
+    with torch.no_grad():
+        for layer, _ in (*policy, *value):
+            layer.weight.zero_()
+            layer.bias[0::2] = BELOW
+            layer.bias[1::2] = ABOVE
+    policy = _passed(vision.module, vision.logits)
+    found: list[float] = []
+    for _, entered in policy[1:5]:
+        found += [float(entered.min()), float(entered.max())]
+    found += [float("nan")] * (8 - len(found))
+    logits = vision.logits().detach()
+    found += [float(logits.max() - logits.min()), float(vision.value().detach())]
+    return np.array(found, dtype=np.float64)
+
+
+def _count(parameters: list[torch.Tensor], *answers: torch.Tensor) -> set[int]:
+    reached = torch.autograd.grad([a.sum() for a in answers], parameters, allow_unused=True)
+    return {number for number, gradient in enumerate(reached) if gradient is not None}
+
+
+def reached(vision: Vision) -> np.ndarray:
+    """Parameters that a gradient reaches: [from policy and value, policy only, value only]."""
+    parameters = [p for p in vision.module.parameters() if p.requires_grad]
+    policy = _count(parameters, vision.logits())
+    value = _count(parameters, vision.value())
+    sizes = [sum(parameters[n].numel() for n in some) for some in (
+        policy & value, policy - value, value - policy)]  # fmt: skip
+    return np.array(sizes, dtype=np.float64)
+
+
+def sizes(vision: Vision) -> np.ndarray:
+    """[channels, kernel, stride of three convolutions, units of the hidden layer] of the policy."""
+    hidden = [layer for layer, _ in _passed(vision.module, vision.logits)][:-1]
+    found: list[float] = []
+    convolutions = [layer for layer in hidden if isinstance(layer, torch.nn.Conv2d)]
+    for layer in convolutions[:3]:
+        found += [layer.out_channels, layer.kernel_size[0], layer.stride[0]]
+    found += [_NOTHING] * (9 - len(found))
+    units = [layer.out_features for layer in hidden if isinstance(layer, torch.nn.Linear)]
+    return np.array([*found, units[0] if units else _NOTHING], dtype=np.float64)

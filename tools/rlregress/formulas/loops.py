@@ -1,0 +1,29 @@
+"""Counts of a training loop and statistics of freshly made layers, in float64."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def whole_batches(steps: float, batch: float) -> float:
+    """The first multiple of ``batch`` (environment steps) that is not below ``steps``."""
+    return float(np.ceil(steps / batch) * batch)
+
+
+def uniform_layer(weight_bound: float, bias_bound: float) -> np.ndarray:
+    """What a layer [n, n] with uniform weights shows, in units of 1 / sqrt(n), [3].
+
+    Root mean square of the weights, U(-b, b): b / sqrt(3); largest absolute bias; the smallest
+    over the largest singular value, which is near 0 for independent weights.
+    """
+    return np.array([weight_bound / np.sqrt(3.0), bias_bound, 0.0])
+
+
+def orthogonal_layer(gain: float, bias_bound: float = 0.0) -> np.ndarray:
+    """The same three numbers of an orthogonal layer [n, n] times ``gain``."""
+    return np.array([gain, bias_bound, 1.0])
+
+
+def every(count: int, interval: int, offset: int = 0) -> np.ndarray:
+    """1.0 where (k + offset) of k = 1..count is a multiple of ``interval``, else 0.0; [count]."""
+    return ((np.arange(1, count + 1) + offset) % interval == 0).astype(np.float64)

@@ -1,0 +1,114 @@
+"""What CleanRL's scripts are set to: the defaults of their command lines."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Mapping, Tuple
+
+from rlregress.frameworks.base import Unprobed
+from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.stubs import defaults
+
+#: hyperparameter -> flags that set it, of which a version has one.
+_PPO = {
+    "learning_rate": ("learning_rate",),
+    "anneal_learning_rate": ("anneal_lr",),
+    "rollout_steps": ("num_steps",),
+    "minibatch_size": ("num_minibatches", "n_minibatch"),
+    "epochs": ("update_epochs",),
+    "discount": ("gamma",),
+    "gae_lambda": ("gae_lambda",),
+    "clip_range": ("clip_coef",),
+    "value_clip_range": ("clip_vloss",),
+    "normalize_advantage": ("norm_adv",),
+    "entropy_coefficient": ("ent_coef",),
+    "value_coefficient": ("vf_coef",),
+    "max_gradient_norm": ("max_grad_norm",),
+    "target_kl": ("target_kl",),
+}
+_OFF_POLICY = {
+    "minibatch_size": ("batch_size",),
+    "replay_size": ("buffer_size",),
+    "learning_starts": ("learning_starts",),
+    "polyak_coefficient": ("tau",),
+    "discount": ("gamma",),
+}
+_FLAGS: Mapping[str, Mapping[str, Tuple[str, ...]]] = {
+    "ppo": _PPO,
+    "sac": {
+        **_OFF_POLICY,
+        "learning_rate": ("policy_lr",),
+        "critic_learning_rate": ("q_lr",),
+        "temperature_learning_rate": ("q_lr",),
+        "policy_delay": ("policy_frequency",),
+        "target_update_interval": ("target_network_frequency",),
+    },
+    "td3": {
+        **_OFF_POLICY,
+        "learning_rate": ("learning_rate",),
+        "exploration_noise": ("exploration_noise",),
+        "policy_delay": ("policy_frequency",),
+        "target_noise": ("policy_noise",),
+        "target_noise_clip": ("noise_clip",),
+    },
+}
+
+
+def _flags(source: Source, algorithm: str) -> Mapping[str, Any]:
+    return defaults(source.script(f"{algorithm}_continuous_action"))
+
+
+def names(source: Source) -> Dict[Tuple[str, str], Dict[str, str]]:
+    """(algorithm, scope) -> hyperparameter -> flag of the script that sets it.
+
+    Raises:
+        Unprobed: the script has none of the flags that are known for a hyperparameter.
+    """
+    found = {}
+    for algorithm, flags in _FLAGS.items():
+        known = _flags(source, algorithm)
+        found[algorithm, "script"] = {
+            name: _first(candidates, known, f"{algorithm}_continuous_action")
+            for name, candidates in flags.items()
+        }
+    return found
+
+
+def _first(candidates: Tuple[str, ...], known: Mapping[str, Any], script: str) -> str:
+    for candidate in candidates:
+        if candidate in known:
+            return candidate
+    raise Unprobed(f"{script} has no flag {' or '.join(candidates)}", known=True)
+
+
+def values(source: Source) -> Dict[Tuple[str, str], Dict[str, Any]]:
+    """(algorithm, scope) -> hyperparameter -> value.
+
+    Minibatches are given by number, value clipping by a switch that borrows the clip range, and
+    SAC's ``alpha`` does not set the initial temperature while it is tuned: no flag does.
+    """
+    return {
+        (algorithm, scope): _read(algorithm, named, _flags(source, algorithm))
+        for (algorithm, scope), named in names(source).items()
+    }
+
+
+def applied(algorithm: str, given: Mapping[str, Any], source: Source) -> Dict[str, Any]:
+    """Hyperparameters of a script that gets a set on its command line, as a training gives it."""
+    # here, because a training asks this module for the names
+    from rlregress.frameworks.cleanrl.training import arguments_of
+
+    known = {**_flags(source, algorithm), **arguments_of(algorithm, given, source)}
+    return _read(algorithm, names(source)[algorithm, "script"], known)
+
+
+def _read(algorithm: str, named: Mapping[str, str], known: Mapping[str, Any]) -> Dict[str, Any]:
+    read = {name: known[flag] for name, flag in named.items()}
+    if algorithm == "ppo":
+        collected = known["num_envs"] * known["num_steps"]
+        read["minibatch_size"] = collected // read["minibatch_size"]
+        read["value_clip_range"] = known["clip_coef"] if read["value_clip_range"] else None
+        # the older script has a threshold and a switch, which is off
+        read["target_kl"] = known["target_kl"] if known.get("kle_stop", True) else None
+    else:
+        read["learning_starts"] = int(read["learning_starts"])
+    return read

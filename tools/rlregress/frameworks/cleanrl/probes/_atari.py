@@ -1,0 +1,149 @@
+"""The Atari preprocessing of ``ppo_atari.py``, around a game that is told what to do.
+
+``make_env`` of the script is run. Parts are taken from the environment that it makes: the wrapper
+that is asked is looked up in it and put around the bare game. What newer Gymnasium has renamed is
+handed over under the name that the script knows; 0.4.8 gets the old interface of ``oldgym``.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any, Callable, Optional, Sequence
+
+import gymnasium
+import numpy as np
+import torch
+
+from rlregress.environments.atari_fake import AtariGame
+from rlregress.environments.atari_play import Player, Step
+from rlregress.environments.atari_vision import Vision, quickly
+from rlregress.frameworks.cleanrl import oldgym
+from rlregress.frameworks.cleanrl.slices import run
+from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.stubs import Bag, arguments
+
+SCRIPT = "ppo_atari"
+_WRAPPERS = "cleanrl_utils/atari_wrappers.py"
+#: name that the script knows -> name since Gymnasium 1.0
+_RENAMED = {"GrayScaleObservation": "GrayscaleObservation", "FrameStack": "FrameStackObservation"}
+
+
+def _renamed(make: Callable[[str], Any]) -> Bag:
+    """The ``gym`` of a newer script, whose wrappers have the names of Gymnasium 0.29."""
+    wrappers = types.SimpleNamespace(**vars(gymnasium.wrappers))
+    for old, new in _RENAMED.items():
+        if not hasattr(wrappers, old):
+            setattr(wrappers, old, getattr(gymnasium.wrappers, new))
+    return Bag(make=lambda id, **_: make(id), wrappers=wrappers, spaces=gymnasium.spaces)
+
+
+def environment(source: Source, game: Any) -> Any:
+    """What ``make_env`` of the script makes of the game."""
+    script = source.script(SCRIPT)
+    place = script.bound("environment", "make_env")
+    given = {"args": arguments(script, capture_video=False), "experiment_name": "probe"}
+    if source.has(_WRAPPERS):
+        wrappers = vars(source.module(_WRAPPERS))
+        given.update({name: w for name, w in wrappers.items() if isinstance(w, type)})
+        given["gym"] = _renamed(lambda _: game)
+        make = run(place, given)["make_env"]
+        return make("ProbeNoFrameskip-v4", 0, False, "probe")()
+    import cv2
+
+    old = oldgym.modules(lambda _: game, lambda *_: None)["gym"]
+    given.update(gym=old, spaces=gymnasium.spaces, cv2=cv2, Monitor=old.wrappers.Monitor)
+    # a class that stands behind the one that uses it
+    frames = script.bound("stack of frames", "LazyFrames")
+    given["LazyFrames"] = run(frames, {})["LazyFrames"]
+    return run(place, given)["make_env"]("ProbeNoFrameskip-v4", 0, 0)()
+
+
+def layers(source: Source, game: Any, *names: str) -> Any:
+    """The wrappers of these names, the innermost first, around the game and nothing else.
+
+    Those that ``make_env`` does not use are left out.
+    """
+    found = environment(source, game)
+    inner, kept = found.unwrapped, []
+    while found is not inner:
+        if type(found).__name__ in names:
+            kept.append(found)
+        found = found.env
+    for wrapper in reversed(kept):
+        wrapper.env = inner
+        inner = wrapper
+    return inner
+
+
+def _pictures(shown: Any) -> np.ndarray:
+    """[frames or colours, height, width]: pictures may have their colours last, or be single."""
+    pictures = np.asarray(shown, dtype=np.float64)
+    if pictures.ndim == 2:
+        return pictures[None]
+    return np.moveaxis(pictures, -1, 0) if pictures.shape[-1] in (1, 3) else pictures
+
+
+class _Played:
+    """An environment with the interface of gym 0.17 or of Gymnasium."""
+
+    def __init__(self, environment: Any) -> None:
+        self._environment = environment
+        self.reported = float("nan")
+
+    def reset(self) -> np.ndarray:
+        shown = self._environment.reset()
+        return _pictures(shown[0] if isinstance(shown, tuple) else shown)
+
+    def step(self, action: int) -> Step:
+        observation, reward, *ends, info = self._environment.step(action)
+        if "episode" in info:
+            self.reported = float(np.asarray(info["episode"]["r"]))
+        return Step(_pictures(observation), float(reward), any(map(bool, ends)))
+
+
+def play(environment: Any, game: Any) -> Player:
+    """Through an environment, which is reset when a scene says so."""
+    seen = _Played(environment)
+    return Player(game, seen.reset, seen.step, lambda: seen.reported)
+
+
+def part(source: Source, names: Sequence[str], game: Any = None) -> Player:
+    """Through some of the wrappers."""
+    chosen = AtariGame() if game is None else game
+    return play(layers(source, chosen, *names), chosen)
+
+
+def whole(source: Source, make_env: Callable[[], Any], noops: Optional[int] = None) -> Player:
+    """Through everything that ``make_env`` puts around the game.
+
+    Args:
+        source: the copy of the scripts.
+        make_env: makes the game.
+        noops: how many frames to wait on reset; without it as many as chance says.
+    """
+    game = make_env()
+    outside = environment(source, game)
+    if noops is not None:
+        inner = outside
+        while type(inner).__name__ != "NoopResetEnv":
+            inner = inner.env
+        inner.override_num_noops = noops
+    return play(outside, game)
+
+
+def vision(source: Source, pixel: float) -> Vision:
+    """The script's agent, looking at four frames of one colour."""
+    script = source.script(SCRIPT)
+    make = run(script.bound("agent", "Agent"), {"args": arguments(script)})["Agent"]
+    actions = gymnasium.spaces.Discrete(4)
+    with quickly():
+        agent = make(Bag(action_space=actions, single_action_space=actions))
+    ask = getattr(agent, "get_action_and_value", None) or agent.get_action
+    seen = torch.full((1, 4, 84, 84), float(pixel))
+    chosen = torch.arange(4)
+
+    def logits() -> torch.Tensor:
+        # of each action in turn: the scripts answer with its log-probability only
+        return ask(seen.expand(4, -1, -1, -1), chosen)[1]
+
+    return Vision(agent, logits, lambda: agent.get_value(seen))

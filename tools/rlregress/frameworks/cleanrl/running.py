@@ -1,0 +1,361 @@
+"""A whole script, unmodified, in this process, with its environment and its arguments given.
+
+The file is read from the user's copy and executed as ``__main__``. What it needs beside torch,
+NumPy and Gymnasium (``tyro``, TensorBoard, and what 0.4.8 imports) is put in its place in memory.
+Afterwards everything is as before: modules, arguments, folder, random generators.
+
+One run at a time: a script uses the global random generators, ``__main__`` and the folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import os
+import random
+import re
+import sys
+import tempfile
+import types
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+import gymnasium
+import numpy as np
+import torch
+
+from rlregress.errors import UserError
+from rlregress.frameworks.cleanrl import oldgym, shim
+
+#: what ``make_env`` is asked for by; no environment is registered under it.
+GIVEN = "Given-v0"
+
+_MISSING = object()
+_OLD = re.compile(r"^import gym\s*$", re.MULTILINE)
+#: beside the scripts in a checkout; what is imported from one checkout must not serve another.
+_BESIDE = "cleanrl_utils"
+
+
+class StopRun(BaseException):
+    """Ends a script from inside its environment; no handler of a script catches it."""
+
+
+@dataclass
+class ScriptRun:
+    """A script while it runs, and what is left of it.
+
+    ``run["agent"]`` is the script's own global of that name: ``args``, ``envs``, ``actor``, ``rb``
+    and so on.
+
+    Attributes:
+        globals: all of them.
+        steps: steps of the environments so far, over all environments.
+        actions: given to the last step, as the script gave them.
+        outcome: what the last step answered: five values, or four of a script of 0.4.8.
+        scalars: (tag, value, step) as the script logged them.
+        output: what it printed.
+        stopped: it was ended before its own end.
+    """
+
+    path: Path
+    globals: Dict[str, Any]
+    steps: int = 0
+    actions: Any = None
+    outcome: Tuple[Any, ...] = ()
+    scalars: List[Tuple[str, float, int]] = field(default_factory=list)
+    output: str = ""
+    stopped: bool = False
+
+    def __getitem__(self, name: str) -> Any:
+        return self.globals[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.globals
+
+    def logged(self, tag: str) -> List[Tuple[int, float]]:
+        """(step, value) of everything logged under a tag."""
+        return [(step, value) for found, value, step in self.scalars if found == tag]
+
+
+OnStep = Callable[[ScriptRun], None]
+
+
+def run_script(
+    path: Path,
+    overrides: Optional[Mapping[str, Any]] = None,
+    *,
+    make_env: Optional[Callable[[], Any]] = None,
+    stop: Optional[int] = None,
+    on_step: Optional[OnStep] = None,
+    guard_random: bool = True,
+    shimmed: bool = True,
+    patches: Sequence[shim.Patch] = (),
+) -> ScriptRun:
+    """Run a script of CleanRL to its end, or to a number of steps.
+
+    Args:
+        path: of the script, in ``cleanrl/`` below the root of a checkout or an installed copy.
+        overrides: of its arguments, by their names in ``args``. ``cuda`` and ``capture_video`` are
+            off unless given.
+        make_env: makes the environment that the script asks for; otherwise it makes the one of
+            its argument ``env_id`` (0.4.8: ``gym_id``) by Gymnasium.
+        stop: end the script after this many steps of its environments.
+        on_step: called after every step of the script's environments, before the script goes on;
+            after the script ended, nothing calls it again. It may raise ``StopRun``.
+        guard_random: what ``on_step`` draws from the global generators leaves no trace.
+        shimmed: give a script written for Gymnasium 0.29 what it expects on a newer one (see
+            ``shim``); without it on Gymnasium 1.x it trains on rows that never happened.
+        patches: (object, attribute, value) for the time of the run.
+
+    Raises:
+        UserError: the script has no such argument, or this Gymnasium cannot serve it.
+    """
+    path = Path(path)
+    text = path.read_text(encoding="utf-8")
+    old = _OLD.search(text) is not None
+    module = types.ModuleType("__main__")
+    module.__file__ = str(path)
+    run = ScriptRun(path, vars(module))
+    watch = _Watch(run, stop, on_step, guard_random)
+    arguments = _arguments(text, overrides or {}, old, make_env is not None)
+    make = _maker(make_env)
+
+    stubs = {"__main__": module, "torch.utils.tensorboard": _tensorboard(run)}
+    replaced: List[shim.Patch] = [*patches]
+    if old:
+        stubs.update(oldgym.modules(make, watch.stepped))
+    else:
+        stubs["tyro"] = _tyro(path, arguments)
+        replaced = [*(shim.patches() if shimmed else ()), *patches]
+        replaced.append((gymnasium, "make", make))
+    output = io.StringIO()
+    try:
+        with contextlib.ExitStack() as around:
+            around.enter_context(_random_state())
+            around.enter_context(_modules(stubs))
+            around.enter_context(_beside(path.parent.parent))
+            around.enter_context(_folder_of_its_own())
+            around.enter_context(contextlib.redirect_stdout(output))
+            around.enter_context(warnings.catch_warnings())
+            # about the age of the environment and what the script does with its spaces
+            warnings.filterwarnings("ignore", module="gymnasium")
+            for target, name, value in replaced:
+                around.enter_context(_attribute(target, name, value))
+            watched = watch.watched(gymnasium.vector.SyncVectorEnv)
+            around.enter_context(_attribute(gymnasium.vector, "SyncVectorEnv", watched))
+            command = [str(path), *(_command_line(arguments) if old else ())]
+            around.enter_context(_attribute(sys, "argv", command))
+            around.enter_context(_argument_errors(path, old))
+            try:
+                exec(compile(text, str(path), "exec"), run.globals)
+            except StopRun:
+                run.stopped = True
+    finally:
+        run.output = output.getvalue()
+    return run
+
+
+def _arguments(text: str, overrides: Mapping[str, Any], old: bool, given: bool) -> Dict[str, Any]:
+    made: Dict[str, Any] = {}
+    for name in ("cuda", "capture_video"):
+        spelled = f"'--{name.replace('_', '-')}'" if old else f"    {name}: bool"
+        if spelled in text:
+            made[name] = False
+    if given:
+        made["gym_id" if old else "env_id"] = GIVEN
+    return {**made, **overrides}
+
+
+def _command_line(arguments: Mapping[str, Any]) -> List[str]:
+    words = []
+    for name, value in arguments.items():
+        words += [f"--{name.replace('_', '-')}", str(value)]
+    return words
+
+
+def _maker(make_env: Optional[Callable[[], Any]]) -> Callable[..., Any]:
+    original = gymnasium.make
+
+    def make(id: Any, *args: Any, **kwargs: Any) -> Any:
+        if make_env is not None and id == GIVEN:
+            return make_env()
+        return original(id, *args, **kwargs)
+
+    return make
+
+
+# -- what is put in place of modules -----------------------------------------------------------
+
+
+def _tyro(path: Path, arguments: Mapping[str, Any]) -> types.ModuleType:
+    def cli(kind: Any) -> Any:
+        known = [each.name for each in dataclasses.fields(kind)]
+        for name in arguments:
+            if name not in known:
+                raise UserError(
+                    f"{path.name} has no argument '{name}'; it has: {', '.join(sorted(known))}"
+                )
+        return kind(**arguments)
+
+    stub = types.ModuleType("tyro")
+    vars(stub).update(cli=cli)
+    return stub
+
+
+def _tensorboard(run: ScriptRun) -> types.ModuleType:
+    class SummaryWriter:
+        """Keeps the scalars and writes nothing."""
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            """No folder is made."""
+
+        def add_scalar(self, tag: str, value: Any, global_step: Any = None, *_: Any) -> None:
+            plain = value.detach().cpu().numpy() if torch.is_tensor(value) else value
+            number = float(np.asarray(plain).reshape(-1)[0])
+            run.scalars.append((tag, number, int(global_step or 0)))
+
+        def __getattr__(self, name: str) -> Any:
+            return lambda *args, **kwargs: None
+
+    stub = types.ModuleType("torch.utils.tensorboard")
+    vars(stub).update(SummaryWriter=SummaryWriter)
+    return stub
+
+
+class _Watch:
+    """Counts the steps of the script's environments, not those of an evaluator that it makes."""
+
+    def __init__(
+        self, run: ScriptRun, stop: Optional[int], on_step: Optional[OnStep], guard: bool
+    ) -> None:
+        self._run, self._stop, self._on_step, self._guard = run, stop, on_step, guard
+        self._first: Any = None
+
+    def stepped(self, environments: int, actions: Any, outcome: Tuple[Any, ...]) -> None:
+        run = self._run
+        run.steps += environments
+        run.actions, run.outcome = actions, outcome
+        if self._on_step is not None:
+            with _random_state() if self._guard else contextlib.nullcontext():
+                self._on_step(run)
+        if self._stop is not None and run.steps >= self._stop:
+            raise StopRun
+
+    def watched(self, base: Any) -> Any:
+        watch = self
+
+        class SyncVectorEnv(base):
+            """Reports its steps if it is the first one that the script has made."""
+
+            def __init__(self, *args: Any, **kwargs: Any) -> None:
+                super().__init__(*args, **kwargs)
+                if watch._first is None:
+                    watch._first = self
+
+            def step(self, actions: Any) -> Any:
+                outcome = super().step(actions)
+                if watch._first is self:
+                    watch.stepped(self.num_envs, actions, outcome)
+                return outcome
+
+        return SyncVectorEnv
+
+
+# -- what is put back --------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _random_state() -> Iterator[None]:
+    states = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    deterministic = torch.backends.cudnn.deterministic
+    try:
+        yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+        torch.set_rng_state(states[2])
+        torch.backends.cudnn.deterministic = deterministic
+
+
+@contextlib.contextmanager
+def _attribute(target: Any, name: str, value: Any) -> Iterator[None]:
+    before = vars(target).get(name, _MISSING)
+    setattr(target, name, value)
+    try:
+        yield
+    finally:
+        if before is _MISSING:
+            delattr(target, name)
+        else:
+            setattr(target, name, before)
+
+
+@contextlib.contextmanager
+def _modules(stubs: Mapping[str, types.ModuleType]) -> Iterator[None]:
+    # only these keys: torch imports submodules when they are first used, and they must stay
+    before = {name: sys.modules.get(name, _MISSING) for name in stubs}
+    sys.modules.update(stubs)
+    try:
+        yield
+    finally:
+        _restore_modules(before)
+
+
+def _restore_modules(before: Mapping[str, Any]) -> None:
+    for name, module in before.items():
+        if module is _MISSING:
+            sys.modules.pop(name, None)
+        else:
+            sys.modules[name] = module
+
+
+def _loaded_beside() -> List[str]:
+    return [n for n in sys.modules if n == _BESIDE or n.startswith(f"{_BESIDE}.")]
+
+
+@contextlib.contextmanager
+def _beside(root: Path) -> Iterator[None]:
+    """Import ``cleanrl_utils`` from this copy, and forget it afterwards."""
+    before = {name: sys.modules.pop(name) for name in _loaded_beside()}
+    has_modules = (root / _BESIDE).is_dir()
+    path, written = list(sys.path), sys.dont_write_bytecode
+    if has_modules:
+        sys.path.insert(0, str(root))
+        # the copy is the user's: nothing is left in it
+        sys.dont_write_bytecode = True
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        sys.dont_write_bytecode = written
+        for name in _loaded_beside():
+            del sys.modules[name]
+        sys.modules.update(before)
+
+
+@contextlib.contextmanager
+def _folder_of_its_own() -> Iterator[None]:
+    before = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.chdir(before)
+
+
+@contextlib.contextmanager
+def _argument_errors(path: Path, old: bool) -> Iterator[None]:
+    """Turn what ``argparse`` does with a wrong argument into one sentence."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said) if old else contextlib.nullcontext():
+        try:
+            yield
+        except SystemExit:
+            lines = said.getvalue().strip().splitlines()
+            raise UserError(
+                f"{path.name} does not take these arguments: {lines[-1] if lines else 'it ended'}"
+            ) from None

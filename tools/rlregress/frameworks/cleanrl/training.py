@@ -1,0 +1,284 @@
+"""CleanRL trainings: the user's own script, unmodified, run to its end and watched step by step."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Callable, Dict, List, Mapping, Tuple
+
+import gymnasium
+import numpy as np
+import torch
+from torch import nn
+
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Policy, Trained, TrainingRequest
+from rlregress.frameworks.cleanrl import defaults
+from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
+from rlregress.frameworks.cleanrl.sources import Source
+
+#: what the scripts fix: (algorithm, hyperparameter) -> value
+_FIXED = {
+    ("ppo", "hidden_sizes"): [64, 64],
+    ("sac", "hidden_sizes"): [256, 256],
+    ("td3", "hidden_sizes"): [256, 256],
+    ("sac", "initial_temperature"): 1.0,
+    ("sac", "target_entropy"): "auto",
+    ("sac", "steps_per_collection"): 1,
+    ("sac", "updates_per_collection"): 1,
+    ("td3", "steps_per_collection"): 1,
+    ("td3", "updates_per_collection"): 1,
+}
+
+
+def script_of(algorithm: str, source: Source) -> Any:
+    """The script of an algorithm, if it can be trained.
+
+    Raises:
+        UserError: it was written for gym, for environments that no longer exist.
+    """
+    if source.for_gym:
+        raise UserError(
+            f"CleanRL {source.label} cannot be trained: its scripts were written for gym 0.17, "
+            "expected scripts for gymnasium; set CLEANRL_HOME to a checkout of "
+            "https://github.com/vwxyzjn/cleanrl (details of this version can still be probed)"
+        )
+    return source.script(f"{algorithm}_continuous_action")
+
+
+def arguments_of(
+    algorithm: str, hyperparameters: Mapping[str, Any], source: Source, environments: int = 1
+) -> Dict[str, Any]:
+    """Arguments of the script; UserError for what it does not have."""
+    given = dict(hyperparameters)
+    who = f"CleanRL's {algorithm}_continuous_action.py"
+    for (other, name), value in _FIXED.items():
+        if other == algorithm and name in given and given.pop(name) != value:
+            raise UserError(
+                f"{who} has {name} {value} and no argument for it, found "
+                f"{hyperparameters[name]}; leave it as it is in the hyperparameter set"
+            )
+    made: Dict[str, Any] = {}
+    if algorithm == "ppo":
+        made.update(_minibatches(who, given, environments), **_value_clipping(who, given))
+    if algorithm == "sac":
+        _check_temperature(who, given)
+    flags = defaults.names(source)[algorithm, "script"]
+    unknown = sorted(set(given) - set(flags))
+    if unknown:
+        raise UserError(
+            f"{who} has no hyperparameter {', '.join(unknown)}; known: {', '.join(sorted(flags))}"
+        )
+    made.update({flags[name]: value for name, value in given.items()})
+    return made
+
+
+def _minibatches(who: str, given: Dict[str, Any], environments: int) -> Dict[str, Any]:
+    """The script is given the number of minibatches, not their size."""
+    size, batch = given.pop("minibatch_size"), given["rollout_steps"] * environments
+    number = max(batch // size, 1)
+    if batch // number != size:
+        raise UserError(
+            f"{who} divides {batch} steps into {number} minibatches of {batch // number}, not of "
+            f"{size}; expected a minibatch_size that divides the steps of a rollout"
+        )
+    return {"num_minibatches": number}
+
+
+def _value_clipping(who: str, given: Dict[str, Any]) -> Dict[str, Any]:
+    clip = given.pop("value_clip_range")
+    if clip not in (None, given["clip_range"]):
+        raise UserError(
+            f"{who} clips values by its clip_range {given['clip_range']} or not at all, found "
+            f"value_clip_range {clip}; expected the same number or null"
+        )
+    return {"clip_vloss": clip is not None}
+
+
+def _check_temperature(who: str, given: Mapping[str, Any]) -> None:
+    if given["temperature_learning_rate"] != given["critic_learning_rate"]:
+        raise UserError(
+            f"{who} has one learning rate for critics and temperature, but "
+            "temperature_learning_rate differs from critic_learning_rate; make them equal in the "
+            "hyperparameter set"
+        )
+
+
+def whole_steps(request: TrainingRequest, environments: int = 1) -> int:
+    """The script's ``total_timesteps`` for at least the steps of the request.
+
+    PPO drops what is not a whole rollout; the off-policy scripts count steps of all environments
+    as one.
+    """
+    unit = environments
+    if request.algorithm == "ppo":
+        unit *= request.hyperparameters["rollout_steps"]
+    units = -(-request.total_steps // unit)
+    return units * unit if request.algorithm == "ppo" else units
+
+
+# -- what has been learned ---------------------------------------------------------------------
+
+
+def _wrappers(environment: Any) -> List[Any]:
+    """The wrappers that the script has put around an environment, the innermost first."""
+    found = []
+    while isinstance(environment, gymnasium.Wrapper):
+        found.append(environment)
+        environment = environment.env
+    return found[::-1]
+
+
+def _normalised(wrapper: Any) -> Callable[[np.ndarray], np.ndarray]:
+    # copies: the training goes on with the wrapper's own
+    mean, variance = copy.deepcopy((wrapper.obs_rms.mean, wrapper.obs_rms.var))
+    return lambda observation: (observation - mean) / np.sqrt(variance + wrapper.epsilon)
+
+
+def _seen(environment: Any) -> Callable[[np.ndarray], torch.Tensor]:
+    """Observations of the bare environment -> what the script's network gets of them.
+
+    The script's own wrappers, in their order, with the statistics as they are now.
+    """
+    steps: List[Callable[[Any], Any]] = []
+    for wrapper in _wrappers(environment):
+        if isinstance(wrapper, gymnasium.wrappers.NormalizeObservation):
+            steps.append(_normalised(wrapper))
+        elif isinstance(wrapper, gymnasium.ObservationWrapper):
+            steps.append(wrapper.observation)
+
+    def see(observations: np.ndarray) -> torch.Tensor:
+        rows = []
+        for observation in observations:
+            for step in steps:
+                observation = step(observation)
+            rows.append(observation)
+        return torch.as_tensor(np.stack(rows), dtype=torch.float32)
+
+    return see
+
+
+def _acted(environment: Any) -> Callable[[np.ndarray], np.ndarray]:
+    """Actions of the script's network -> what the bare environment gets of them."""
+    wrappers = [w for w in _wrappers(environment) if isinstance(w, gymnasium.ActionWrapper)]
+
+    def act(actions: np.ndarray) -> np.ndarray:
+        rows = []
+        for action in actions:
+            for wrapper in reversed(wrappers):
+                action = wrapper.action(action)
+            rows.append(action)
+        return np.stack(rows)
+
+    return act
+
+
+def _deterministic(run: ScriptRun) -> Callable[[torch.Tensor], torch.Tensor]:
+    if "agent" in run:
+        return run["agent"].actor_mean
+    actor = run["actor"]
+    if not hasattr(actor, "get_action"):
+        return actor
+
+    def mean(observations: torch.Tensor) -> torch.Tensor:
+        # the method also draws an action: the training must not miss those numbers
+        with torch.random.fork_rng(devices=[]):
+            return actor.get_action(observations)[2]
+
+    return mean
+
+
+def policy_of(run: ScriptRun) -> Policy:
+    """The deterministic policy, with the observation statistics of this moment."""
+    environment = run["envs"].envs[0]
+    see, act, network = _seen(environment), _acted(environment), _deterministic(run)
+
+    def policy(observations: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            return act(network(see(observations)).numpy())
+
+    return policy
+
+
+def _reward_unit(environment: Any) -> float:
+    """What the script divides rewards by."""
+    unit = 1.0
+    for wrapper in _wrappers(environment):
+        if isinstance(wrapper, gymnasium.wrappers.NormalizeReward):
+            unit *= float(np.sqrt(wrapper.return_rms.var + wrapper.epsilon))
+    return unit
+
+
+def _value_of(run: ScriptRun) -> Callable[[np.ndarray], np.ndarray]:
+    """Values in the environment's unit of reward: PPO's critic learns them in a running one."""
+    environment = run["envs"].envs[0]
+    see, network, unit = _seen(environment), _deterministic(run), _reward_unit(environment)
+
+    def value(observations: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            seen = see(observations)
+            if "agent" in run:
+                found = run["agent"].get_value(seen)
+            else:
+                actions = network(seen)
+                found = torch.minimum(run["qf1"](seen, actions), run["qf2"](seen, actions))
+            return found.numpy().reshape(-1) * unit
+
+    return value
+
+
+def _parameters_of(run: ScriptRun) -> Dict[str, np.ndarray]:
+    """Everything in the script's networks, and the leaves beside them that it trains."""
+    tensors: Dict[str, torch.Tensor] = {}
+    inside = set()
+    for name, found in run.globals.items():
+        if isinstance(found, nn.Module):
+            tensors.update({f"{name}.{key}": t for key, t in found.state_dict().items()})
+            inside |= {id(parameter) for parameter in found.parameters()}
+    for name, found in run.globals.items():
+        trained = isinstance(found, torch.Tensor) and found.is_leaf and found.requires_grad
+        if trained and id(found) not in inside:
+            tensors[name] = found
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in tensors.items()}
+
+
+def _watch(request: TrainingRequest) -> Callable[[ScriptRun], None]:
+    pending = list(request.checkpoints)
+
+    def on_step(run: ScriptRun) -> None:
+        if pending and run.steps >= pending[0]:
+            while pending and run.steps >= pending[0]:
+                pending.pop(0)
+            request.on_checkpoint(run.steps, policy_of(run))
+
+    return on_step
+
+
+def prepared(
+    request: TrainingRequest, source: Source, environments: int = 1
+) -> Tuple[Any, Dict[str, Any]]:
+    """(path of the script, its arguments)."""
+    path = script_of(request.algorithm, source).path
+    arguments = arguments_of(request.algorithm, request.hyperparameters, source, environments)
+    arguments.update(
+        seed=request.seed,
+        num_envs=environments,
+        total_timesteps=whole_steps(request, environments),
+    )
+    return path, arguments
+
+
+def train(request: TrainingRequest, source: Source) -> Trained:
+    """Train with the script, started with arguments as a user of CleanRL starts it.
+
+    Checkpoints come after a step of the environment, before the script has stored it.
+    """
+    path, arguments = prepared(request, source)
+    run = run_script(
+        path,
+        arguments,
+        make_env=request.make_env,
+        on_step=_watch(request),
+        # what a checkpoint disturbs must show
+        guard_random=False,
+    )
+    return Trained(policy_of(run), _value_of(run), _parameters_of(run), run.steps)

@@ -1,0 +1,152 @@
+"""What Stable-Baselines3's PPO, SAC and TD3 are set to, read from constructed agents."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Dict, List, Mapping, Tuple
+
+import gymnasium
+import numpy as np
+from torch import nn
+
+from rlregress.frameworks.base import Unprobed
+from rlregress.frameworks.sb3.training import _ARGUMENTS, ALGORITHMS, arguments_of
+
+#: hyperparameters that are no keyword of their own -> the keyword that sets them.
+_INSIDE = {
+    "ppo": {"anneal_learning_rate": "learning_rate", "hidden_sizes": "policy_kwargs.net_arch"},
+    "sac": {
+        "critic_learning_rate": "learning_rate",
+        "temperature_learning_rate": "learning_rate",
+        "initial_temperature": "ent_coef",
+        "hidden_sizes": "policy_kwargs.net_arch",
+    },
+    "td3": {"exploration_noise": "action_noise", "hidden_sizes": "policy_kwargs.net_arch"},
+}
+
+
+class _Space(gymnasium.Env):
+    """Shapes only: constructing an agent takes no step."""
+
+    observation_space = gymnasium.spaces.Box(-1.0, 1.0, (3,), np.float32)
+    action_space = gymnasium.spaces.Box(-1.0, 1.0, (2,), np.float32)
+
+
+def names() -> Dict[Tuple[str, str], Dict[str, str]]:
+    """(algorithm, scope) -> hyperparameter -> keyword of the class that sets it.
+
+    Raises:
+        Unprobed: the class has no such keyword.
+    """
+    found = {}
+    for algorithm, made in ALGORITHMS.items():
+        keywords = inspect.signature(made).parameters
+        named = {**_ARGUMENTS[algorithm], **_INSIDE[algorithm]}
+        for own in named.values():
+            if own.partition(".")[0] not in keywords:
+                raise Unprobed(f"{made.__name__} has no keyword '{own}'", known=True)
+        found[algorithm, "library"] = named
+    return found
+
+
+def construct(algorithm: str, **arguments: Any) -> Any:
+    """An agent of three observations and two actions."""
+    return ALGORITHMS[algorithm]("MlpPolicy", _Space(), device="cpu", seed=0, **arguments)
+
+
+def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
+    """(algorithm, scope) -> hyperparameter -> value of an agent made without arguments."""
+    return {
+        (algorithm, "library"): values_of(algorithm, construct(algorithm, **_small(algorithm)))
+        for algorithm in ALGORITHMS
+    }
+
+
+def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> Dict[str, Any]:
+    """Hyperparameters of an agent that is made with a set, as a training makes it."""
+    arguments = arguments_of(algorithm, hyperparameters, _Space.action_space.shape)
+    if algorithm != "ppo":
+        arguments["buffer_size"] = 1
+    return values_of(algorithm, construct(algorithm, **arguments))
+
+
+def _small(algorithm: str) -> Mapping[str, Any]:
+    # a buffer of the default size would take memory for a million transitions: read it elsewhere
+    return {} if algorithm == "ppo" else {"buffer_size": 1}
+
+
+def _sizes(network: nn.Module) -> List[int]:
+    return [layer.out_features for layer in network.modules() if isinstance(layer, nn.Linear)]
+
+
+def _learning_rate(optimizer: Any) -> float:
+    return optimizer.param_groups[0]["lr"]
+
+
+def values_of(algorithm: str, model: Any) -> Dict[str, Any]:
+    """Hyperparameters of an agent by the names of ``baselines/hyperparameters``."""
+    return _READERS[algorithm](model)
+
+
+def _ppo(model: Any) -> Dict[str, Any]:
+    value_clip = model.clip_range_vf
+    return {
+        "learning_rate": model.lr_schedule(1.0),
+        "anneal_learning_rate": model.lr_schedule(0.5) != model.lr_schedule(1.0),
+        "rollout_steps": model.n_steps,
+        "minibatch_size": model.batch_size,
+        "epochs": model.n_epochs,
+        "discount": model.gamma,
+        "gae_lambda": model.gae_lambda,
+        "clip_range": model.clip_range(1.0),
+        "value_clip_range": value_clip(1.0) if callable(value_clip) else value_clip,
+        "normalize_advantage": model.normalize_advantage,
+        "entropy_coefficient": model.ent_coef,
+        "value_coefficient": model.vf_coef,
+        "max_gradient_norm": model.max_grad_norm,
+        "target_kl": model.target_kl,
+        "hidden_sizes": _sizes(model.policy.mlp_extractor.policy_net),
+    }
+
+
+def _off_policy(model: Any) -> Dict[str, Any]:
+    asked = inspect.signature(type(model)).parameters["buffer_size"].default
+    return {
+        "learning_rate": _learning_rate(model.actor.optimizer),
+        "minibatch_size": model.batch_size,
+        "replay_size": asked if model.buffer_size == 1 else model.buffer_size,
+        "learning_starts": model.learning_starts,
+        "polyak_coefficient": model.tau,
+        "discount": model.gamma,
+        "steps_per_collection": model.train_freq.frequency,
+        "updates_per_collection": model.gradient_steps,
+    }
+
+
+def _sac(model: Any) -> Dict[str, Any]:
+    dimensions = float(np.prod(model.action_space.shape))
+    automatic = float(model.target_entropy) == -dimensions
+    return {
+        **_off_policy(model),
+        "critic_learning_rate": _learning_rate(model.critic.optimizer),
+        "temperature_learning_rate": _learning_rate(model.ent_coef_optimizer),
+        "initial_temperature": float(model.log_ent_coef.detach().exp()),
+        "target_entropy": "auto" if automatic else float(model.target_entropy),
+        "target_update_interval": model.target_update_interval,
+        "hidden_sizes": _sizes(model.actor.latent_pi),
+    }
+
+
+def _td3(model: Any) -> Dict[str, Any]:
+    noise = model.action_noise
+    return {
+        **_off_policy(model),
+        "exploration_noise": None if noise is None else float(np.max(noise._sigma)),
+        "policy_delay": model.policy_delay,
+        "target_noise": model.target_policy_noise,
+        "target_noise_clip": model.target_noise_clip,
+        "hidden_sizes": _sizes(model.actor.mu)[:-1],
+    }
+
+
+_READERS = {"ppo": _ppo, "sac": _sac, "td3": _td3}

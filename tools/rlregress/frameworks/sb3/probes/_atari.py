@@ -1,0 +1,121 @@
+"""Stable-Baselines3's Atari preprocessing, whole and in parts, around a game that is told what to do.
+
+Parts are taken from the whole: ``AtariWrapper`` is made with its defaults, the wrapper that is
+asked is looked up in it and put around the bare game.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Optional
+
+import gymnasium
+import numpy as np
+import torch
+
+from rlregress.environments.atari_fake import AtariGame
+from rlregress.environments.atari_play import Player, Step
+from rlregress.environments.atari_vision import Vision, quickly
+
+_FRAMES = 4
+
+
+def first(pictures: Any) -> np.ndarray:
+    """[height, width, frames or colours] -> [frames or colours, height, width]."""
+    return np.moveaxis(np.asarray(pictures, dtype=np.float64), -1, 0)
+
+
+def layer(game: AtariGame, name: str, **arguments: Any) -> Any:
+    """The wrapper of that name, alone around the game; the game itself if there is none."""
+    from stable_baselines3.common.atari_wrappers import AtariWrapper
+
+    found: Any = AtariWrapper(game, **arguments)
+    while isinstance(found, gymnasium.Wrapper):
+        if type(found).__name__ == name:
+            found.env = game
+            break
+        found = found.env
+    return found
+
+
+def play(environment: Any, game: Any) -> Player:
+    """Through one environment, which is reset when a scene says so."""
+
+    def step(action: int) -> Step:
+        observation, reward, terminated, truncated, _ = environment.step(action)
+        return Step(first(observation), float(reward), bool(terminated or truncated))
+
+    return Player(game, lambda: first(environment.reset()[0]), step)
+
+
+def part(name: str, game: Any = None) -> Player:
+    """Through one wrapper."""
+    chosen = AtariGame() if game is None else game
+    return play(layer(chosen, name), chosen)
+
+
+class _Vectorised:
+    """A vectorised environment of one game, which is reset within the step that ends an episode."""
+
+    def __init__(self, environments: Any) -> None:
+        self._environments = environments
+        self._next: Any = None
+        self.reported = float("nan")
+
+    def reset(self) -> np.ndarray:
+        shown, self._next = self._next, None
+        return first((self._environments.reset() if shown is None else shown)[0])
+
+    def step(self, action: int) -> Step:
+        observations, rewards, dones, infos = self._environments.step(np.array([action]))
+        self._next = observations if dones[0] else None
+        if "episode" in infos[0]:
+            self.reported = float(infos[0]["episode"]["r"])
+        return Step(first(observations[0]), float(rewards[0]), bool(dones[0]))
+
+
+def _vectorised(environments: Any, game: Any) -> Player:
+    seen = _Vectorised(environments)
+    return Player(game, seen.reset, seen.step, lambda: seen.reported)
+
+
+def stacked(game: AtariGame) -> Player:
+    """Through the stacking of frames alone."""
+    from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack
+
+    return _vectorised(VecFrameStack(DummyVecEnv([lambda: game]), _FRAMES), game)
+
+
+def whole(make_env: Callable[[], Any], noops: Optional[int] = None) -> Player:
+    """Through everything: ``make_atari_env`` with its defaults, and a stack of four frames.
+
+    Args:
+        make_env: makes the game.
+        noops: how many frames to wait on reset; without it as many as chance says.
+    """
+    from stable_baselines3.common.env_util import make_atari_env
+    from stable_baselines3.common.vec_env import VecFrameStack
+
+    game = make_env()
+    environments = make_atari_env(lambda **_: game, n_envs=1)
+    if noops is not None:
+        inner = environments.envs[0]
+        while type(inner).__name__ != "NoopResetEnv":
+            inner = inner.env
+        inner.override_num_noops = noops
+    return _vectorised(VecFrameStack(environments, _FRAMES), game)
+
+
+def vision(pixel: float) -> Vision:
+    """The default policy for images, looking at four frames of one colour."""
+    from gymnasium import spaces
+    from stable_baselines3 import PPO
+
+    images = spaces.Box(0, 255, (_FRAMES, 84, 84), np.uint8)
+    with quickly():
+        policy = PPO.policy_aliases["CnnPolicy"](images, spaces.Discrete(4), lambda _: 0.0)
+    seen = torch.full((1, *images.shape), int(pixel), dtype=torch.uint8)
+    return Vision(
+        policy,
+        lambda: policy.get_distribution(seen).distribution.logits[0],
+        lambda: policy.predict_values(seen),
+    )

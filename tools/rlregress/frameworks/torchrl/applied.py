@@ -1,0 +1,91 @@
+"""What a TorchRL trainer is set to that was made with a hyperparameter set."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Mapping
+
+import gymnasium
+from torchrl.envs import GymWrapper
+
+from rlregress.frameworks.base import TrainingRequest
+from rlregress.frameworks.torchrl.probes.quiet import quiet
+from rlregress.frameworks.torchrl.training import BUILDERS, Space, single_precision
+
+
+def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> Dict[str, Any]:
+    """Hyperparameters of a trainer that is made with a set, as a training makes it."""
+    request = TrainingRequest(
+        algorithm, lambda: gymnasium.make("Pendulum-v1"), hyperparameters, total_steps=10**9, seed=0
+    )
+    with quiet():
+        environment = single_precision(GymWrapper(request.make_env(), device="cpu"))
+        made = BUILDERS[algorithm](request, environment, Space(environment), hyperparameters)
+        found = _READERS[algorithm](*made)
+        made[0].collector.shutdown()
+    return found
+
+
+def number(value: Any) -> float:
+    """A number out of a float32 buffer, without the digits of its nearest neighbour."""
+    return float(f"{float(value):.6g}")
+
+
+def _shared(trainer: Any, loss: Any, optimizer: Any) -> Dict[str, Any]:
+    return {
+        "learning_rate": optimizer.param_groups[0]["lr"],
+        "adam_epsilon": optimizer.param_groups[0]["eps"],
+        "minibatch_size": trainer.replay_buffer.batch_size,
+        "discount": number(loss.value_estimator.gamma),
+    }
+
+
+def _ppo(trainer: Any, loss: Any) -> Dict[str, Any]:
+    clip_value = loss.clip_value
+    shared = _shared(trainer, loss, trainer.optimizer)
+    # the trainer's own estimator is the one that counts: the loss keeps its default
+    return {
+        **{name: value for name, value in shared.items() if name != "discount"},
+        "rollout_steps": trainer.collector.frames_per_batch,
+        "epochs": trainer.num_epochs,
+        "clip_range": number(loss.clip_epsilon),
+        "value_clip_range": None if clip_value is None else number(clip_value),
+        "normalize_advantage": loss.normalize_advantage,
+        "entropy_coefficient": number(loss.entropy_coeff),
+        "value_coefficient": number(loss.critic_coeff),
+        "value_loss": loss.loss_critic_type,
+        "max_gradient_norm": trainer.clip_norm,
+    }
+
+
+def _off_policy(trainer: Any, loss: Any, optimizer: Any) -> Dict[str, Any]:
+    return {
+        **_shared(trainer, loss, optimizer),
+        "replay_size": trainer.replay_buffer._storage.max_size,
+        "learning_starts": trainer.collector.init_random_frames,
+        "steps_per_collection": trainer.collector.frames_per_batch,
+        "updates_per_collection": trainer.optim_steps_per_batch,
+        "critic_loss": loss.loss_function,
+    }
+
+
+def _sac(trainer: Any, loss: Any) -> Dict[str, Any]:
+    automatic = float(loss.target_entropy) == -1.0
+    return {
+        **_off_policy(trainer, loss, trainer.optimizer),
+        "initial_temperature": number(loss.log_alpha.detach().exp()),
+        "target_entropy": "auto" if automatic else float(loss.target_entropy),
+    }
+
+
+def _td3(trainer: Any, loss: Any) -> Dict[str, Any]:
+    stepper, noise = trainer.optimization_stepper, trainer.exploration_module
+    return {
+        **_off_policy(trainer, loss, stepper.optimizer_actor),
+        "exploration_noise": number(noise.sigma * noise.std),
+        "policy_delay": stepper.policy_update_delay,
+        "target_noise": number(loss.policy_noise),
+        "target_noise_clip": number(loss.noise_clip),
+    }
+
+
+_READERS = {"ppo": _ppo, "sac": _sac, "td3": _td3}

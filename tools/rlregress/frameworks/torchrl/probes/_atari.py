@@ -1,0 +1,220 @@
+"""TorchRL's Atari preprocessing, around a game that is told what to do.
+
+``utils_atari.py`` of the PPO program makes environments by the name of a game: the game is
+registered under a name for as long as that takes. Parts are taken from what it makes: the
+transforms that are asked are looked up in it and appended to the bare game.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import sys
+import types
+from typing import Any, Callable, Iterator, List, Optional, Tuple
+
+import gymnasium
+import numpy as np
+import torch
+from torchrl.envs import GymWrapper, TransformedEnv
+from torchrl.envs.utils import step_mdp
+
+from rlregress.environments.atari_fake import DRAWS, AtariGame
+from rlregress.environments.atari_play import Player, Step
+from rlregress.environments.atari_vision import Vision
+from rlregress.frameworks.torchrl.probes import scripts
+
+_NAME = "ProbeNoFrameskip-v4"
+_SIGNAL = "end-of-life"
+
+
+@contextlib.contextmanager
+def _registered(game: Any) -> Iterator[str]:
+    # a real game would skip the frames itself; this one has no such argument, so TorchRL does it
+    def make(render_mode: Optional[str] = None) -> Any:
+        del render_mode
+        return game
+
+    gymnasium.register(
+        id=_NAME, entry_point=make, disable_env_checker=True, order_enforce=False
+    )
+    try:
+        yield _NAME
+    finally:
+        gymnasium.registry.pop(_NAME)
+
+
+def _resize(picture: torch.Tensor, size: List[int], interpolation: Any, antialias: bool) -> Any:
+    batched = picture.reshape(-1, *picture.shape[-3:])
+    resized = torch.nn.functional.interpolate(
+        batched, size=size, mode=str(interpolation), antialias=antialias
+    )
+    return resized.reshape(*picture.shape[:-2], *size)
+
+
+@functools.lru_cache(maxsize=None)
+def _has_torchvision() -> bool:
+    try:
+        importlib.import_module("torchvision.transforms.functional")
+    except (ImportError, RuntimeError):  # RuntimeError: it was built for another torch
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def resizing() -> Iterator[None]:
+    """``Resize`` works where torchvision is not installed.
+
+    torchvision hands a tensor to ``torch.nn.functional.interpolate``, with the settings that it is
+    given: so does what stands in for it. What TorchRL asks for is what is looked at.
+    """
+    if _has_torchvision():
+        yield
+        return
+    from torchrl.envs.transforms import _observation
+
+    names = ("torchvision", "torchvision.transforms", "torchvision.transforms.functional")
+    made = {name: types.ModuleType(name) for name in names}
+    vars(made[names[-1]]).update(resize=_resize, InterpolationMode=str)
+    before = {name: sys.modules.pop(name, None) for name in names}
+    had = _observation._has_tv
+    sys.modules.update(made)
+    _observation._has_tv = True
+    try:
+        yield
+    finally:
+        _observation._has_tv = had
+        for name, module in before.items():
+            del sys.modules[name]
+            if module is not None:
+                sys.modules[name] = module
+
+
+@contextlib.contextmanager
+def luck(most: bool) -> Iterator[None]:
+    """Every draw of an integer is the least, or the most, that it can give."""
+    draw = torch.randint
+
+    def lucky(*arguments: Any, **options: Any) -> torch.Tensor:
+        draws = torch.stack([draw(*arguments, **options) for _ in range(DRAWS)])
+        return draws.amax(0) if most else draws.amin(0)
+
+    torch.randint = lucky  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        torch.randint = draw
+
+
+class _Played:
+    """A TorchRL environment as scenes see it: no reset within a step."""
+
+    def __init__(self, environment: Any) -> None:
+        self._environment = environment
+        self._now: Any = None
+        self.reported = float("nan")
+
+    def _pictures(self, observed: Any) -> np.ndarray:
+        pictures = observed.get("pixels").to(torch.float64).numpy()
+        pictures = pictures.reshape(-1, *pictures.shape[-2:]) if pictures.ndim > 3 else pictures
+        # colours stand last as long as nothing has moved them
+        return np.moveaxis(pictures, -1, 0) if pictures.shape[-1] == 3 else pictures
+
+    def reset(self) -> np.ndarray:
+        with resizing():
+            self._now = self._environment.reset()
+        return self._pictures(self._now)
+
+    def step(self, action: int) -> Step:
+        self._now["action"] = torch.full(self._environment.batch_size, action)
+        with resizing():
+            stepped = self._environment.step(self._now)["next"]
+        self._now = step_mdp(self._now)
+        done = bool(stepped["done"])
+        if done and "episode_reward" in stepped.keys():
+            self.reported = float(stepped["episode_reward"])
+        signal = bool(stepped[_SIGNAL]) if _SIGNAL in stepped.keys() else done
+        return Step(self._pictures(stepped), float(stepped["reward"]), done, signal)
+
+
+def play(environment: Any, game: Any) -> Player:
+    """Through an environment, which is reset when a scene says so."""
+    seen = _Played(environment)
+    return Player(game, seen.reset, seen.step, lambda: seen.reported)
+
+
+def wrapped(game: Any, *transforms: Any, frame_skip: int = 1) -> Any:
+    """The game with these transforms."""
+    environment: Any = GymWrapper(
+        game, frame_skip=frame_skip, device="cpu", categorical_action_encoding=True
+    )
+    if not transforms:
+        return environment
+    environment = TransformedEnv(environment)
+    for transform in transforms:
+        environment.append_transform(transform)
+    return environment
+
+
+def part(*transforms: Any, frame_skip: int = 1, game: Any = None) -> Player:
+    """Through these transforms alone."""
+    chosen = AtariGame() if game is None else game
+    return play(wrapped(chosen, *transforms, frame_skip=frame_skip), chosen)
+
+
+def program() -> Any:
+    """``utils_atari.py`` of the PPO program."""
+    return scripts.load("ppo", "utils_atari")
+
+
+def base(game: Any, **options: Any) -> Any:
+    """``make_base_env`` of the program, one game."""
+    with _registered(game) as name:
+        return program().make_base_env(name, **options)
+
+
+def outer(game: Any) -> Any:
+    """``make_parallel_env`` of the program, for one game: all that surrounds it."""
+    with _registered(game) as name, resizing():
+        environments = program().make_parallel_env(name, 1, torch.device("cpu"), "gymnasium")
+        environments.reset()
+    return environments
+
+
+def transforms(environment: Any) -> List[Any]:
+    """The transforms of an environment, innermost first, free to be used elsewhere."""
+    return [transform.clone() for transform in environment.transform]
+
+
+def named(environment: Any, *names: str) -> List[Any]:
+    """Its transforms of these classes."""
+    return [t for t in transforms(environment) if type(t).__name__ in names]
+
+
+def whole(make_env: Callable[[], Any], noops: Optional[int] = None) -> Player:
+    """Through everything that the program puts around a game.
+
+    Args:
+        make_env: makes the game.
+        noops: how many actions to wait on reset; without it as many as chance says.
+    """
+    game = make_env()
+    environment = outer(game)
+    if noops is not None:
+        _, inner = _games(environment)
+        for transform in inner.transform:
+            if type(transform).__name__ == "NoopResetEnv":
+                transform.noops, transform.random = noops, False
+    return play(environment, game)
+
+
+def _games(environment: Any) -> Tuple[Any, Any]:
+    """(the environment of several games inside, its first game)."""
+    together = environment.base_env
+    return together, together._envs[0]
+
+
+def vision(pixel: float) -> Vision:
+    """Actor and critic of the program, looking at four frames of one colour."""
+    raise NotImplementedError

@@ -1,0 +1,145 @@
+"""Environments within the transforms that normalise, and the PPO program with its evaluation."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Sequence
+
+import gymnasium
+import numpy as np
+import torch
+from tensordict import TensorDict
+from torchrl.envs import TransformedEnv
+
+from rlregress.frameworks.torchrl.probes import loops, scripts
+from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.networks import Constant, Numbers, box, policy, v_network
+
+_ENVIRONMENT = "RLRegressNormalised-v0"
+
+
+def showing(observations: Sequence[float], **playback: Any) -> Dict[str, Any]:
+    """Of a playback whose reset gives observations[0] and whose step t gives [t + 1]."""
+    x = np.asarray(observations)
+    return {"observations": x[:-1], "next_observations": x[1:], **playback}
+
+
+def transformed(playback: Dict[str, Any], *transforms: Any) -> TransformedEnv:
+    """A playback within transforms."""
+    environment = TransformedEnv(wrapped(Playback(**playback)))
+    for transform in transforms:
+        environment.append_transform(transform)
+    return environment
+
+
+def given(environment: Any, steps: int) -> np.ndarray:
+    """Observations of a reset and the steps after it, [steps + 1]; no end among them."""
+    rollout = environment.rollout(steps, break_when_any_done=False)
+    first = rollout["observation"][:1]
+    return torch.cat([first, rollout["next", "observation"]])[:, 0].double().numpy()
+
+
+def rewards(environment: Any, steps: int) -> np.ndarray:
+    """Rewards of the first steps, [steps], through any end of an episode."""
+    rollout = environment.rollout(steps, break_when_any_done=False)
+    return rollout["next", "reward"][:, 0].double().numpy()
+
+
+def through(transforms: Sequence[Any], key: str, numbers: Sequence[float]) -> np.ndarray:
+    """What transforms make of one number after the other: a long stream, without environment."""
+    found: List[float] = []
+    for number in np.asarray(numbers, dtype=np.float32):
+        row = TensorDict({key: torch.tensor([number])}, [])
+        for transform in transforms:
+            row = transform(row)
+        found.append(float(row[key]))
+    return np.array(found)
+
+
+@contextlib.contextmanager
+def registered(*playbacks: Dict[str, Any]) -> Iterator[str]:
+    """The id of an environment: what is made first plays the first playback, and so on."""
+    left = list(playbacks)
+
+    def make(**options: Any) -> Playback:
+        return Playback(**(left.pop(0) if len(left) > 1 else left[0]), **options)
+
+    gymnasium.register(id=_ENVIRONMENT, entry_point=make, disable_env_checker=True)
+    try:
+        yield _ENVIRONMENT
+    finally:
+        gymnasium.registry.pop(_ENVIRONMENT)
+
+
+def of_script(playback: Dict[str, Any]) -> Any:
+    """The environment of the PPO program, made by its own function."""
+    with registered(playback) as name:
+        return scripts.load("ppo", "utils_mujoco").make_env(name)
+
+
+class _Noting(Numbers):
+    """A Gaussian around 0 that writes down the observations that it sees."""
+
+    def __init__(self) -> None:
+        super().__init__([0.0], [0.1], loops.SINGLE)
+        self.seen: List[np.ndarray] = []
+
+    def forward(self, observation: torch.Tensor) -> Any:
+        self.seen.append(observation.detach().double().numpy().reshape(-1))
+        return super().forward(observation)
+
+
+class Trained:
+    """What the PPO program did with one rollout as its training, and an evaluation at its end.
+
+    Attributes:
+        evaluated: the observations that the actor was given in the evaluation, in order.
+        checkpoint: what the program saved.
+        program: the module of its environments.
+    """
+
+    def __init__(self, training: Sequence[float], evaluation: Dict[str, Any]) -> None:
+        from torchrl.modules import IndependentNormal
+
+        program = scripts.load("ppo", "ppo_mujoco")
+        network = _Noting()
+        critic = v_network(Constant(0.0, dtype=loops.SINGLE))
+        actor = policy(network, box(-1.0, 1.0, loops.SINGLE), IndependentNormal)
+        program.make_ppo_models = lambda *arguments, **options: (actor, critic)
+        evaluate = program.eval_model
+
+        def watched(*arguments: Any, **options: Any) -> Any:
+            before = len(network.seen)
+            result = evaluate(*arguments, **options)
+            self.evaluated = np.concatenate(network.seen[before:])
+            return result
+
+        program.eval_model = watched
+        frames = len(training) - 1
+        folder = tempfile.TemporaryDirectory(prefix="rlregress-")
+        with folder, registered(showing(training), evaluation) as name:
+            path = Path(folder.name) / "agent.pt"
+            program.main(_settings(name, frames, str(path)))
+            self.checkpoint = torch.load(path, weights_only=False)
+
+
+def _settings(environment: str, frames: int, path: str) -> Any:
+    table = scripts.Settings
+    return table(
+        env=table(
+            env_name=environment, backend="gym", config_overrides=None, num_envs=1,
+            batch_mode="parallel", normalize_observation=True, max_episode_steps=None,
+        ),
+        collector=table(frames_per_batch=frames, total_frames=frames),
+        optim=table(device="cpu", lr=0.0, anneal_lr=False),
+        loss=table(
+            gamma=0.99, gae_lambda=0.95, mini_batch_size=frames, ppo_epochs=1,
+            clip_epsilon=0.2, anneal_clip_epsilon=False, loss_critic_type="l2",
+            entropy_coeff=0.0, critic_coeff=1.0,
+        ),
+        logger=table(backend=None, test_interval=1_000_000, num_test_episodes=1),
+        compile=table(compile=False, cudagraphs=False),
+        checkpoint=table(path=path, interval=0),
+    )  # fmt: skip

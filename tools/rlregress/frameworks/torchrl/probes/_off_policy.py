@@ -1,0 +1,184 @@
+"""The programs of SAC and TD3, run as they are on a small environment, and watched."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+
+import gymnasium
+import numpy as np
+import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from rlregress.frameworks.torchrl.probes import scripts
+from rlregress.frameworks.torchrl.probes.environments import Playback
+
+_ENVIRONMENT = "RLRegressWatched-v0"
+_NOTHING: Callable[..., None] = lambda *_: None  # noqa: E731
+
+
+class Journal:
+    """What a run did, in its order.
+
+    Attributes:
+        actions: per environment those that it received.
+        updates: (part that is updated, steps taken by then) of each step of an optimiser.
+        target_moves: for each update of the critics whether the targets changed after it.
+        loss, buffer, agent: the program's own, once they are made.
+    """
+
+    def __init__(self) -> None:
+        self.actions: List[List[np.ndarray]] = []
+        self.updates: List[Tuple[str, int]] = []
+        self.target_moves: List[bool] = []
+        self.loss: Any = None
+        self.buffer: Any = None
+        self._targets: Optional[torch.Tensor] = None
+
+    @property
+    def steps(self) -> int:
+        """Steps taken, over all environments."""
+        return sum(len(received) for received in self.actions)
+
+    def roles(self) -> Dict[str, List[torch.Tensor]]:
+        """Trained tensors of each part of the loss."""
+        parts = {"critic": self.loss.qvalue_network_params, "actor": self.loss.actor_network_params}
+        found = {name: list(part.values(True, True)) for name, part in parts.items()}
+        if hasattr(self.loss, "log_alpha"):
+            found["temperature"] = [self.loss.log_alpha]
+        return found
+
+    def look_at_targets(self) -> None:
+        """Note whether the target critics moved since the last look."""
+        tensors = self.loss.target_qvalue_network_params.values(True, True)
+        now = torch.cat([p.detach().reshape(-1) for p in tensors])
+        if self._targets is not None:
+            self.target_moves.append(not torch.equal(now, self._targets))
+        self._targets = now
+
+    def note(self, optimizer: torch.optim.Optimizer) -> List[str]:
+        """An optimiser is about to step; the parts that it has gradients of."""
+        stepped = {id(p) for g in optimizer.param_groups for p in g["params"] if p.grad is not None}
+        found = [
+            name for name, own in self.roles().items() if any(id(tensor) in stepped for tensor in own)
+        ]
+        if "critic" in found:
+            self.look_at_targets()
+        self.updates += [(name, self.steps) for name in found]
+        return found
+
+    def count(self, role: str, after: int = 0) -> int:
+        """Updates of a part that came when more than ``after`` steps had been taken."""
+        return sum(1 for name, steps in self.updates if name == role and steps > after)
+
+    def first(self, role: str) -> int:
+        """Steps taken at the first update of a part."""
+        return next(steps for name, steps in self.updates if name == role)
+
+    def longest_burst(self) -> int:
+        """Most updates of the policy in a row, without one of the critics."""
+        longest = current = 0
+        for role, _ in self.updates:
+            current = current + 1 if role == "actor" else 0 if role == "critic" else current
+            longest = max(longest, current)
+        return longest
+
+    @contextlib.contextmanager
+    def environment(self, **playback: Any) -> Iterator[str]:
+        """Register an environment that plays back; each copy keeps its actions here."""
+
+        def make(**options: Any) -> Playback:
+            self.actions.append([])
+            return Playback(actions=self.actions[-1], **playback, **options)
+
+        gymnasium.register(id=_ENVIRONMENT, entry_point=make, disable_env_checker=True)
+        try:
+            yield _ENVIRONMENT
+        finally:
+            gymnasium.registry.pop(_ENVIRONMENT)
+
+    @contextlib.contextmanager
+    def optimizers(self, look: Callable[[torch.optim.Optimizer, List[str]], None]) -> Iterator[None]:
+        """Note every step of every optimiser; ``look(optimizer, parts)`` comes before it."""
+        handle = register_optimizer_step_pre_hook(
+            lambda optimizer, *_: look(optimizer, self.note(optimizer))
+        )
+        try:
+            yield
+        finally:
+            handle.remove()
+
+
+def settings(environment: str, **changed: Any) -> scripts.Settings:
+    """Settings of a tiny training; ``changed`` by name, whichever section they stand in."""
+    sections: Dict[str, Dict[str, Any]] = {
+        "env": {
+            "name": environment, "library": "gymnasium", "seed": 0, "max_episode_steps": 100_000,
+        },
+        "network": {
+            "device": "cpu", "hidden_sizes": [4], "activation": "relu",
+            "default_policy_scale": 1.0, "scale_lb": 0.1,
+        },
+        "collector": {
+            "device": "cpu", "env_per_collector": 1, "init_random_frames": 0,
+            "frames_per_batch": 1, "total_frames": 1, "reset_at_each_iter": False,
+        },
+        "replay_buffer": {"prb": False, "size": 256, "scratch_dir": None},
+        "optim": {
+            "batch_size": 4, "utd_ratio": 1.0, "policy_update_delay": 2, "gamma": 0.99,
+            "loss_function": "l2", "policy_noise": 0.2, "noise_clip": 0.5, "lr": 1e-3,
+            "weight_decay": 0.0, "adam_eps": 1e-4, "target_update_polyak": 0.5, "alpha_init": 1.0,
+        },
+        "logger": {"backend": None, "exp_name": "", "video": False, "eval_iter": 1_000_000},
+        "compile": {"compile": False, "cudagraphs": False},
+    }  # fmt: skip
+    for name, value in changed.items():
+        (section,) = [section for section in sections.values() if name in section]
+        section[name] = value
+    return scripts.Settings({name: scripts.Settings(own) for name, own in sections.items()})
+
+
+def run(
+    family: str,
+    steps: int,
+    prepare: Callable[[Any, Any], Any] = _NOTHING,
+    look: Callable[[torch.optim.Optimizer, List[str]], None] = _NOTHING,
+    playback: Optional[Dict[str, Any]] = None,
+    **changed: Any,
+) -> Journal:
+    """Run ``main`` of the program of ``family`` for ``steps`` steps.
+
+    ``prepare(model, exploring)`` is called with the policy and the Q network, and the policy that
+    collects, when they are made; ``look(optimizer, parts)`` before each step of an optimiser.
+    """
+    from torchrl.envs import SerialEnv
+
+    program = scripts.load(family, family)
+    journal = Journal()
+    make_agent = getattr(program, f"make_{family}_agent")
+    make_loss_module, make_replay_buffer = program.make_loss_module, program.make_replay_buffer
+
+    def prepared_agent(*arguments: Any) -> Any:
+        model, exploring = make_agent(*arguments)
+        prepare(model, exploring)
+        return model, exploring
+
+    def kept_loss(*arguments: Any) -> Any:
+        journal.loss, updater = make_loss_module(*arguments)
+        return journal.loss, updater
+
+    def kept_buffer(*arguments: Any, **options: Any) -> Any:
+        # batches are drawn when they are asked for, not by a thread in advance
+        journal.buffer = make_replay_buffer(*arguments, **{**options, "prefetch": 0})
+        return journal.buffer
+
+    setattr(program, f"make_{family}_agent", prepared_agent)
+    program.make_loss_module, program.make_replay_buffer = kept_loss, kept_buffer
+    # several environments one after the other in this process, not each in its own
+    program.make_environment.__globals__["ParallelEnv"] = (
+        lambda count, make, serial_for_single=True, **options: SerialEnv(count, make, **options)
+    )
+    with journal.environment(**(playback or {})) as environment, journal.optimizers(look):
+        program.main(settings(environment, total_frames=steps, **changed))
+    journal.look_at_targets()
+    return journal

@@ -1,0 +1,172 @@
+"""Probes of PPO's networks and of parts of its loss, for ``ppo_loop``."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, Mapping, Tuple
+
+import numpy as np
+import torch
+from tensordict import TensorDict
+from tensordict.nn import AddStateIndependentNormalScale, NormalParamExtractor
+from torch import nn
+from torchrl.envs.utils import ExplorationType, set_exploration_type
+from torchrl.modules import MLP, IndependentNormal, TanhNormal, ValueOperator
+
+from rlregress.frameworks.torchrl.probes import loops, scripts
+from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.networks import Constant, box, policy
+from rlregress.frameworks.torchrl.probes.ppo import (
+    _batch,
+    _gaussian,
+    _linear_layers,
+    _loss,
+    _losses,
+)
+from rlregress.frameworks.torchrl.probes.quiet import Raw
+
+Inputs = Mapping[str, Any]
+
+
+def library_networks(low: List[float], high: List[float], observation_dimensions: int) -> Any:
+    """Actor and critic of the library's own parts with their defaults: MLP, NormalParamExtractor."""
+    observations = [[0.0] * observation_dimensions]
+    spec = wrapped(Playback(low, high, observations, observations)).action_spec_unbatched
+    actor = policy(
+        nn.Sequential(MLP(observation_dimensions, 2 * len(low)), NormalParamExtractor()),
+        spec,
+        TanhNormal,
+        low=spec.space.low,
+        high=spec.space.high,
+    )
+    critic = ValueOperator(MLP(observation_dimensions, 1), in_keys=["observation"])
+    return actor, critic
+
+
+def _networks(make: Callable[..., Any]) -> Raw:
+    def probe(i: Inputs) -> List[float]:
+        parts = make([-1.0], [1.0], 1)
+        layers = [_linear_layers(part) for part in parts]
+        found: List[float] = []
+        for part in layers:
+            hidden = [layer.out_features for layer in part[:-1]]
+            found += (hidden + [0] * 3)[:3]
+        shared = {id(layer) for layer in layers[0]} & {id(layer) for layer in layers[1]}
+        mlps = [m for part in parts for m in part.modules() if isinstance(m, MLP)]
+        functions = [m for mlp in mlps for m in mlp if not isinstance(m, nn.Linear)]
+        outputs = np.stack([f(torch.as_tensor(i["fed"])).numpy() for f in functions])
+        if np.ptp(outputs, axis=0).any():
+            raise RuntimeError("the networks have several activation functions")
+        return [*found, bool(shared), *outputs[0]]
+
+    return probe
+
+
+def _log_std(make: Callable[..., Any]) -> Raw:
+    def probe(i: Inputs) -> List[float]:
+        actor, _ = make([-1.0], [1.0], 1)
+        for layer in _linear_layers(actor):
+            nn.init.zeros_(layer.bias)
+        logs = []
+        for x in (0.0, i["observation"]):
+            fed = TensorDict({"observation": torch.tensor([[x]])}, [1])
+            with torch.no_grad():
+                logs.append(float(actor(fed)["scale"].log()))
+        return [logs[0], abs(logs[1] - logs[0]) > 1e-6]
+
+    return probe
+
+
+def _library_actor(environment: Playback, i: Inputs, mean: float) -> Any:
+    return loops.squashed_policy(environment, [mean], i["scale"])
+
+
+def _script_actor(environment: Playback, i: Inputs, mean: float) -> Any:
+    actor, _ = scripts.ppo_networks([i["low"]], [i["high"]], 1)
+    last = _linear_layers(actor)[-1]
+    nn.init.zeros_(last.weight)
+    nn.init.constant_(last.bias, mean)
+    for name, parameter in actor.named_parameters():
+        if "scale" in name:
+            nn.init.constant_(parameter, float(np.log(i["scale"])))
+    return actor
+
+
+def _action_distribution(make_actor: Any) -> Raw:
+    def probe(i: Inputs) -> List[float]:
+        executed = []
+        for mean in i["means"]:
+            environment = Playback(i["low"], i["high"])
+            actor = make_actor(environment, i, float(mean))
+            with set_exploration_type(ExplorationType.DETERMINISTIC), torch.no_grad():
+                wrapped(environment).rollout(1, actor)
+            executed.append(float(environment.actions[-1][0]))
+        return executed
+
+    return probe
+
+
+def _value_clip_range(i: Inputs) -> float:
+    losses = []
+    for old in (i["old_value"], i["value"]):
+        output = _losses(
+            i["value"],
+            {"count": 8, "returns": i["return"], "old_values": old},
+            loss_critic_type="l2",
+            clip_epsilon=i["policy_clip_range"],
+            clip_value=i["value_clip_range"],
+        )
+        losses.append(float(output["loss_critic"].detach()))
+    return losses[0] / losses[1]
+
+
+def _value_gradients(i: Inputs, **options: Any) -> np.ndarray:
+    gradients = []
+    for value, wanted in zip(i["values"], i["returns"]):
+        actor = _gaussian()
+        loss = _loss(actor, float(value), loss_critic_type="l2", **options)
+        batch = _batch(actor, 8, returns=wanted, old_values=i["old_value"])
+        loss(batch)["loss_critic"].backward()
+        (parameter,) = [p for name, p in loss.named_parameters() if "critic" in name]
+        gradients.append(0.0 if parameter.grad is None else float(parameter.grad))
+    return np.array(gradients)
+
+
+def _value_clip_gradient(i: Inputs) -> np.ndarray:
+    return _value_gradients(i, clip_value=i["clip_range"]) / _value_gradients(i, clip_value=None)
+
+
+def _loss_sign(i: Inputs) -> List[float]:
+    scale = AddStateIndependentNormalScale(1).to(torch.float64)
+    actor = policy(nn.Sequential(Constant(0.0), scale), box(-10.0, 10.0), IndependentNormal)
+    loss = _loss(actor, 0.0, entropy_coeff=i["coefficient"], normalize_advantage=False)
+    (log_std,) = [p for name, p in loss.named_parameters() if "scale" in name]
+
+    def total(**feed: Any) -> float:
+        # as the trainer and the programs sum it up
+        output = loss(_batch(actor, 8, **feed))
+        return float(sum(x for name, x in output.items() if name.startswith("loss")).detach())
+
+    without = total()
+    changes = [total(advantages=1.0) - without, np.sign(total(returns=1.0) - without)]
+    with torch.no_grad():
+        log_std.fill_(1.0)
+    return [*changes, (total() - without) / i["coefficient"]]
+
+
+def _kl_estimator(i: Inputs) -> float:
+    output = _losses(0.0, {"count": len(i["ratios"]), "ratios": i["ratios"]})
+    return float(output["kl_approx"].detach().mean())
+
+
+PROBES: Dict[Tuple[str, str], Raw] = {
+    ("ppo.networks", "library"): _networks(library_networks),
+    ("ppo.networks", "script"): _networks(scripts.ppo_networks),
+    ("ppo.log_std", "library"): _log_std(library_networks),
+    ("ppo.log_std", "script"): _log_std(scripts.ppo_networks),
+    ("ppo.action.distribution", "library"): _action_distribution(_library_actor),
+    ("ppo.action.distribution", "script"): _action_distribution(_script_actor),
+    ("ppo.value_clip.range", "library"): _value_clip_range,
+    ("ppo.value_clip.gradient", "library"): _value_clip_gradient,
+    ("ppo.loss.sign", "library"): _loss_sign,
+    ("ppo.kl_estimator", "library"): _kl_estimator,
+}

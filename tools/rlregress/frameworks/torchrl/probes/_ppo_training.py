@@ -1,0 +1,249 @@
+"""Whole small trainings with PPO, by the trainer and by the program, watched from outside."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, Iterator, List, Optional
+
+import numpy as np
+import torch
+from tensordict.nn import AddStateIndependentNormalScale
+from torch import nn
+from torchrl.modules import IndependentNormal
+from torchrl.objectives import ClipPPOLoss
+
+from rlregress.frameworks.torchrl.probes import scripts
+from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.networks import box, policy, v_network
+
+_SINGLE = torch.float32
+#: sees, and may change, a minibatch before the loss gets it
+Change = Callable[[Any], None]
+
+
+@dataclass
+class Training:
+    """What was seen.
+
+    Attributes:
+        evaluated: observations of each minibatch that the loss was computed for, [b] each.
+        advantages: as these minibatches hold them, [b] each.
+        divergences: what the loss reports as the divergence, for each of them.
+        objectives: policy loss of each of them.
+        rates: learning rate at each step of the optimiser.
+        log_std_gradients: derivative of the total loss with respect to the log standard deviation.
+        rollouts: what was collected, one after the other.
+    """
+
+    evaluated: List[np.ndarray] = field(default_factory=list)
+    advantages: List[np.ndarray] = field(default_factory=list)
+    divergences: List[float] = field(default_factory=list)
+    objectives: List[float] = field(default_factory=list)
+    rates: List[float] = field(default_factory=list)
+    log_std_gradients: List[float] = field(default_factory=list)
+    rollouts: List[Any] = field(default_factory=list)
+
+    def watch_loss(self, loss: Any, change: Optional[Change]) -> None:
+        """Note what goes through a loss module, after ``change``."""
+
+        def before(module: Any, arguments: Any) -> None:
+            if change is not None:
+                change(arguments[0])
+
+        def after(module: Any, arguments: Any, output: Any) -> None:
+            batch = arguments[0]
+            self.evaluated.append(batch["observation"].reshape(-1).numpy().copy())
+            self.advantages.append(batch["advantage"].reshape(-1).numpy().copy())
+            self.divergences.append(float(output["kl_approx"].detach().mean()))
+            self.objectives.append(float(output["loss_objective"].detach()))
+
+        loss.register_forward_pre_hook(before)
+        loss.register_forward_hook(after)
+
+    def watch_optimizer(self, optimizer: torch.optim.Optimizer, scale: nn.Parameter) -> None:
+        """Note what an optimiser is about to do."""
+
+        def look(*_: Any) -> None:
+            self.rates.append(float(optimizer.param_groups[0]["lr"]))
+            gradient = scale.grad
+            self.log_std_gradients.append(0.0 if gradient is None else float(gradient.sum()))
+
+        optimizer.register_step_pre_hook(look)
+
+
+def lower_log_prob(ratio: float) -> Change:
+    """Make the ratio of every sample ``ratio`` times what it is."""
+
+    def change(batch: Any) -> None:
+        # the second is its name until 0.9
+        for name in ("action_log_prob", "sample_log_prob"):
+            if name in batch.keys():
+                batch[name] = batch[name] - float(np.log(ratio))
+
+    return change
+
+
+def models() -> Any:
+    """A Gaussian policy and a value network, both linear and from 0; and its log std."""
+    scale = AddStateIndependentNormalScale(1)
+    loc, value = nn.Linear(1, 1), nn.Linear(1, 1)
+    for layer in (loc, value):
+        nn.init.zeros_(layer.weight)
+        nn.init.zeros_(layer.bias)
+    actor = policy(nn.Sequential(loc, scale), box(-1.0, 1.0, _SINGLE), IndependentNormal)
+    (log_std,) = scale.parameters()
+    return actor, v_network(value), log_std
+
+
+def counting(steps: int, **script: Any) -> Dict[str, Any]:
+    """Arguments of a Playback whose observation is the number of steps done, modulo ``steps``."""
+    counted = np.arange(steps, dtype=np.float64)
+    return {"observations": counted, "next_observations": counted + 1.0, **script}
+
+
+def trainer(
+    environments: List[Playback],
+    total_steps: int,
+    frames: int,
+    minibatch: int,
+    *,
+    epochs: int = 1,
+    learning_rate: float = 0.0,
+    schedule: Any = None,
+    change: Optional[Change] = None,
+    before_training: Optional[Callable[[Any, Any], None]] = None,
+    entropy: float = 0.0,
+    **settings: Any,
+) -> Training:
+    """A whole training by PPOTrainer.
+
+    Args:
+        frames: of a rollout, over all environments.
+        schedule: makes a scheduler of the learning rate out of the optimiser.
+        before_training: called with the trainer and the optimiser.
+        settings: further ones of PPOTrainer.
+    """
+    from torchrl import collectors
+    from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
+    from torchrl.data.replay_buffers.samplers import SamplerWithoutReplacement
+    from torchrl.envs import SerialEnv
+    from torchrl.trainers.algorithms import PPOTrainer
+
+    seen = Training()
+    actor, critic, log_std = models()
+    loss = ClipPPOLoss(actor, critic, clip_epsilon=0.2, entropy_coeff=entropy)
+    seen.watch_loss(loss, change)
+    optimizer = torch.optim.SGD(loss.parameters(), lr=learning_rate)
+    seen.watch_optimizer(optimizer, log_std)
+    made = [wrapped(environment) for environment in environments]
+    single = len(made) == 1
+    environment = made[0] if single else SerialEnv(len(made), [lambda m=m: m for m in made])
+    # its name until 0.10
+    kind = getattr(collectors, "Collector", None) or collectors.SyncDataCollector
+    if schedule is not None:
+        settings["lr_scheduler"] = schedule(optimizer)
+    training = PPOTrainer(
+        collector=kind(environment, actor, frames_per_batch=frames, total_frames=total_steps),
+        total_frames=total_steps,
+        frame_skip=1,
+        loss_module=loss,
+        progress_bar=False,
+        enable_logging=False,
+        auto_log_optim_steps=False,
+        optim_steps_per_batch=None,
+        num_epochs=epochs,
+        optimizer=optimizer,
+        replay_buffer=TensorDictReplayBuffer(
+            storage=LazyTensorStorage(frames),
+            sampler=SamplerWithoutReplacement(),
+            batch_size=minibatch,
+        ),
+        **settings,
+    )
+
+    def keep(batch: Any) -> Any:
+        seen.rollouts.append(batch.clone())
+        return batch
+
+    training.register_op("batch_process", keep)
+    if before_training is not None:
+        before_training(training, optimizer)
+    training.train()
+    return seen
+
+
+@contextlib.contextmanager
+def _watched(program: Any, seen: Training, change: Optional[Change]) -> Iterator[None]:
+    loss_class, group_optimizers = program.ClipPPOLoss, program.group_optimizers
+    collector_class = program.Collector
+    actor, critic, log_std = models()
+
+    def watched_loss(*arguments: Any, **options: Any) -> Any:
+        loss = loss_class(*arguments, **options)
+        seen.watch_loss(loss, change)
+        return loss
+
+    def watched_optimizer(*optimizers: Any) -> Any:
+        optimizer = group_optimizers(*optimizers)
+        seen.watch_optimizer(optimizer, log_std)
+        return optimizer
+
+    class Collector(collector_class):
+        def __iter__(self) -> Any:
+            for batch in super().__iter__():
+                seen.rollouts.append(batch.clone())
+                yield batch
+
+    program.ClipPPOLoss, program.group_optimizers = watched_loss, watched_optimizer
+    program.Collector = Collector
+    program.make_ppo_models = lambda *arguments, **options: (actor, critic)
+    # what a policy is worth is not asked here
+    program.eval_model = lambda *arguments, **options: torch.zeros(1)
+    yield
+
+
+def program(
+    playback: Dict[str, Any],
+    total_steps: int,
+    frames: int,
+    minibatch: int,
+    *,
+    epochs: int = 1,
+    learning_rate: float = 0.0,
+    change: Optional[Change] = None,
+    **chosen: Any,
+) -> Training:
+    """A whole training by ``main`` of the PPO program.
+
+    Args:
+        playback: arguments of the environment.
+        frames: of a rollout.
+        chosen: ``anneal_lr``, ``anneal_clip_epsilon``, ``gamma``, ``gae_lambda``.
+    """
+    seen = Training()
+    loaded = scripts.load("ppo", "ppo_mujoco")
+    Settings = scripts.Settings
+    with _watched(loaded, seen, change), scripts._registered(**playback) as environment:
+        loaded.main(
+            Settings(
+                env=Settings(
+                    env_name=environment, backend="gym", config_overrides=None, num_envs=1,
+                    batch_mode="parallel", normalize_observation=False, max_episode_steps=None,
+                ),
+                collector=Settings(frames_per_batch=frames, total_frames=total_steps),
+                optim=Settings(
+                    device="cpu", lr=learning_rate, anneal_lr=chosen.get("anneal_lr", False),
+                ),
+                loss=Settings(
+                    gamma=chosen.get("gamma", 0.99), gae_lambda=chosen.get("gae_lambda", 0.95),
+                    mini_batch_size=minibatch, ppo_epochs=epochs, clip_epsilon=0.2,
+                    anneal_clip_epsilon=chosen.get("anneal_clip_epsilon", False),
+                    loss_critic_type="l2", entropy_coeff=0.0, critic_coeff=1.0,
+                ),
+                logger=Settings(backend=None, test_interval=1_000_000, num_test_episodes=1),
+                compile=Settings(compile=False, cudagraphs=False),
+                checkpoint=Settings(path=None, interval=0),
+            )
+        )  # fmt: skip
+    return seen

@@ -1,0 +1,201 @@
+"""Probes of what TorchRL's trainers store, clip and log."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, Dict, List, Mapping, Tuple
+
+import numpy as np
+import torch
+from torchrl.modules import IndependentNormal
+
+from rlregress.frameworks.torchrl.probes import loops
+from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.networks import (
+    Constant,
+    Numbers,
+    box,
+    policy,
+    v_network,
+)
+from rlregress.frameworks.torchrl.probes.quiet import Raw
+
+Inputs = Mapping[str, Any]
+_ROWS = 2
+
+
+def _after_warmup(family: str, i: Inputs) -> Any:
+    """A trainer after ``steps`` steps, the first ``warmup`` of them random."""
+    from torchrl import collectors
+    from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
+    from torchrl.objectives import SoftUpdate
+    from torchrl.trainers.algorithms import SACTrainer, TD3Trainer
+    from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper
+
+    environment = Playback(rewards=[1.0])
+    loss, actor = loops.off_policy_loss(family, environment)
+    batch, steps = int(i["batch"]), int(i["steps"])
+    collector = collectors.Collector(
+        wrapped(environment),
+        actor,
+        frames_per_batch=batch,
+        total_frames=steps,
+        init_random_frames=int(i["warmup"]),
+    )
+    common = {
+        "collector": collector,
+        "total_frames": steps,
+        "frame_skip": 1,
+        "loss_module": loss,
+        "progress_bar": False,
+        "enable_logging": False,
+        "auto_log_optim_steps": False,
+        "optim_steps_per_batch": 1,
+        "replay_buffer": TensorDictReplayBuffer(
+            storage=LazyTensorStorage(steps), batch_size=batch
+        ),
+        "target_net_updater": SoftUpdate(loss, tau=0.005),
+    }
+    optimizer = torch.optim.SGD(loss.parameters(), lr=0.0)
+    if family == "sac":
+        trainer = SACTrainer(**common, optimizer=optimizer)
+    else:
+        stepper = TD3OptimizationStepper(optimizer, optimizer)
+        trainer = TD3Trainer(**common, optimization_stepper=stepper)
+    trainer.train()
+    return trainer
+
+
+def warmup(i: Inputs) -> List[float]:
+    """Transitions that SAC, and TD3, hold after a training with a random beginning."""
+    return [float(len(_after_warmup(family, i).replay_buffer)) for family in ("sac", "td3")]
+
+
+def _truncated_flags(i: Inputs) -> Any:
+    steps = int(i["steps"])
+    environment = Playback(rewards=[1.0])
+    loss, actor = loops.off_policy_loss("sac", environment)
+    trainer = loops.sac(environment, loss, actor, frames=steps)
+    return trainer.replay_buffer[:]["next", "truncated"].double().numpy().reshape(-1)
+
+
+def _clip_switch(i: Inputs) -> List[float]:
+    from torchrl.trainers import OptimizerHook
+
+    found: List[float] = []
+    for switch, bound in ((True, None), (True, i["bound"]), (False, i["bound"])):
+        weights = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
+        gradient = torch.as_tensor(i["gradient"])
+        seen: List[torch.Tensor] = []
+
+        class Seen(torch.optim.SGD):
+            def step(self, closure: Any = None, seen=seen, weights=weights) -> None:
+                seen.append(weights.grad.clone())
+
+        hook = OptimizerHook(Seen([weights], lr=0.0))
+        hook({"loss": (weights * gradient).sum()}, switch, bound, 0)
+        found += seen[0].tolist()
+    return found
+
+
+def _config_epsilon(i: Inputs) -> float:
+    del i
+    module = importlib.import_module("torchrl.trainers.algorithms.configs.utils")
+    return float(np.log10(module.AdamConfig().eps))
+
+
+class _Scripted(torch.nn.Module):
+    """A Gaussian's parameters; the location of the calls with gradients follows a script."""
+
+    def __init__(self, locations: List[float]) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(1))
+        self._locations, self._calls = locations, 0
+
+    def forward(self, observation: torch.Tensor) -> Any:
+        location = 0.0
+        if torch.is_grad_enabled():
+            location = self._locations[self._calls]
+            self._calls += 1
+        output = (self.weight + location).expand(*observation.shape[:-1], 1)
+        return output, torch.ones_like(output)
+
+
+def _ppo(i: Inputs, locations: List[float]) -> Tuple[Any, List[float]]:
+    """A trainer after one update for every ``epochs * minibatches`` locations; the KLs logged."""
+    from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
+    from torchrl.data.replay_buffers.samplers import SamplerWithoutReplacement
+    from torchrl.objectives import ClipPPOLoss
+    from torchrl.trainers.algorithms import PPOTrainer
+
+    epochs, minibatches = int(i["epochs"]), int(i["minibatches"])
+    rows = minibatches * _ROWS
+    updates = len(locations) // (epochs * minibatches)
+    environment = Playback(rewards=[1.0])
+    actor = policy(_Scripted(locations), box(-1.0, 1.0, loops.SINGLE), IndependentNormal)
+    loss = ClipPPOLoss(actor, v_network(Constant(0.0, dtype=loops.SINGLE)), entropy_bonus=False)
+
+    from torchrl import collectors
+
+    def zero_actions(batch: Any) -> Any:
+        # with action 0, a location l lowers the log-probability by l^2 / 2
+        batch["action"] = torch.zeros_like(batch["action"])
+        batch["action_log_prob"] = actor_log_prob.expand_as(batch["action_log_prob"]).clone()
+        return batch
+
+    actor_log_prob = torch.distributions.Normal(0.0, 1.0).log_prob(torch.zeros(()))
+    trainer = PPOTrainer(
+        collector=collectors.Collector(
+            wrapped(environment), actor, frames_per_batch=rows, total_frames=rows * updates
+        ),
+        total_frames=rows * updates,
+        frame_skip=1,
+        loss_module=loss,
+        progress_bar=False,
+        enable_logging=False,
+        optim_steps_per_batch=None,
+        num_epochs=epochs,
+        optimizer=torch.optim.SGD(loss.parameters(), lr=0.0),
+        replay_buffer=TensorDictReplayBuffer(
+            storage=LazyTensorStorage(rows),
+            sampler=SamplerWithoutReplacement(),
+            batch_size=_ROWS,
+        ),
+    )
+    trainer.register_op("batch_process", zero_actions)
+    trainer.train()
+    return trainer, [float(number) for number in trainer._log_dict["kl_approx"]]
+
+
+def _approx_kl(i: Inputs) -> Any:
+    steps = int(i["epochs"]) * int(i["minibatches"])
+    shifted = float(np.sqrt(-2.0 * i["log_ratio"]))
+    locations = [shifted if step == update else 0.0 for update in range(steps) for step in range(steps)]
+    _, logged = _ppo(i, locations + [shifted] * steps)
+    return np.array(logged[:-1]) / logged[-1]
+
+
+def _update_count(i: Inputs) -> float:
+    steps = int(i["epochs"]) * int(i["minibatches"])
+    trainer, _ = _ppo(i, [0.0] * steps)
+    return float(trainer._log_dict["optim_steps"][-1])
+
+
+def _before_policy_update(i: Inputs) -> float:
+    environment = Playback(rewards=[1.0], terminated=[1.0])
+    loss, actor = loops.off_policy_loss("td3", environment)
+    try:
+        loops.td3(environment, loss, actor, delay=int(i["delay"]))
+    except (KeyError, NameError, UnboundLocalError, ValueError):
+        return 1.0
+    return 0.0
+
+
+PROBES: Dict[Tuple[str, str], Raw] = {
+    ("collection.truncated_flags", "trainer"): _truncated_flags,
+    ("optimizer.gradient_clip.switch", "trainer"): _clip_switch,
+    ("optimizer.config_epsilon", "trainer"): _config_epsilon,
+    ("logging.approx_kl", "trainer"): _approx_kl,
+    ("logging.update_count", "trainer"): _update_count,
+    ("logging.before_policy_update", "trainer"): _before_policy_update,
+}
