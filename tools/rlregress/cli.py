@@ -132,6 +132,22 @@ def compare(
 
 
 @app.command()
+def details(
+    detail: Annotated[str, typer.Argument(help="Id of one detail; default: counts of all.")] = "",
+    framework: Frameworks = "",
+) -> None:
+    """Print what is asked: counts by family, source and framework, or one detail in full."""
+    from rlregress.gate import selection
+    from rlregress.reporting import details as details_report
+
+    adapters = selection.adapters(_split(framework))
+    if detail:
+        details_report.one(detail, adapters)
+    else:
+        details_report.counts(adapters)
+
+
+@app.command()
 def plan(
     framework: Frameworks = "",
     algorithm: Algorithms = "",

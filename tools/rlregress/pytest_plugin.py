@@ -260,8 +260,8 @@ def _subject(item: pytest.Item) -> str:
 def _without_subject(item: pytest.Item) -> bool:
     """Whether the item stands for an empty list: a budget that is not judged has no verdicts."""
     params = getattr(getattr(item, "callspec", None), "params", {})
-    asked = {"implementation", "judged_cell", "judged_group"} & set(params)
-    return any(not isinstance(params[name], Judged | Implementation) for name in asked)
+    asked = {"framework", "implementation", "judged_cell", "judged_group"} & set(params)
+    return any(not isinstance(params[name], Judged | Implementation | Adapter) for name in asked)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -103,6 +103,43 @@ def test_a_changed_variant_is_reported_with_both_names_the_numbers_and_the_recor
     )
 
 
+def test_a_known_deviation_that_is_gone_is_reported_as_a_stale_record() -> None:
+    """The whole text: what was pinned, where it is discussed, and what to write now."""
+    detail = catalogue.get("nstep.terminal")
+    pinned = Expectation(
+        "nstep.terminal",
+        "library",
+        "unmasked",
+        "0.14.1",
+        "postprocs.py",
+        deviation="The value of a terminal observation enters.",
+        upstream="https://example.org/1",
+    )
+    masked = detail.expected()["masked"]
+    text = report(detail, judge(detail, masked), pinned, "any", "0.15.0")
+    assert text.startswith(
+        "nstep.terminal: masked; the known deviation 'unmasked' is gone: the record is stale\n"
+        "  it says since 0.14.1: The value of a terminal observation enters. "
+        "(https://example.org/1)\n"
+        "  Does a termination inside the window of an n-step target remove the bootstrap value?\n"
+        "  any 0.15.0, scope library; documented in: postprocs.py\n"
+    )
+    assert text.endswith(
+        "To bring the record up to date, set until = \"0.15.0\" in the entry of 'unmasked' in "
+        "baselines/details/any/ and add:\n"
+        + record("nstep.terminal", "library", "masked", "0.15.0")
+    )
+
+
+def test_a_known_deviation_without_any_variant_is_not_called_gone() -> None:
+    """What nobody knows is something to look at, not a mended deviation."""
+    detail = catalogue.get("nstep.terminal")
+    pinned = dataclasses.replace(HALF, id=detail.id, variant="unmasked", deviation="It hurts.")
+    text = report(detail, judge(detail, [0.5, 0.5, 0.5]), pinned, "any", "0.15.0")
+    assert text.startswith("nstep.terminal: no variant matches (documented: unmasked, since 0.6.0)")
+    assert "stale" not in text
+
+
 def test_the_recorded_lines_are_an_entry_that_loads(tmp_path) -> None:
     """What the report says to paste is valid."""
     path = tmp_path / "any.toml"

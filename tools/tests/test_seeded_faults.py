@@ -22,6 +22,7 @@ def test_a_seeded_fault_turns_its_test_red(name, fault, tmp_path):
     """``pytest tests_unit`` fails for the fault's details and names detail, variants, numbers."""
     evidence = tmp_path / "evidence.json"
     ended = faults.run_seeded(
+        name,
         fault,
         ["-m", "pytest", "tests_unit", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
         + ["--framework", name, "--evidence", str(evidence)],
@@ -55,11 +56,11 @@ def test_faults_name_known_variants(name):
 
 def test_a_fault_that_does_not_fit_says_so():
     """A fault whose text is not in this version's code names file, text and number of matches."""
-    _, fault = faults.chosen(INSTALLED, [])[0]
+    name, fault = faults.chosen(INSTALLED, [])[0]
     other = faults.Fault(fault.name, fault.file, "no such text", "", fault.turns, fault.finds)
     with (
         pytest.raises(UserError, match="does not fit this version: .* 'no such text' 0 times"),
-        faults.seeded(other),
+        faults.seeded(name, other),
     ):
         pass
 

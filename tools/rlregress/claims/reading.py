@@ -1,10 +1,10 @@
-"""Lists of tables in TOML, read and checked key by key."""
+"""Files of one source document: its title and a list of tables in TOML, checked key by key."""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,29 +22,33 @@ def files(folder: Path) -> list[Path]:
     return found
 
 
-def tables(path: Path, name: str) -> Iterator[tuple[Table, str]]:
-    """The ``[[name]]`` tables of a file, each with the words that say where it stands.
+def tables(path: Path, name: str) -> tuple[str, list[tuple[Table, str]]]:
+    """The title of the document and the ``[[name]]`` tables of its file.
+
+    Returns:
+        The text of the key ``document``, and each table with the words that say where it stands.
 
     Raises:
-        UserError: the file is missing, is not TOML, or holds anything else.
+        UserError: the file is missing, is not TOML, has no title, or holds anything else.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-        data = tomllib.loads(text)
+        content = path.read_text(encoding="utf-8")
+        data = tomllib.loads(content)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UserError(f"cannot read {path}: {error}; expected [[{name}]] tables") from None
-    unknown = sorted(set(data) - {name})
-    rows = data.get(name, [])
-    if unknown or not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        found = unknown[0] if unknown else name
-        raise UserError(
-            f"{path}: found '{found}', expected a list of [[{name}]] tables and no more"
-        )
+    document = data.pop("document", None)
+    if not isinstance(document, str) or not document:
+        raise UserError(f"{path}: key 'document' is {document!r}, expected the title in quotes")
+    rows = data.pop(name, [])
+    if data or not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        found = next(iter(data), name)
+        raise UserError(f"{path}: found '{found}', expected a list of [[{name}]] tables only")
     header = re.compile(rf"^\s*\[\[\s*{name}\s*\]\]")
-    lines = [n for n, row in enumerate(text.splitlines(), start=1) if header.match(row)]
-    for number, row in enumerate(rows):
-        line = f" at line {lines[number]}" if len(lines) == len(rows) else ""
-        yield row, f"{path}, [[{name}]]{line}"
+    lines = [n for n, row in enumerate(content.splitlines(), start=1) if header.match(row)]
+    places = [f" at line {line}" for line in lines] if len(lines) == len(rows) else [""] * len(rows)
+    return document, [
+        (row, f"{path}, [[{name}]]{place}") for row, place in zip(rows, places, strict=True)
+    ]
 
 
 def check_keys(

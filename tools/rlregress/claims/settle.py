@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from rlregress import suite
 from rlregress.claims.statements import NOT_CHECKABLE, Claim
 from rlregress.details import defaults
 from rlregress.details.implementation import implementations, stated
@@ -49,15 +48,24 @@ class _Range(Protocol):
     def until(self) -> str | None: ...
 
 
-@cache
+#: what was asked already: a copy of a framework is probed once per process.
+_ANSWERS: dict[tuple[str, str, str], Mapping[str, Judgement]] = {}
+_VALUES: dict[tuple[str, str], Mapping[tuple[str, str], Mapping[str, Any]]] = {}
+
+
 def answers(adapter: Adapter, detail: str) -> Mapping[str, Judgement]:
-    """scope -> judgement of a detail, probed once per process and copy of a framework."""
-    return {each.scope: each.judgement for each in implementations(adapter, detail)}
+    """scope -> judgement of a detail."""
+    key = (adapter.full_name, adapter.version(), detail)
+    if key not in _ANSWERS:
+        _ANSWERS[key] = {each.scope: each.judgement for each in implementations(adapter, detail)}
+    return _ANSWERS[key]
 
 
-@cache
 def _values(adapter: Adapter) -> Mapping[tuple[str, str], Mapping[str, Any]]:
-    return adapter.defaults()
+    key = (adapter.full_name, adapter.version())
+    if key not in _VALUES:
+        _VALUES[key] = adapter.defaults()
+    return _VALUES[key]
 
 
 @cache
@@ -72,7 +80,7 @@ def settle(claim: Claim, adapter: Adapter) -> Settled:
     names none. outdated: it does something else, and another version did, or does, what the claim
     says. refuted: it does something else. unprobed: nothing could be asked.
     """
-    version = adapter.versions()[adapter.packages[0]]
+    version = adapter.version()
     if claim.not_checkable:
         return Settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable)
     found = {
@@ -121,8 +129,8 @@ def _elsewhere(
             and entry.variant in says
             and not entry.holds_for(version)
         )
-    path = suite.baselines() / "defaults" / f"{adapter.name}.toml"
-    if adapter.expectations() is not None or not path.exists():
+    path = defaults.path_of(adapter)
+    if not path.exists():  # a framework of a third party
         return ""
     algorithm, _, name = claim.default.partition(".")
     return _ranges(

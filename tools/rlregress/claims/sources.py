@@ -1,9 +1,9 @@
 """The index of what the sources name: ``baselines/sources/*.toml``, one file for each document.
 
-A file is a list of ``[[item]]`` tables with ``id``, ``place`` (where it stands), ``title`` (what it
-is, in our words) and what asks it: ``details`` (ids of the catalogue) and ``defaults``
-("ppo.learning_rate", names as in ``baselines/hyperparameters``). ``not_code`` says why an item, or
-the rest of it, is no statement about code.
+A file has the title of its ``document`` and a list of ``[[item]]`` tables with ``id``, ``place``
+(where it stands), ``title`` (what it is, in our words) and what asks it: ``details`` (ids of the
+catalogue) and ``defaults`` ("ppo.learning_rate", names as in ``baselines/hyperparameters``).
+``not_code`` says why an item, or the rest of it, is no statement about code.
 """
 
 from __future__ import annotations
@@ -40,10 +40,13 @@ def load(folder: Path) -> tuple[Item, ...]:
     """
     found: dict[str, Item] = {}
     for path in files(folder):
-        for table, where in tables(path, "item"):
+        _, rows = tables(path, "item")
+        for table, where in rows:
             check_keys(table, where, _REQUIRED, _OPTIONAL)
             item = Item(
-                *(text(table, key, where) for key in _REQUIRED),
+                text(table, "id", where),
+                text(table, "place", where),
+                text(table, "title", where),
                 texts(table, "details", where),
                 texts(table, "defaults", where),
                 text(table, "not_code", where),

@@ -1,7 +1,7 @@
 """Sentences of the sources about frameworks: ``baselines/claims/*.toml``, loaded and validated.
 
-A file belongs to one source document and is a list of ``[[claim]]`` tables. Each has ``id``,
-``place``, ``quote`` and ``framework``, and one of three:
+A file belongs to one source, has its title (``document``) and a list of ``[[claim]]`` tables. Each
+has ``id``, ``place``, ``quote`` and ``framework``, and one of three:
 
 - ``detail`` (an id of the catalogue), ``says`` (a variant, or a list of those that fit the
   sentence) and optionally ``scope`` (which implementation of the framework the sentence is about;
@@ -45,13 +45,13 @@ class Claim:
     """One sentence about one framework; see the module.
 
     Attributes:
-        source: the name of the file without its ending.
+        document: the title of the source.
         says: the variants, or the one value.
         verdicts: first version (empty: all versions) -> recorded verdict.
         where: the place of the table, for messages.
     """
 
-    source: str
+    document: str
     id: str
     place: str
     quote: str
@@ -88,21 +88,22 @@ def load(folder: Path) -> tuple[Claim, ...]:
     """
     found: dict[str, Claim] = {}
     for path in files(folder):
-        for table, where in tables(path, "claim"):
-            claim = _claim(path.stem, table, where)
+        document, rows = tables(path, "claim")
+        for table, where in rows:
+            claim = _claim(document, table, where)
             if claim.id in found:
                 raise UserError(f"{where}: the id '{claim.id}' is taken; give every claim its own")
             found[claim.id] = claim
     return tuple(found.values())
 
 
-def _claim(source: str, table: Table, where: str) -> Claim:
+def _claim(document: str, table: Table, where: str) -> Claim:
     check_keys(table, where, _REQUIRED, _OPTIONAL)
     words = {key: text(table, key, where) for key in (*_REQUIRED, *_TEXTS)}
     kinds = [kind for kind in _KINDS if words[kind]]
     if len(kinds) != 1:
         raise UserError(
-            f"{where}: found {' and '.join(kinds) or 'none'} of {', '.join(_KINDS)}; give exactly one"
+            f"{where}: found {' and '.join(kinds) or 'none'} of {', '.join(_KINDS)}; expected one"
         )
     length = len(words["quote"].split())
     if length > MOST_WORDS:
@@ -113,7 +114,7 @@ def _claim(source: str, table: Table, where: str) -> Claim:
     if not words["not_checkable"] and not says:
         raise UserError(f"{where}: key 'says' is missing; give what the sentence says")
     verdicts = None if words["not_checkable"] else _verdicts(table, where)
-    return Claim(source, **words, says=says, verdicts=verdicts, where=where)
+    return Claim(document, **words, says=says, verdicts=verdicts, where=where)
 
 
 def _says(table: Table, where: str, detail: str) -> tuple[Any, ...]:

@@ -22,6 +22,10 @@ class Documented(Protocol):
     def since(self) -> str: ...
     @property
     def source(self) -> str: ...
+    @property
+    def deviation(self) -> str: ...
+    @property
+    def upstream(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -123,8 +127,9 @@ def report(
 ) -> str:
     """The failure text of a detail that is not as documented.
 
-    First line: ``sac.critic_loss.scale: none (documented: half, since 0.6.0)``. Then the numbers;
-    then, if a variant was found, what to write into the expectations if the change is intended.
+    First line: ``sac.critic_loss.scale: none (documented: half, since 0.6.0)``; where a known
+    deviation is documented and another variant is found, the first lines say that this record is
+    stale. Then the numbers; then, if a variant was found, what to write into the expectations.
 
     Args:
         detail: the catalogue entry.
@@ -133,9 +138,21 @@ def report(
         framework: name of the adapter, which names the file of expectations.
         version: of the package under test, the first version that the new entry is recorded for.
     """
+    stale = bool(documented.deviation) and judgement.variant is not None
+    if stale:
+        link = f" ({documented.upstream})" if documented.upstream else ""
+        headline = [
+            f"{detail.id}: {judgement.found}; the known deviation '{documented.variant}' is gone: "
+            f"the record is stale",
+            f"  it says since {documented.since}: {documented.deviation}{link}",
+        ]
+    else:
+        headline = [
+            f"{detail.id}: {judgement.found} "
+            f"(documented: {documented.variant}, since {documented.since})"
+        ]
     lines = [
-        f"{detail.id}: {judgement.found} "
-        f"(documented: {documented.variant}, since {documented.since})",
+        *headline,
         f"  {detail.question}",
         f"  {framework} {version}, scope {documented.scope}; documented in: {documented.source}",
     ]
@@ -157,8 +174,9 @@ def report(
     if observed is not None and wanted is not None and observed.shape == wanted.shape:
         lines.append(f"  observed / expected of {documented.variant}: {_ratio(observed, wanted)}")
     if judgement.variant is not None:
+        occasion = "To bring the record up to date" if stale else "If the change is intended"
         lines += [
-            f'If the change is intended, set until = "{version}" in the entry of '
+            f'{occasion}, set until = "{version}" in the entry of '
             f"'{documented.variant}' in baselines/details/{framework}/ and add:",
             record(detail.id, documented.scope, judgement.variant, version),
         ]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
 from rlregress.formulas import normalisation as formulas
+
+#: numbers one after the other -> running mean and variance.
+Running = Callable[[np.ndarray], formulas.Statistics]
 
 _FEED = """One environment with an observation of one number: the reset gives observations[0],
     step t gives observations[t], no episode ends, rewards are 0 unless given. The component of
@@ -93,8 +98,8 @@ def _observation() -> Detail:
 
 
 def _epsilon() -> Detail:
-    def last(statistics: Formula, **options: float) -> Formula:
-        def formula(i: Inputs) -> float:
+    def last(statistics: Running, **options: float) -> Formula:
+        def formula(i: Inputs) -> np.ndarray:
             x = _observations_with_last(i)
             found = statistics(x)
             return formulas.standardise(x[-1], found.at(-1), **options)
@@ -175,7 +180,7 @@ def _clip() -> Detail:
 
 
 def _statistics() -> Detail:
-    def chosen(statistics: Formula) -> Formula:
+    def chosen(statistics: Running) -> Formula:
         def formula(i: Inputs) -> np.ndarray:
             # a floor matters for the first observation only, whose variance may be 0: then its
             # distance from the mean is 0 too, or nearly so

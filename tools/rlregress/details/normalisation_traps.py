@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
 from rlregress.formulas import normalisation as formulas
+
+#: numbers one after the other -> running mean and variance.
+Running = Callable[[np.ndarray], formulas.Statistics]
 
 _FEED = """One environment with an observation of one number: the reset gives observations[0],
     step t gives observations[t]; rewards are 0 unless given. """
@@ -124,7 +129,7 @@ def _replay() -> Detail:
 
 
 def _early_scale() -> Detail:
-    def last(statistics: Formula) -> Formula:
+    def last(statistics: Running) -> Formula:
         def formula(i: Inputs) -> np.ndarray:
             x = _offset(i)
             return formulas.standardise(x, statistics(x))[-2:]
@@ -133,13 +138,13 @@ def _early_scale() -> Detail:
 
     return make_detail(
         "normalisation.observation.early_scale",
-        "Early in a training, is the scale the spread of the observations, or their distance from 0?",
+        "Is the scale of a young training the spread of its observations or their distance from 0?",
         _FEED
         + """``count`` observations, in turn ``offset`` + ``spread`` and ``offset`` - ``spread``.
         The component is the one that the framework recommends to new users. Observed, [2]: what
         the agent is given for the last two.""",
         (_PPO_1, _WRAPPERS),
-        {"count": 200, "offset": 10.0, "spread": 1.0},
+        {"count": 60, "offset": 10.0, "spread": 1.0},
         {
             "spread": ("their standard deviation", last(formulas.cumulative)),
             "distance": (
@@ -164,10 +169,10 @@ def _offset(i: Inputs) -> np.ndarray:
 
 
 def _large_offset() -> Detail:
-    def shown(statistics: Formula) -> Formula:
+    def shown(statistics: Running) -> Formula:
         def formula(i: Inputs) -> np.ndarray:
             x = _offset(i)
-            late = np.abs(formulas.standardise(x, statistics(x))[-100:])
+            late = np.abs(formulas.standardise(x, statistics(x))[-50:])
             return np.array([0.0, float(np.max(late) > 3.0), float(np.max(late) < 0.5)])
 
         return formula
@@ -179,10 +184,10 @@ def _large_offset() -> Detail:
         + """``count`` observations in single precision, in turn ``offset`` + ``spread`` and
         ``offset`` - ``spread``: right are 1 and -1. Where the component's statistics can be
         cumulative or decay, they are cumulative. Observed, [3] of 0 or 1: of all that the agent
-        is given, some is not finite; of the last hundred, some finite number is larger than 3;
+        is given, some is not finite; of the last fifty, some finite number is larger than 3;
         all are smaller than 0.5.""",
         (_PPO_1,),
-        {"count": 300, "offset": 1000.0, "spread": 0.1},
+        {"count": 60, "offset": 1000.0, "spread": 0.1},
         {
             "standardised": ("yes", shown(lambda x: formulas.cumulative(x, 0.0))),
             "shrunk_by_prior": (
@@ -200,7 +205,7 @@ def _large_offset() -> Detail:
 
 
 def _environments() -> Detail:
-    def pair(formula: Formula) -> Formula:
+    def pair(formula: Callable[[np.ndarray], np.ndarray]) -> Formula:
         return lambda i: formula(np.stack([i["first"], i["second"]]))
 
     def separate(x: np.ndarray) -> np.ndarray:

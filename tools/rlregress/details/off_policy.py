@@ -8,13 +8,13 @@ from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
 from rlregress.formulas import loops
 
 LOOP = """The framework's own training loop, with small networks, on an environment of one action
-    dimension whose episodes do not terminate within the run; settings that are not named stay at their
-    defaults, learning rates may be 0. Steps are counted over all environments. Where a framework
-    collects steps in batches, a batch has ``collected_at_once`` steps, with one update per step
-    where that has to be said. Minibatches hold ``batch_size`` transitions. """
+    dimension whose episodes do not terminate within the run; settings that are not named stay at
+    their defaults, learning rates may be 0. Steps are counted over all environments. Where a
+    framework collects steps in batches, a batch has ``collected_at_once`` steps, with one update
+    per step where that has to be said. Minibatches hold ``batch_size`` transitions. """
 
 #: what a program that collects whole batches, or one that waits for a full minibatch, shows up by
-COUNTS = {"collected_at_once": 6, "batch_size": 5}
+COUNTS = {"collected_at_once": 4, "batch_size": 3}
 
 
 def learning_starts(family: str, sources: tuple[str, ...]) -> Detail:
@@ -32,7 +32,7 @@ def learning_starts(family: str, sources: tuple[str, ...]) -> Detail:
         an action below it is a random one. Observed, [2]: steps taken with random actions; steps
         taken before the first update of the critics, the last one included.""",
         sources,
-        {"starts": 20, "steps": 36} | COUNTS,
+        {"starts": 10, "steps": 20} | COUNTS,
         {
             "at_start": (
                 "as many as asked, and the first update after the last of them",
@@ -106,7 +106,7 @@ def update_ratio(
         frequency) is doubled, or set to 1, in its place. Observed, [{3 * count}]: {counted} over
         steps, for each of the three runs.""",
         sources,
-        {"steps": 18, "counted": 12} | COUNTS,
+        {"steps": 8, "counted": 4} | COUNTS,
         {
             "one_to_one_settable": (
                 "one a step by default, fewer and more can be asked for",
@@ -137,7 +137,7 @@ def vectorisation(family: str, sources: tuple[str, ...]) -> Detail:
         transitions collected over steps asked for; updates of the critics over transitions, in the
         second half of the run; environments that were stepped.""",
         sources,
-        {"steps": 32, "environments": 4, "collected_at_once": 8, "batch_size": 5},
+        {"steps": 8, "environments": 4} | COUNTS,
         {
             "counted_update_per_vector_step": (
                 "every environment's step counts; one update per step of all environments",

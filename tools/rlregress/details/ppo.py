@@ -121,7 +121,11 @@ def _initialisation() -> Detail:
         action space of ``action_dimensions`` dimensions. Observed, [13]: smallest and largest
         singular value of the weight of policy layer 1, policy layer 2, the policy's last layer (the
         one that gives the mean), value layer 1, value layer 2, the value's last layer; then the
-        largest absolute bias over these six layers.""",
+        largest absolute bias over these six layers. If the largest singular
+        value of any layer is more than 1 % above its smallest, the layers are no multiples of
+        orthogonal ones: then in the place of both stands, for every layer, minus its largest
+        absolute weight times the square root of its number of inputs, rounded to a tenth. If the
+        biases of a layer differ, the last component is -1.""",
         ("thesis, Box 1", "The 32 details of PPO, detail 2"),
         {"hidden": 64, "observation_dimensions": 3, "action_dimensions": 2},
         {
@@ -136,6 +140,10 @@ def _initialisation() -> Detail:
             "all_policy_1_all_value_0.01": (
                 "orthogonal: every policy layer 1, every value layer 0.01",
                 gains([1.0] * 3, [0.01] * 3),
+            ),
+            "torch_default": (
+                "no layer orthogonal: uniform up to 1 / sqrt(inputs), biases too (PyTorch's own)",
+                lambda i: -np.ones(13),
             ),
             "all_sqrt2": ("orthogonal: sqrt 2 everywhere", gains([root2] * 3, [root2] * 3)),
             "all_1": ("orthogonal: 1 everywhere", gains([1.0] * 3, [1.0] * 3)),

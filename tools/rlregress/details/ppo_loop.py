@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rlregress.details import ppo_early_stop
 from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
-from rlregress.formulas import schedules
 
 
 def _always(*numbers: float) -> Formula:
@@ -51,6 +51,21 @@ def _minibatches() -> list[Detail]:
             than was collected, and a small last minibatch takes a full step on few samples.""",
         ),
         make_detail(
+            "ppo.minibatches.remainder",
+            "Does a training go on if the rollout is no multiple of the minibatch?",
+            """As before, but two rollouts of ``rollout_steps`` steps. Observed, [1]: steps of the
+            optimiser until the training ends, or stops with an IndexError.""",
+            sources,
+            {"rollout_steps": 11, "minibatch_size": 3, "minibatches": 3},
+            {
+                "goes_on": ("every rollout gives a last, smaller minibatch", _always(8)),
+                "last_dropped": ("only whole minibatches are used", _always(6)),
+                "error": ("it stops with an error after the first rollout", _always(4)),
+            },
+            consequence="""A training that was started with such a setting is lost at the end of
+            its first rollout.""",
+        ),
+        make_detail(
             "ppo.minibatches.parameter",
             "Is the size of the minibatches a parameter, or their number?",
             """Two rollouts of different length, rollout_steps[0] and rollout_steps[1], all other
@@ -84,105 +99,6 @@ def _minibatches() -> list[Detail]:
             },
             consequence="""Minibatches that stay the same over all epochs, or hold neighbouring
             steps only, make updates with more correlated samples.""",
-        ),
-    ]
-
-
-def _early_stop() -> list[Detail]:
-    def updates(estimator: str, factor: float, place: str) -> Formula:
-        def formula(i: Inputs) -> np.ndarray:
-            found: list[int] = []
-            for ratio in np.asarray(i["ratios"]):
-                estimate = schedules.divergence(np.array([ratio]), estimator)
-                exceeded = estimate > factor * i["target"]
-                shape = int(i["epochs"]), int(i["minibatches"])
-                found += schedules.stopped_updates(exceeded, *shape, place)
-            return np.array(found)
-
-        return formula
-
-    feed = """A rollout of 4 samples, ``epochs`` epochs of ``minibatches`` minibatches, nothing
-        moves (learning rate 0), and every sample has the same ratio of new to old probability, """
-    shape = {"epochs": 3, "minibatches": 2}
-    sources = ("The 32 details of PPO, Auxiliary 3", "thesis, Table 6")
-    return [
-        make_detail(
-            "ppo.early_stop.default",
-            "Does a large divergence between old and new policy stop the epochs by default?",
-            feed
-            + """``ratio``. Observed, [1]: steps of the optimiser, the threshold being as it is by
-            default in this scope.""",
-            sources,
-            shape | {"ratio": 0.01},
-            {
-                "off": ("all epochs are done", _always(6)),
-                "before_step": ("stopped before the first step", _always(0)),
-                "after_step": ("stopped after the first step", _always(1)),
-                "after_epoch": ("stopped after the first epoch", _always(2)),
-            },
-            consequence="""Where early stopping is on, the number of epochs is an upper limit, and
-            a training may make far fewer steps of the optimiser than its settings say.""",
-        ),
-        make_detail(
-            "ppo.early_stop",
-            "When does a threshold for the divergence stop an update, and what is stopped?",
-            "For each of ``ratios`` in turn: "
-            + feed
-            + """that one; the threshold is set to ``target`` where there is one. Observed, [12]:
-            for each ratio, steps of the optimiser, and minibatches for which the policy was
-            evaluated.""",
-            sources,
-            shape | {"ratios": [0.88, 0.8, 0.6, 0.4, 1.6, 2.5], "target": 0.1},
-            {
-                "absent": ("there is no threshold to set", updates("k3", 1.0, "never")),
-                "k3_1.5_before_step": (
-                    "before the step, mean of r - 1 - log r above 1.5 times the target; all "
-                    "remaining epochs are skipped",
-                    updates("k3", 1.5, "before_step"),
-                ),
-                "k3_1.5_before_step_this_epoch": (
-                    "the same, but the next epoch begins as usual",
-                    updates("k3", 1.5, "before_step_this_epoch"),
-                ),
-                "k3_1.5_after_step": ("the same after the step", updates("k3", 1.5, "after_step")),
-                "k3_before_step": (
-                    "before the step, mean of r - 1 - log r above the target",
-                    updates("k3", 1.0, "before_step"),
-                ),
-                "k3_after_epoch": (
-                    "after an epoch, mean of r - 1 - log r of its last minibatch above the target",
-                    updates("k3", 1.0, "after_epoch"),
-                ),
-                "k3_1.5_after_epoch": (
-                    "after an epoch, above 1.5 times the target",
-                    updates("k3", 1.5, "after_epoch"),
-                ),
-                "k1_after_epoch": (
-                    "after an epoch, mean of -log r of its last minibatch above the target",
-                    updates("k1", 1.0, "after_epoch"),
-                ),
-                "k1_1.5_before_step": (
-                    "before the step, mean of -log r above 1.5 times the target (spinningup)",
-                    updates("k1", 1.5, "before_step"),
-                ),
-            },
-            consequence="""The same threshold stops at other divergences and keeps other steps: an
-            estimate that can be negative misses a policy that grew more certain.""",
-        ),
-        make_detail(
-            "ppo.kl_estimator",
-            "How is the divergence between old and new policy estimated?",
-            """One minibatch of samples with ``ratios`` of new to old probability. Observed, [1]:
-            the estimate that the implementation reports or compares with its threshold.""",
-            ("The 32 details of PPO, Auxiliary 3", "Schulman 2020, Approximating KL divergence"),
-            {"ratios": [0.5, 0.9, 1.6, 2.5]},
-            {
-                "k1": ("mean of -log r", lambda i: schedules.divergence(i["ratios"], "k1")),
-                "k2": ("mean of log(r)^2 / 2", lambda i: schedules.divergence(i["ratios"], "k2")),
-                "k3": ("mean of r - 1 - log r", lambda i: schedules.divergence(i["ratios"], "k3")),
-            },
-            consequence="""Reported divergences cannot be compared: one estimate is noisy and may
-            be negative, the other is never.""",
         ),
     ]
 
@@ -228,13 +144,14 @@ def _advantages() -> list[Detail]:
             minibatches of 2; discount and lambda 1; V(s) = 0 for every state when the rollout
             ends; the policy moves at every step of the optimiser. A_k: the advantage with which
             sample k enters the update. Observed, [6]: (A_k - A_3) / (A_0 - A_3) for k = 0 to 3
-            (the normalisation of advantages drops out); 1 if the ratios of the first minibatch
-            are not 1, else 0; the same for the second.""",
+            before any
+            normalisation over the minibatch (one over the rollout drops out); 1 if the ratios of
+            the first minibatch are not 1, else 0; the same for the second.""",
             ("thesis, section 5.1, Minibatch selection",),
             {"rewards": [1.0, 5.0, 2.0, 8.0]},
             {
                 "rollout_and_minibatch": (
-                    "advantages over the rollout, ratios of a minibatch with the policy at its turn",
+                    "advantages over the rollout, ratios with the policy at the minibatch's turn",
                     lambda i: [*rollout(i), 0.0, 1.0],
                 ),
                 "both_rollout": (
@@ -347,7 +264,7 @@ def _segments() -> Detail:
 
 DETAILS: tuple[Detail, ...] = (
     *_minibatches(),
-    *_early_stop(),
+    *ppo_early_stop.early_stop(),
     *_advantages(),
     *_counting(),
 )

@@ -58,7 +58,7 @@ def _networks() -> list[Detail]:
         ),
         make_detail(
             "ppo.log_std",
-            "Does the standard deviation of the policy depend on the state, and where does it start?",
+            "Does the policy's standard deviation depend on the state, and where does it start?",
             """A fresh policy of this scope for one action dimension with bounds -1 and 1; the
             biases of its network are set to 0 first, so that observation 0 gives output 0.
             Observed, [2]: the logarithm of its standard deviation (before any squashing) at

@@ -124,9 +124,9 @@ def _discount() -> Detail:
     )
 
 
-_ENDING = """Step 2 ends an episode. Step t leads to an observation of value next_values[t] (the true
-    one at the end, before any reset). Observed, [3]: the targets of the steps 0, 1 and 2; 0 for a
-    step that is stored nowhere."""
+_ENDING = """Step 2 ends an episode. Step t leads to an observation of value next_values[t] (at the
+    end to the true last one, before any reset). Observed, [3]: the targets of the steps 0, 1 and
+    2; 0 for a step that is stored nowhere."""
 _NEXT_VALUES = [3.0, 7.0, 5.0, 11.0, 13.0, 17.0]
 
 
@@ -160,6 +160,10 @@ def _terminal() -> Detail:
                 "windows run on into the next episode, without its value",
                 _early(masked_by="any", crosses_ends=True),
             ),
+            "one_step": (
+                "the targets are one-step targets, whatever n is",
+                _early(n=1),
+            ),
             "late_steps_dropped": (
                 "yes, and the last n - 1 steps of an episode are not stored at all",
                 _first_only,
@@ -189,6 +193,10 @@ def _truncation() -> Detail:
                 lambda i: _targets(i, [0, 1, 2], terminated=i["truncated"]),
             ),
             "runs_on": ("windows run on into the next episode", _early(crosses_ends=True)),
+            "one_step": (
+                "the targets are one-step targets, whatever n is",
+                _early(n=1),
+            ),
             "late_steps_dropped": (
                 "bootstraps, and the last n - 1 steps of an episode are not stored at all",
                 _first_only,
@@ -220,6 +228,7 @@ def _batch_end() -> Detail:
                 lambda i: _targets(i, [4, 5], next_values=np.zeros(6)),
             ),
             "reads_oldest": ("the window runs on into the oldest steps", _newest_and_oldest),
+            "one_step": ("a one-step target, whatever n is", _newest(n=1)),
             "not_stored": ("they are stored once their window is complete", lambda i: [0.0, 0.0]),
         },
         consequence=(
@@ -240,7 +249,7 @@ def _custom_buffer() -> Detail:
         _STREAM,
         {
             "kept": ("n rewards", lambda i: _sum(i, 3)),
-            "ignored": ("one reward: n is ignored", lambda i: _sum(i, 1)),
+            "ignored": ("one reward: n is ignored, or there is none", lambda i: _sum(i, 1)),
         },
         consequence="Who passes a buffer class gets one-step targets while the settings say n.",
     )
@@ -272,25 +281,31 @@ def _sampling() -> Detail:
     )
 
 
+def _whole_batches(i: Inputs) -> int:
+    """Steps after which the warm-up is over where they come in batches."""
+    return int(-(-i["warmup"] // i["batch"]) * i["batch"])
+
+
 def _warmup() -> Detail:
     return make_detail(
         "replay.warmup",
         "Are the transitions of the random warm-up kept in the replay buffer?",
         """One environment, ``steps`` steps; updates begin, and random actions end, after
         ``warmup`` steps (the framework's own parameter for the start of learning). Where steps are
-        collected in batches, a batch has ``batch`` steps. Observed, [2]: transitions in the replay
-        buffer after such a training with SAC, and with TD3.""",
+        collected in batches, a batch has ``batch`` steps. Minibatches hold ``minibatch``
+        transitions. Observed, [2]: transitions in the replay buffer after such a training with
+        SAC, and with TD3.""",
         ("thesis, section 5.3, Cold start", "Fujimoto et al. 2018, section 6.1"),
-        {"steps": 60, "warmup": 40, "batch": 10},
+        {"steps": 20, "warmup": 10, "batch": 4, "minibatch": 3},
         {
             "stored": ("all of them", lambda i: [i["steps"]] * 2),
             "thrown_away": (
                 "no: what was collected before updates begin is never stored",
-                lambda i: [i["steps"] - i["warmup"] + i["batch"]] * 2,
+                lambda i: [i["steps"] - _whole_batches(i) + i["batch"]] * 2,
             ),
             "thrown_away_all": (
                 "no, and the batch in which updates begin is not stored either",
-                lambda i: [i["steps"] - i["warmup"]] * 2,
+                lambda i: [i["steps"] - _whole_batches(i)] * 2,
             ),
         },
         consequence=(

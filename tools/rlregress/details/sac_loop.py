@@ -87,9 +87,9 @@ def _temperature_rate() -> Detail:
             "policy_rate": 0.002,
             "critic_rate": 0.005,
             "log_prob": -1.7,
-            "steps": 12,
+            "steps": 8,
             "batch_size": 2,
-            "collected_at_once": 6,
+            "collected_at_once": 4,
         },
         {
             "policy_rate": ("the policy's, constant", rate("policy_rate")),
@@ -141,7 +141,9 @@ def _temperature_initial() -> Detail:
 
 
 def _update_schedule() -> Detail:
-    def counts(critic: float, policy: float, temperature: float, target: float, burst: float):
+    def counts(
+        critic: float, policy: float, temperature: float, target: float, burst: float
+    ) -> Formula:
         return lambda i: [*(i["counted"] * np.array([critic, policy, temperature, target])), burst]
 
     return make_detail(
@@ -151,10 +153,10 @@ def _update_schedule() -> Detail:
         + """One environment, learning starts after ``starts`` steps, ``steps`` steps in all, of
         which the last ``counted`` are looked at. Observed, [5]: updates of the Q networks, of the
         policy, of the temperature, changes of the target networks (looked at before each update of
-        the Q networks and at the end); the largest number of policy updates without an update of the Q
-        networks between them.""",
+        the Q networks and at the end); the largest number of policy updates without an update of
+        the Q networks between them.""",
         (_DELAY, "Haarnoja et al. 2019, algorithm 1"),
-        {"starts": 20, "steps": 36, "counted": 12} | off_policy.COUNTS,
+        {"starts": 10, "steps": 20, "counted": 8} | off_policy.COUNTS,
         {
             "one_of_each": ("one of each per step", counts(1, 1, 1, 1, 1)),
             "pairs": (
@@ -170,7 +172,10 @@ def _update_schedule() -> Detail:
                 "policy, temperature and target networks every second step",
                 counts(1, 0.5, 0.5, 0.5, 1),
             ),
-            "all_every_second_step": ("one of each every second step", counts(*[0.5] * 4, 1)),
+            "all_every_second_step": (
+                "one of each every second step",
+                counts(0.5, 0.5, 0.5, 0.5, 1),
+            ),
             "target_delayed": ("target networks every second step", counts(1, 1, 1, 0.5, 1)),
             "temperature_delayed": ("temperature every second step", counts(1, 1, 0.5, 1, 1)),
             "temperature_fixed": ("the temperature is not trained", counts(1, 1, 0, 1, 1)),

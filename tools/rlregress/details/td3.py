@@ -17,6 +17,7 @@ _SMOOTHED = """The target policy is constant at the squashed action ``squashed``
     (sigma 0.2, clip 0.5); the smoothed target actions a' are captured where the target critics
     receive them and brought to the environment's units (if they are in [-1, 1], unscaled with
     ``low`` and ``high``). """
+_EACH_DRAWN = """Where one draw serves a whole batch, ``samples`` draws are made instead. """
 
 
 def _law() -> Detail:
@@ -27,6 +28,7 @@ def _law() -> Detail:
         "td3.target_noise.law",
         "Which noise smooths the target action, and in which units?",
         _SMOOTHED
+        + _EACH_DRAWN
         + """d = (a' - centre of the bounds) / half of the range, [samples]. Observed, [2]: the root
         of the mean of d^2; the 0.999-quantile of |d| (linear interpolation) divided by that root, 0
         where it is 0.""",
@@ -61,6 +63,7 @@ def _bounds() -> Detail:
         "td3.target_noise.bounds",
         "Is the smoothed target action clipped to the bounds of its own dimension?",
         _SMOOTHED
+        + _EACH_DRAWN
         + """Two action dimensions; a' is [samples, 2]. Observed, [2]: per dimension the fraction of
         samples with a' above ``high`` by more than 1e-4 of the range.""",
         ("thesis, equation 18", "Fujimoto et al. 2018, section 5.3"),

@@ -89,14 +89,14 @@ def _exploration_environments() -> Detail:
         variance over environments (divisor n - 1; 0 for one environment), over the root mean square
         of all actions, -1 where that is 0.""",
         ("001, note on vectorised environments", "thesis, section 5.2, Vectorization"),
-        {"environments": 4, "steps": 30, "batch_size": 5},
+        {"environments": 4, "steps": 15, "batch_size": 5},
         {
             "own_noise": ("a draw per environment", lambda i: [i["environments"], 1.0]),
             "shared_noise": ("one draw for all of them", lambda i: [i["environments"], 0.0]),
             "no_noise": ("there is no noise", lambda i: [i["environments"], -1.0]),
             "one_environment": ("there can be one environment only", lambda i: [1.0, 0.0]),
         },
-        # a ratio of two spreads of 120 and 30 x 3 numbers: a standard error of 4 %
+        # a ratio of two spreads of 60 and 15 x 3 numbers: a standard error of 5 %
         tolerance=0.15,
         margin=4.0,
         scales=(1.0, 1.0),
@@ -116,7 +116,7 @@ def _exploration_warmup() -> Detail:
         every action with noise is clipped to a bound. ``steps`` steps of the warm-up. Observed,
         [1]: the fraction of its actions that lie on a bound.""",
         ("stable-baselines3, off_policy_algorithm.py", "Fujimoto et al. 2018, section 6.1"),
-        {"noise": 5.0, "steps": 20, "collected_at_once": 5, "batch_size": 5},
+        {"noise": 5.0, "steps": 10, "collected_at_once": 5, "batch_size": 5},
         {
             "uniform": ("no: they are uniform", lambda i: 0.0),
             "noisy": ("yes, and clipped to the bounds", lambda i: 1.0),

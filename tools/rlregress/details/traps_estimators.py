@@ -40,7 +40,7 @@ def _lambda_zero() -> Detail:
                 lambda i: [0.0, *(i["rewards"] - i["values"])],
             ),
         },
-        consequence="The one-step actor-critic, a common baseline, cannot be run by setting lambda.",
+        consequence="The one-step actor-critic cannot be had by setting lambda.",
     )
 
 

@@ -149,12 +149,9 @@ def shown_at_end(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([player.step(OTHER).observation[0, 0, 0]], dtype=np.float64)
 
 
-def warped(player: Player, inputs: Mapping[str, Any], white: float = 255.0) -> np.ndarray:
-    """[height, width, colours in two neighbouring rows], in units where ``white`` is 255.
-
-    The rows are those at ``row`` and below it, in the column ``column``.
-    """
-    shown = player.reset()[0] * (255.0 / white)
+def warped(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
+    """[height, width, colours at ``row`` and in the row below it, in ``column``] of a picture."""
+    shown = player.reset()[0]
     row, column = int(inputs["row"]), int(inputs["column"])
     return np.array([*shown.shape, shown[row, column], shown[row + 1, column]], dtype=np.float64)
 

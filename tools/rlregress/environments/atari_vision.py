@@ -83,21 +83,33 @@ def activations(vision: Vision) -> np.ndarray:
     behind it, when half of its units say -2 and half 3; the difference of two logits whose layer
     says -2 and 3; the value whose layer says -2].
     """
-    policy = _passed(vision.module, vision.logits)
-    value = _passed(vision.module, vision.value)
+    with _saying(vision):
+        found: list[float] = []
+        for _, entered in _passed(vision.module, vision.logits)[1:5]:
+            found += [float(entered.min()), float(entered.max())]
+        found += [float("nan")] * (8 - len(found))
+        logits = vision.logits().detach()
+        found += [float(logits.max() - logits.min()), float(vision.value().detach())]
+    return np.array(found, dtype=np.float64)
+
+
+@contextlib.contextmanager
+def _saying(vision: Vision) -> Iterator[None]:
+    """Every layer says BELOW and ABOVE in turn, whatever enters it; afterwards all is as before."""
+    every = _passed(vision.module, vision.logits) + _passed(vision.module, vision.value)
+    parameters = [p for layer, _ in every for p in (layer.weight, layer.bias)]
+    before = [p.detach().clone() for p in parameters]
     with torch.no_grad():
-        for layer, _ in (*policy, *value):
+        for layer, _ in every:
             layer.weight.zero_()
             layer.bias[0::2] = BELOW
             layer.bias[1::2] = ABOVE
-    policy = _passed(vision.module, vision.logits)
-    found: list[float] = []
-    for _, entered in policy[1:5]:
-        found += [float(entered.min()), float(entered.max())]
-    found += [float("nan")] * (8 - len(found))
-    logits = vision.logits().detach()
-    found += [float(logits.max() - logits.min()), float(vision.value().detach())]
-    return np.array(found, dtype=np.float64)
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for parameter, was in zip(parameters, before):
+                parameter.copy_(was)
 
 
 def _count(parameters: list[torch.Tensor], *answers: torch.Tensor) -> set[int]:

@@ -13,6 +13,8 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import importlib.util
+import os
+import shutil
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Callable, Mapping, Optional, Sequence, Tuple
@@ -221,6 +223,29 @@ class Adapter:
             if (Path(folder) / below).is_file():
                 return Path(folder) / below
         return None
+
+    def copy_to_change(self, file: str, folder: Path) -> Mapping[str, str]:
+        """Lay a copy of the code that holds ``file`` into ``folder``, where it can be changed.
+
+        Args:
+            file: path of a source file, below the folder of its packages.
+            folder: an empty one; the copy of the file is ``folder / file``, maybe as a link.
+
+        Returns:
+            Environment variables of a process that is to use the copy; what is in ``PYTHONPATH``
+            goes in front of what is there.
+
+        Raises:
+            UserError: the package of ``file`` is not installed.
+        """
+        package = file.partition("/")[0]
+        spec = importlib.util.find_spec(package)
+        if spec is None or not spec.submodule_search_locations:
+            raise UserError(f"the package '{package}' of {file} is not installed; install it")
+        source = next(iter(spec.submodule_search_locations))
+        # links, so that the compiled files of what is not changed still serve
+        shutil.copytree(source, folder / package, copy_function=os.symlink)
+        return {"PYTHONPATH": str(folder)}
 
     def absent(self) -> Mapping[str, str]:
         """Details about a component that this framework does not have, each with the reason."""

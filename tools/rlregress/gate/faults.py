@@ -1,15 +1,13 @@
 """Seeded faults: does the suite see them? The power of the instrument, measured.
 
-The files of ``baselines/faults/<framework>/`` list single-line changes of a framework's code. Each is
-made on a copy of the package, which is put first on the path; the installed one is never touched.
+The files of ``baselines/faults/<framework>/`` list single-line changes of a framework's code. Each
+is made on a copy, which a new process uses in place of the installed one; that is never touched.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -20,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rlregress import suite
+from rlregress import frameworks, suite
 from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.training import launch
@@ -146,29 +144,29 @@ def chosen(frameworks: Sequence[str], names: Sequence[str]) -> list[tuple[str, F
 
 
 @contextmanager
-def seeded(fault: Fault) -> Iterator[Path]:
-    """A folder to put first on the path: the package of ``fault.file`` with the fault in it."""
-    package, _, _ = fault.file.partition("/")
-    spec = importlib.util.find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        raise UserError(f"fault '{fault.name}': the package '{package}' is not installed")
-    source = Path(next(iter(spec.submodule_search_locations)))
+def seeded(framework: str, fault: Fault) -> Iterator[dict[str, str]]:
+    """The environment of a process that uses a copy of the framework with the fault in it."""
     with TemporaryDirectory(prefix="rlregress-fault-") as folder:
-        # links, so that the compiled files of what is not changed still serve
-        shutil.copytree(source, Path(folder) / package, copy_function=os.symlink)
+        variables = frameworks.get(framework).copy_to_change(fault.file, Path(folder))
         changed = Path(folder) / fault.file
+        if not changed.is_file():
+            raise UserError(
+                f"the fault '{fault.name}' does not fit this version: there is no {fault.file}"
+            )
         text = changed.read_text(encoding="utf-8")
         changed.unlink()
         changed.write_text(_changed_text(fault, text), "utf-8")
-        yield Path(folder)
-
-
-def run_seeded(fault: Fault, arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    """Run ``python *arguments`` in the suite's folder with the fault first on the path."""
-    with seeded(fault) as folder:
         environment = launch.environment()
-        environment["PYTHONPATH"] = os.pathsep.join([str(folder), environment["PYTHONPATH"]])
-        environment["PYTHONDONTWRITEBYTECODE"] = "1"
+        first = [variables["PYTHONPATH"]] if "PYTHONPATH" in variables else []
+        path = os.pathsep.join([*first, environment["PYTHONPATH"]])
+        yield {**environment, **variables, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def run_seeded(
+    framework: str, fault: Fault, arguments: list[str]
+) -> subprocess.CompletedProcess[str]:
+    """Run ``python *arguments`` in the suite's folder on a copy with the fault in it."""
+    with seeded(framework, fault) as environment:
         return subprocess.run(
             [sys.executable, *arguments],
             cwd=suite.root(),
@@ -181,7 +179,8 @@ def run_seeded(fault: Fault, arguments: list[str]) -> subprocess.CompletedProces
 
 def probe(framework: str, fault: Fault) -> Seen:
     """Probe the framework with the fault in its code."""
-    ended = run_seeded(fault, ["-m", "rlregress.cli", "probe", "--framework", framework, "--json"])
+    arguments = ["-m", "rlregress.cli", "probe", "--framework", framework, "--json"]
+    ended = run_seeded(framework, fault, arguments)
     try:
         details = json.loads(ended.stdout)["details"]
     except ValueError:

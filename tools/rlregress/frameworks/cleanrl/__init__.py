@@ -8,11 +8,12 @@ one script (``running``).
 from __future__ import annotations
 
 import importlib.metadata
+from pathlib import Path
 from typing import Any, Mapping, Optional, Sequence, Tuple
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter, Probe
-from rlregress.frameworks.cleanrl.sources import Source, source, sources
+from rlregress.frameworks.cleanrl.sources import VARIABLE, Source, all_sources, find_source
 
 ALGORITHMS = ("ppo", "sac", "td3")
 
@@ -38,7 +39,7 @@ class CleanRL(Adapter):
         """The copy of the scripts that is asked: one that can be trained if none was chosen."""
         if self._bound is not None:
             return self._bound
-        return next((found for found in sources() if not found.for_gym), None) or source()
+        return next((found for found in all_sources() if not found.for_gym), None) or find_source()
 
     @property
     def algorithms(self) -> Tuple[str, ...]:  # type: ignore[override]
@@ -50,11 +51,11 @@ class CleanRL(Adapter):
 
     def available(self) -> Sequence[str]:
         """Labels of all copies: "HEAD" of a checkout, the version of a distribution."""
-        return [found.label for found in sources()]
+        return [found.label for found in all_sources()]
 
     def at(self, label: str) -> CleanRL:
         """The adapter of one copy; UserError if there is none of that label."""
-        return CleanRL(source(label))
+        return CleanRL(find_source(label))
 
     def versions(self) -> Mapping[str, str]:
         """Versions of the scripts and of torch."""
@@ -87,6 +88,15 @@ class CleanRL(Adapter):
     def digests(self) -> Mapping[str, str]:
         """Digests of the scripts that are trained and of what they import from their checkout."""
         return self.source.digests(f"{name}_continuous_action" for name in ALGORITHMS)
+
+    def locate(self, file: str) -> Optional[Path]:
+        """Where a file of this copy is, given below its root."""
+        path = self.source.root / file
+        return path if path.is_file() else None
+
+    def copy_to_change(self, file: str, folder: Path) -> Mapping[str, str]:
+        """Lay a copy of the scripts, and of what they need beside them, into ``folder``."""
+        return {VARIABLE: str(self.source.copy_into(folder))}
 
     def train(self, request: Any) -> Any:
         """Train with the script's own loop."""

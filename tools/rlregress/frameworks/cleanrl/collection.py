@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional
+from pathlib import Path
+from typing import Any, List, Mapping, Optional
 
 import gymnasium
 import numpy as np
@@ -60,9 +61,13 @@ def transitions(request: TrainingRequest, environments: int, source: Source) -> 
     for that are taken out of the way here. SAC's and TD3's update after every step: a segment
     has one. Their buffer does not say that an episode was truncated.
     """
-    path, arguments = prepared(request, source, environments)
+    read = _rollouts if request.algorithm == "ppo" else _replay
+    return read(request, *prepared(request, source, environments))
+
+
+def _rollouts(request: TrainingRequest, path: Path, arguments: Mapping[str, Any]) -> Transitions:
     rollouts = _Rollouts()
-    run = run_script(
+    run_script(
         path,
         arguments,
         make_env=request.make_env,
@@ -74,15 +79,17 @@ def transitions(request: TrainingRequest, environments: int, source: Source) -> 
             rollouts.patch(),
         ],
     )
-    if "rb" not in run:
-        return Transitions(
-            observations=np.stack(rollouts.observations),
-            next_observations=None,
-            rewards=np.stack(rollouts.rewards),
-            done=np.stack(rollouts.done),
-            terminated=None,
-        )
-    buffer = run["rb"]
+    return Transitions(
+        observations=np.stack(rollouts.observations),
+        next_observations=None,
+        rewards=np.stack(rollouts.rewards),
+        done=np.stack(rollouts.done),
+        terminated=None,
+    )
+
+
+def _replay(request: TrainingRequest, path: Path, arguments: Mapping[str, Any]) -> Transitions:
+    buffer = run_script(path, arguments, make_env=request.make_env)["rb"]
 
     def rows(stored: np.ndarray) -> np.ndarray:
         return stored[: buffer.size()].copy()[:, None]

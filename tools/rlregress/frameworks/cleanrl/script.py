@@ -100,6 +100,7 @@ class Script:
         known: whether the suite was written for exactly this file.
         modules: names that its imports bind.
         imports: the modules that it imports, by their full names.
+        slices: of it that were made already (see ``slices``).
     """
 
     def __init__(self, path: Path) -> None:
@@ -107,6 +108,8 @@ class Script:
         self.path = Path(path)
         self.sha256 = hashlib.sha256(content).hexdigest()
         self.known = self.sha256 in known_scripts()
+        self.slices: Dict[Any, Any] = {}
+        self._shaped: Dict[Shape, List[Tuple[Block, int]]] = {}
         self.blocks: List[Block] = []
         self._collect(Block(ast.parse(content).body, None, 0, "body"))
         imports = [
@@ -181,12 +184,14 @@ class Script:
             which: "first", "last" (by line), "outermost" or "innermost" of several; without it
                 there may be one only.
         """
-        places = [
-            Place(self, quantity, block, index)
-            for block in self.blocks
-            for index, statement in enumerate(block.statements)
-            if shape(statement)
-        ]
+        if shape not in self._shaped:
+            self._shaped[shape] = [
+                (block, index)
+                for block in self.blocks
+                for index, statement in enumerate(block.statements)
+                if shape(statement)
+            ]
+        places = [Place(self, quantity, *found) for found in self._shaped[shape]]
         if not places:
             raise AnchorLost(
                 f"{self}: {quantity}: no statement is {described}; {self._advice()}", self.known

@@ -10,7 +10,18 @@ from __future__ import annotations
 
 import ast
 import builtins
-from typing import Any, Dict, Iterator, List, Mapping, Sequence, Set, Tuple
+from typing import (
+    Any,
+    Dict,
+    FrozenSet,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Sequence,
+    Set,
+    Tuple,
+)
 
 import numpy as np
 
@@ -97,7 +108,7 @@ def run(place: Place, given: Mapping[str, Any]) -> Sliced:
         SliceUnbound: a name is needed that is neither given nor bound above the place.
         SliceFailed: a statement raised an error.
     """
-    return _run(place, given, [place.statement])
+    return _run(place, given, whole=True)
 
 
 def context(place: Place, given: Mapping[str, Any]) -> Dict[str, Any]:
@@ -106,25 +117,23 @@ def context(place: Place, given: Mapping[str, Any]) -> Dict[str, Any]:
     Used where a statement is run several times on the same objects:
     ``found = context(place, given)``, then ``run(place, {**found, "global_step": 1})`` and so on.
     """
-    found = _run(place, given, [])
+    found = _run(place, given, whole=False)
     return {name: found[name] for name in found if not name.startswith("__")}
 
 
-def _run(place: Place, given: Mapping[str, Any], last: List[ast.stmt]) -> Sliced:
+def _run(place: Place, given: Mapping[str, Any], whole: bool) -> Sliced:
     script, known = place.script, place.script.known
-    statements, guards, missing = _whole_slice(place, set(given), last)
-    if missing:
+    found = _prepared(place, frozenset(given), whole)
+    if found.missing:
         raise SliceUnbound(
-            f"{script}: {place.quantity}: line {place.line} needs {', '.join(sorted(missing))}, "
-            "which nothing before it binds",
+            f"{script}: {place.quantity}: line {place.line} needs "
+            f"{', '.join(sorted(found.missing))}, which nothing before it binds",
             known,
         )
     namespace: Dict[str, Any] = {"__name__": "__probe__", "__file__": str(script.path)}
     namespace.update(given)
-    tree = ast.Module(body=statements, type_ignores=[])
-    ast.fix_missing_locations(tree)
     try:
-        exec(compile(tree, str(script.path), "exec"), namespace)  # noqa: S102
+        exec(found.code, namespace)  # noqa: S102
     except Exception as error:
         kind = SliceUnbound if isinstance(error, NameError) else SliceFailed
         raise kind(
@@ -133,11 +142,28 @@ def _run(place: Place, given: Mapping[str, Any], last: List[ast.stmt]) -> Sliced
             known,
         ) from error
     namespace.pop("__builtins__", None)
-    return Sliced(place, namespace, guards, _lines(statements))
+    return Sliced(place, namespace, found.guards, found.lines)
 
 
-def _lines(statements: Sequence[ast.stmt]) -> List[Tuple[int, int]]:
-    return [(node.lineno, node.end_lineno or node.lineno) for node in statements]
+class _Prepared(NamedTuple):
+    code: Any
+    guards: Sequence[str]
+    lines: Sequence[Tuple[int, int]]
+    missing: Set[str]
+
+
+def _prepared(place: Place, given: FrozenSet[str], whole: bool) -> _Prepared:
+    """The slice, compiled; kept with the script, since loops of probes run the same one again."""
+    slices = place.script.slices
+    key = (place.statement, given, whole)
+    if key not in slices:
+        last = [place.statement] if whole else []
+        statements, guards, missing = _whole_slice(place, set(given), last)
+        tree = ast.fix_missing_locations(ast.Module(body=statements, type_ignores=[]))
+        lines = [(node.lineno, node.end_lineno or node.lineno) for node in statements]
+        code = compile(tree, str(place.script.path), "exec")
+        slices[key] = _Prepared(code, guards, lines, missing)
+    return slices[key]
 
 
 def _line_of(error: Exception, script: Script) -> Any:

@@ -8,6 +8,8 @@ import importlib.metadata
 import importlib.util
 import os
 import re
+import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +26,7 @@ HEAD = "HEAD"
 _PACKAGE = "cleanrl"
 #: in a checkout: modules that the scripts import.
 _BESIDE = "cleanrl_utils"
+_STATES_VERSION = ("pyproject.toml", "setup.py")
 _MARK = "ppo_continuous_action.py"
 _HINT = (
     f"set {VARIABLE} to a checkout of https://github.com/vwxyzjn/cleanrl, "
@@ -82,6 +85,18 @@ class Source:
             found[_BESIDE] = digest.hexdigest()[:16]
         return found
 
+    def copy_into(self, folder: Path) -> Path:
+        """A copy in ``folder`` that is found as this one is; files are links. Returns the folder."""
+        beside = [self.root / name for name in (_PACKAGE, _BESIDE)]
+        beside += [*self.root.glob(f"{_PACKAGE}-*.dist-info")]
+        for source in beside:
+            if source.is_dir():
+                shutil.copytree(source, folder / source.name, copy_function=os.symlink)
+        for name in _STATES_VERSION:
+            if (self.root / name).is_file():
+                os.symlink(self.root / name, folder / name)
+        return folder
+
     def has(self, name: str) -> bool:
         """Whether this copy has a file of that path below its root."""
         return (self.root / name).is_file()
@@ -89,18 +104,29 @@ class Source:
     def module(self, name: str) -> ModuleType:
         """A module of the checkout beside the scripts, by its path below the root.
 
-        ``source.module("cleanrl_utils/buffers.py").ReplayBuffer``; it is loaded anew and leaves
-        nothing in ``sys.modules``.
+        ``source.module("cleanrl_utils/buffers.py").ReplayBuffer``; nothing is left in
+        ``sys.modules``, nor beside the file.
         """
         path = self.root / name
         if not path.is_file():
             raise UserError(f"CleanRL {self.label} has no file {name} in {self.root}")
-        spec = importlib.util.spec_from_file_location(f"cleanrl_{path.stem}_of_probe", path)
-        if spec is None or spec.loader is None:
-            raise UserError(f"{path} is no Python file")
-        module = importlib.util.module_from_spec(spec)
+        return _loaded(path, path.stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=16)
+def _loaded(path: Path, changed: int) -> ModuleType:
+    del changed
+    spec = importlib.util.spec_from_file_location(f"cleanrl_{path.stem}_of_probe", path)
+    if spec is None or spec.loader is None:
+        raise UserError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    before = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
+    try:
         spec.loader.exec_module(module)
-        return module
+    finally:
+        sys.dont_write_bytecode = before
+    return module
 
 
 @functools.lru_cache(maxsize=64)
@@ -110,7 +136,7 @@ def _parsed(path: Path, changed: int) -> Script:
 
 
 def _version_of_checkout(root: Path) -> str:
-    for name in ("pyproject.toml", "setup.py"):
+    for name in _STATES_VERSION:
         path = root / name
         if path.is_file():
             text = path.read_text(encoding="utf-8")
@@ -149,7 +175,7 @@ def _installed() -> Optional[Source]:
     return Source(found.version, found.version, root)
 
 
-def sources() -> List[Source]:
+def all_sources() -> List[Source]:
     """All copies, those of the environment variable first; one for each label."""
     folders = [f for f in os.environ.get(VARIABLE, "").split(os.pathsep) if f.strip()]
     found = [_of_folder(Path(folder).expanduser().resolve()) for folder in folders]
@@ -160,13 +186,13 @@ def sources() -> List[Source]:
     return [source for source in found if by_label[source.label] is source]
 
 
-def source(label: str = "") -> Source:
+def find_source(label: str = "") -> Source:
     """The copy of that label, or the first one.
 
     Raises:
         UserError: there is no copy at all, or none of that label.
     """
-    found = sources()
+    found = all_sources()
     if not found:
         raise UserError(f"CleanRL cannot be tested: there are no scripts; {_HINT}")
     for one in found:

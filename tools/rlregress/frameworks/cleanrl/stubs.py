@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from contextlib import contextmanager
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Tuple
 
@@ -74,6 +75,11 @@ def defaults(script: Script) -> Dict[str, Any]:
     From the annotated class ``Args`` or from calls of ``add_argument``; what is computed from
     anything but literals, ``int`` and ``float`` is left out.
     """
+    return dict(_defaults(script))
+
+
+@functools.lru_cache(maxsize=64)
+def _defaults(script: Script) -> Dict[str, Any]:
     found: Dict[str, Any] = {}
     tree = ast.Module(body=script.blocks[0].statements, type_ignores=[])
     for node in ast.walk(tree):

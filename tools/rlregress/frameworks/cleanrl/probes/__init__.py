@@ -15,14 +15,31 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Probe
-from rlregress.frameworks.cleanrl.probes import gae, ppo, sac, td3
+from rlregress.frameworks.cleanrl.probes import (
+    gae,
+    normalisation,
+    normalisation_traps,
+    parameters,
+    ppo,
+    ppo_loop,
+    replay,
+    sac,
+    td3,
+    traps,
+)
 from rlregress.frameworks.cleanrl.sources import Source
 
 _FAMILIES: Tuple[Any, ...] = (
     sac,
     td3,
     ppo,
+    ppo_loop,
     gae,
+    parameters,
+    replay,
+    traps,
+    normalisation,
+    normalisation_traps,
 )
 
 #: detail id -> what this framework does not have.

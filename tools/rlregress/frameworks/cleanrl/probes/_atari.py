@@ -7,6 +7,7 @@ handed over under the name that the script knows; 0.4.8 gets the old interface o
 
 from __future__ import annotations
 
+import builtins
 import types
 from typing import Any, Callable, Optional, Sequence
 
@@ -37,6 +38,12 @@ def _renamed(make: Callable[[str], Any]) -> Bag:
     return Bag(make=lambda id, **_: make(id), wrappers=wrappers, spaces=gymnasium.spaces)
 
 
+def _made(make_env: Any, *arguments: Any) -> Any:
+    # NumPy imports some of its parts on first use, in the name of whoever calls it
+    make_env.__globals__.setdefault("__builtins__", builtins)
+    return make_env("ProbeNoFrameskip-v4", 0, *arguments)()
+
+
 def environment(source: Source, game: Any) -> Any:
     """What ``make_env`` of the script makes of the game."""
     script = source.script(SCRIPT)
@@ -46,8 +53,7 @@ def environment(source: Source, game: Any) -> Any:
         wrappers = vars(source.module(_WRAPPERS))
         given.update({name: w for name, w in wrappers.items() if isinstance(w, type)})
         given["gym"] = _renamed(lambda _: game)
-        make = run(place, given)["make_env"]
-        return make("ProbeNoFrameskip-v4", 0, False, "probe")()
+        return _made(run(place, given)["make_env"], False, "probe")
     import cv2
 
     old = oldgym.modules(lambda _: game, lambda *_: None)["gym"]
@@ -55,7 +61,7 @@ def environment(source: Source, game: Any) -> Any:
     # a class that stands behind the one that uses it
     frames = script.bound("stack of frames", "LazyFrames")
     given["LazyFrames"] = run(frames, {})["LazyFrames"]
-    return run(place, given)["make_env"]("ProbeNoFrameskip-v4", 0, 0)()
+    return _made(run(place, given)["make_env"], 0)
 
 
 def layers(source: Source, game: Any, *names: str) -> Any:

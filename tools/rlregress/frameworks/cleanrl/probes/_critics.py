@@ -127,11 +127,11 @@ def actor_loss(script: str, prepare: Prepare, source: Source, inputs: Inputs) ->
     return np.array(found)
 
 
-def polyak(script: str, source: Source, inputs: Inputs) -> np.ndarray:
-    """A parameter of the target critics after one update with the default fraction."""
+def polyak(script: str, source: Source, inputs: Inputs, **chosen: Any) -> np.ndarray:
+    """A parameter of the target critics after one update; by default with the default fraction."""
     found = []
     for number, before in zip(inputs["source"], inputs["target"]):
-        agent = learner(source, script, {"batch_size": 8})
+        agent = learner(source, script, {"batch_size": 8}, **chosen)
         fill(agent, {"batch_size": 8})
         with torch.no_grad():
             for i in (1, 2):
@@ -140,7 +140,11 @@ def polyak(script: str, source: Source, inputs: Inputs) -> np.ndarray:
                         parameter.fill_(float(value))
         agent.update()
         after = torch.cat(
-            [p.detach().flatten() for i in (1, 2) for p in agent.names[f"qf{i}_target"].parameters()]
+            [
+                p.detach().flatten()
+                for i in (1, 2)
+                for p in agent.names[f"qf{i}_target"].parameters()
+            ]
         )
         if not bool((after == after[0]).all()):
             raise RuntimeError("the parameters of the target critics moved differently")

@@ -239,14 +239,14 @@ def _hooked(
 
 
 def _trains(statement: ast.stmt) -> bool:
-    """An ``if`` around both updates: it differentiates, and says how often the policy is updated.
+    """An ``if`` around the updates: the innermost that samples and differentiates.
 
-    What gates it differs: the warm-up, or the size of the buffer.
+    What it asks differs: whether the warm-up is over, or whether the buffer holds a batch.
     """
     if not isinstance(statement, ast.If):
         return False
     inside = {n.attr for n in ast.walk(statement) if isinstance(n, ast.Attribute)}
-    return {"backward", "policy_frequency"} <= inside and "sample" in inside
+    return {"backward", "sample"} <= inside
 
 
 def _stores(statement: ast.stmt) -> bool:

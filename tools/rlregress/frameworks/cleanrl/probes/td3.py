@@ -18,7 +18,7 @@ Inputs = Mapping[str, Any]
 SCRIPT = "td3_continuous_action"
 
 
-def _smoothed(source: Source, inputs: Inputs, each_its_own: bool) -> np.ndarray:
+def _smoothed(source: Source, inputs: Inputs, each_its_own: bool, **chosen: Any) -> np.ndarray:
     """Smoothed target actions of one batch, [samples, dimensions], in the environment's units.
 
     The target policy's own answer is replaced by the action that is meant: one version of the
@@ -31,7 +31,7 @@ def _smoothed(source: Source, inputs: Inputs, each_its_own: bool) -> np.ndarray:
     """
     low, high = (np.atleast_1d(inputs[key]) for key in ("low", "high"))
     samples, dimensions = int(inputs["samples"]), len(low)
-    agent = Learner(source, SCRIPT, low=low, high=high, batch_size=samples)
+    agent = Learner(source, SCRIPT, low=low, high=high, batch_size=samples, **chosen)
     meant = torch.as_tensor(
         0.5 * (low + high) + float(inputs["squashed"]) * 0.5 * (high - low), dtype=torch.float32
     )
@@ -108,9 +108,7 @@ def _drawing(number: float) -> Iterator[None]:
 
 def _received(source: Source, inputs: Inputs, pre_tanh: float, noise: float) -> float:
     """The action that the environment gets, past the warm-up, with sigma 1 in the script's units."""
-    agent = Learner(
-        source, SCRIPT, low=inputs["low"], high=inputs["high"], exploration_noise=1.0
-    )
+    agent = Learner(source, SCRIPT, low=inputs["low"], high=inputs["high"], exploration_noise=1.0)
     make_constant(last_linear(agent.actor), pre_tanh)
     with _drawing(noise):
         return float(agent.collect(1).received[-1].item())

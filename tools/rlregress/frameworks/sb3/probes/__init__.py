@@ -8,6 +8,8 @@ from rlregress.frameworks.base import Probe
 from rlregress.frameworks.sb3.probes import (
     atari,
     normalisation,
+    normalisation_traps,
+    parameters,
     ppo,
     ppo_loop,
     replay,
@@ -27,7 +29,9 @@ _FAMILIES = (
     ppo,
     ppo_loop,
     rollout,
+    parameters,
     normalisation,
+    normalisation_traps,
     atari,
     replay,
     traps,

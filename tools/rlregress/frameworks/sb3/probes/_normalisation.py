@@ -38,7 +38,9 @@ def paying(rewards: Sequence[float], **script: Any) -> Scripted:
 
 def vectorised(*environments: Any) -> DummyVecEnv:
     """Environments side by side."""
-    return DummyVecEnv([lambda environment=environment: environment for environment in environments])
+    return DummyVecEnv(
+        [lambda environment=environment: environment for environment in environments]
+    )
 
 
 def normalised(*environments: Any, **options: Any) -> VecNormalize:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import partial
 from typing import Any, Mapping, Sequence
 
@@ -18,12 +19,14 @@ _ROWS = 8
 def collected(environment: Scripted, inputs: Mapping[str, Any], **arguments: Any) -> Any:
     """An agent with ``n`` steps that has stored the stream and not updated yet.
 
+    Versions without the parameter get none, so that what they do instead is seen.
     Its critics are linear in observation and action, for ``target``.
     """
+    if "n_steps" in inspect.signature(TD3.__init__).parameters:
+        arguments["n_steps"] = int(inputs["n"])
     agent = _agents.make_off_policy(
         TD3,
         environment,
-        n_steps=int(inputs["n"]),
         gamma=float(inputs["discount"]),
         gradient_steps=0,
         policy_kwargs={"net_arch": []},
@@ -50,9 +53,7 @@ def target(agent: Any, slot: int, slope: float, constant: float) -> float:
         return buffer._get_samples(np.full(size, slot), env=env)
 
     with _watching.replaced(buffer, "sample", only_slot):
-        return _watching.regression_target(
-            partial(agent.train, gradient_steps=1, batch_size=_ROWS)
-        )
+        return _watching.regression_target(partial(agent.train, gradient_steps=1, batch_size=_ROWS))
 
 
 def targets(inputs: Mapping[str, Any], slots: Sequence[int], **arguments: Any) -> np.ndarray:

@@ -72,16 +72,20 @@ def run(
     environments: int = 1,
     prepare: Callable[[Any], Any] = lambda agent: None,
     environment: Optional[Mapping[str, Any]] = None,
+    frequency: Optional[Mapping[str, Any]] = None,
     **arguments: Any,
 ) -> Tuple[Journal, Any]:
     """``learn(steps)`` of an agent with its own defaults but for small networks and memory.
 
-    ``prepare(agent)`` is called before it; ``environment`` holds arguments of ``Scripted``.
+    ``prepare(agent)`` is called before it; ``environment`` holds arguments of ``Scripted``,
+    ``frequency`` those about the number of updates (default: one a step).
     """
     made = [Scripted(**(environment or {})) for _ in range(environments)]
     journal = Journal(made)
     vectorised = DummyVecEnv([(lambda e=e: e) for e in made]) if environments > 1 else made[0]
     arguments.setdefault("policy_kwargs", dict(_SMALL))
+    # In older versions the default of TD3 waits for the end of an episode, which may not come.
+    arguments.update({"train_freq": 1, "gradient_steps": 1} if frequency is None else frequency)
     agent = _agents.make(algorithm, vectorised, buffer_size=256, **arguments)
     prepare(agent)
 
@@ -116,25 +120,30 @@ def learning_starts(algorithm: Any, inputs: Mapping[str, Any]) -> np.ndarray:
         batch_size=int(inputs["batch_size"]),
         learning_rate=_agents.FROZEN,
     )
-    random = [action.item() < 0.999 for action in journal.environments[0].received]
-    return np.array([random.index(False), journal.first("critic")], dtype=np.float64)
+    below = np.flatnonzero(np.array(journal.environments[0].received)[:, 0] < 0.999)
+    random = below[-1] + 1 if len(below) else 0
+    return np.array([random, journal.first("critic")], dtype=np.float64)
 
 
 def update_ratio(algorithm: Any, roles: List[str], inputs: Mapping[str, Any]) -> np.ndarray:
     """Updates per step: by default, for half of them, for twice as many."""
     steps, counted = int(inputs["steps"]), int(inputs["counted"])
-    asked: List[Dict[str, Any]] = [{}, {"train_freq": 2}, {"gradient_steps": 2}]
+    asked: List[Dict[str, Any]] = [
+        {},
+        {"train_freq": 2, "gradient_steps": 1},
+        {"train_freq": 1, "gradient_steps": 2},
+    ]
     found = []
     for settings in asked:
         # In older versions the default is a round of updates an episode: episodes have to end.
-        ends = {"truncated": np.eye(6)[-1]}
+        ends = {"truncated": np.eye(int(inputs["collected_at_once"]))[-1]}
         journal, _ = run(
             algorithm,
             steps,
             environment=ends,
             learning_starts=0,
             batch_size=int(inputs["batch_size"]),
-            **settings,
+            frequency=settings,
         )
         found.append([journal.count(role, after=steps - counted) / counted for role in roles])
     return np.array(found).flatten()
@@ -171,7 +180,6 @@ def gradient_clip(algorithm: Any, inputs: Mapping[str, Any]) -> np.ndarray:
 
     run(
         algorithm, 4, prepare=prepare, learning_starts=0, batch_size=int(inputs["batch_size"]),
-        train_freq=1, gradient_steps=1,
     )  # fmt: skip
     return np.array([_inverse(found[0]) for found in norms.values()])
 

@@ -50,7 +50,9 @@ class _Change(BaseCallback):
 
     def _on_rollout_end(self) -> None:
         buffer = self.model.rollout_buffer
-        self._seen.stored.append(np.array(buffer.observations).reshape(buffer.buffer_size, -1)[:, 0])
+        self._seen.stored.append(
+            np.array(buffer.observations).reshape(buffer.buffer_size, -1)[:, 0]
+        )
         if self._change is not None:
             self._change(buffer)
 

@@ -54,7 +54,7 @@ def _alternating(i: Inputs) -> np.ndarray:
 
 def _large_offset(i: Inputs) -> np.ndarray:
     given = _alternating(i)
-    late = np.abs(given[-100:][np.isfinite(given[-100:])])
+    late = np.abs(given[-50:][np.isfinite(given[-50:])])
     broken = not np.all(np.isfinite(given))
     return np.array([broken, np.max(late) > 3.0, np.max(late) < 0.5], dtype=np.float64)
 

@@ -33,6 +33,14 @@ def _minibatches(inputs: Inputs) -> np.ndarray:
     return np.array([*(sizes + [0] * 4)[:4], min(used.max(), 2), used.min()])
 
 
+def _minibatches_remainder(inputs: Inputs) -> np.ndarray:
+    n = int(inputs["rollout_steps"])
+    seen = _ppo_training.train(
+        Scripted(), 2 * n, n_steps=n, batch_size=int(inputs["minibatch_size"])
+    )
+    return np.array([len(seen.rates)])
+
+
 def _minibatches_parameter(inputs: Inputs) -> np.ndarray:
     size = int(inputs["minibatch_size"])
     runs = [_one_rollout(int(n), batch_size=size).evaluated for n in inputs["rollout_steps"]]
@@ -200,6 +208,7 @@ def _segments(inputs: Inputs) -> np.ndarray:
 
 PROBES = {
     "ppo.minibatches": _minibatches,
+    "ppo.minibatches.remainder": _minibatches_remainder,
     "ppo.minibatches.parameter": _minibatches_parameter,
     "ppo.epochs.shuffle": _epochs_shuffle,
     "ppo.early_stop.default": _early_stop_default,

@@ -41,9 +41,7 @@ def _newest_steps(inputs: Mapping[str, Any]) -> np.ndarray:
 def _custom_buffer(inputs: Mapping[str, Any]) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return np.array(
-            [_nstep.first_target(inputs, 0.0, 0.0, replay_buffer_class=ReplayBuffer)]
-        )
+        return np.array([_nstep.first_target(inputs, 0.0, 0.0, replay_buffer_class=ReplayBuffer)])
 
 
 def _filled(agent: Any, rewards: Any) -> Any:
@@ -54,9 +52,7 @@ def _filled(agent: Any, rewards: Any) -> Any:
 
 def _sampling(inputs: Mapping[str, Any]) -> np.ndarray:
     count = int(inputs["count"])
-    agent = _agents.make_off_policy(
-        TD3, Scripted(), buffer_size=count, seed=int(inputs["seed"])
-    )
+    agent = _agents.make_off_policy(TD3, Scripted(), buffer_size=count, seed=int(inputs["seed"]))
     buffer = _filled(agent, range(count))
     return np.array([len(np.unique(buffer.sample(count).rewards.numpy())) / count])
 
@@ -65,7 +61,10 @@ def _warmup(inputs: Mapping[str, Any]) -> np.ndarray:
     stored = []
     for algorithm in (SAC, TD3):
         agent = _agents.make_off_policy(
-            algorithm, Scripted(), learning_starts=int(inputs["warmup"]), batch_size=4
+            algorithm,
+            Scripted(),
+            learning_starts=int(inputs["warmup"]),
+            batch_size=int(inputs["minibatch"]),
         )
         agent.learn(int(inputs["steps"]))
         stored.append(float(agent.replay_buffer.size()))

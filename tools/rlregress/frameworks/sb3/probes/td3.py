@@ -24,10 +24,10 @@ def _target_minimum(inputs: Mapping[str, Any]) -> np.ndarray:
     )
 
 
-def _smoothed(inputs: Mapping[str, Any]) -> np.ndarray:
+def _smoothed(inputs: Mapping[str, Any], **arguments: Any) -> np.ndarray:
     """Smoothed target actions in the environment's units, float64 [samples, dimensions]."""
     agent = _agents.make_off_policy(
-        TD3, Scripted(inputs["low"], inputs["high"]), seed=int(inputs["seed"])
+        TD3, Scripted(inputs["low"], inputs["high"]), seed=int(inputs["seed"]), **arguments
     )
     # 1 - 1e-12 is 1 in float32, where the actor computes its tanh.
     inside = np.clip(inputs["squashed"], -1.0 + 1e-12, 1.0 - 1e-12)

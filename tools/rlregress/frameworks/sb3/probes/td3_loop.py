@@ -27,8 +27,7 @@ def _collected(
         environments=environments,
         prepare=_centre,
         learning_starts=starts,
-        train_freq=1,
-        gradient_steps=0,
+        frequency={"train_freq": 1, "gradient_steps": 0},
         **arguments,
     )
     return [np.array(environment.received)[:, 0] for environment in journal.environments]

@@ -77,7 +77,8 @@ def _stored_values(inputs: Mapping[str, Any]) -> np.ndarray:
     environment = Scripted(
         observations=inputs["value"],
         next_observations=inputs["value"],
-        rewards=[0.0, inputs["reward"]], terminated=[0.0, 1.0]
+        rewards=[0.0, inputs["reward"]],
+        terminated=[0.0, 1.0],
     )
     agent = _rollout(environment, 2, gamma=float(inputs["discount"]))
     buffer = agent.rollout_buffer
@@ -181,9 +182,7 @@ def _truncated_flags(inputs: Mapping[str, Any]) -> np.ndarray:
 
 def _autoreset(inputs: Mapping[str, Any]) -> np.ndarray:
     ends = [0.0] * (int(inputs["episode"]) - 1) + [1.0]
-    agent = _agents.make_off_policy(
-        TD3, Scripted(rewards=1.0, terminated=ends), gradient_steps=0
-    )
+    agent = _agents.make_off_policy(TD3, Scripted(rewards=1.0, terminated=ends), gradient_steps=0)
     steps = int(inputs["steps"])
     agent.learn(steps)
     return np.array([np.mean(agent.replay_buffer.rewards[:steps] == 0.0)])

@@ -12,11 +12,12 @@ import functools
 import importlib
 import sys
 import types
-from typing import Any, Callable, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import gymnasium
 import numpy as np
 import torch
+from tensordict import TensorDict
 from torchrl.envs import GymWrapper, TransformedEnv
 from torchrl.envs.utils import step_mdp
 
@@ -95,10 +96,14 @@ def resizing() -> Iterator[None]:
 def luck(most: bool) -> Iterator[None]:
     """Every draw of an integer is the least, or the most, that it can give."""
     draw = torch.randint
+    drawn: Dict[str, torch.Tensor] = {}
 
     def lucky(*arguments: Any, **options: Any) -> torch.Tensor:
-        draws = torch.stack([draw(*arguments, **options) for _ in range(DRAWS)])
-        return draws.amax(0) if most else draws.amin(0)
+        asked = repr((arguments, options))
+        if asked not in drawn:
+            draws = torch.stack([draw(*arguments, **options) for _ in range(DRAWS)])
+            drawn[asked] = draws.amax(0) if most else draws.amin(0)
+        return drawn[asked].clone()
 
     torch.randint = lucky  # type: ignore[assignment]
     try:
@@ -163,6 +168,16 @@ def part(*transforms: Any, frame_skip: int = 1, game: Any = None) -> Player:
     return play(wrapped(chosen, *transforms, frame_skip=frame_skip), chosen)
 
 
+def in_colours(player: Player) -> Player:
+    """Observations in the units of the game, 0 to 255, after ``ToTensorImage`` has scaled them."""
+
+    def step(action: int) -> Step:
+        seen = player.step(action)
+        return seen._replace(observation=seen.observation * 255.0)
+
+    return player._replace(reset=lambda: player.reset() * 255.0, step=step)
+
+
 def program() -> Any:
     """``utils_atari.py`` of the PPO program."""
     return scripts.load("ppo", "utils_atari")
@@ -176,45 +191,58 @@ def base(game: Any, **options: Any) -> Any:
 
 def outer(game: Any) -> Any:
     """``make_parallel_env`` of the program, for one game: all that surrounds it."""
-    with _registered(game) as name, resizing():
-        environments = program().make_parallel_env(name, 1, torch.device("cpu"), "gymnasium")
+    utilities = program()  # before anything stands in for torchvision
+    with _registered(game) as name, resizing(), luck(most=False):
+        environments = utilities.make_parallel_env(name, 1, torch.device("cpu"), "gymnasium")
+        # the game is made when it is first needed
         environments.reset()
     return environments
 
 
-def transforms(environment: Any) -> List[Any]:
-    """The transforms of an environment, innermost first, free to be used elsewhere."""
-    return [transform.clone() for transform in environment.transform]
+@functools.lru_cache(maxsize=None)
+def _once() -> Tuple[AtariGame, Any]:
+    """A game and all that surrounds it, made once: that takes longer than most probes."""
+    game = AtariGame()
+    return game, outer(game)
 
 
-def named(environment: Any, *names: str) -> List[Any]:
-    """Its transforms of these classes."""
-    return [t for t in transforms(environment) if type(t).__name__ in names]
+def named(*names: str) -> List[Any]:
+    """Transforms of these classes that the program uses, free to be appended elsewhere."""
+    return [t.clone() for t in _once()[1].transform if type(t).__name__ in names]
 
 
-def whole(make_env: Callable[[], Any], noops: Optional[int] = None) -> Player:
-    """Through everything that the program puts around a game.
-
-    Args:
-        make_env: makes the game.
-        noops: how many actions to wait on reset; without it as many as chance says.
-    """
-    game = make_env()
-    environment = outer(game)
-    if noops is not None:
-        _, inner = _games(environment)
-        for transform in inner.transform:
-            if type(transform).__name__ == "NoopResetEnv":
-                transform.noops, transform.random = noops, False
+def waiting(noops: int) -> Player:
+    """Through everything, with ``noops`` actions on reset whatever chance says."""
+    game, environment = _once()
+    for transform in environment.base_env._envs[0].transform:
+        if type(transform).__name__ == "NoopResetEnv":
+            transform.noops, transform.random = noops, False
     return play(environment, game)
 
 
-def _games(environment: Any) -> Tuple[Any, Any]:
-    """(the environment of several games inside, its first game)."""
-    together = environment.base_env
-    return together, together._envs[0]
+def whole(make_env: Callable[[], Any]) -> Player:
+    """Through everything that the program puts around a game of ``make_env``."""
+    game = make_env()
+    return play(outer(game), game)
 
 
-def vision(pixel: float) -> Vision:
-    """Actor and critic of the program, looking at four frames of one colour."""
-    raise NotImplementedError
+@functools.lru_cache(maxsize=None)
+def _models() -> Tuple[Any, Any]:
+    utilities = program()
+    with _registered(AtariGame()) as name, resizing(), luck(most=False):
+        actor, critic = utilities.make_ppo_models(name, "cpu", "gymnasium")
+    return actor, critic
+
+
+def vision(pictures: torch.Tensor) -> Vision:
+    """Actor and critic of the program, looking at these pictures [1, 4, 84, 84], as floats."""
+    actor, critic = _models()
+
+    def seen() -> TensorDict:
+        return TensorDict({"pixels": pictures}, [1])
+
+    return Vision(
+        torch.nn.ModuleList([actor, critic]),
+        lambda: actor(seen())["logits"][0],
+        lambda: critic(seen())["state_value"],
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Dict, Iterator, List, Sequence
 
 import gymnasium
@@ -20,7 +21,7 @@ from rlregress.frameworks.torchrl.probes.networks import Constant, Numbers, box,
 _ENVIRONMENT = "RLRegressNormalised-v0"
 
 
-def showing(observations: Sequence[float], **playback: Any) -> Dict[str, Any]:
+def showing(observations: Any, **playback: Any) -> Dict[str, Any]:
     """Of a playback whose reset gives observations[0] and whose step t gives [t + 1]."""
     x = np.asarray(observations)
     return {"observations": x[:-1], "next_observations": x[1:], **playback}
@@ -47,7 +48,7 @@ def rewards(environment: Any, steps: int) -> np.ndarray:
     return rollout["next", "reward"][:, 0].double().numpy()
 
 
-def through(transforms: Sequence[Any], key: str, numbers: Sequence[float]) -> np.ndarray:
+def through(transforms: Sequence[Any], key: str, numbers: Any) -> np.ndarray:
     """What transforms make of one number after the other: a long stream, without environment."""
     found: List[float] = []
     for number in np.asarray(numbers, dtype=np.float32):
@@ -59,14 +60,13 @@ def through(transforms: Sequence[Any], key: str, numbers: Sequence[float]) -> np
 
 
 @contextlib.contextmanager
-def registered(*playbacks: Dict[str, Any]) -> Iterator[str]:
-    """The id of an environment: what is made first plays the first playback, and so on."""
-    left = list(playbacks)
-
-    def make(**options: Any) -> Playback:
-        return Playback(**(left.pop(0) if len(left) > 1 else left[0]), **options)
-
-    gymnasium.register(id=_ENVIRONMENT, entry_point=make, disable_env_checker=True)
+def registered(playback: Dict[str, Any]) -> Iterator[str]:
+    """The id of an environment that plays the playback."""
+    gymnasium.register(
+        id=_ENVIRONMENT,
+        entry_point=lambda **options: Playback(**playback, **options),
+        disable_env_checker=True,
+    )
     try:
         yield _ENVIRONMENT
     finally:
@@ -91,19 +91,26 @@ class _Noting(Numbers):
         return super().forward(observation)
 
 
+class _Bar:
+    """A progress bar that draws nothing."""
+
+    def update(self, count: int) -> None:
+        """Nothing."""
+
+
 class Trained:
     """What the PPO program did with one rollout as its training, and an evaluation at its end.
 
     Attributes:
         evaluated: the observations that the actor was given in the evaluation, in order.
         checkpoint: what the program saved.
-        program: the module of its environments.
     """
 
-    def __init__(self, training: Sequence[float], evaluation: Dict[str, Any]) -> None:
+    def __init__(self, training: Any, evaluation: Dict[str, Any]) -> None:
         from torchrl.modules import IndependentNormal
 
         program = scripts.load("ppo", "ppo_mujoco")
+        program.tqdm = SimpleNamespace(tqdm=lambda **options: _Bar())
         network = _Noting()
         critic = v_network(Constant(0.0, dtype=loops.SINGLE))
         actor = policy(network, box(-1.0, 1.0, loops.SINGLE), IndependentNormal)
@@ -116,12 +123,17 @@ class Trained:
             self.evaluated = np.concatenate(network.seen[before:])
             return result
 
-        program.eval_model = watched
-        frames = len(training) - 1
-        folder = tempfile.TemporaryDirectory(prefix="rlregress-")
-        with folder, registered(showing(training), evaluation) as name:
-            path = Path(folder.name) / "agent.pt"
-            program.main(_settings(name, frames, str(path)))
+        make, playbacks = program.make_env, [showing(training), evaluation]
+
+        def made(*arguments: Any, **options: Any) -> Any:
+            # the environment of the training is made first, then that of the evaluation
+            with registered(playbacks.pop(0)):
+                return make(*arguments, **options)
+
+        program.eval_model, program.make_env = watched, made
+        with tempfile.TemporaryDirectory(prefix="rlregress-") as folder:
+            path = Path(folder) / "agent.pt"
+            program.main(_settings(_ENVIRONMENT, len(training) - 1, str(path)))
             self.checkpoint = torch.load(path, weights_only=False)
 
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+import functools
+from types import SimpleNamespace
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import gymnasium
 import numpy as np
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
+from torchrl.modules import AdditiveGaussianModule
 
 from rlregress.frameworks.torchrl.probes import scripts
 from rlregress.frameworks.torchrl.probes.environments import Playback
+from rlregress.frameworks.torchrl.probes.quiet import Raw, quiet
 
 _ENVIRONMENT = "RLRegressWatched-v0"
+#: (optimiser that is about to step, parts that it has gradients of)
+Look = Callable[[torch.optim.Optimizer, List[str]], None]
 _NOTHING: Callable[..., None] = lambda *_: None  # noqa: E731
 
 
@@ -59,9 +65,7 @@ class Journal:
     def note(self, optimizer: torch.optim.Optimizer) -> List[str]:
         """An optimiser is about to step; the parts that it has gradients of."""
         stepped = {id(p) for g in optimizer.param_groups for p in g["params"] if p.grad is not None}
-        found = [
-            name for name, own in self.roles().items() if any(id(tensor) in stepped for tensor in own)
-        ]
+        found = [name for name, own in self.roles().items() if stepped & set(map(id, own))]
         if "critic" in found:
             self.look_at_targets()
         self.updates += [(name, self.steps) for name in found]
@@ -98,7 +102,7 @@ class Journal:
             gymnasium.registry.pop(_ENVIRONMENT)
 
     @contextlib.contextmanager
-    def optimizers(self, look: Callable[[torch.optim.Optimizer, List[str]], None]) -> Iterator[None]:
+    def optimizers(self, look: Look) -> Iterator[None]:
         """Note every step of every optimiser; ``look(optimizer, parts)`` comes before it."""
         handle = register_optimizer_step_pre_hook(
             lambda optimizer, *_: look(optimizer, self.note(optimizer))
@@ -142,14 +146,16 @@ def run(
     family: str,
     steps: int,
     prepare: Callable[[Any, Any], Any] = _NOTHING,
-    look: Callable[[torch.optim.Optimizer, List[str]], None] = _NOTHING,
+    look: Look = _NOTHING,
     playback: Optional[Dict[str, Any]] = None,
+    with_loss: Callable[[Any], Any] = _NOTHING,
     **changed: Any,
 ) -> Journal:
     """Run ``main`` of the program of ``family`` for ``steps`` steps.
 
     ``prepare(model, exploring)`` is called with the policy and the Q network, and the policy that
-    collects, when they are made; ``look(optimizer, parts)`` before each step of an optimiser.
+    collects, when they are made; ``with_loss(loss)`` when that is made; ``look(optimizer, parts)``
+    before each step of an optimiser.
     """
     from torchrl.envs import SerialEnv
 
@@ -165,6 +171,10 @@ def run(
 
     def kept_loss(*arguments: Any) -> Any:
         journal.loss, updater = make_loss_module(*arguments)
+        # making environments tries them out
+        for received in journal.actions:
+            received.clear()
+        with_loss(journal.loss)
         return journal.loss, updater
 
     def kept_buffer(*arguments: Any, **options: Any) -> Any:
@@ -174,6 +184,7 @@ def run(
 
     setattr(program, f"make_{family}_agent", prepared_agent)
     program.make_loss_module, program.make_replay_buffer = kept_loss, kept_buffer
+    program.tqdm = SimpleNamespace(tqdm=lambda **_: SimpleNamespace(update=_NOTHING))
     # several environments one after the other in this process, not each in its own
     program.make_environment.__globals__["ParallelEnv"] = (
         lambda count, make, serial_for_single=True, **options: SerialEnv(count, make, **options)
@@ -182,3 +193,82 @@ def run(
         program.main(settings(environment, total_frames=steps, **changed))
     journal.look_at_targets()
     return journal
+
+
+def _saturated(model: Any, exploring: Any) -> None:
+    """Let the policy be at the upper bound of the actions, without exploration noise."""
+    layer = [m for m in model[0].modules() if isinstance(m, torch.nn.Linear)][-1]
+    with torch.no_grad():
+        layer.weight.zero_()
+        # mean and scale of SAC's, the action of TD3's: a large mean, a small scale
+        layer.bias.copy_(torch.tensor([20.0, -20.0][: len(layer.bias)]))
+    for module in exploring.modules():
+        if isinstance(module, AdditiveGaussianModule):
+            module.std.zero_()
+
+
+@functools.lru_cache(maxsize=2)
+def cold_start(family: str, steps: int, starts: int, frames: int, batch: int) -> Journal:
+    """A run with a warm-up of random actions, after which the policy is at the upper bound."""
+    with quiet():
+        return run(
+            family, steps, _saturated, init_random_frames=starts, frames_per_batch=frames,
+            batch_size=batch,
+        )  # fmt: skip
+
+
+def cold_start_inputs(i: Mapping[str, Any]) -> Tuple[int, int, int, int]:
+    """What ``cold_start`` needs beside the family."""
+    return int(i["steps"]), int(i["starts"]), int(i["collected_at_once"]), int(i["batch_size"])
+
+
+def _learning_starts(family: str) -> Raw:
+    def probe(i: Mapping[str, Any]) -> List[float]:
+        journal = cold_start(family, *cold_start_inputs(i))
+        (actions,) = [received for received in journal.actions if received]
+        return [random_steps(actions), journal.first("critic")]
+
+    return probe
+
+
+def random_steps(actions: Sequence[np.ndarray]) -> int:
+    """Number of actions up to the last one that is not at the upper bound 1."""
+    return max((k for k, action in enumerate(actions, start=1) if action[0] < 0.999), default=0)
+
+
+def _update_ratio(family: str, roles: List[str]) -> Raw:
+    def probe(i: Mapping[str, Any]) -> List[float]:
+        steps, counted = int(i["steps"]), int(i["counted"])
+        found = []
+        for ratio in (1.0, 0.5, 2.0):
+            journal = run(
+                family, steps, utd_ratio=ratio, frames_per_batch=int(i["collected_at_once"]),
+                batch_size=int(i["batch_size"]),
+            )  # fmt: skip
+            found.append([journal.count(role, after=steps - counted) / counted for role in roles])
+        return np.array(found).flatten().tolist()
+
+    return probe
+
+
+def _vectorisation(family: str) -> Raw:
+    def probe(i: Mapping[str, Any]) -> List[float]:
+        steps = int(i["steps"])
+        journal = run(
+            family, steps, env_per_collector=int(i["environments"]),
+            frames_per_batch=int(i["collected_at_once"]), batch_size=int(i["batch_size"]),
+        )  # fmt: skip
+        half = journal.steps // 2
+        stepped = sum(1 for received in journal.actions if received)
+        return [journal.steps / steps, journal.count("critic", after=half) / half, stepped]
+
+    return probe
+
+
+def shared(family: str, roles: List[str]) -> Dict[Tuple[str, str], Raw]:
+    """The probes of both families that look at the loop, by detail id and scope."""
+    return {
+        (f"{family}.learning_starts", "script"): _learning_starts(family),
+        (f"{family}.update_ratio", "script"): _update_ratio(family, roles),
+        (f"{family}.vectorisation", "script"): _vectorisation(family),
+    }

@@ -18,6 +18,7 @@ from rlregress.frameworks.torchrl.probes.networks import Constant, box, policy
 from rlregress.frameworks.torchrl.probes.ppo import (
     _batch,
     _gaussian,
+    _initialisation,
     _linear_layers,
     _loss,
     _losses,
@@ -27,18 +28,26 @@ from rlregress.frameworks.torchrl.probes.quiet import Raw
 Inputs = Mapping[str, Any]
 
 
-def library_networks(low: List[float], high: List[float], observation_dimensions: int) -> Any:
-    """Actor and critic of the library's own parts with their defaults: MLP, NormalParamExtractor."""
+def library_networks(
+    low: List[float], high: List[float], observation_dimensions: int, hidden: int = 64
+) -> Any:
+    """Actor and critic of the library's own parts, MLP and NormalParamExtractor.
+
+    Two hidden layers, which the library does not decide; all else as it is by default.
+    """
+    cells = [hidden, hidden]
     observations = [[0.0] * observation_dimensions]
     spec = wrapped(Playback(low, high, observations, observations)).action_spec_unbatched
     actor = policy(
-        nn.Sequential(MLP(observation_dimensions, 2 * len(low)), NormalParamExtractor()),
+        nn.Sequential(
+            MLP(observation_dimensions, 2 * len(low), num_cells=cells), NormalParamExtractor()
+        ),
         spec,
         TanhNormal,
         low=spec.space.low,
         high=spec.space.high,
     )
-    critic = ValueOperator(MLP(observation_dimensions, 1), in_keys=["observation"])
+    critic = ValueOperator(MLP(observation_dimensions, 1, num_cells=cells), in_keys=["observation"])
     return actor, critic
 
 
@@ -159,7 +168,7 @@ def _kl_estimator(i: Inputs) -> float:
 
 
 PROBES: Dict[Tuple[str, str], Raw] = {
-    ("ppo.networks", "library"): _networks(library_networks),
+    ("ppo.initialisation", "library"): _initialisation(library_networks),
     ("ppo.networks", "script"): _networks(scripts.ppo_networks),
     ("ppo.log_std", "library"): _log_std(library_networks),
     ("ppo.log_std", "script"): _log_std(scripts.ppo_networks),

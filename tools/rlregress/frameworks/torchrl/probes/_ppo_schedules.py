@@ -126,9 +126,7 @@ class _Unnormalised:
 
 
 def _program_ranges(i: Inputs, anneal_lr: bool) -> np.ndarray:
-    seen = _program(
-        i, change=_Unnormalised(), anneal_lr=anneal_lr, anneal_clip_epsilon=True
-    )
+    seen = _program(i, change=_Unnormalised(), anneal_lr=anneal_lr, anneal_clip_epsilon=True)
     size = int(i["rollout_steps"]) // int(i["minibatches"])
     # normalised with the divisor n - 1; a sample of ratio 2 and negative advantage is not clipped
     deviation = np.sqrt(size / (size - 1))

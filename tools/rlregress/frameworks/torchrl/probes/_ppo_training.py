@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
+import types
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterator, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 import numpy as np
 import torch
@@ -34,6 +34,8 @@ class Training:
         rates: learning rate at each step of the optimiser.
         log_std_gradients: derivative of the total loss with respect to the log standard deviation.
         rollouts: what was collected, one after the other.
+        rollout_of_step: number of the rollout that each step of the optimiser uses, from 0.
+        rollout_of_evaluated: the same for each minibatch evaluated.
     """
 
     evaluated: List[np.ndarray] = field(default_factory=list)
@@ -43,6 +45,8 @@ class Training:
     rates: List[float] = field(default_factory=list)
     log_std_gradients: List[float] = field(default_factory=list)
     rollouts: List[Any] = field(default_factory=list)
+    rollout_of_step: List[int] = field(default_factory=list)
+    rollout_of_evaluated: List[int] = field(default_factory=list)
 
     def watch_loss(self, loss: Any, change: Optional[Change]) -> None:
         """Note what goes through a loss module, after ``change``."""
@@ -53,6 +57,7 @@ class Training:
 
         def after(module: Any, arguments: Any, output: Any) -> None:
             batch = arguments[0]
+            self.rollout_of_evaluated.append(len(self.rollouts) - 1)
             self.evaluated.append(batch["observation"].reshape(-1).numpy().copy())
             self.advantages.append(batch["advantage"].reshape(-1).numpy().copy())
             self.divergences.append(float(output["kl_approx"].detach().mean()))
@@ -66,6 +71,7 @@ class Training:
 
         def look(*_: Any) -> None:
             self.rates.append(float(optimizer.param_groups[0]["lr"]))
+            self.rollout_of_step.append(len(self.rollouts) - 1)
             gradient = scale.grad
             self.log_std_gradients.append(0.0 if gradient is None else float(gradient.sum()))
 
@@ -78,7 +84,7 @@ def lower_log_prob(ratio: float) -> Change:
     def change(batch: Any) -> None:
         # the second is its name until 0.9
         for name in ("action_log_prob", "sample_log_prob"):
-            if name in batch.keys():
+            if name in batch.keys():  # noqa: SIM118 (a tensordict does not answer 'in')
                 batch[name] = batch[name] - float(np.log(ratio))
 
     return change
@@ -112,6 +118,7 @@ def trainer(
     learning_rate: float = 0.0,
     schedule: Any = None,
     change: Optional[Change] = None,
+    seen: Optional[Training] = None,
     before_training: Optional[Callable[[Any, Any], None]] = None,
     entropy: float = 0.0,
     **settings: Any,
@@ -121,6 +128,7 @@ def trainer(
     Args:
         frames: of a rollout, over all environments.
         schedule: makes a scheduler of the learning rate out of the optimiser.
+        seen: where to note what is seen.
         before_training: called with the trainer and the optimiser.
         settings: further ones of PPOTrainer.
     """
@@ -130,7 +138,7 @@ def trainer(
     from torchrl.envs import SerialEnv
     from torchrl.trainers.algorithms import PPOTrainer
 
-    seen = Training()
+    seen = Training() if seen is None else seen
     actor, critic, log_std = models()
     loss = ClipPPOLoss(actor, critic, clip_epsilon=0.2, entropy_coeff=entropy)
     seen.watch_loss(loss, change)
@@ -173,8 +181,8 @@ def trainer(
     return seen
 
 
-@contextlib.contextmanager
-def _watched(program: Any, seen: Training, change: Optional[Change]) -> Iterator[None]:
+def _watch(program: Any, seen: Training, change: Optional[Change]) -> None:
+    """Let a fresh copy of the program use models of ours, and note what it does."""
     loss_class, group_optimizers = program.ClipPPOLoss, program.group_optimizers
     collector_class = program.Collector
     actor, critic, log_std = models()
@@ -197,10 +205,10 @@ def _watched(program: Any, seen: Training, change: Optional[Change]) -> Iterator
 
     program.ClipPPOLoss, program.group_optimizers = watched_loss, watched_optimizer
     program.Collector = Collector
+    program.tqdm = types.SimpleNamespace(tqdm=scripts._NoBar)
     program.make_ppo_models = lambda *arguments, **options: (actor, critic)
     # what a policy is worth is not asked here
     program.eval_model = lambda *arguments, **options: torch.zeros(1)
-    yield
 
 
 def program(
@@ -212,6 +220,7 @@ def program(
     epochs: int = 1,
     learning_rate: float = 0.0,
     change: Optional[Change] = None,
+    seen: Optional[Training] = None,
     **chosen: Any,
 ) -> Training:
     """A whole training by ``main`` of the PPO program.
@@ -219,12 +228,14 @@ def program(
     Args:
         playback: arguments of the environment.
         frames: of a rollout.
+        seen: where to note what is seen.
         chosen: ``anneal_lr``, ``anneal_clip_epsilon``, ``gamma``, ``gae_lambda``.
     """
-    seen = Training()
+    seen = Training() if seen is None else seen
     loaded = scripts.load("ppo", "ppo_mujoco")
     Settings = scripts.Settings
-    with _watched(loaded, seen, change), scripts._registered(**playback) as environment:
+    _watch(loaded, seen, change)
+    with scripts._registered(**playback) as environment:
         loaded.main(
             Settings(
                 env=Settings(

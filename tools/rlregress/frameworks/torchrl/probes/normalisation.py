@@ -39,7 +39,11 @@ def _script(observations: Any) -> np.ndarray:
     return given(of_script(showing(observations)), len(observations) - 1)
 
 
-def _script_transforms(observations: Any) -> np.ndarray:
+def _stream(observations: Any) -> np.ndarray:
+    return through([VecNorm(in_keys=["observation"])], "observation", observations)
+
+
+def _script_stream(observations: Any) -> np.ndarray:
     environment = of_script(showing([0.0, 0.0]))
     ours = [t for t in environment.transform if "observation" in t.in_keys]
     return through(ours, "observation", observations)
@@ -126,7 +130,7 @@ def _saved(i: Inputs) -> np.ndarray:
     checkpoint = _trained(i).checkpoint
     program = scripts.load("ppo", "utils_mujoco")
     with registered(showing(i["evaluation"])) as name:
-        checkpoint = {**checkpoint, **checkpoint.get("env_metadata", {}), "env_name": name}
+        checkpoint["env_name"] = name
         spec = SimpleNamespace(
             checkpoint=checkpoint, env_kwargs={}, device="cpu", from_pixels=False
         )
@@ -136,21 +140,17 @@ def _saved(i: Inputs) -> np.ndarray:
 PROBES: Mapping[Tuple[str, str], Raw] = {
     ("normalisation.observation", "library"): lambda i: _library(i["observations"])[1:],
     ("normalisation.observation", "script"): lambda i: _script(i["observations"])[1:],
-    ("normalisation.observation.epsilon", "library"): (
-        lambda i: through([VecNorm(in_keys=["observation"])], "observation", _still(i))[-1]
-    ),
-    ("normalisation.observation.epsilon", "script"): lambda i: _script_transforms(_still(i))[-1],
-    ("normalisation.observation.clip", "library"): (
-        lambda i: through([VecNorm(in_keys=["observation"])], "observation", i["observations"])[-2:]
-    ),
+    ("normalisation.observation.epsilon", "library"): lambda i: _stream(_still(i))[-1],
+    ("normalisation.observation.epsilon", "script"): lambda i: _script_stream(_still(i))[-1],
+    ("normalisation.observation.clip", "library"): (lambda i: _stream(i["observations"])[-2:]),
     ("normalisation.observation.clip", "script"): (
-        lambda i: _script_transforms(i["observations"])[-2:]
+        lambda i: _script_stream(i["observations"])[-2:]
     ),
     ("normalisation.observation.statistics", "library"): (
-        lambda i: _library(i["observations"])[[0, 1, 2, 50, 199]]
+        lambda i: _stream(i["observations"])[[0, 1, 2, 50, 199]]
     ),
     ("normalisation.observation.statistics", "script"): (
-        lambda i: _script(i["observations"])[[0, 1, 2, 50, 199]]
+        lambda i: _script_stream(i["observations"])[[0, 1, 2, 50, 199]]
     ),
     ("normalisation.order", "script"): lambda i: _script(i["observations"])[1:],
     ("normalisation.reward", "library"): lambda i: _rewards(i)[1:],

@@ -164,17 +164,29 @@ def _linear_layers(module: nn.Module) -> List[nn.Linear]:
     return [m for m in module.modules() if isinstance(m, nn.Linear)]
 
 
-def _initialisation(i: Inputs) -> List[float]:
-    dimensions = int(i["action_dimensions"])
-    actor, critic = scripts.ppo_networks(
-        [-1.0] * dimensions, [1.0] * dimensions, int(i["observation_dimensions"])
-    )
-    layers = _linear_layers(actor) + _linear_layers(critic)
-    found: List[float] = []
-    for layer in layers:
-        singular = torch.linalg.svdvals(layer.weight.detach())
-        found += [float(singular.min()), float(singular.max())]
-    return [*found, max(float(layer.bias.detach().abs().max()) for layer in layers)]
+def _initialisation(make: Any) -> Raw:
+    def probe(i: Inputs) -> List[float]:
+        dimensions = int(i["action_dimensions"])
+        actor, critic = make(
+            [-1.0] * dimensions, [1.0] * dimensions, int(i["observation_dimensions"])
+        )
+        layers = _linear_layers(actor) + _linear_layers(critic)
+        found = _gains([layer.weight.detach() for layer in layers])
+        biases = [layer.bias.detach() for layer in layers]
+        if any(bool((bias != bias[0]).any()) for bias in biases):
+            return [*found, -1.0]
+        return [*found, max(float(bias.abs().max()) for bias in biases)]
+
+    return probe
+
+
+def _gains(weights: List[torch.Tensor]) -> List[float]:
+    """Smallest and largest singular values; of weights that are not orthogonal see the detail."""
+    values = [torch.linalg.svdvals(weight) for weight in weights]
+    if all(float(v.max()) <= 1.01 * float(v.min()) for v in values):
+        return [float(x) for v in values for x in (v.min(), v.max())]
+    bounds = [-round(float(w.abs().max()) * w.shape[1] ** 0.5, 1) for w in weights]
+    return [bound for bound in bounds for _ in range(2)]
 
 
 def _one_step(environment: Playback, actor: Any) -> Tuple[float, float]:
@@ -224,7 +236,7 @@ PROBES: Dict[Tuple[str, str], Raw] = {
     ("ppo.value_loss.distance", "library"): _value_distance,
     ("ppo.value_clip", "library"): _value_clip(on=True),
     ("ppo.value_clip.default", "library"): _value_clip(on=False),
-    ("ppo.initialisation", "script"): _initialisation,
+    ("ppo.initialisation", "script"): _initialisation(scripts.ppo_networks),
     ("ppo.action.bounding", "library"): _bounding(_library_actor),
     ("ppo.action.bounding", "script"): _bounding(_script_actor),
     ("ppo.entropy.bonus", "library"): _entropy_bonus,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import multiprocessing
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 import numpy as np
 import torch
@@ -40,6 +41,16 @@ def _minibatches(scope: str, i: Inputs) -> List[float]:
     return [*(sizes + [0] * 4)[:4], min(used.max(), 2), used.min()]
 
 
+def _minibatches_remainder(scope: str, i: Inputs) -> int:
+    steps = int(i["rollout_steps"])
+    seen = Training()
+    playback = {"rewards": [1.0, -1.0]}
+    # the program keeps its losses in a table that has no row for what does not fill a minibatch
+    with contextlib.suppress(IndexError):
+        _train(scope, playback, 2 * steps, steps, int(i["minibatch_size"]), seen=seen)
+    return len(seen.rates)
+
+
 def _minibatches_parameter(scope: str, i: Inputs) -> List[float]:
     size = int(i["minibatch_size"])
     runs = [_one_rollout(scope, int(n), size).evaluated for n in i["rollout_steps"]]
@@ -53,24 +64,31 @@ def _epochs_shuffle(scope: str, i: Inputs) -> List[bool]:
     return [np.array_equal(first, np.sort(first)), np.array_equal(second, first)]
 
 
-def _with_ratio(scope: str, i: Inputs, ratio: float) -> Training:
-    """An update on 4 samples whose ratio is ``ratio``; there is no threshold to set."""
-    return _one_rollout(
-        scope,
-        4,
-        4 // int(i["minibatches"]),
-        epochs=int(i["epochs"]),
-        change=_ppo_training.lower_log_prob(ratio),
+def _with_ratios(scope: str, i: Inputs, ratios: Sequence[float]) -> Training:
+    """Updates on 4 samples each, with these ratios in turn; there is no threshold to set."""
+    seen = Training()
+
+    def change(batch: Any) -> None:
+        _ppo_training.lower_log_prob(float(ratios[len(seen.rollouts) - 1]))(batch)
+
+    epochs, size = int(i["epochs"]), 4 // int(i["minibatches"])
+    playback = {"rewards": [1.0, -1.0]}
+    return _train(
+        scope, playback, 4 * len(ratios), 4, size, epochs=epochs, change=change, seen=seen
     )
 
 
 def _early_stop_default(scope: str, i: Inputs) -> int:
-    return len(_with_ratio(scope, i, i["ratio"]).rates)
+    return len(_with_ratios(scope, i, [i["ratio"]]).rates)
 
 
-def _early_stop(scope: str, i: Inputs) -> List[int]:
-    runs = [_with_ratio(scope, i, float(ratio)) for ratio in i["ratios"]]
-    return [count for run in runs for count in (len(run.rates), len(run.evaluated))]
+def _early_stop(scope: str, i: Inputs) -> np.ndarray:
+    seen = _with_ratios(scope, i, i["ratios"])
+    counts = [
+        np.bincount(numbers, minlength=len(i["ratios"]))
+        for numbers in (seen.rollout_of_step, seen.rollout_of_evaluated)
+    ]
+    return np.stack(counts, axis=1).ravel()
 
 
 def _by_sample(seen: Training, epochs: int, steps: int) -> np.ndarray:
@@ -164,7 +182,7 @@ def _segments(scope: str, i: Inputs) -> List[float]:
 
 
 _BOTH = {
-    "ppo.minibatches": _minibatches,
+    "ppo.minibatches.remainder": _minibatches_remainder,
     "ppo.epochs.shuffle": _epochs_shuffle,
     "ppo.advantages.recomputed": _advantages_recomputed,
     "ppo.advantage.granularity": _granularity,
@@ -172,6 +190,8 @@ _BOTH = {
     "ppo.segments": _segments,
 }
 _TRAINER = {
+    # the program stops at the last, smaller minibatch: see ppo.minibatches.remainder
+    "ppo.minibatches": _minibatches,
     "ppo.minibatches.parameter": _minibatches_parameter,
     "ppo.early_stop.default": _early_stop_default,
     "ppo.early_stop": _early_stop,

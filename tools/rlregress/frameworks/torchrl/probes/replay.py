@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl.probes import trainer_traps
+from rlregress.frameworks.torchrl.probes import _off_policy, _traps_trainer
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.networks import v_network
 from rlregress.frameworks.torchrl.probes.quiet import Raw
@@ -42,9 +42,7 @@ def _nstep(i: Inputs, environment: Playback, slope: float = 1.0, constant: float
 
     postprocess = MultiStep(gamma=i["discount"], n_steps=int(i["n"]))
     batch = collect(wrapped(environment), len(i["rewards"]), postproc=postprocess)
-    estimator = TD0Estimator(
-        gamma=i["discount"], value_network=v_network(_linear(slope, constant))
-    )
+    estimator = TD0Estimator(gamma=i["discount"], value_network=v_network(_linear(slope, constant)))
     return estimator.value_estimate(batch).detach().numpy().reshape(-1)
 
 
@@ -109,6 +107,13 @@ def _overwriting(i: Inputs) -> Any:
     return np.sort(buffer[:]["reward"].numpy())
 
 
+def _program_warmup(i: Inputs) -> List[float]:
+    settings = [int(i[name]) for name in ("steps", "warmup", "batch", "minibatch")]
+    return [
+        float(len(_off_policy.cold_start(family, *settings).buffer)) for family in ("sac", "td3")
+    ]
+
+
 def _shared_observations(i: Inputs) -> List[float]:
     from torchrl.envs.transforms import NextStateReconstructor
 
@@ -128,9 +133,7 @@ def _both_flags(i: Inputs) -> float:
     batch = collect(wrapped(environment), 4)
     buffer = _buffer(4, batch_size=1)
     buffer.extend(batch)
-    estimator = TD0Estimator(
-        gamma=i["discount"], value_network=v_network(_linear(0.0, i["value"]))
-    )
+    estimator = TD0Estimator(gamma=i["discount"], value_network=v_network(_linear(0.0, i["value"])))
     return float(estimator.value_estimate(buffer.sample()))
 
 
@@ -141,7 +144,8 @@ PROBES: Dict[Tuple[str, str], Raw] = {
     ("nstep.truncation", "library"): _targets((0, 1, 2)),
     ("nstep.newest_steps", "library"): _targets((4, 5)),
     ("replay.sampling", "library"): _sampling,
-    ("replay.warmup", "trainer"): trainer_traps.warmup,
+    ("replay.warmup", "trainer"): _traps_trainer.warmup,
+    ("replay.warmup", "script"): _program_warmup,
     ("replay.overwriting", "library"): _overwriting,
     ("replay.shared_observations", "library"): _shared_observations,
     ("replay.both_flags", "library"): _both_flags,

@@ -1,10 +1,169 @@
-"""Probes of the loop of soft actor-critic."""
+"""Probes of the loop of soft actor-critic: the SAC program, SACTrainer, and class defaults."""
 
 from __future__ import annotations
 
-from typing import Mapping, Tuple
+from typing import Any, Dict, List, Mapping, Tuple
+from unittest import mock
 
-from rlregress.frameworks.base import Probe
+import numpy as np
+import torch
+from torchrl.objectives import SACLoss
 
-PROBES: Mapping[Tuple[str, str], Probe] = {}
-ABSENT: Mapping[str, str] = {}
+from rlregress.frameworks.torchrl.probes import (
+    _off_policy,
+    _off_policy_agent,
+    _off_policy_trainer,
+    scripts,
+)
+from rlregress.frameworks.torchrl.probes.networks import (
+    Constant,
+    q_network,
+    reporting_policy,
+)
+from rlregress.frameworks.torchrl.probes.quiet import Raw
+
+Inputs = Mapping[str, Any]
+
+
+def _zeros(shape: Any, dtype: Any, device: Any) -> torch.Tensor:
+    return torch.zeros(shape, dtype=dtype, device=device)
+
+
+def _fixed_draws() -> Any:
+    """Every Gaussian draw is the mean: with constant heads, one log-probability for all states."""
+    return mock.patch("torch.distributions.normal._standard_normal", _zeros)
+
+
+def _constant_policy(model: Any, _: Any) -> None:
+    _off_policy_agent.make_constant(model[0], [0.0, 0.0])
+
+
+def _update_order(i: Inputs) -> List[float]:
+    """From what the loss returned last before the step of the policy's optimiser."""
+    returned: List[Any] = []
+    seen: List[List[float]] = []
+
+    def fill(loss: Any) -> None:
+        for parameters, number in (
+            (loss.qvalue_network_params, 0.0),
+            (loss.target_qvalue_network_params, i["target_q"]),
+        ):
+            _off_policy_agent.make_constant_q(parameters, number)
+        forward = loss.forward
+
+        def kept(batch: Any) -> Any:
+            returned.append(forward(batch))
+            return returned[-1]
+
+        loss.forward = kept
+
+    def look(optimizer: Any, parts: List[str]) -> None:
+        if "actor" in parts:
+            last = returned[-1]
+            log_prob = -float(last["entropy"].detach())
+            # the loss with the squared distance to targets that all are y, Q networks at 0
+            target = float(np.sqrt(returned[0]["loss_qvalue"].detach() / 2.0))
+            without_entropy = i["reward"] + i["discount"] * i["target_q"]
+            used = (without_entropy - target) / (i["discount"] * log_prob)
+            alpha = float(last["alpha"])
+            q_seen = alpha * log_prob - float(last["loss_actor"].detach())
+            seen.append([float(abs(q_seen) > 1e-3), used, alpha])
+
+    with _fixed_draws():
+        journal = _off_policy.run(
+            "sac", 3, _constant_policy, look, {"rewards": [i["reward"]]}, with_loss=fill,
+            frames_per_batch=3, utd_ratio=1 / 3, batch_size=int(i["batch_size"]),
+            gamma=i["discount"], lr=i["learning_rate"],
+        )  # fmt: skip
+    q_moved, in_target, in_actor_loss = seen[0]
+    new = float(journal.loss.log_alpha.detach().exp())
+    flags = [(alpha - 1.0) / (new - 1.0) for alpha in (in_target, in_actor_loss)]
+    return np.round([q_moved, *flags], 3).tolist()
+
+
+def _update_schedule(i: Inputs) -> List[float]:
+    journal = _off_policy.cold_start("sac", *_off_policy.cold_start_inputs(i))
+    past = int(i["steps"]) - int(i["counted"])
+    critics = [taken for role, taken in journal.updates if role == "critic"]
+    moved = [m for m, taken in zip(journal.target_moves, critics) if taken > past]
+    counts = [journal.count(role, after=past) for role in ("critic", "actor", "temperature")]
+    return [*counts, sum(moved), journal.longest_burst()]
+
+
+def _temperature_rate(i: Inputs) -> List[float]:
+    seen: List[float] = []
+    made: List[Any] = []
+
+    def look(optimizer: Any, parts: List[str]) -> None:
+        if "temperature" in parts:
+            seen.append(float(made[0].log_alpha.detach()))
+
+    with _fixed_draws():
+        journal = _off_policy.run(
+            "sac", int(i["steps"]), _constant_policy, look, with_loss=made.append,
+            frames_per_batch=int(i["collected_at_once"]), batch_size=int(i["batch_size"]),
+            lr=i["policy_rate"],
+        )  # fmt: skip
+    changes = np.abs(np.diff([*seen, float(journal.loss.log_alpha.detach())]))
+    return [float(np.log10(changes[0])), float(changes[-1] / changes[0])]
+
+
+def _initial(i: Inputs, **options: Any) -> float:
+    critics = [q_network(Constant(0.0)) for _ in range(2)]
+    return float(SACLoss(reporting_policy(0.0), critics, **options).log_alpha.detach().exp())
+
+
+def _temperature_initial(i: Inputs) -> List[float]:
+    return [_initial(i), _initial(i, alpha_init=i["asked"])]
+
+
+def _target_interval(i: Inputs) -> List[float]:
+    updates = int(i["updates"])
+    journal = _off_policy.run(
+        "sac", updates, frames_per_batch=int(i["collected_at_once"]),
+        batch_size=int(i["batch_size"]),
+    )  # fmt: skip
+    return [float(moved) for moved in journal.target_moves[:updates]]
+
+
+def _reward_scaling(i: Inputs) -> List[float]:
+    targets: List[torch.Tensor] = []
+
+    def watch(loss: Any) -> None:
+        estimate = loss.value_estimator.value_estimate
+
+        def kept(*arguments: Any, **options: Any) -> Any:
+            targets.append(estimate(*arguments, **options))
+            return targets[-1]
+
+        loss.value_estimator.value_estimate = kept
+
+    size = int(i["batch_size"])
+    journal = _off_policy.run(
+        "sac", size, playback={"rewards": [i["reward"]], "terminated": [1.0]}, with_loss=watch,
+        frames_per_batch=size, utd_ratio=1 / size, batch_size=size,
+    )  # fmt: skip
+    return [float(journal.buffer[:]["next", "reward"][0]), float(targets[0].reshape(-1)[0])]
+
+
+def _adam_epsilon(i: Inputs) -> List[float]:
+    loss = _off_policy_agent.loss("sac", [4])
+    settings = _off_policy.settings("", adam_eps=i["documented"])
+    optimizers = scripts.load("sac", "utils").make_sac_optimizer(settings, loss)
+    actor, critic, temperature = (o.param_groups[0]["eps"] for o in optimizers)
+    return np.log10([critic, actor, temperature]).tolist()
+
+
+PROBES: Mapping[Tuple[str, str], Raw] = {
+    **_off_policy.shared("sac", ["critic", "actor"]),
+    **_off_policy_agent.shared("sac"),
+    **_off_policy_trainer.shared("sac"),
+    ("sac.update_order", "script"): _update_order,
+    ("sac.update_schedule", "script"): _update_schedule,
+    ("sac.temperature.learning_rate", "script"): _temperature_rate,
+    ("sac.temperature.initial", "library"): _temperature_initial,
+    ("sac.target_update.interval", "script"): _target_interval,
+    ("sac.reward_scaling", "script"): _reward_scaling,
+    ("sac.adam.epsilon", "script"): _adam_epsilon,
+}
+ABSENT: Dict[str, str] = {}

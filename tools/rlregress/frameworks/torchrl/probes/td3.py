@@ -48,7 +48,7 @@ class _OneAction(nn.Module):
         return (action * self.weight).sum(-1, keepdim=True)
 
 
-def _smoothed(i: Inputs) -> np.ndarray:
+def _smoothed(i: Inputs, **options: Any) -> np.ndarray:
     """The actions that the target critics receive, [samples, dimensions]."""
     low, high = np.atleast_1d(i["low"]), np.atleast_1d(i["high"])
     action = (low + high) / 2 + (high - low) / 2 * i["squashed"]
@@ -58,6 +58,7 @@ def _smoothed(i: Inputs) -> np.ndarray:
             _actor(*action),
             [q_network(_OneAction(dimension, len(low))) for _ in range(2)],
             action_spec=box(low, high),
+            **options,
         )
         torch.manual_seed(int(i["seed"]))
         batch = transitions(int(i["samples"]), 0.0, action_dimensions=len(low))

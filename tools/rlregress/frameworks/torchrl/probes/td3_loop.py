@@ -1,10 +1,115 @@
-"""Probes of the loop of TD3."""
+"""Probes of the loop of TD3: the TD3 program, TD3Trainer, and class defaults."""
 
 from __future__ import annotations
 
-from typing import Mapping, Tuple
+from typing import Any, Dict, List, Mapping, Tuple
 
-from rlregress.frameworks.base import Probe
+import numpy as np
+import torch
+from tensordict import TensorDict
+from torchrl.envs.utils import ExplorationType, set_exploration_type
+from torchrl.modules import AdditiveGaussianModule
 
-PROBES: Mapping[Tuple[str, str], Probe] = {}
-ABSENT: Mapping[str, str] = {}
+from rlregress.frameworks.torchrl.probes import (
+    _off_policy,
+    _off_policy_agent,
+    _off_policy_trainer,
+    scripts,
+)
+from rlregress.frameworks.torchrl.probes.networks import box
+from rlregress.frameworks.torchrl.probes.quiet import Raw
+
+Inputs = Mapping[str, Any]
+
+
+def _noise(exploring: Any) -> AdditiveGaussianModule:
+    return next(m for m in exploring.modules() if isinstance(m, AdditiveGaussianModule))
+
+
+def _centre(model: Any, _: Any) -> None:
+    _off_policy_agent.make_constant(model[0], [0.0])
+
+
+def _replay_action(i: Inputs) -> List[float]:
+    def prepare(model: Any, exploring: Any) -> None:
+        _off_policy_agent.make_constant(model[0], [i["pre_tanh"]])
+        _noise(exploring).std.zero_()
+
+    size = int(i["batch_size"])
+    journal = _off_policy.run(
+        "td3", size, prepare, playback={"low": i["low"], "high": i["high"]},
+        frames_per_batch=size, batch_size=size, utd_ratio=1 / size, lr=0.0,
+    )  # fmt: skip
+    (actions,) = [received for received in journal.actions if received]
+    return [float(actions[-1][0]), float(journal.buffer[:]["action"][-1])]
+
+
+def _root_mean_square(exploring: Any, samples: int) -> float:
+    with set_exploration_type(ExplorationType.RANDOM), torch.no_grad():
+        acted = exploring(
+            TensorDict(
+                {"observation": torch.zeros(samples, 1), "action": torch.zeros(samples, 1)},
+                [samples],
+            )
+        )
+    return float(acted["action"].double().pow(2).mean().sqrt())
+
+
+def _script_default(i: Inputs) -> float:
+    actor, exploring = _off_policy_agent.exploring("td3")
+    _off_policy_agent.make_constant(actor, [0.0])
+    return _root_mean_square(exploring, int(i["samples"]))
+
+
+def _library_default(i: Inputs) -> float:
+    spec = box(-1.0, 1.0, torch.float32)
+    return _root_mean_square(AdditiveGaussianModule(spec=spec), int(i["samples"]))
+
+
+def _exploration_environments(i: Inputs) -> List[float]:
+    environments, steps = int(i["environments"]), int(i["steps"])
+    journal = _off_policy.run(
+        "td3", steps * environments, _centre, env_per_collector=environments,
+        frames_per_batch=steps * environments, batch_size=int(i["batch_size"]),
+        utd_ratio=1 / (steps * environments), lr=0.0,
+    )  # fmt: skip
+    actions = np.array([received for received in journal.actions if received])[..., 0]
+    spread = np.sqrt(np.mean(actions**2))
+    if spread == 0.0:
+        return [len(actions), -1.0]
+    return [len(actions), float(np.sqrt(np.mean(np.var(actions, axis=0, ddof=1))) / spread)]
+
+
+def _exploration_warmup(i: Inputs) -> float:
+    def prepare(model: Any, exploring: Any) -> None:
+        noise = _noise(exploring)
+        noise.mean, noise.std = torch.tensor(float(i["noise"])), torch.tensor(0.0)
+
+    steps, frames = int(i["steps"]), int(i["collected_at_once"])
+    journal = _off_policy.run(
+        "td3", steps, prepare, frames_per_batch=frames, init_random_frames=steps,
+        batch_size=int(i["batch_size"]),
+    )  # fmt: skip
+    (actions,) = [received for received in journal.actions if received]
+    return float(np.mean([abs(action[0]) == 1.0 for action in actions[:steps]]))
+
+
+def _adam_epsilon(i: Inputs) -> List[float]:
+    loss = _off_policy_agent.loss("td3", [4])
+    settings = _off_policy.settings("", adam_eps=i["documented"])
+    actor, critic = scripts.load("td3", "utils").make_optimizer(settings, loss)
+    return np.log10([o.param_groups[0]["eps"] for o in (critic, actor)]).tolist()
+
+
+PROBES: Mapping[Tuple[str, str], Raw] = {
+    **_off_policy.shared("td3", ["critic"]),
+    **_off_policy_agent.shared("td3"),
+    **_off_policy_trainer.shared("td3"),
+    ("td3.replay.action", "script"): _replay_action,
+    ("td3.exploration.default", "script"): _script_default,
+    ("td3.exploration.default", "library"): _library_default,
+    ("td3.exploration.environments", "script"): _exploration_environments,
+    ("td3.exploration.warmup", "script"): _exploration_warmup,
+    ("td3.adam.epsilon", "script"): _adam_epsilon,
+}
+ABSENT: Dict[str, str] = {}

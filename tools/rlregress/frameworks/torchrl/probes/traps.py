@@ -9,7 +9,7 @@ import torch
 from torchrl.modules import IndependentNormal, TanhNormal
 from torchrl.objectives import HardUpdate, SACLoss, TD3Loss
 
-from rlregress.frameworks.torchrl.probes import estimator_traps, loops, trainer_traps
+from rlregress.frameworks.torchrl.probes import _traps_estimator, _traps_trainer, loops
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.networks import (
     Constant,
@@ -41,7 +41,7 @@ def _out_of_bounds(i: Inputs) -> float:
     spec = wrapped(environment).action_spec_unbatched
     actor = policy(Numbers([i["mean"]], [1e-6], loops.SINGLE), spec, IndependentNormal)
     list(loops.collector(environment, actor, 1))
-    return float(environment.actions[0])
+    return float(environment.actions[0].item())
 
 
 def _stored_log_prob(i: Inputs) -> float:
@@ -131,7 +131,7 @@ def _autoreset(i: Inputs) -> float:
 
 
 PROBES: Dict[Tuple[str, str], Raw] = {
-    **estimator_traps.PROBES,
+    **_traps_estimator.PROBES,
     ("policy.centre.deterministic", "library"): _deterministic_centre,
     ("policy.centre.gaussian", "library"): _gaussian_centre,
     ("policy.out_of_bounds", "library"): _out_of_bounds,
@@ -141,6 +141,6 @@ PROBES: Dict[Tuple[str, str], Raw] = {
     ("dqn.exploration.draw", "library"): _exploration_draw,
     ("target.hard_update_period", "library"): _hard_update_period,
     ("collection.autoreset", "library"): _autoreset,
-    **trainer_traps.PROBES,
+    **_traps_trainer.PROBES,
 }
 ABSENT: Mapping[str, str] = {}

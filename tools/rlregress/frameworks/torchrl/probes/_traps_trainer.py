@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-from typing import Any, Dict, List, Mapping, Tuple
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Dict, Iterator, List, Mapping, Tuple
 
 import numpy as np
 import torch
@@ -13,7 +17,6 @@ from rlregress.frameworks.torchrl.probes import loops
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.networks import (
     Constant,
-    Numbers,
     box,
     policy,
     v_network,
@@ -52,7 +55,7 @@ def _after_warmup(family: str, i: Inputs) -> Any:
         "auto_log_optim_steps": False,
         "optim_steps_per_batch": 1,
         "replay_buffer": TensorDictReplayBuffer(
-            storage=LazyTensorStorage(steps), batch_size=batch
+            storage=LazyTensorStorage(steps), batch_size=int(i["minibatch"])
         ),
         "target_net_updater": SoftUpdate(loss, tau=0.005),
     }
@@ -98,10 +101,37 @@ def _clip_switch(i: Inputs) -> List[float]:
     return found
 
 
+_CONFIGS = "torchrl.trainers.algorithms.configs"
+
+
+@contextlib.contextmanager
+def _without_hydra() -> Iterator[None]:
+    """Let modules of the configurations be imported although their package wants hydra.
+
+    They are data classes and use neither hydra nor omegaconf.
+    """
+    folder = Path(importlib.import_module("torchrl.trainers.algorithms").__file__).parent
+    package, settings = ModuleType(_CONFIGS), ModuleType("omegaconf")
+    package.__path__ = [str(folder / "configs")]
+    vars(settings).update(DictConfig=dict, ListConfig=list)
+    before = {name: module for name, module in sys.modules.items() if name.startswith(_CONFIGS)}
+    before["omegaconf"] = sys.modules.get("omegaconf")
+    for name in before:
+        sys.modules.pop(name, None)
+    sys.modules.update({_CONFIGS: package, "omegaconf": settings})
+    try:
+        yield
+    finally:
+        for name in [n for n in sys.modules if n.startswith(_CONFIGS) or n == "omegaconf"]:
+            del sys.modules[name]
+        sys.modules.update({n: module for n, module in before.items() if module is not None})
+
+
 def _config_epsilon(i: Inputs) -> float:
     del i
-    module = importlib.import_module("torchrl.trainers.algorithms.configs.utils")
-    return float(np.log10(module.AdamConfig().eps))
+    with _without_hydra():
+        module = importlib.import_module(f"{_CONFIGS}.utils")
+        return float(np.log10(module.AdamConfig().eps))
 
 
 class _Scripted(torch.nn.Module):
@@ -170,7 +200,9 @@ def _ppo(i: Inputs, locations: List[float]) -> Tuple[Any, List[float]]:
 def _approx_kl(i: Inputs) -> Any:
     steps = int(i["epochs"]) * int(i["minibatches"])
     shifted = float(np.sqrt(-2.0 * i["log_ratio"]))
-    locations = [shifted if step == update else 0.0 for update in range(steps) for step in range(steps)]
+    locations = [
+        shifted if step == update else 0.0 for update in range(steps) for step in range(steps)
+    ]
     _, logged = _ppo(i, locations + [shifted] * steps)
     return np.array(logged[:-1]) / logged[-1]
 

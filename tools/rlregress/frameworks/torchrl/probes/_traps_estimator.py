@@ -88,9 +88,7 @@ def _kernel(i: Inputs) -> float:
     try:
         for name in names:
             setattr(advantages, name, watched(name))
-        estimator = GAE(
-            gamma=i["discount"], lmbda=i["trace"], value_network=v_network(identity())
-        )
+        estimator = GAE(gamma=i["discount"], lmbda=i["trace"], value_network=v_network(identity()))
         estimator(_segment([0.0, 1.0], [1.0, 2.0], [1.0, 1.0]))
     finally:
         for name, original in originals.items():

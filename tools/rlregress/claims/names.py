@@ -1,0 +1,46 @@
+"""What Tables 6 to 8 of the thesis call a hyperparameter, as claims.
+
+The names are kept, recorded and tested with the defaults (``rlregress.details.tables``); here they
+take the form of claims, so that one report holds everything that the sources say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rlregress.claims.settle import Settled
+from rlregress.claims.statements import Claim
+from rlregress.details import tables
+from rlregress.frameworks.base import Adapter
+
+#: the title of ``baselines/claims/thesis.toml``.
+DOCUMENT = "Janssens 2025, How Stable are Baselines"
+
+
+def settle_names(adapter: Adapter) -> Iterator[Settled]:
+    """Every printed name of the framework of ``adapter``, settled."""
+    names, version = adapter.parameter_names(), adapter.version()
+    for cell in tables.cells(adapter.name):
+        asked = f"{cell.algorithm}.{cell.hyperparameter}"
+        found = {
+            scope: called[cell.hyperparameter]
+            for (algorithm, scope), called in names.items()
+            if algorithm == cell.algorithm and cell.hyperparameter in called
+        }
+        right = cell.right(names)
+        later = cell.wrong_until or ""
+        reason = f"true from {later} on" if later and not right else ""
+        verdict = "confirmed" if right else "outdated" if later else "refuted"
+        recorded = "confirmed" if cell.recorded(version) else "outdated" if later else "refuted"
+        claim = Claim(
+            document=DOCUMENT,
+            id=f"{cell.table}.{cell.algorithm}.{cell.row}.{cell.framework}",
+            place=f"thesis, appendix D, {cell.table}, names",
+            quote=cell.row,
+            framework=cell.framework,
+            default=asked,
+            note="" if right else cell.reason,
+            says=(cell.printed,),
+            verdicts={"": recorded},
+        )
+        yield Settled(claim, version, verdict, found, reason)

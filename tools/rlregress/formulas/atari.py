@@ -1,0 +1,88 @@
+"""Pictures of a game made smaller and grey: what the ways to do it give, in pixels from 0 to 255."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+#: red, green and blue in a grey, ITU-R BT.601.
+BT601 = (0.299, 0.587, 0.114)
+#: the same of BT.709 as scikit-image and Gymnasium 1.x have them.
+BT709 = (0.2125, 0.7154, 0.0721)
+
+#: (old size, new size) -> weights [new, old], each row of sum 1.
+Weights = Callable[[int, int], np.ndarray]
+
+
+def area(old: int, new: int) -> np.ndarray:
+    """Each new pixel is the mean of what it covers, parts of old pixels counted as such."""
+    edges = np.arange(new + 1) * (old / new)
+    lower = np.maximum(edges[:-1, None], np.arange(old))
+    upper = np.minimum(edges[1:, None], np.arange(old) + 1)
+    return np.maximum(upper - lower, 0.0) / (old / new)
+
+
+def _centres(old: int, new: int) -> np.ndarray:
+    """Where the centre of each new pixel lies among the old ones, whose centres are 0, 1, ..."""
+    return (np.arange(new) + 0.5) * (old / new) - 0.5
+
+
+def _triangles(old: int, new: int, width: float) -> np.ndarray:
+    distance = np.abs(_centres(old, new)[:, None] - np.arange(old))
+    weights = np.maximum(1.0 - distance / width, 0.0)
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def bilinear(old: int, new: int) -> np.ndarray:
+    """Between the two nearest centres, however many old pixels a new one covers."""
+    return _triangles(old, new, 1.0)
+
+
+def antialiased(old: int, new: int) -> np.ndarray:
+    """Triangles as wide as the new pixels are."""
+    return _triangles(old, new, max(old / new, 1.0))
+
+
+def nearest(old: int, new: int) -> np.ndarray:
+    """The old pixel that a new one begins in."""
+    weights = np.zeros((new, old))
+    weights[np.arange(new), np.floor(np.arange(new) * (old / new)).astype(int)] = 1.0
+    return weights
+
+
+def exact(values: np.ndarray) -> np.ndarray:
+    """Pixels of any size, as in floating-point pictures."""
+    return values
+
+
+def resized(picture: np.ndarray, weights: Weights, size: int) -> np.ndarray:
+    """``picture`` [height, width, ...] as [size, size, ...]."""
+    rows, columns = (weights(old, size) for old in picture.shape[:2])
+    return np.einsum("ih,jw,hw...->ij...", rows, columns, picture, optimize=True)
+
+
+def warped(
+    picture: np.ndarray,
+    weights: Weights,
+    size: int = 84,
+    grey: tuple[float, ...] = BT601,
+    grey_first: bool = True,
+    rounding: Callable[[np.ndarray], np.ndarray] = np.rint,
+    grey_rounding: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> np.ndarray:
+    """A colour picture as a small grey one, [size, size].
+
+    Args:
+        picture: [height, width, 3].
+        weights: how pixels are combined.
+        size: of the result.
+        grey: weights of the colours.
+        grey_first: grey before smaller; otherwise each colour is made smaller and rounded.
+        rounding: after each of the two steps.
+        grey_rounding: after making grey, where that differs.
+    """
+    greyed = rounding if grey_rounding is None else grey_rounding
+    if grey_first:
+        return rounding(resized(greyed(picture @ np.array(grey)), weights, size))
+    return greyed(rounding(resized(picture, weights, size)) @ np.array(grey))

@@ -1,0 +1,157 @@
+"""A script's own environments, made by its own statement, around one that plays what is given."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
+
+import gymnasium
+import numpy as np
+import torch
+from gymnasium import spaces
+
+from rlregress.frameworks.cleanrl import oldgym, shim
+from rlregress.frameworks.cleanrl.slices import run
+from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.stubs import CPU, arguments, replaced
+
+_ENVIRONMENT = "Playback-v0"
+
+
+class Playback(gymnasium.Env):
+    """The reset gives observations[0], step t gives [t + 1] and rewards[t], whatever the action.
+
+    A reset after an end at step t gives ``resets[t]``. Each list starts over when it is done.
+    """
+
+    def __init__(
+        self,
+        observations: Sequence[float] = (0.0, 0.0),
+        rewards: Sequence[float] = (0.0,),
+        terminated: Sequence[float] = (0.0,),
+        truncated: Sequence[float] = (0.0,),
+        resets: Sequence[float] = (0.0,),
+    ) -> None:
+        self.observation_space = spaces.Box(-np.inf, np.inf, (1,), np.float32)
+        self.action_space = spaces.Box(-1.0, 1.0, (1,), np.float32)
+        self._observations = list(observations)
+        self._columns = [list(column) for column in (rewards, terminated, truncated)]
+        self._resets = list(resets)
+        self._t = 0
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Tuple[np.ndarray, Dict[str, Any]]:
+        """The first observation, or the one after the last step's end."""
+        super().reset(seed=seed)
+        t = self._t
+        number = self._resets[(t - 1) % len(self._resets)] if t else self._observations[0]
+        return np.array([number], dtype=np.float32), {}
+
+    def step(self, action: Any) -> Tuple[np.ndarray, float, bool, bool, Dict[str, Any]]:
+        """What is given for step t."""
+        following = self._observations[1:]
+        number = following[self._t % len(following)]
+        reward, terminated, truncated = [c[self._t % len(c)] for c in self._columns]
+        self._t += 1
+        observation = np.array([number], dtype=np.float32)
+        return observation, float(reward), bool(terminated), bool(truncated), {}
+
+
+def alternating(i: Mapping[str, Any]) -> np.ndarray:
+    """``count`` numbers, in turn ``spread`` above and below ``offset``."""
+    signs = np.where(np.arange(int(i["count"])) % 2, -1.0, 1.0)
+    return i["offset"] + i["spread"] * signs
+
+
+@contextlib.contextmanager
+def playing(*playbacks: Mapping[str, Any]) -> Iterator[Dict[str, Any]]:
+    """What a script needs beside its own statements to make environments that play these.
+
+    The first environment that it makes plays the first playback, and so on.
+    """
+    left = [dict(playback) for playback in playbacks]
+
+    def make(id: str, **_: Any) -> Playback:
+        del id
+        return Playback(**left.pop(0))
+
+    old = oldgym.modules(make, lambda *_: None)
+    given = {**vars(old["gym.spaces"]), **vars(old["stable_baselines3.common.vec_env"])}
+    given.update(vars(old["gym.wrappers"]))
+    given = {name: value for name, value in given.items() if name[0].isupper()}
+    with contextlib.ExitStack() as around:
+        around.enter_context(warnings.catch_warnings())
+        warnings.filterwarnings("ignore", module="gymnasium")
+        for owner, name, value in [*shim.patches(), (gymnasium, "make", make)]:
+            around.enter_context(replaced(owner, name, value))
+        yield {**given, "old_gym": old["gym"]}
+
+
+def environments(
+    source: Source,
+    *playbacks: Mapping[str, Any],
+    script: str = "ppo_continuous_action",
+    **chosen: Any,
+) -> Any:
+    """The environments of a script around these playbacks, ready to be walked through."""
+    asked = source.script(script)
+    place = asked.bound("environments", "envs", "env")
+    with playing(*playbacks) as given:
+        args = arguments(
+            asked,
+            **{
+                "env_id": _ENVIRONMENT,
+                "gym_id": _ENVIRONMENT,
+                "num_envs": len(playbacks),
+                "capture_video": False,
+                **chosen,
+            },
+        )
+        old_gym = given.pop("old_gym")
+        if source.for_gym:
+            given["gym"] = old_gym
+        given.update(args=args, run_name="run", experiment_name="run", device=CPU)
+        return run(place, given).any("envs", "env")
+
+
+class Walk:
+    """A reset and some steps of a script's environments, with actions of 0.
+
+    Attributes:
+        observations: what an agent is given, [steps + 1, environments], that of the reset first.
+        rewards: [steps, environments].
+        returns: of the episodes that ended, as reported.
+    """
+
+    def __init__(self, environments: Any, steps: int) -> None:
+        count = getattr(environments, "num_envs", 1)
+        observations: List[Any] = [_reset(environments)]
+        rewards: List[Any] = []
+        self.returns: List[float] = []
+        for _ in range(steps):
+            action = np.zeros((count, 1), dtype=np.float32)
+            # 0.4.8 hands tensors to its vectorised environments
+            is_old = hasattr(environments, "step_async") and hasattr(environments, "device")
+            outcome = environments.step(torch.as_tensor(action) if is_old else action)
+            observations.append(outcome[0])
+            rewards.append(outcome[1])
+            self.returns += _returns(outcome[-1])
+        self.observations = _table(observations, count)
+        self.rewards = _table(rewards, count) if rewards else np.zeros((0, count))
+
+
+def _reset(environments: Any) -> Any:
+    found = environments.reset()
+    return found[0] if isinstance(found, tuple) else found
+
+
+def _table(rows: List[Any], columns: int) -> np.ndarray:
+    return np.array([np.asarray(row, dtype=np.float64).reshape(columns) for row in rows])
+
+
+def _returns(infos: Any) -> List[float]:
+    """Of the infos of a step: a list of them, or what Gymnasium 0.29 and the shim make of it."""
+    if isinstance(infos, dict):
+        infos = infos.get("final_info", [infos])
+    ended = [info for info in infos if info and "episode" in info]
+    return [float(np.asarray(info["episode"]["r"]).reshape(())) for info in ended]

@@ -1,0 +1,240 @@
+"""Probes of behaviour of the scripts that no source states."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, Mapping
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.cleanrl.probes import _running, gae
+from rlregress.frameworks.cleanrl.running import run_script
+from rlregress.frameworks.cleanrl.slices import run
+from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.stubs import (
+    CPU,
+    Bag,
+    arguments,
+    last_linear,
+    make_constant,
+    spaces,
+)
+
+Inputs = Mapping[str, Any]
+_PPO = "ppo_continuous_action"
+_SAC = "sac_continuous_action"
+_TD3 = "td3_continuous_action"
+_ROWS = 2
+
+
+def _lambda_zero(source: Source, inputs: Inputs) -> np.ndarray:
+    none = np.zeros(len(inputs["rewards"]))
+    segment = {**inputs, "trace": 0.0, "terminated": none, "truncated": none}
+    try:
+        found = gae.advantages(source, segment)
+    except (IndexError, ValueError, ZeroDivisionError):
+        return np.array([1.0, *none])
+    return np.array([0.0, *found])
+
+
+def _stored_values(source: Source, inputs: Inputs) -> np.ndarray:
+    script = source.script(_PPO)
+    four_values = "gymnasium" not in script.imports
+    said = [inputs["value"]]
+    shown = torch.zeros(1, 1)
+
+    def step(_: Any) -> Any:
+        said.append(inputs["next_value"])
+        if four_values:
+            return shown, torch.tensor([[inputs["reward"]]]), np.array([True]), [{}]
+        flags = np.array([True]), np.array([False])
+        return (shown.numpy(), np.array([inputs["reward"]]), *flags, {})
+
+    def value(x: torch.Tensor) -> torch.Tensor:
+        return torch.full((len(x), 1), float(said[-1]))
+
+    zero = torch.zeros(1)
+    agent = Bag(
+        get_value=value,
+        get_action=lambda x, action=None: (torch.zeros(1, 1), zero, zero),
+        get_action_and_value=lambda x, action=None: (torch.zeros(1, 1), zero, zero, value(x)),
+    )
+    reset = (lambda **_: shown) if four_values else (lambda **_: (shown.numpy(), {}))
+    envs = Bag(step=step, reset=reset, **vars(spaces(-1.0, 1.0)))
+    args = arguments(script, num_steps=1, gamma=float(inputs["discount"]))
+    given = {"args": args, "device": CPU, "envs": envs, "agent": agent, "writer": None}
+    return run(script.bound("returns", "returns"), given).vector("advantages").reshape(-1)
+
+
+def _network(source: Source, name: str, *classes: str, low: float, high: float) -> Any:
+    script = source.script(name)
+    asked = spaces(low, high)
+    place = script.bound("actor", *classes)
+    make = run(place, {"args": arguments(script), "env": asked, "envs": asked}).any(*classes)
+    return asked, make
+
+
+def _deterministic_centre(source: Source, inputs: Inputs) -> np.ndarray:
+    asked, make = _network(source, _TD3, "Actor", low=inputs["low"], high=inputs["high"])
+    actor = make(asked)
+    make_constant(last_linear(actor), 0.0)
+    device = () if "gymnasium" in source.script(_TD3).imports else (CPU,)
+    return actor(torch.zeros(1, 1), *device).detach().numpy().reshape(-1)
+
+
+def _gaussian_centre(source: Source, inputs: Inputs) -> np.ndarray:
+    asked, make = _network(source, _SAC, "Actor", "Policy", low=inputs["low"], high=inputs["high"])
+    old = "gymnasium" not in source.script(_SAC).imports
+    actor = make(1, 1, asked) if old else make(asked)
+    make_constant(actor.mean if old else actor.fc_mean, 0.0)
+    _, _, mode = actor.get_action(torch.zeros(1, 1), *((CPU,) if old else ()))
+    return mode.detach().numpy().reshape(-1)
+
+
+def _out_of_bounds(source: Source, inputs: Inputs) -> np.ndarray:
+    environment = _running.Steps(low=inputs["low"], high=inputs["high"])
+
+    def sample(distribution: Any, *_: Any) -> torch.Tensor:
+        return torch.full_like(distribution.loc, inputs["mean"])
+
+    run_script(
+        source.script(_PPO).path,
+        {"total_timesteps": 2, "num_steps": 2},
+        make_env=lambda: environment,
+        stop=1,
+        patches=[(torch.distributions.Normal, "sample", sample)],
+    )
+    return np.array([environment.received[0].item()])
+
+
+def _stored_log_prob(source: Source, inputs: Inputs) -> np.ndarray:
+    asked, make = _network(source, _PPO, "Agent", low=-1.0, high=1.0)
+    agent = make(asked)
+    make_constant(last_linear(agent.actor_mean), inputs["mean"])
+    act = agent.get_action_and_value if hasattr(agent, "get_action_and_value") else agent.get_action
+    observations = torch.zeros(int(inputs["count"]), 1)
+    torch.manual_seed(int(inputs["seed"]))
+    with torch.no_grad():
+        actions, stored, *_ = act(observations)
+        _, now, *_ = act(observations, actions)
+    return np.array([float((torch.abs(now - stored) > 0.01).double().mean())])
+
+
+def _critic_count(source: Source, inputs: Inputs) -> np.ndarray:
+    del inputs
+    found: List[float] = []
+    for name in (_SAC, _TD3):
+        made = _running.off_policy(source, name, 1)
+        optimizer = made["q_optimizer" if "q_optimizer" in made else "values_optimizer"]
+        trained = sum(len(group["params"]) for group in optimizer.param_groups)
+        found.append(trained / len(list(made["qf1"].parameters())))
+    return np.array(found)
+
+
+def _hard_update_period(source: Source, inputs: Inputs) -> np.ndarray:
+    copies: List[int] = []
+
+    def look(made: Any) -> None:
+        # what the step before this one has left behind
+        if "target_network" not in made:
+            return
+        networks = made["q_network"], made["target_network"]
+        before = float(made.steps - 1)
+        if made.steps > 1 and all(bool((p == before).all()) for p in networks[1].parameters()):
+            copies.append(made.steps - 1)
+        for parameter in networks[0].parameters():
+            torch.nn.init.constant_(parameter, float(made.steps))
+
+    run_script(
+        source.script("dqn").path,
+        {
+            "total_timesteps": int(inputs["steps"]),
+            "buffer_size": 100,
+            "batch_size": 2,
+            "learning_starts": 0,
+            "train_frequency": 1,
+            "target_network_frequency": int(inputs["interval"]),
+            "learning_rate": 0.0,
+        },
+        make_env=lambda: _running.Steps(discrete=True),
+        on_step=look,
+    )
+    return np.diff(copies[:3]).astype(np.float64)
+
+
+def _autoreset(source: Source, inputs: Inputs) -> np.ndarray:
+    environment = _running.Steps(episode=int(inputs["episode"]))
+    made = _running.off_policy(source, _TD3, int(inputs["steps"]), environment, shimmed=False)
+    return np.array([float(np.mean(_running.rewards(made["rb"]) == 0.0))])
+
+
+def _approx_kl(source: Source, inputs: Inputs) -> np.ndarray:
+    epochs, minibatches = int(inputs["epochs"]), int(inputs["minibatches"])
+    steps, rows = epochs * minibatches, minibatches * _ROWS
+    log_prob = torch.distributions.Normal.log_prob
+    calls = 0
+
+    def shifted(distribution: Any, action: torch.Tensor) -> torch.Tensor:
+        nonlocal calls
+        found = log_prob(distribution, action)
+        # a rollout asks for one action at a time, an update for a minibatch
+        if len(action) != _ROWS:
+            return found
+        update, step = divmod(calls, steps)
+        calls += 1
+        return found + (inputs["log_ratio"] if step == update or update == steps else 0.0)
+
+    script = source.script(_PPO)
+    old = "gymnasium" not in script.imports
+    made = run_script(
+        script.path,
+        {
+            "total_timesteps": rows * (steps + 1),
+            "num_envs": 1,
+            "num_steps": rows,
+            "n_minibatch" if old else "num_minibatches": minibatches,
+            "update_epochs": epochs,
+            "learning_rate": 0.0,
+        },
+        make_env=_running.Steps,
+        patches=[(torch.distributions.Normal, "log_prob", shifted)],
+    )
+    logged = [value for _, value in made.logged("losses/approx_kl")]
+    return np.array(logged[:-1]) / logged[-1]
+
+
+def _before_policy_update(source: Source, inputs: Inputs) -> np.ndarray:
+    # losses are logged at every hundredth step; 100 is no multiple of the delay
+    settings = {"learning_starts": 99, "policy_frequency": int(inputs["delay"])}
+    try:
+        _running.off_policy(source, _SAC, 102, batch_size=99, **settings)
+    except NameError:
+        return np.array([1.0])
+    return np.array([0.0])
+
+
+PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+    "gae.lambda_zero": _lambda_zero,
+    "gae.stored_values": _stored_values,
+    "policy.centre.deterministic": _deterministic_centre,
+    "policy.centre.gaussian": _gaussian_centre,
+    "policy.out_of_bounds": _out_of_bounds,
+    "policy.stored_log_prob": _stored_log_prob,
+    "networks.critic_count": _critic_count,
+    "target.hard_update_period": _hard_update_period,
+    "collection.autoreset": _autoreset,
+    "logging.approx_kl": _approx_kl,
+    "logging.before_policy_update": _before_policy_update,
+}
+_ONE_ESTIMATOR = "the script estimates advantages in one place, without switches"
+ABSENT: Mapping[str, str] = {
+    "gae.reset_env": _ONE_ESTIMATOR,
+    "gae.kernel": _ONE_ESTIMATOR,
+    "advantage.masked_normalisation": "minibatches have no mask of valid steps",
+    "networks.single_critic": "the scripts make their Q networks themselves",
+    "dqn.exploration.draw": "the DQN scripts run one environment",
+    "collection.truncated_flags": "the replay buffers of the scripts hold no truncation flags",
+    "optimizer.gradient_clip.switch": "there is one number, max_grad_norm, and no switch",
+    "optimizer.config_epsilon": "there are no classes that configure optimisers",
+    "logging.update_count": "no number of updates is logged",
+}

@@ -1,0 +1,133 @@
+"""SACTrainer and TD3Trainer on a small environment, watched."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Dict, List, Mapping, Tuple
+
+import torch
+from tensordict.nn import TensorDictModule, TensorDictSequential
+from torch import nn
+from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
+from torchrl.modules import TanhModule
+from torchrl.objectives import SACLoss, SoftUpdate, TD3Loss
+
+from rlregress.frameworks.torchrl.probes import loops
+from rlregress.frameworks.torchrl.probes._off_policy import Journal, random_steps
+from rlregress.frameworks.torchrl.probes._off_policy_agent import inverse_norm
+from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.networks import q_network
+from rlregress.frameworks.torchrl.probes.quiet import Raw
+
+Inputs = Mapping[str, Any]
+
+
+class _Slope(nn.Module):
+    """A Q network that is linear in observation and action."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 1)
+
+    def forward(self, observation: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
+        return self.layer(torch.cat([observation, action], -1))
+
+
+def _agent(family: str, environment: Playback, pre_tanh: float) -> Tuple[Any, Any]:
+    """A loss of linear Q networks, and a policy that outputs ``pre_tanh`` in every state."""
+    critics = [q_network(_Slope()) for _ in range(2)]
+    if family == "sac":
+        actor = loops.squashed_policy(environment, [pre_tanh], 1.0)
+        return SACLoss(actor, critics, loss_function="l2"), actor
+    spec = wrapped(environment).action_spec_unbatched
+    layer = nn.Linear(1, 1)
+    nn.init.zeros_(layer.weight)
+    nn.init.constant_(layer.bias, pre_tanh)
+    deterministic = TensorDictSequential(
+        TensorDictModule(layer, in_keys=["observation"], out_keys=["param"]),
+        TanhModule(in_keys=["param"], out_keys=["action"], spec=spec),
+    )
+    loss = TD3Loss(deterministic, critics, action_spec=spec, loss_function="l2")
+    return loss, deterministic
+
+
+def _train(
+    family: str, journal: Journal, environment: Playback, actor: Any, steps: int, frames: int,
+    batch: int, updates: int, look: Any = lambda *_: None, starts: Any = None,
+) -> None:  # fmt: skip
+    """Let a trainer collect ``steps`` steps, ``frames`` at once, with ``updates`` after each."""
+    from torchrl import collectors
+    from torchrl.trainers.algorithms import SACTrainer, TD3Trainer
+    from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper
+
+    kind = getattr(collectors, "Collector", None) or collectors.SyncDataCollector
+    started = {} if starts is None else {"init_random_frames": starts}
+    loss = journal.loss
+    settings: Dict[str, Any] = {
+        "collector": kind(
+            wrapped(environment), actor, frames_per_batch=frames, total_frames=steps, **started
+        ),
+        "total_frames": steps,
+        "frame_skip": 1,
+        "loss_module": loss,
+        "progress_bar": False,
+        "enable_logging": False,
+        "auto_log_optim_steps": False,
+        "optim_steps_per_batch": updates,
+        "replay_buffer": TensorDictReplayBuffer(storage=LazyTensorStorage(256), batch_size=batch),
+        "target_net_updater": SoftUpdate(loss, tau=0.5),
+    }
+    if family == "sac":
+        trainer: Any = SACTrainer(**settings, optimizer=torch.optim.SGD(loss.parameters(), lr=0.0))
+    else:
+        optimizers = [
+            torch.optim.SGD(journal.roles()[name], lr=0.0) for name in ("actor", "critic")
+        ]
+        trainer = TD3Trainer(**settings, optimization_stepper=TD3OptimizationStepper(*optimizers))
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(journal.optimizers(look))
+        trainer.train()
+
+
+def _learning_starts(family: str) -> Raw:
+    def probe(i: Inputs) -> List[float]:
+        journal = Journal()
+        environment = Playback(rewards=[1.0])
+        journal.actions.append(environment.actions)
+        journal.loss, actor = _agent(family, environment, 20.0)
+        _train(
+            family, journal, environment, actor, int(i["steps"]), int(i["collected_at_once"]),
+            int(i["batch_size"]), 1, starts=int(i["starts"]),
+        )  # fmt: skip
+        return [random_steps(environment.actions), journal.first("critic")]
+
+    return probe
+
+
+def _gradient_clip(family: str) -> Raw:
+    def probe(i: Inputs) -> List[float]:
+        found: Dict[str, float] = {}
+        journal = Journal()
+        environment = Playback(rewards=[1.0])
+        journal.actions.append(environment.actions)
+        journal.loss, actor = _agent(family, environment, 0.0)
+        for weight in journal.loss.qvalue_network_params.values(True, True):
+            weight.data.fill_(float(i["factor"]))
+
+        def look(optimizer: torch.optim.Optimizer, parts: List[str]) -> None:
+            for part in set(parts) - {"temperature"}:
+                found.setdefault(part, inverse_norm(optimizer, journal.roles()[part]))
+
+        size = int(i["batch_size"])
+        _train(family, journal, environment, actor, size, size, size, 2, look)
+        return [found["critic"], found["actor"]]
+
+    return probe
+
+
+def shared(family: str) -> Dict[Tuple[str, str], Raw]:
+    """The probes of both families, by detail id and scope."""
+    return {
+        (f"{family}.learning_starts", "trainer"): _learning_starts(family),
+        (f"{family}.gradient_clip", "trainer"): _gradient_clip(family),
+    }

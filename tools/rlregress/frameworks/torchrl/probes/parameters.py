@@ -1,0 +1,56 @@
+"""Probes of what a user hands over, and of the next observation that is stored."""
+
+from __future__ import annotations
+
+from typing import Any, List, Mapping, Tuple
+
+import numpy as np
+from torchrl.objectives import SoftUpdate
+
+from rlregress.frameworks.torchrl.probes import critics, loops, sac, td3
+from rlregress.frameworks.torchrl.probes.environments import Playback
+from rlregress.frameworks.torchrl.probes.quiet import Raw
+
+Inputs = Mapping[str, Any]
+
+
+def _library_coefficient(make_loss: Any) -> Raw:
+    def probe(i: Inputs) -> List[float]:
+        loss = make_loss(i, [0.0, 0.0])
+        return critics.moved(loss, SoftUpdate(loss, tau=i["coefficient"]), i)
+
+    return probe
+
+
+def _program_coefficient(program_polyak: Any) -> Raw:
+    return lambda i: program_polyak({**i, "tau": 1.0 - i["coefficient"]})
+
+
+def _target_noise(i: Inputs) -> List[float]:
+    wide = td3._smoothed(i, policy_noise=5.0, noise_clip=0.3)
+    narrow = td3._smoothed(i, policy_noise=0.01, noise_clip=0.5)
+    return [float(np.max(np.abs(wide))), float(np.std(narrow))]
+
+
+def _next_observation(i: Inputs) -> Any:
+    environment = Playback(
+        observations=[0.0, 1.0, 2.0, 0.0, 1.0],
+        next_observations=[1.0, 2.0, 3.0, 1.0, 2.0],
+        rewards=[0.0] * 5,
+        terminated=[0.0, 0.0, 0.0, 0.0, 1.0],
+        truncated=[0.0, 0.0, 1.0, 0.0, 0.0],
+    )
+    loss, actor = loops.off_policy_loss("sac", environment)
+    trainer = loops.sac(environment, loss, actor, frames=int(i["steps"]))
+    stored = trainer.replay_buffer[:]["next", "observation"].reshape(-1)
+    return stored[[2, 4]].numpy()
+
+
+PROBES: Mapping[Tuple[str, str], Raw] = {
+    ("sac.target_update.parameter", "library"): _library_coefficient(sac._loss),
+    ("sac.target_update.parameter", "script"): _program_coefficient(sac._script_polyak),
+    ("td3.target_update.parameter", "library"): _library_coefficient(td3._loss),
+    ("td3.target_update.parameter", "script"): _program_coefficient(td3._script_polyak),
+    ("td3.target_noise.parameter", "library"): _target_noise,
+    ("replay.next_observation", "trainer"): _next_observation,
+}

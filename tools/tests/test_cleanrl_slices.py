@@ -1,0 +1,421 @@
+"""Asking scripts by their own statements: small scripts written here, and CleanRL's where present."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+
+import numpy as np
+import pytest
+import torch
+
+from rlregress.details import catalogue, fingerprint
+from rlregress.errors import UserError
+from rlregress.frameworks import cleanrl
+from rlregress.frameworks.base import Unprobed
+from rlregress.frameworks.cleanrl import script as scripts
+from rlregress.frameworks.cleanrl import sources
+from rlregress.frameworks.cleanrl.script import (
+    AnchorAmbiguous,
+    AnchorLost,
+    Script,
+    SliceFailed,
+    SliceUnbound,
+)
+from rlregress.frameworks.cleanrl.slices import context, run
+from rlregress.frameworks.cleanrl.stubs import Fn, arguments, defaults
+
+TOY = """
+import random
+import torch
+import tensorboard_of_nobody as board
+from dataclasses import dataclass
+
+
+@dataclass
+class Args:
+    exp_name: str = __file__[:-3]
+    steps: int = int(1e2)
+    rate: float = 3e-4
+    halve: bool = True
+
+
+SCALE = 2.0
+
+
+def doubled(x):
+    return later(x) * SCALE
+
+
+def later(x):
+    return x
+
+
+class Network(torch.nn.Module):
+    def __init__(self, size):
+        super(Network, self).__init__()
+        self.layer = torch.nn.Linear(size, 1)
+
+
+if __name__ == "__main__":
+    writer = board.Writer()
+    torch.backends.cudnn.benchmark = args.halve
+    weight = torch.full((1,), 3.0, requires_grad=True)
+    total = 0.0
+    for step in range(args.steps):
+        writer.log(step)
+        if step > args.start:
+            errors = sampled - weight
+            with torch.no_grad():
+                target = doubled(sampled)
+                first, second = target, weight
+            if args.halve:
+                loss = 0.5 * (errors**2).mean()
+            else:
+                loss = (errors**2).mean()
+            penalty = abs(errors).mean()
+            if args.strict:
+                penalty = 2 * penalty
+            total += loss
+            loss.backward()
+"""
+
+
+@pytest.fixture()
+def toy(tmp_path):
+    """The script as a file that the suite does not know."""
+    path = tmp_path / "toy.py"
+    path.write_text(TOY)
+    return Script(path)
+
+
+@pytest.fixture()
+def known_toy(tmp_path, monkeypatch):
+    """The same script, with its digest among those that the suite was written for."""
+    path = tmp_path / "toy.py"
+    path.write_text(TOY)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    monkeypatch.setattr(scripts, "known_scripts", lambda: frozenset({digest}))
+    return Script(path)
+
+
+class Chosen:
+    """Arguments of the toy."""
+
+    steps, start, halve, strict = 5, 0, True, False
+
+
+GIVEN = {"args": Chosen, "sampled": torch.tensor([1.0, 5.0])}
+
+
+def test_a_quantity_comes_from_the_statements_that_it_needs(toy):
+    """Names that are not given come from the script itself, imports and constants included."""
+    found = run(toy.bound("loss", "loss"), GIVEN)
+    assert found.number("loss") == pytest.approx(0.5 * (4.0 + 4.0) / 2)
+    assert "writer" not in found
+    assert "total" not in found
+
+
+def test_a_name_bound_in_both_branches_is_decided_by_the_script(toy):
+    """The whole ``if`` is the anchor, and its test is evaluated."""
+
+    class Whole(Chosen):
+        halve = False
+
+    found = run(toy.bound("loss", "loss"), {**GIVEN, "args": Whole})
+    assert found.number("loss") == pytest.approx(4.0)
+    assert found.guards == ("step > args.start",)
+
+
+def test_a_name_bound_before_and_within_a_branch_is_what_it_is_after_both(toy):
+    """The earlier statement runs, then the ``if`` as the arguments say."""
+
+    class Strict(Chosen):
+        strict = True
+
+    place = toy.bound("penalty", "penalty")
+    assert run(place, GIVEN).number("penalty") == pytest.approx(2.0)
+    assert run(place, {**GIVEN, "args": Strict}).number("penalty") == pytest.approx(4.0)
+
+
+def test_tests_around_a_quantity_are_recorded_and_not_evaluated(toy):
+    """A guard that would be false does not hide the statement; the reader is told of it."""
+
+    class Never(Chosen):
+        start = 10**9
+
+    found = run(toy.bound("target", "target"), {**GIVEN, "args": Never})
+    assert found.guards == ("step > args.start",)
+    assert found.vector("target").tolist() == [2.0, 10.0]
+    assert not found["target"].requires_grad
+
+
+def test_an_else_is_recorded_with_its_negation(tmp_path):
+    """The guard of the second branch is the test with "not" before it."""
+    path = tmp_path / "two.py"
+    path.write_text("if a:\n    pass\nelse:\n    x = 1\n")
+    assert run(Script(path).bound("x", "x"), {"a": True}).guards == ("not (a)",)
+
+
+def test_what_is_given_is_not_made_by_the_script(toy):
+    """Statements that would bind a given name are left out."""
+    found = run(toy.bound("loss", "loss"), {**GIVEN, "weight": torch.zeros(1)})
+    assert found.number("loss") == pytest.approx(0.5 * (1.0 + 25.0) / 2)
+
+
+def test_a_function_may_use_one_that_is_defined_after_it(toy):
+    """What a function needs is looked for in the whole script."""
+    assert run(toy.bound("function", "doubled"), {})["doubled"](2.0) == 4.0
+
+
+def test_a_class_that_names_itself_can_be_loaded(toy):
+    """The name of a class within its own body is no need."""
+    assert run(toy.bound("network", "Network"), {})["Network"](3).layer.in_features == 3
+
+
+def test_settings_of_imported_modules_are_not_made(toy):
+    """A slice through ``torch`` leaves the switches of torch alone."""
+    before = torch.backends.cudnn.benchmark
+    run(toy.bound("loss", "loss"), GIVEN)
+    assert torch.backends.cudnn.benchmark == before
+
+
+def test_a_statement_can_be_run_again_on_what_it_found_before(toy):
+    """``context`` makes what a place needs once; the place changes it as often as it is run."""
+    place = toy.shaped(
+        "update",
+        lambda node: isinstance(node, ast.If) and "start" in ast.unparse(node.test),
+        "an 'if' on the start",
+    )
+    names = {**GIVEN, **context(place, {**GIVEN, "step": 1})}
+    for step in (1, 2):
+        names["total"] = run(place, {**names, "step": step})["total"]
+    assert float(names["weight"].grad) == pytest.approx(0.0)
+    assert float(names["total"].detach()) == pytest.approx(8.0)
+
+
+def test_a_lost_anchor_of_an_unknown_script_names_what_was_tried_and_what_is_near(toy):
+    """Nobody has looked at this file: that is an error with the nearest names, not a failure."""
+    with pytest.raises(AnchorLost) as caught:
+        toy.bound("policy loss", "policy_loss", "los")
+    assert not caught.value.known
+    assert str(caught.value).startswith(f"toy.py ({toy.sha256[:12]}): policy loss: ")
+    assert "nothing is assigned to policy_loss, los; nearest names: loss" in str(caught.value)
+    assert "has not seen this file before" in str(caught.value)
+
+
+def test_a_lost_anchor_of_a_known_script_is_a_failure(known_toy):
+    """The suite was written for this file: the fault is the suite's."""
+    with pytest.raises(AnchorLost, match="a fault of the suite") as caught:
+        known_toy.bound("policy loss", "policy_loss")
+    assert caught.value.known
+
+
+@pytest.mark.parametrize("fixture", ["toy", "known_toy"])
+def test_what_cannot_be_asked_is_judged_by_whether_the_script_is_known(fixture, request):
+    """Never a pass: unprobed where the script is new, a plain failure where it is known."""
+    script = request.getfixturevalue(fixture)
+    detail = catalogue.get("sac.critic_loss.scale")
+    judgement = fingerprint.run_probe(
+        detail, lambda inputs: run(script.bound("q", "qf_loss"), {}).vector("qf_loss")
+    )
+    assert judgement.variant is None
+    assert "nothing is assigned to qf_loss" in judgement.reason
+    assert judgement.unprobed == (fixture == "toy")
+
+
+def test_a_shape_that_no_statement_has_is_lost(toy):
+    """The report gives the shape in words."""
+    with pytest.raises(AnchorLost, match="no statement is a loop that waits"):
+        toy.shaped("waiting", lambda node: isinstance(node, ast.While), "a loop that waits")
+
+
+def test_a_name_bound_in_and_before_a_loop_is_ambiguous(tmp_path):
+    """Which of both is meant has to be said; the lines are named."""
+    path = tmp_path / "loop.py"
+    path.write_text("alpha = 1\nfor i in range(3):\n    alpha = 2 * alpha\n")
+    script = Script(path)
+    with pytest.raises(AnchorAmbiguous, match=r"several assignments to 'alpha' \(lines 1, 3\)"):
+        script.bound("temperature", "alpha")
+    assert run(script.bound("temperature", "alpha", which="first"), {})["alpha"] == 1
+    assert run(script.bound("temperature", "alpha", which="last"), {})["alpha"] == 2
+
+
+def test_several_statements_of_a_shape_are_ambiguous(toy):
+    """One of them has to be chosen by its place."""
+    is_if = ("tests", lambda node: isinstance(node, ast.If), "an 'if'")
+    with pytest.raises(AnchorAmbiguous, match="several statements that are an 'if'"):
+        toy.shaped(*is_if)
+    assert "__main__" in ast.unparse(toy.shaped(*is_if, "outermost").statement.test)
+
+
+def test_a_name_that_nothing_binds_is_named(toy):
+    """Neither given nor bound above the place: the slice says which."""
+    with pytest.raises(SliceUnbound, match=r"loss: line \d+ needs args, sampled, which nothing"):
+        run(toy.bound("loss", "loss"), {})
+
+
+def test_packages_that_slices_must_not_import_stay_unbound(toy):
+    """An import that is not on the list of allowed ones is not done."""
+    with pytest.raises(SliceUnbound, match="needs board, which nothing before it binds"):
+        run(toy.bound("writer", "writer"), {})
+
+
+def test_an_error_within_a_slice_names_the_line_of_the_script(toy):
+    """What the statements raise is reported with the script, the quantity and the line."""
+    line = TOY.splitlines().index("            errors = sampled - weight") + 1
+    with pytest.raises(SliceFailed, match=f"loss: TypeError at line {line}: ") as caught:
+        run(toy.bound("loss", "loss"), {**GIVEN, "sampled": "text"})
+    assert isinstance(caught.value, Unprobed)
+
+
+def test_defaults_are_read_from_a_class_of_arguments(toy):
+    """Literals, int and float are evaluated; what is computed from the file's name is left out."""
+    assert defaults(toy) == {"steps": 100, "rate": 3e-4, "halve": True}
+    assert arguments(toy, rate=1.0).rate == 1.0
+
+
+def test_defaults_are_read_from_calls_that_add_arguments(tmp_path):
+    """The older scripts' command lines are read without being run."""
+    path = tmp_path / "old.py"
+    path.write_text(
+        "import argparse\n"
+        "if __name__ == '__main__':\n"
+        "    parser = argparse.ArgumentParser()\n"
+        "    parser.add_argument('--learning-rate', type=float, default=7e-4)\n"
+        "    parser.add_argument('--name', default=__file__)\n"
+    )
+    assert defaults(Script(path)) == {"learning_rate": 7e-4}
+
+
+def test_a_stub_of_a_network_takes_a_device_and_keeps_what_it_was_called_with():
+    """Older scripts call ``forward`` with a device and give arrays."""
+    network = Fn(lambda x: 2.0 * x)
+    assert network.forward(np.ones(2), torch.device("cpu")).tolist() == [2.0, 2.0]
+    assert len(network.calls[0]) == 1
+
+
+# -- where the scripts are ---------------------------------------------------------------------
+
+
+@pytest.fixture()
+def checkout(tmp_path):
+    """A folder that looks like a checkout."""
+    folder = tmp_path / "checkout"
+    (folder / "cleanrl").mkdir(parents=True)
+    (folder / "cleanrl" / "ppo_continuous_action.py").write_text("import gymnasium as gym\n")
+    (folder / "pyproject.toml").write_text('[project]\nversion = "2.0.0b1"\n')
+    return folder
+
+
+def test_a_checkout_is_found_by_the_environment_variable(checkout, monkeypatch):
+    """Its label is HEAD, its version the one that it states."""
+    monkeypatch.setenv(sources.VARIABLE, str(checkout))
+    adapter = cleanrl.CleanRL()
+    assert adapter.available()[0] == "HEAD"
+    assert adapter.versions()["cleanrl"] == "2.0.0b1"
+    assert adapter.at("HEAD").full_name == "cleanrl@HEAD"
+
+
+def test_a_folder_made_by_pip_has_the_label_of_its_version(checkout, monkeypatch):
+    """Several folders may be named; one made with ``pip --target`` states its own version."""
+    other = checkout.parent / "target"
+    (other / "cleanrl").mkdir(parents=True)
+    (other / "cleanrl" / "ppo_continuous_action.py").write_text("import gym\n")
+    (other / "cleanrl-0.4.8.dist-info").mkdir()
+    (other / "cleanrl-0.4.8.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: cleanrl\nVersion: 0.4.8\n"
+    )
+    monkeypatch.setenv(sources.VARIABLE, f"{checkout}{sources.os.pathsep}{other}")
+    adapter = cleanrl.CleanRL()
+    assert adapter.available()[:2] == ["HEAD", "0.4.8"]
+    assert adapter.at("0.4.8").versions()["cleanrl"] == "0.4.8"
+
+
+def test_a_folder_without_scripts_is_refused(tmp_path, monkeypatch):
+    """The message names the variable, the folder and what was expected in it."""
+    monkeypatch.setenv(sources.VARIABLE, str(tmp_path))
+    with pytest.raises(UserError, match=r"CLEANRL_HOME names .* expected a checkout"):
+        sources.find_source()
+
+
+def test_no_scripts_at_all_is_an_error_that_says_how_to_get_some(monkeypatch):
+    """Neither a checkout nor an installed distribution."""
+    monkeypatch.delenv(sources.VARIABLE, raising=False)
+    monkeypatch.setattr(sources, "_installed", lambda: None)
+    with pytest.raises(UserError, match=r"there are no scripts; set CLEANRL_HOME .* pip install"):
+        cleanrl.CleanRL().versions()
+
+
+def test_a_copy_of_another_label_is_not_taken_instead(checkout, monkeypatch):
+    """The labels that are here are listed."""
+    monkeypatch.setenv(sources.VARIABLE, str(checkout))
+    with pytest.raises(UserError, match=r"cleanrl@1\.0\.0 is not here, only HEAD"):
+        sources.find_source("1.0.0")
+
+
+def test_a_script_that_a_copy_does_not_have_is_named(checkout, monkeypatch):
+    """The copy, the script and the folder stand in the message."""
+    monkeypatch.setenv(sources.VARIABLE, str(checkout))
+    with pytest.raises(UserError, match=r"CleanRL HEAD has no script dqn\.py in "):
+        sources.find_source().script("dqn")
+
+
+def test_a_copy_to_be_changed_is_found_as_the_original_is(checkout, monkeypatch, tmp_path):
+    """Its files can be replaced without touching the original."""
+    monkeypatch.setenv(sources.VARIABLE, str(checkout))
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    name = "cleanrl/ppo_continuous_action.py"
+    variables = cleanrl.CleanRL().copy_to_change(name, folder)
+    (folder / name).unlink()
+    (folder / name).write_text("import gymnasium as gym  # changed\n")
+    for key, value in variables.items():
+        monkeypatch.setenv(key, value)
+    assert sources.find_source().label == "HEAD"
+    assert "changed" in sources.find_source().script("ppo_continuous_action").path.read_text()
+    assert "changed" not in (checkout / name).read_text()
+
+
+# -- the real scripts --------------------------------------------------------------------------
+
+
+def _labels() -> list[str]:
+    try:
+        return [found.label for found in sources.all_sources()]
+    except UserError:
+        return []
+
+
+HERE = [
+    pytest.param(
+        label,
+        marks=pytest.mark.skipif(
+            label not in _labels(),
+            reason=f"CleanRL {label} is neither in CLEANRL_HOME nor installed",
+        ),
+    )
+    for label in ("HEAD", "0.4.8")
+]
+
+
+@pytest.mark.parametrize("label", HERE)
+@pytest.mark.parametrize("name", ["ppo", "sac", "td3"])
+def test_the_scripts_are_those_that_the_suite_was_written_for(label, name):
+    """Their digests are in the list, so that an anchor that is lost in them is a failure."""
+    if label == "HEAD" and sources.find_source(label).version != "2.0.0b1":
+        pytest.skip("a checkout of another version: its scripts are new to the suite")
+    assert sources.find_source(label).script(f"{name}_continuous_action").known
+
+
+@pytest.mark.parametrize("label", HERE)
+def test_probes_leave_generators_and_default_type_alone(label):
+    """What is drawn after a probe is what would have been drawn without it."""
+    probe = cleanrl.CleanRL().at(label).probes()["td3.target_noise.law", "script"]
+    torch.manual_seed(5), np.random.seed(5)
+    expected = torch.rand(2), np.random.rand(2)
+    torch.manual_seed(5), np.random.seed(5)
+    probe(catalogue.get("td3.target_noise.law").copy_inputs())
+    assert torch.equal(torch.rand(2), expected[0])
+    assert np.array_equal(np.random.rand(2), expected[1])
+    assert torch.get_default_dtype() == torch.float32
