@@ -59,17 +59,48 @@ def gate(
     workers: Workers = 0,
     store: StoreFolder = "",
     report: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("report"),
+    from_: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            help="Judge an upgrade: pinned requirements, a tree, a lock file, or installed.",
+        ),
+    ] = "",
+    to: Annotated[str, typer.Option("--to", help="The other side; default: installed.")] = "",
+    returns: Annotated[
+        bool, typer.Option(help="Train what has diverged between the two sides.")
+    ] = True,
 ) -> None:
-    """Judge the installed frameworks: formulas, behaviour, returns.
+    """Judge the installed frameworks: formulas, behaviour, returns. Or an upgrade: --from A --to B.
 
     Ends with one verdict per framework. Exit code 0: holds, 1: regressed, 2: could not judge,
-    3: inconclusive. The report folder holds summary.md, verdict.json, evidence.json, junit.xml.
+    3: inconclusive. The report folder holds summary.md, verdict.json, evidence.json, junit.xml;
+    of an upgrade, upgrade.md and upgrade.json.
     """
     from rlregress.gate.run import GateOptions
     from rlregress.reporting import gate as gate_report
 
     if inconclusive not in ("code", "pass", "fail"):
         raise UserError(f"--inconclusive is '{inconclusive}', expected code, pass or fail")
+    if from_ or to:
+        from rlregress.reporting import upgrade as upgrade_report
+        from rlregress.upgrade.gate import Options
+
+        code = upgrade_report.judge(
+            Options(
+                from_ or "installed",
+                to or "installed",
+                report.resolve(),
+                _split(framework),
+                _split(algorithm),
+                returns,
+                workers,
+                typer.echo,
+            )
+        )
+        if code == 3 and inconclusive != "code":
+            code = {"pass": 0, "fail": 1}[inconclusive]
+        raise typer.Exit(code)
     options = GateOptions(
         report=report.resolve(),
         budget=budget,
@@ -148,6 +179,23 @@ def details(
 
 
 @app.command()
+def claims(
+    framework: Frameworks = "",
+    write: Annotated[bool, typer.Option("--write", help="Write docs/claims.md.")] = False,
+) -> None:
+    """Settle what the sources say of the installed frameworks. Exit code 1: not as recorded."""
+    from rlregress.gate import selection
+    from rlregress.reporting import claims as claims_report
+
+    adapters = selection.adapters(_split(framework))
+    found = claims_report.collect(adapters)
+    claims_report.show(found)
+    if write:
+        claims_report.write(found, adapters)
+    raise typer.Exit(1 if claims_report.differing(found) else 0)
+
+
+@app.command()
 def plan(
     framework: Frameworks = "",
     algorithm: Algorithms = "",
@@ -213,6 +261,36 @@ def faults(
 
     adapters = [adapter.name for adapter in selection.adapters(_split(framework))]
     raise typer.Exit(0 if faults_report.show(adapters, _split(only), workers) else 1)
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": False})
+def trace(
+    context: typer.Context,
+    script: Annotated[Path | None, typer.Argument(help="A training script.")] = None,
+    framework: Annotated[str, typer.Option(help="A built-in training of this framework.")] = "",
+    algorithm: Annotated[str, typer.Option(help="Its algorithm.")] = "",
+    package: Annotated[
+        str, typer.Option(help="Packages whose lines are named, comma-separated.")
+    ] = "",
+    steps: Annotated[int, typer.Option(min=0, help="Environment steps to record; 0: all.")] = 0,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The trace.")] = Path("run.trace"),
+) -> None:
+    """Record what a training does, event by event: rlregress trace SCRIPT [-- its arguments].
+
+    Recorded twice: exit code 3 if the trace does not repeat itself.
+    """
+    from rlregress.reporting import traces
+
+    job = traces.job(script, list(context.args), framework, algorithm, _split(package), steps)
+    raise typer.Exit(traces.record(job, output))
+
+
+@app.command()
+def diff(a: Annotated[Path, typer.Argument()], b: Annotated[Path, typer.Argument()]) -> None:
+    """Compare two traces. Exit code 0: equal or close, 1: diverged."""
+    from rlregress.reporting import traces
+
+    raise typer.Exit(traces.diff(a, b))
 
 
 @app.command()

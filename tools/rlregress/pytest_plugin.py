@@ -249,6 +249,8 @@ def _subject(item: pytest.Item) -> str:
         return params["framework"].full_name
     if "implementation" in params:
         return params["implementation"].adapter.full_name
+    if "framework_of_claim" in params:
+        return params["framework_of_claim"].full_name
     if "training" in params:
         return params["training"].job.cell.framework
     for name in ("judged_cell", "judged_group"):

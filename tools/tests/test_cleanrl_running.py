@@ -1,4 +1,4 @@
-"""Whole scripts in this process: toy scripts of the same make, and CleanRL's own where present."""
+"""Whole scripts in this process: toy scripts of the make of CleanRL's."""
 
 from __future__ import annotations
 
@@ -15,11 +15,8 @@ import torch
 from rlregress.environments.counter import StepCounter
 from rlregress.environments.limit import LimitIs
 from rlregress.errors import UserError
-from rlregress.frameworks.base import TrainingRequest
-from rlregress.frameworks.cleanrl import oldgym, shim
+from rlregress.frameworks.cleanrl import oldvec, shim
 from rlregress.frameworks.cleanrl.running import StopRun, run_script
-from rlregress.frameworks.cleanrl.sources import find_source
-from rlregress.frameworks.cleanrl.training import arguments_of, train
 
 NEW = """
 import os, random
@@ -99,14 +96,6 @@ def script(tmp_path):
         return path
 
     return write
-
-
-def copy_of(label: str):
-    """CleanRL's scripts, if there are any here."""
-    try:
-        return find_source(label)
-    except UserError as error:
-        pytest.skip(str(error))
 
 
 def test_a_script_runs_as_main_with_its_arguments(script):
@@ -193,6 +182,20 @@ def test_drawing_in_between_leaves_no_trace(script, guarded):
     assert (watched["drawn"] == alone["drawn"]) is guarded
 
 
+def test_a_hook_is_outside_of_the_script(script, capsys):
+    """What a hook prints is not the script's, and its folder is the caller's."""
+    folders = set()
+
+    def look(run):
+        folders.add(os.getcwd())
+        print("from the hook")
+
+    run = run_script(script(NEW), {"steps": 2}, make_env=StepCounter, on_step=look)
+    assert folders == {os.getcwd()} != {run["folder"]}
+    assert run.output == "done\n"
+    assert capsys.readouterr().out == "from the hook\n" * 2
+
+
 def test_an_episode_is_reset_within_its_last_step(script):
     """No row is bogus: after 7 comes 0, with the reward of the step, and the final observation."""
     run = run_script(script(NEW), make_env=StepCounter)
@@ -252,133 +255,4 @@ def test_a_vectorised_script_for_gym_is_reset_by_its_environment(script):
     assert [row[0][0, 2] for row in run["rows"]] == [1, 2, 3, 4, 5, 6, 7, 0, 1, 2]
     assert run["rows"][7][3][1]["terminal_observation"][2] == 8
     assert run.steps == 20
-    assert isinstance(run["envs"].venv, oldgym.VecEnv)
-
-
-def request(algorithm: str, hyperparameters, steps: int, **changes) -> TrainingRequest:
-    """A short training on a real task."""
-    return TrainingRequest(
-        algorithm=algorithm,
-        make_env=lambda: gymnasium.make("InvertedPendulum-v5"),
-        hyperparameters=hyperparameters,
-        total_steps=steps,
-        seed=3,
-        **changes,
-    )
-
-
-SHORT = {
-    "ppo": (
-        {"rollout_steps": 64, "minibatch_size": 32, "clip_range": 0.2, "value_clip_range": 0.2},
-        256,
-    ),
-    "sac": (
-        {
-            "critic_learning_rate": 0.001,
-            "temperature_learning_rate": 0.001,
-            "minibatch_size": 8,
-            "replay_size": 200,
-            "learning_starts": 60,
-        },
-        120,
-    ),
-    "td3": ({"minibatch_size": 8, "replay_size": 200, "learning_starts": 60}, 120),
-}
-
-
-@pytest.mark.parametrize("algorithm", ["ppo", "sac", "td3"])
-def test_checkpoints_leave_a_training_as_it_is(algorithm):
-    """With and without checkpoints that use the policy, all parameters are equal to the bit."""
-    scripts = copy_of("HEAD")
-    hyperparameters, steps = SHORT[algorithm]
-    at = []
-
-    def use(done, policy):
-        at.append((done, policy(np.ones((2, 4))).shape))
-
-    alone = train(request(algorithm, hyperparameters, steps), scripts)
-    watched = train(
-        request(algorithm, hyperparameters, steps, checkpoints=(10, 90), on_checkpoint=use), scripts
-    )
-    assert at == [(10, (2, 1)), (90, (2, 1))]
-    assert alone.steps == watched.steps == steps
-    assert alone.parameters.keys() == watched.parameters.keys()
-    for name, parameter in alone.parameters.items():
-        assert parameter.tobytes() == watched.parameters[name].tobytes(), name
-
-
-@pytest.mark.parametrize("algorithm", ["ppo", "sac", "td3"])
-def test_the_policy_is_deterministic_and_within_bounds(algorithm):
-    """Asked twice, alone or in company, it gives the same action, inside the action space."""
-    trained = train(request(algorithm, *SHORT[algorithm]), copy_of("HEAD"))
-    observations = np.random.default_rng(0).normal(size=(5, 4)) * 3
-    actions = trained.policy(observations)
-    assert np.array_equal(actions, trained.policy(observations))
-    assert np.allclose(actions[2:3], trained.policy(observations[2:3]), atol=1e-6)
-    assert np.all(np.abs(actions) <= 3.0)
-    assert trained.value(observations).shape == (5,)
-
-
-def test_all_networks_are_among_the_parameters():
-    """Critics, targets and the temperature are there beside the actor."""
-    scripts = copy_of("HEAD")
-    found = {
-        algorithm: {name.partition(".")[0] for name in trained.parameters}
-        for algorithm in ("ppo", "sac", "td3")
-        for trained in [train(request(algorithm, *SHORT[algorithm]), scripts)]
-    }
-    critics = {"actor", "qf1", "qf2", "qf1_target", "qf2_target"}
-    assert found == {
-        "ppo": {"agent"},
-        "sac": {*critics, "log_alpha"},
-        "td3": {*critics, "target_actor"},
-    }
-
-
-@pytest.mark.skipif(not shim.needed(), reason="this Gymnasium is as the scripts expect it")
-@pytest.mark.parametrize(("shimmed", "share"), [(True, 0.0), (False, 0.1)])
-def test_the_replay_buffer_holds_no_row_that_never_happened(shimmed, share):
-    """On a task whose reward is always 1 no reward of 0 is stored; without the shim a tenth is."""
-    run = run_script(
-        copy_of("HEAD").script("td3_continuous_action").path,
-        {"total_timesteps": 200, "buffer_size": 300, "env_id": "InvertedPendulum-v4"},
-        shimmed=shimmed,
-    )
-    zero = np.mean(run["rb"].rewards[:200] == 0.0)
-    assert zero == 0.0 if shimmed else zero > share
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "change", "said"),
-    [
-        ("ppo", {"minibatch_size": 48}, "expected a minibatch_size that divides"),
-        ("ppo", {"value_clip_range": 0.1}, "clips values by its clip_range"),
-        ("ppo", {"hidden_sizes": [8]}, r"has hidden_sizes \[64, 64\] and no argument for it"),
-        ("sac", {"temperature_learning_rate": 0.1}, "one learning rate for critics and temp"),
-        ("td3", {"nothing": 1}, "has no hyperparameter nothing; known: discount"),
-    ],
-)
-def test_what_a_script_cannot_be_given_is_one_sentence(algorithm, change, said):
-    """A hyperparameter that the script does not have is named, with what it has."""
-    with pytest.raises(UserError, match=said):
-        arguments_of(algorithm, {**SHORT[algorithm][0], **change}, copy_of("HEAD"))
-
-
-def test_a_copy_for_gym_is_not_trained():
-    """Scripts for gym 0.17 offer no algorithm to train, and say why if they are asked to."""
-    scripts = copy_of("0.4.8")
-    with pytest.raises(UserError, match=r"0\.4\.8 cannot be trained: its scripts were written for"):
-        train(request("ppo", *SHORT["ppo"]), scripts)
-
-
-def test_a_copy_for_gym_can_be_run():
-    """The whole script of 0.4.8 runs, over Gymnasium."""
-    run = run_script(
-        copy_of("0.4.8").script("sac_continuous_action").path,
-        {"total_timesteps": 30, "batch_size": 8, "learning_starts": 5},
-        make_env=StepCounter,
-    )
-    assert run.steps == 30
-    assert len(run["rb"].buffer) == 30
-    # the update asks for more rows than a batch, not for learning_starts
-    assert run["a_optimizer"].state
+    assert isinstance(run["envs"].venv, oldvec.VecEnv)

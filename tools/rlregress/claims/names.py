@@ -21,7 +21,7 @@ def settle_names(adapter: Adapter) -> Iterator[Settled]:
     """Every printed name of the framework of ``adapter``, settled."""
     names, version = adapter.parameter_names(), adapter.version()
     for cell in tables.cells(adapter.name):
-        asked = f"{cell.algorithm}.{cell.hyperparameter}"
+        asked = f"name of {cell.algorithm}.{cell.hyperparameter}"
         found = {
             scope: called[cell.hyperparameter]
             for (algorithm, scope), called in names.items()

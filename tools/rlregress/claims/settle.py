@@ -53,16 +53,21 @@ _ANSWERS: dict[tuple[str, str, str], Mapping[str, Judgement]] = {}
 _VALUES: dict[tuple[str, str], Mapping[tuple[str, str], Mapping[str, Any]]] = {}
 
 
+@cache
+def _version(adapter: Adapter) -> str:
+    return adapter.version()  # reads the metadata of packages: slow beside everything else here
+
+
 def answers(adapter: Adapter, detail: str) -> Mapping[str, Judgement]:
     """scope -> judgement of a detail."""
-    key = (adapter.full_name, adapter.version(), detail)
+    key = (adapter.full_name, _version(adapter), detail)
     if key not in _ANSWERS:
         _ANSWERS[key] = {each.scope: each.judgement for each in implementations(adapter, detail)}
     return _ANSWERS[key]
 
 
 def _values(adapter: Adapter) -> Mapping[tuple[str, str], Mapping[str, Any]]:
-    key = (adapter.full_name, adapter.version())
+    key = (adapter.full_name, _version(adapter))
     if key not in _VALUES:
         _VALUES[key] = adapter.defaults()
     return _VALUES[key]
@@ -80,12 +85,12 @@ def settle(claim: Claim, adapter: Adapter) -> Settled:
     names none. outdated: it does something else, and another version did, or does, what the claim
     says. refuted: it does something else. unprobed: nothing could be asked.
     """
-    version = adapter.version()
+    version = _version(adapter)
     if claim.not_checkable:
         return Settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable)
     found = {
         scope: answer
-        for scope, answer in _asked(claim, adapter).items()
+        for scope, answer in ask(adapter, claim.detail, claim.default).items()
         if not claim.scope or scope == claim.scope
     }
     says = [one if claim.detail else defaults.spelled(one) for one in claim.says]
@@ -103,12 +108,12 @@ def settle(claim: Claim, adapter: Adapter) -> Settled:
     return Settled(claim, version, "outdated" if elsewhere else "refuted", found, elsewhere)
 
 
-def _asked(claim: Claim, adapter: Adapter) -> dict[str, str]:
-    """scope -> what the code does, in the words that a claim says it in."""
-    if claim.detail:
-        judged = answers(adapter, claim.detail)
+def ask(adapter: Adapter, detail: str = "", default: str = "") -> dict[str, str]:
+    """scope -> variant of a detail (or why there is none), or value of a default as text."""
+    if detail:
+        judged = answers(adapter, detail)
         return {scope: one.variant or one.reason for scope, one in judged.items()}
-    algorithm, _, name = claim.default.partition(".")
+    algorithm, _, name = default.partition(".")
     return {
         scope: defaults.spelled(values.get(name, ABSENT))
         for (of, scope), values in _values(adapter).items()

@@ -1,4 +1,4 @@
-"""Atari preprocessing: the ten Atari details of PPO. Here what wrappers do to episodes and rewards."""
+"""Atari preprocessing, the ten Atari details of PPO: what becomes of episodes and rewards."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _wrapper_order() -> Detail:
         """The whole preprocessing around a game with FIRE and three lives, set to wait ``noops``
         times on reset (with action 0, or with one that is not FIRE). The first action of the agent
         meets four frames of reward 2; the second one loses a life, and a reset follows if that
-        ends the episode; in the third one the game ends with a reward of 5. Observed, [4]: frames
+        ends the episode; in the third one the game ends with a reward of 3. Observed, [4]: frames
         before the first observation in which neither FIRE nor the action after it is sent; frames
         of FIRE; the agent's reward for its first action; the return that is logged for the
         episode that has ended.""",
@@ -159,31 +159,39 @@ def _wrapper_order() -> Detail:
         {
             "waiting_inside": (
                 "from inside: waiting, frame skip, lives, FIRE, clipping; logged is the whole game",
-                _always(5, 4, 1, 13),
+                _always(5, 4, 1, 11),
             ),
             "clipped_game_logged": (
                 "the same, but clipped rewards are logged",
                 _always(5, 4, 1, 2),
             ),
-            "life_logged": ("the same, but the return of one life is logged", _always(5, 4, 1, 5)),
+            "clipped_frames_logged": (
+                "the same, but the rewards of single frames are clipped before they are logged",
+                _always(5, 4, 1, 5),
+            ),
+            "life_logged": ("the same, but the return of one life is logged", _always(5, 4, 1, 3)),
             "clipped_life_logged": (
                 "the same, but the clipped return of one life is logged",
                 _always(5, 4, 1, 1),
             ),
             "clipping_inside": (
                 "rewards are clipped frame by frame, before the skip adds them",
-                _always(5, 4, 4, 13),
+                _always(5, 4, 4, 11),
             ),
-            "no_clipping": ("nothing clips the sum over the skipped frames", _always(5, 4, 8, 13)),
+            "no_clipping": ("nothing clips the sum over the skipped frames", _always(5, 4, 8, 11)),
             "waiting_outside": (
                 "waiting stands outside of the frame skip",
-                _always(20, 4, 1, 13),
+                _always(20, 4, 1, 11),
             ),
-            "fire_inside": ("FIRE stands inside of the frame skip", _always(5, 1, 1, 13)),
-            "no_fire": ("as first, without FIRE", _always(5, 0, 1, 13)),
+            "fire_inside": ("FIRE stands inside of the frame skip", _always(5, 1, 1, 11)),
+            "no_fire": ("as first, without FIRE", _always(5, 0, 1, 11)),
             "waiting_outside_no_fire": (
                 "waiting stands outside of the frame skip; nothing presses FIRE",
-                _always(20, 0, 1, 13),
+                _always(20, 0, 1, 11),
+            ),
+            "clipped_game_logged_no_fire": (
+                "the same, and clipped rewards are logged",
+                _always(20, 0, 1, 2),
             ),
         },
         consequence="The number of frames that pass before the agent acts, what one step rewards "

@@ -18,7 +18,9 @@ _PICTURE = np.broadcast_to(np.tile(_COLOURS, (42, 1))[:, None, :], (210, 160, 3)
 
 
 def _skip() -> Detail:
-    def shown(frames: int, reward: Callable[[Any], float], pixel: Callable[[Any], float]) -> Formula:
+    def shown(
+        frames: int, reward: Callable[[Any], float], pixel: Callable[[Any], float]
+    ) -> Formula:
         return lambda i: [frames, reward(i["rewards"]), pixel(i["pixels"])]
 
     def last_two(pixels: Any) -> float:
@@ -32,7 +34,7 @@ def _skip() -> Detail:
         rewards or frames. Observed, [3]: frames that the game has advanced, the reward, the colour
         that the agent is shown (0 to 255).""",
         (f"{_SOURCE} 4", "Mnih et al. 2015"),
-        {"pixels": [200.0, 50.0, 120.0, 80.0], "rewards": [1.0, 2.0, 4.0, 8.0]},
+        {"pixels": [40.0, 200.0, 120.0, 80.0], "rewards": [1.0, 2.0, 4.0, 8.0]},
         {
             "maximum_of_last_two": (
                 "4 frames, sum of rewards, maximum of the last two frames",
@@ -46,9 +48,9 @@ def _skip() -> Detail:
                 "4 frames, sum of rewards, maximum of all frames",
                 shown(4, np.sum, np.max),
             ),
-            "minimum_of_all": (
-                "4 frames, sum of rewards, minimum of all frames",
-                shown(4, np.sum, np.min),
+            "first_frame": (
+                "4 frames, sum of rewards, the first frame",
+                shown(4, np.sum, lambda pixels: pixels[0]),
             ),
             "mean_of_last_two": (
                 "4 frames, sum of rewards, mean of the last two frames",
@@ -63,8 +65,8 @@ def _skip() -> Detail:
                 shown(4, np.mean, last_two),
             ),
             "three_frames": (
-                "3 frames, sum of rewards, maximum of the last two frames",
-                shown(3, lambda rewards: np.sum(rewards[:3]), lambda pixels: np.max(pixels[1:3])),
+                "3 frames, sum of rewards, the last frame",
+                shown(3, lambda rewards: np.sum(rewards[:3]), lambda pixels: pixels[2]),
             ),
             "absent": (
                 "one frame for one action",
@@ -105,12 +107,10 @@ def _warp() -> Detail:
             ),
             "area_then_grey_bt709": (
                 "means of areas, rounded, then grey by BT.709, cut off to whole numbers",
-                warped(
-                    atari.area, grey=atari.BT709, grey_first=False, grey_rounding=np.floor
-                ),
+                warped(atari.area, grey=atari.BT709, grey_first=False, grey_rounding=np.floor),
             ),
             "grey_then_antialiased": (
-                "grey by BT.601 (weights of sum 0.9999), then bilinear with antialiasing, unrounded",
+                "grey by BT.601 (sum 0.9999), then bilinear with antialiasing, unrounded",
                 warped(atari.antialiased, grey=(0.2989, 0.587, 0.114), rounding=atari.exact),
             ),
             "grey_then_bilinear": (
@@ -169,8 +169,8 @@ def _stack() -> Detail:
                 stacks(repeated, later_repeated, repeated),
             ),
             "zeros_then_not_cleared": (
-                "4 frames, zeros before the first game only",
-                stacks(zeros, later, (11, 12, 13, 10)),
+                "4 frames, zeros before the first game only; the end of a game is not stacked",
+                stacks(zeros, later, (10, 11, 12, 10)),
             ),
             "first_repeated_then_not_cleared": (
                 "4 frames, the first one repeated before the first game only",

@@ -105,14 +105,6 @@ DETAILS: tuple[Detail, ...] = (
                 lambda i: _advantages(i, next_values=_at_truncation(i, _following(i))),
             ),
             "truncation_ignored": (
-                "a truncation is no end: V of the reset observation, the chain runs on",
-                lambda i: _advantages(
-                    i,
-                    next_values=_at_truncation(i, _following(i)),
-                    continues=1.0 - np.asarray(i["terminated"]),
-                ),
-            ),
-            "truncation_ignored": (
                 "a truncation is no end: V of the reset observation, and the chain runs on",
                 lambda i: _advantages(
                     i,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,9 @@ from rlregress.details.judge import Judgement, report
 
 if TYPE_CHECKING:
     from rlregress.frameworks.base import Adapter
+
+
+_JUDGED: dict[tuple[type, str, str, str, str], Judgement] = {}
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,17 @@ class Implementation:
         """Of the package under test."""
         return self.adapter.version()
 
-    @cached_property
+    @property
     def judgement(self) -> Judgement:
-        """What the framework's real code answers to the inputs, and which variant that is."""
-        return run_probe(self.detail, self.adapter.probes()[self.detail.id, self.scope])
+        """What the framework's real code answers to the inputs, and which variant that is.
+
+        Asked once per process: details, claims and comparisons rest on the same answer.
+        """
+        adapter = self.adapter
+        key = (type(adapter), adapter.full_name, self.version, self.detail.id, self.scope)
+        if key not in _JUDGED:
+            _JUDGED[key] = run_probe(self.detail, adapter.probes()[self.detail.id, self.scope])
+        return _JUDGED[key]
 
 
 @cache

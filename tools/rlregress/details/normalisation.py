@@ -251,7 +251,7 @@ def _order() -> Detail:
             "not_normalised": ("clipped only", lambda i: np.clip(_x(i), -10.0, 10.0)[1:]),
             "absent": ("neither", lambda i: _x(i)[1:]),
         },
-        tolerance=_LOOSE,
+        tolerance=5e-3,
         scales=(2.0, 2.0, 2.0, 2.0),
         consequence=(
             "Clipping the raw numbers makes observations with a large offset constant: the agent "

@@ -7,10 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
+from rlregress.details.normalisation import Running
 from rlregress.formulas import normalisation as formulas
-
-#: numbers one after the other -> running mean and variance.
-Running = Callable[[np.ndarray], formulas.Statistics]
 
 _FEED = """One environment with an observation of one number: the reset gives observations[0],
     step t gives observations[t]; rewards are 0 unless given. """
@@ -277,10 +275,7 @@ def _one_sided() -> Detail:
         ("A Bag of Tricks, Reward Normalization and Clipping",),
         {"low": -1.0, "rewards": [-5.0, 7.0]},
         {
-            "clips": (
-                "yes",
-                lambda i: np.append(0.0, np.maximum(i["rewards"], i["low"])),
-            ),
+            "clips": ("yes", lambda i: np.append(0.0, np.maximum(i["rewards"], i["low"]))),
             "raises": ("no: an error", lambda i: np.array([1.0, 0.0, 0.0])),
             "both_sides": (
                 "it is clipped on both sides",

@@ -29,7 +29,7 @@ def early_stop() -> list[Detail]:
 
     feed = """A rollout of 4 samples, ``epochs`` epochs of ``minibatches`` minibatches, nothing
         moves (learning rate 0), and every sample has the same ratio of new to old probability, """
-    shape = {"epochs": 3, "minibatches": 2}
+    shape = {"epochs": 2, "minibatches": 2}
     sources = ("The 32 details of PPO, Auxiliary 3", "thesis, Table 6")
     return [
         make_detail(
@@ -41,7 +41,7 @@ def early_stop() -> list[Detail]:
             sources,
             shape | {"ratio": 0.01},
             {
-                "off": ("all epochs are done", _always(6)),
+                "off": ("all epochs are done", _always(4)),
                 "before_step": ("stopped before the first step", _always(0)),
                 "after_step": ("stopped after the first step", _always(1)),
                 "after_epoch": ("stopped after the first epoch", _always(2)),

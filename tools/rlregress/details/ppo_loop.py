@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rlregress.details import ppo_early_stop
 from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
@@ -74,7 +73,7 @@ def _minibatches() -> list[Detail]:
             that of the first; number of minibatches of the second, divided by that of the
             first.""",
             ("thesis, section 5.1, Minibatch selection", "thesis, Table 6"),
-            {"rollout_steps": [8.0, 16.0], "minibatch_size": 4, "minibatches": 2},
+            {"rollout_steps": [4.0, 8.0], "minibatch_size": 2, "minibatches": 2},
             {
                 "size": ("the size; a longer rollout gives more minibatches", _always(1, 2)),
                 "number": ("the number; a longer rollout gives larger ones", _always(2, 1)),
@@ -90,7 +89,7 @@ def _minibatches() -> list[Detail]:
             first epoch come in the order of their collection, else 0; 1 if those of the second
             epoch come in the order of the first, else 0.""",
             ("thesis, section 3.2, Minibatches", "The 32 details of PPO, General 7"),
-            {"rollout_steps": 12, "epochs": 2, "minibatch_size": 4, "minibatches": 3},
+            {"rollout_steps": 8, "epochs": 2, "minibatch_size": 4, "minibatches": 2},
             {
                 "each_epoch": ("a new permutation for each epoch", _always(0, 0)),
                 "once": ("one permutation for all epochs", _always(0, 1)),
@@ -103,7 +102,7 @@ def _minibatches() -> list[Detail]:
     ]
 
 
-def _normalised_by_ends(numbers: Sequence[float]) -> list[float]:
+def _normalised_by_ends(numbers: ArrayLike) -> list[float]:
     """Numbers as shares of the way from the last to the first: no scale, no offset."""
     array = np.array(numbers, dtype=np.float64)
     return ((array - array[-1]) / (array[0] - array[-1])).tolist()
@@ -136,6 +135,22 @@ def _advantages() -> list[Detail]:
             },
             consequence="""Recomputed advantages follow the value network that is being trained:
             later epochs optimise something else than the first one did.""",
+        ),
+        make_detail(
+            "ppo.advantage_normalisation.single",
+            "What does the normalisation of advantages make of a minibatch of one sample?",
+            """A minibatch of one sample with advantage ``advantage`` and ratio 1, normalisation
+            over the minibatch switched on. Observed, [2]: 1 if its policy loss is a finite number,
+            else 0; that number, 0 if there is none.""",
+            ("thesis, equation 3", "The 32 details of PPO, General 3"),
+            {"advantage": 3.0},
+            {
+                "not_normalised": ("the advantage as it is", lambda i: [1.0, -i["advantage"]]),
+                "not_a_number": ("0 / 0", _always(0.0, 0.0)),
+                "zero": ("0, as the difference from the mean", _always(1.0, 0.0)),
+            },
+            consequence="""Where a rollout leaves one sample for its last minibatch, a single step
+            turns all parameters into not-a-number and ends the training.""",
         ),
         make_detail(
             "ppo.advantage.granularity",
@@ -182,12 +197,12 @@ def _counting() -> list[Detail]:
             environment. Observed, [2]: steps done in the environment, rollouts used for
             updates.""",
             ("thesis, appendix C.2",),
-            {"total_steps": 40, "rollout_steps": 16},
+            {"total_steps": 10, "rollout_steps": 4},
             {
-                "whole_rollouts_more": ("the last rollout is completed", _always(48, 3)),
-                "remainder_dropped": ("only whole rollouts that fit", _always(32, 2)),
-                "exact": ("the last rollout is cut", _always(40, 3)),
-                "remainder_unused": ("collected, but not used for an update", _always(40, 2)),
+                "whole_rollouts_more": ("the last rollout is completed", _always(12, 3)),
+                "remainder_dropped": ("only whole rollouts that fit", _always(8, 2)),
+                "exact": ("the last rollout is cut", _always(10, 3)),
+                "remainder_unused": ("collected, but not used for an update", _always(10, 2)),
             },
             consequence="""Two trainings of equal length on paper differ by up to one rollout of
             experience and one round of updates.""",
@@ -199,10 +214,10 @@ def _counting() -> list[Detail]:
             by side as this scope offers it, and rollouts of ``rollout_steps`` in each of them.
             Observed, [2]: steps done in all environments together, steps done in the first.""",
             ("thesis, appendix C.2", "The 32 details of PPO, General 10"),
-            {"total_steps": 24, "environments": 2, "rollout_steps": 4},
+            {"total_steps": 8, "environments": 2, "rollout_steps": 2},
             {
-                "all_environments": ("those of all environments", _always(24, 12)),
-                "per_environment": ("steps of the vectorised environment", _always(48, 24)),
+                "all_environments": ("those of all environments", _always(8, 4)),
+                "per_environment": ("steps of the vectorised environment", _always(16, 8)),
             },
             consequence="""With n environments one training sees n times the experience of the
             other at the same number of steps.""",

@@ -23,7 +23,8 @@ def _networks() -> list[Detail]:
         return np.maximum(i["fed"], 0.0)
 
     def elu(i: Inputs) -> np.ndarray:
-        return np.where(i["fed"] > 0, i["fed"], np.expm1(i["fed"]))
+        fed = np.asarray(i["fed"])
+        return np.where(fed > 0, fed, np.expm1(fed))
 
     small, large = [64.0, 64.0, 0.0], [256.0, 256.0, 0.0]
     return [

@@ -82,7 +82,7 @@ def _learning_rate() -> list[Detail]:
             for in the way that this scope offers. Observed, [1]: the lowest learning rate of any
             update, divided by ``learning_rate``.""",
             ("The 32 details of PPO, General 6", "Bag of tricks, Learning Rate Scheduling"),
-            {"total_steps": 40, "rollout_steps": 16, "learning_rate": 1e-3},
+            {"total_steps": 10, "rollout_steps": 4, "learning_rate": 1e-3},
             {
                 "remainder_dropped": ("1/K of K whole rollouts", lambda i: 1.0 / _whole(i)),
                 "stops_at_zero": ("0", lambda i: 0.0),

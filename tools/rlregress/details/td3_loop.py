@@ -56,7 +56,7 @@ def _exploration_default() -> Detail:
         nothing is set for the noise. ``samples`` actions of the framework's own exploring policy,
         past any random warm-up. Observed, [1]: the root of their mean square.""",
         ("thesis, Table 7", _ACTION, "Fujimoto et al. 2018, section 6.1"),
-        {"samples": 100, "batch_size": 5},
+        {"samples": 60, "batch_size": 5},
         {
             "none": ("there is none", spread(0.0)),
             "tenth": ("a standard deviation of 0.1", spread(0.1)),
@@ -67,7 +67,7 @@ def _exploration_default() -> Detail:
                 spread(0.7184),
             ),
         },
-        # the root mean square of 100 normal numbers has a relative standard error of 7 %
+        # the root mean square of 60 normal numbers has a relative standard error of 9 %
         tolerance=0.025,
         margin=2.0,
         scales=(1.0,),

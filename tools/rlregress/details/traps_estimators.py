@@ -51,7 +51,7 @@ def _reset_env() -> Detail:
         """One truncated step: reward ``reward``, value ``value`` before it, ``next_value`` of the
         observation that is stored as the next one, ``discount``. The switch of the estimator for
         environments that reset themselves is on. Observed, [1]: the advantage.""",
-        ("thesis, equation 2", "torchrl, docstring of GAE (auto_reset_env)"),
+        ("thesis, equation 2", "docstring of GAE (auto_reset_env)"),
         _STEP,
         {
             "current_value": (
@@ -80,7 +80,7 @@ def _kernel() -> Detail:
         "Which implementation of the recursion runs by default, the loop or the vectorised one?",
         """An estimator with default settings is called on one segment. Observed, [1]: 1 if the
         vectorised function ran, 0 if the one with a loop over the steps did.""",
-        ("torchrl, docstring of GAE (vectorized)",),
+        ("docstring of GAE (vectorized)",),
         {"discount": 0.9, "trace": 0.8},
         {
             "vectorised": ("the vectorised one", lambda i: 1.0),
@@ -100,7 +100,7 @@ def _stored_values() -> Detail:
         """One terminating step with ``reward``. The value that was stored when it was collected
         is ``value``; meanwhile the critic says ``next_value`` of every observation. Observed,
         [1]: the advantage, from one call of the estimator with default settings.""",
-        ("thesis, section 5.1", "torchrl, docstring of GAE (note on value_key)"),
+        ("thesis, section 5.1", "docstring of GAE (note on value_key)"),
         _STEP,
         {
             "stored": ("the stored ones", lambda i: i["reward"] - i["value"]),
@@ -124,7 +124,7 @@ def _masked_normalisation() -> Detail:
         """The loss normalises the ``advantages`` of one minibatch, once without a mask and once
         with a mask of valid steps that are all valid. Observed, [2]: the normalised advantage of
         the last sample, without and with the mask.""",
-        ("torchrl, objectives/ppo.py",),
+        ("the 32 details, general 7",),
         {"advantages": [1.0, 2.0, 3.0, 10.0], "ratio": 1.15},
         {
             "same_unbiased": (

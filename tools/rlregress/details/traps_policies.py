@@ -72,7 +72,7 @@ def _stored_log_prob() -> Detail:
         if there is one). ``count`` actions are sampled, and stored with the log-probability that
         is reported with them; the policy then scores the stored actions. Observed, [1]: the share
         of actions whose two log-probabilities differ by more than 0.01.""",
-        ("thesis, equation 6", "torchrl, docstring of rsample_and_log_prob"),
+        ("thesis, equation 6", "docstring of rsample_and_log_prob"),
         {"mean": 10.0, "count": 128, "seed": 0},
         {
             "exact": ("yes", lambda i: 0.0),
@@ -92,7 +92,7 @@ def _single_critic() -> Detail:
         "Does a Q network that is passed once keep its initial weights in every copy?",
         """One Q network with the given ``weights`` is passed to a loss that trains two. Observed,
         [2]: 1 if the first copy has these weights, else 0; the same of the second.""",
-        ("torchrl, docstring of LossModule.convert_to_functional",),
+        ("docstring of LossModule.convert_to_functional",),
         {"weights": [0.2, -0.7]},
         {
             "kept": ("both copies start with these weights", lambda i: [1.0, 1.0]),
@@ -114,7 +114,7 @@ def _critic_count() -> Detail:
         "networks.critic_count",
         "How many Q networks do SAC and TD3 train by default?",
         """Observed, [2]: Q networks that SAC, and that TD3, trains with default settings.""",
-        ("thesis, sections 3.4.2 and 3.4.3", "torchrl, docstring of TD3Loss"),
+        ("thesis, sections 3.4.2 and 3.4.3", "docstring of TD3Loss"),
         {},
         {
             "two": ("two each", lambda i: [2.0, 2.0]),

@@ -55,17 +55,22 @@ def _autoreset() -> Detail:
         "collection.autoreset",
         "Are transitions stored that never happened, from the end of one episode to the next?",
         """One environment in which every step earns reward 1 and every ``episode``-th terminates;
-        ``steps`` calls of its vectorised form, with the installed Gymnasium as it is and no help
-        from outside. Observed, [1]: the share of transitions in the replay buffer that have
-        reward 0.""",
+        ``steps`` calls of its vectorised form: the framework's own, or that of the installed
+        Gymnasium as it is by default. Observed, [2]: 1 if this vectorised form is refused with an
+        error, else 0; the share of transitions in the replay buffer that have reward 0 (0 after an
+        error).""",
         ("Gymnasium, autoreset modes of vector environments",),
         {"episode": 4, "steps": 40},
         {
-            "none": ("none", lambda i: 0.0),
+            "none": ("none", lambda i: [0.0, 0.0]),
             "one_per_episode": (
                 "one for each episode: from the last observation to the first of the next, with "
                 "reward 0 and an action that nothing received",
-                lambda i: 1.0 / (i["episode"] + 1.0),
+                lambda i: [0.0, 1.0 / (i["episode"] + 1.0)],
+            ),
+            "refused": (
+                "none: vector environments that would give them are refused",
+                lambda i: [1.0, 0.0],
             ),
         },
         tolerance=1e-3,
@@ -83,7 +88,7 @@ def _clip_switch() -> Detail:
         """A gradient of norm 20, ``gradient``, passes the trainer's clipping with the switch
         clip_grad_norm on and no bound; on and a bound of ``bound``; off and a bound of ``bound``.
         Observed, [6]: the two components of the gradient afterwards, in the three cases.""",
-        ("torchrl, docstring of Trainer (clip_grad_norm, clip_norm)",),
+        ("docstring of Trainer (clip_grad_norm, clip_norm)",),
         {"gradient": [12.0, 16.0], "bound": 0.5},
         {
             "off_clips_values": (
@@ -159,7 +164,7 @@ def _update_count() -> Detail:
         "What does the logged number of updates of PPO count?",
         """One rollout, ``epochs`` epochs of ``minibatches`` minibatches each. Observed, [1]: the
         number of updates that is logged afterwards.""",
-        ("stable-baselines3, docs: logger, n_updates",),
+        ("documentation of the logger, n_updates",),
         {"epochs": 2, "minibatches": 2},
         {
             "gradient_steps": ("steps of the optimiser", lambda i: i["epochs"] * i["minibatches"]),

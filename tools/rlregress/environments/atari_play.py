@@ -103,7 +103,7 @@ def life_lost(player: Player) -> np.ndarray:
 
 
 def over_after_life_lost(player: Player) -> np.ndarray:
-    """[games started, colour shown] by a reset after a lost life if the next frame ends the game."""
+    """[games started, colour shown] by the reset after a lost life if its frame ends the game."""
     player.reset()
     _lose(player, 2)
     player.game.play(over=True)
@@ -187,7 +187,7 @@ def whole_game(player: Player) -> np.ndarray:
     """A game of three actions in which a life is lost and the last action ends the game.
 
     [frames of the opening apart from FIRE and the action after it, frames of FIRE, the agent's
-    reward for four frames of reward 2, the return that is reported when five more are won].
+    reward for four frames of reward 2, the return that is reported when three more are won].
     """
     game = player.game
     start = opening(player)
@@ -199,7 +199,7 @@ def whole_game(player: Player) -> np.ndarray:
         game.play(lives=2)
     if player.step(OTHER).done:
         player.reset()
-    game.play(reward=5.0, over=True)
+    game.play(reward=3.0, over=True)
     player.step(OTHER)
     found = [waiting, start.count(FIRE), reward, player.reported()]
     return np.array(found, dtype=np.float64)

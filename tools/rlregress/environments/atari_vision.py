@@ -36,8 +36,12 @@ class Vision(NamedTuple):
 @contextlib.contextmanager
 def quickly() -> Iterator[None]:
     """Large layers are initialised at once: what they start from is not asked here."""
+
+    def constant(tensor: torch.Tensor, gain: float = 1.0, **_: Any) -> torch.Tensor:
+        return torch.nn.init.constant_(tensor, 1e-3 * gain)
+
     original = torch.nn.init.orthogonal_
-    torch.nn.init.orthogonal_ = lambda tensor, gain=1.0: torch.nn.init.constant_(tensor, 1e-3)
+    torch.nn.init.orthogonal_ = constant  # type: ignore[assignment]
     try:
         yield
     finally:
@@ -97,8 +101,7 @@ def activations(vision: Vision) -> np.ndarray:
 def _saying(vision: Vision) -> Iterator[None]:
     """Every layer says BELOW and ABOVE in turn, whatever enters it; afterwards all is as before."""
     every = _passed(vision.module, vision.logits) + _passed(vision.module, vision.value)
-    parameters = [p for layer, _ in every for p in (layer.weight, layer.bias)]
-    before = [p.detach().clone() for p in parameters]
+    before = [(p, p.detach().clone()) for layer, _ in every for p in (layer.weight, layer.bias)]
     with torch.no_grad():
         for layer, _ in every:
             layer.weight.zero_()
@@ -108,7 +111,7 @@ def _saying(vision: Vision) -> Iterator[None]:
         yield
     finally:
         with torch.no_grad():
-            for parameter, was in zip(parameters, before):
+            for parameter, was in before:
                 parameter.copy_(was)
 
 
@@ -119,7 +122,7 @@ def _count(parameters: list[torch.Tensor], *answers: torch.Tensor) -> set[int]:
 
 def reached(vision: Vision) -> np.ndarray:
     """Parameters that a gradient reaches: [from policy and value, policy only, value only]."""
-    parameters = [p for p in vision.module.parameters() if p.requires_grad]
+    parameters: list[torch.Tensor] = [p for p in vision.module.parameters() if p.requires_grad]
     policy = _count(parameters, vision.logits())
     value = _count(parameters, vision.value())
     sizes = [sum(parameters[n].numel() for n in some) for some in (

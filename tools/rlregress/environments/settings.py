@@ -16,7 +16,13 @@ import yaml
 from rlregress import suite
 from rlregress.errors import UserError
 
-_FACTS = {"stores", "value_in_last_reward", "first_row_from_before_seeding", "warm_up_is_stored"}
+_FACTS = {
+    "stores",
+    "value_in_last_reward",
+    "first_row_from_before_seeding",
+    "warm_up_is_stored",
+    "truncation_is_termination",
+}
 _FIELDS = {"total_steps", "changes", *_FACTS}
 _STORED = {"observations", "next_observations", "rewards", "done", "terminated"}
 
@@ -34,6 +40,7 @@ class Setting:
         first_row_from_before_seeding: the first observation of a training is documented to be of
             an episode that the seeding of the environments has cut off.
         warm_up_is_stored: what is collected before learning starts is documented to be kept.
+        truncation_is_termination: no value is documented to follow a truncated step either.
     """
 
     hyperparameters: Mapping[str, Any]
@@ -42,6 +49,7 @@ class Setting:
     value_in_last_reward: bool = False
     first_row_from_before_seeding: bool = False
     warm_up_is_stored: bool = True
+    truncation_is_termination: bool = False
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Pictures of a game made smaller and grey: what the ways to do it give, in pixels from 0 to 255."""
+"""Pictures of a game made smaller and grey: what each way to do it gives, pixels from 0 to 255."""
 
 from __future__ import annotations
 

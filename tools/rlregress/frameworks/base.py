@@ -30,6 +30,9 @@ Policy = Callable[[np.ndarray], np.ndarray]
 #: Called with (environment steps done, policy at that moment).
 Checkpoint = Callable[[int, Policy], None]
 
+#: (make_env(discrete) -> environment, seed) -> None: a short training that is watched from outside.
+TraceTraining = Callable[[Callable[..., Any], int], None]
+
 #: inputs -> observed quantity, a float array whose meaning the detail's catalogue entry defines.
 Probe = Callable[[Mapping[str, Any]], np.ndarray]
 
@@ -247,6 +250,15 @@ class Adapter:
         shutil.copytree(source, folder / package, copy_function=os.symlink)
         return {"PYTHONPATH": str(folder)}
 
+    def is_checkout(self, folder: Path) -> bool:
+        """Whether a folder can be named as a checkout of this framework."""
+        return False
+
+    def code_folders(self) -> Sequence[str]:
+        """The folders of the code under test."""
+        specs = [importlib.util.find_spec(module) for module in self.modules]
+        return [f for spec in specs if spec for f in spec.submodule_search_locations or ()]
+
     def absent(self) -> Mapping[str, str]:
         """Details about a component that this framework does not have, each with the reason."""
         return getattr(self._beside("probes"), "ABSENT", {})
@@ -254,6 +266,15 @@ class Adapter:
     def train(self, request: TrainingRequest) -> Trained:
         """Train with the framework's own loop."""
         return self._beside("training").train(request)
+
+    def trace_trainings(self) -> Mapping[str, TraceTraining]:
+        """Built-in trainings for traces, by algorithm: short, and through as much as they can.
+
+        They reach truncation, termination and both at once, several environments, a replay buffer
+        that wraps around, delayed and target updates, the end of schedules, the last incomplete
+        minibatch and an evaluation, as far as the algorithm has them.
+        """
+        return self._beside("traced").TRAININGS
 
     def transitions(self, request: TrainingRequest, environments: int = 1) -> Transitions:
         """Train with the framework's own loop and return what the algorithm stored.
@@ -269,3 +290,11 @@ class Adapter:
                 environment.
         """
         return self._beside("collection").transitions(request, environments)
+
+    def play_atari(self, make_env: Callable[[], Any]) -> Any:
+        """A game of ``make_env`` through all that surrounds one in a training on Atari.
+
+        Returns:
+            A ``rlregress.environments.atari_play.Player``.
+        """
+        return self._beside("probes.atari").player(make_env)

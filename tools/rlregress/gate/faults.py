@@ -6,7 +6,6 @@ is made on a copy, which a new process uses in place of the installed one; that 
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from typing import Any
 from rlregress import frameworks, suite
 from rlregress.details import catalogue
 from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
 from rlregress.training import launch
 
 _KEYS: dict[str, type] = {
@@ -63,10 +63,12 @@ class Seen:
 
     Attributes:
         changed: detail -> scope -> variant found (or why none was), of the details that moved.
+        asked: "<id> <scope>" of the probes that ran: all that can be moved by the fault.
     """
 
     fault: Fault
     changed: Mapping[str, Mapping[str, str]]
+    asked: tuple[str, ...] = ()
 
     @property
     def detected(self) -> bool:
@@ -177,19 +179,13 @@ def run_seeded(
         )
 
 
-def probe(framework: str, fault: Fault) -> Seen:
-    """Probe the framework with the fault in its code."""
-    arguments = ["-m", "rlregress.cli", "probe", "--framework", framework, "--json"]
-    ended = run_seeded(framework, fault, arguments)
-    try:
-        details = json.loads(ended.stdout)["details"]
-    except ValueError:
-        raise UserError(
-            f"with the fault '{fault.name}' the probes did not end: {ended.stderr[-500:]}"
-        ) from None
-    changed: dict[str, dict[str, str]] = {}
-    for id, frameworks in details.items():
-        for scope, cell in next(iter(frameworks.values()), {}).items():
-            if cell["found"] != cell["documented"]:
-                changed.setdefault(id, {})[scope] = cell["found"] or cell["reason"]
-    return Seen(fault, changed)
+def fault_line(adapter: Adapter, fault: Fault) -> tuple[Path, int] | None:
+    """File and line of the fault in the installed code; None if the fault does not fit it."""
+    path = adapter.locate(fault.file)
+    if path is None:
+        return None
+    parts = path.read_text(encoding="utf-8").split(fault.old)
+    place = max(fault.occurrence, 1)
+    if len(parts) <= place:
+        return None
+    return path, fault.old.join(parts[:place]).count("\n") + 1

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 from rich.console import Console
 from rich.table import Table
 
-from rlregress import suite
+from rlregress import frameworks, suite
+from rlregress.claims import sources
 from rlregress.claims.names import settle_names
-from rlregress.claims.settle import UNPROBED, Settled, report, settle
+from rlregress.claims.settle import UNPROBED, Settled, ask, report, settle
 from rlregress.claims.statements import NOT_CHECKABLE, VERDICTS, load
 from rlregress.frameworks.base import Adapter
 
 _VERDICTS = (*VERDICTS, NOT_CHECKABLE, UNPROBED)
+_WIDTH_OF_FILES = 130
 _HEAD = """\
 # What the sources say, and what the code does
 
@@ -35,9 +38,11 @@ def collect(adapters: Sequence[Adapter]) -> list[Settled]:
     In the order of the files; a claim about a framework of which there are several copies comes
     once for each.
     """
+    chosen = {adapter.name for adapter in adapters}
+    left_out = set(frameworks.names()) - chosen
     found = []
     for claim in load(suite.baselines() / "claims"):
-        if claim.not_checkable:
+        if claim.not_checkable and claim.framework not in left_out:
             found.append(Settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable))
         found += [
             settle(claim, adapter)
@@ -45,7 +50,8 @@ def collect(adapters: Sequence[Adapter]) -> list[Settled]:
             if adapter.name == claim.framework and not claim.not_checkable
         ]
     names = [one for adapter in adapters for one in settle_names(adapter)]
-    return found + sorted(names, key=lambda one: one.claim.place)
+    rows = list(dict.fromkeys((one.claim.place, one.claim.quote) for one in names))
+    return found + sorted(names, key=lambda one: rows.index((one.claim.place, one.claim.quote)))
 
 
 def differing(found: Sequence[Settled]) -> list[str]:
@@ -53,12 +59,39 @@ def differing(found: Sequence[Settled]) -> list[str]:
     return [report(one) for one in found if not one.as_recorded]
 
 
-def counts(found: Sequence[Settled]) -> dict[tuple[str, str], Counter[str]]:
-    """(document, framework with version) -> verdict -> number of claims."""
-    counted: dict[tuple[str, str], Counter[str]] = {}
+@dataclass(frozen=True)
+class Counts:
+    """How many claims of a document about a framework have which verdict.
+
+    Attributes:
+        said_of: "it" for sentences about the framework, "something else" for those about another
+            library or an algorithm, asked of the framework.
+    """
+
+    document: str
+    framework: str
+    said_of: str
+    verdicts: Mapping[str, int]
+
+
+def counts(found: Sequence[Settled]) -> list[Counts]:
+    """One entry for each document, framework with its version, and kind of sentence.
+
+    What cannot be checked of a framework stands in a line without a version.
+    """
+    counted: dict[tuple[str, str, str], Counter[str]] = {}
     for one in found:
-        counted.setdefault((one.claim.document, _about(one)), Counter())[one.verdict] += 1
-    return counted
+        said_of = "something else" if one.claim.said_of else "it"
+        key = (one.claim.document, _about(one), said_of)
+        counted.setdefault(key, Counter())[one.verdict] += 1
+    largest = _documents(found)
+    ordered = sorted(counted.items(), key=lambda pair: (largest.index(pair[0][0]), *pair[0][1:]))
+    return [Counts(*key, verdicts) for key, verdicts in ordered]
+
+
+def _documents(found: Sequence[Settled]) -> list[str]:
+    """The documents, the one with most claims first."""
+    return [name for name, _ in Counter(one.claim.document for one in found).most_common()]
 
 
 def _about(one: Settled) -> str:
@@ -69,9 +102,8 @@ def claims_markdown(found: Sequence[Settled], adapters: Sequence[Adapter]) -> st
     """The whole document; the same text for the same data, probes and versions."""
     versions = ", ".join(f"{adapter.title} {adapter.version()}" for adapter in adapters)
     lines = [_HEAD.format(versions=versions), *_count_rows(found), ""]
-    for document, of_document in groupby(
-        sorted(found, key=lambda one: _first(found, one)), key=lambda one: one.claim.document
-    ):
+    for document in _documents(found):
+        of_document = [one for one in found if one.claim.document == document]
         lines += [f"## {document}", ""]
         for place, of_place in groupby(of_document, key=lambda one: one.claim.place):
             lines += [f"### {place}", ""]
@@ -80,22 +112,43 @@ def claims_markdown(found: Sequence[Settled], adapters: Sequence[Adapter]) -> st
     return "\n".join(lines)
 
 
-def _first(found: Sequence[Settled], one: Settled) -> int:
-    """Documents in the order of their first claim; sorting keeps the order within one."""
-    return next(n for n, other in enumerate(found) if other.claim.document == one.claim.document)
+def write(found: Sequence[Settled], adapters: Sequence[Adapter]) -> None:
+    """Write ``docs/claims.md``."""
+    items = sources.load(suite.baselines() / "sources")
+    text = "\n".join([claims_markdown(found, adapters), *index_rows(items, adapters), ""])
+    (suite.root() / "docs" / "claims.md").write_text(text, encoding="utf-8")
+
+
+def index_rows(items: Sequence[sources.Item], adapters: Sequence[Adapter]) -> Iterator[str]:
+    """Everything that the sources name, with what asks it and what the code answers."""
+    yield "## Index of what the sources name"
+    yield ""
+    heads = " | ".join(f"{adapter.name} {adapter.version()}" for adapter in adapters)
+    yield f"| where | what | asked by | {heads} |"
+    yield "|---|---|---|" + "---|" * len(adapters)
+    for item in items:
+        asked = [(f"`{one}`", {"detail": one}) for one in item.details]
+        asked += [(f"default `{one}`", {"default": one}) for one in item.defaults]
+        where = f"{item.place} | {item.title}"
+        for words, subject in asked:
+            answers = [_found(ask(adapter, **subject)) or "-" for adapter in adapters]
+            yield f"| {where} | {words} | {' | '.join(map(_cell, answers))} |"
+            where = " | "
+        if item.not_code:
+            yield f"| {where} | *no code*: {item.not_code} | {' | '.join([''] * len(adapters))} |"
 
 
 def _count_rows(found: Sequence[Settled]) -> Iterator[str]:
-    yield f"{len(found)} claims:"
+    total = Counter(one.verdict for one in found)
+    claims = len({one.claim.id for one in found})
+    yield f"{claims} claims, {len(found)} verdicts (one for each copy of a framework)."
     yield ""
-    yield f"| source | framework | {' | '.join(_VERDICTS)} |"
-    yield "|---|---|" + "---:|" * len(_VERDICTS)
-    total: Counter[str] = Counter()
-    for (document, framework), counted in counts(found).items():
-        total += counted
-        numbers = " | ".join(str(counted[verdict]) for verdict in _VERDICTS)
-        yield f"| {document} | {framework} | {numbers} |"
-    yield f"| **all** | | {' | '.join(str(total[verdict]) for verdict in _VERDICTS)} |"
+    yield f"| source | framework | said of | {' | '.join(_VERDICTS)} |"
+    yield "|---|---|---|" + "---:|" * len(_VERDICTS)
+    for one in counts(found):
+        numbers = " | ".join(str(one.verdicts.get(verdict, 0)) for verdict in _VERDICTS)
+        yield f"| {one.document} | {one.framework} | {one.said_of} | {numbers} |"
+    yield f"| **all** | | | {' | '.join(str(total[verdict]) for verdict in _VERDICTS)} |"
 
 
 def _code(text: str) -> str:
@@ -107,31 +160,38 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _answers(settled: list[Settled]) -> Iterator[str]:
+def _answers(settled: Sequence[Settled]) -> Iterator[str]:
     yield "| framework | asks | says | found | verdict |"
     yield "|---|---|---|---|---|"
-    notes: dict[str, None] = {}
-    for one in settled:
-        claim = one.claim
-        says = " or ".join(_one(value) for value in claim.says)
-        found = _found(one.found)
-        verdict = f"**{one.verdict}**" + (f" ({one.reason})" if one.reason else "")
-        scope = f", {claim.scope}" if claim.scope else ""
-        subject = f"`{claim.subject}`" if claim.subject else ""
-        yield (
-            "| "
-            + " | ".join(
-                _cell(text) for text in (_about(one) + scope, subject, says, found, verdict)
-            )
-            + " |"
-        )
-        if claim.said_of:
-            notes[f"Said of {claim.said_of}."] = None
-        if claim.note:
-            notes[claim.note] = None
+    yield from dict.fromkeys(_row(one) for one in settled)
+    notes = list(_notes(settled))
     if notes:
         yield ""
         yield " ".join(notes)
+
+
+def _row(one: Settled) -> str:
+    claim = one.claim
+    scope = f", {claim.scope}" if claim.scope else ""
+    subject = f"`{claim.subject}`" if claim.subject else ""
+    says = " or ".join(_one(value) for value in claim.says)
+    found = _found(one.found) or ("-" if claim.says else "")
+    verdict = f"**{one.verdict}**" + (f" ({one.reason})" if one.reason else "")
+    return f"| {' | '.join(map(_cell, (_about(one) + scope, subject, says, found, verdict)))} |"
+
+
+def _notes(settled: Sequence[Settled]) -> Iterator[str]:
+    """Notes on the answers to a sentence, once each; with the framework if it is not for all."""
+    yield from dict.fromkeys(
+        f"Said of {one.claim.said_of}." for one in settled if one.claim.said_of
+    )
+    everyone = {one.claim.framework for one in settled}
+    about: dict[str, set[str]] = {}
+    for one in settled:
+        if one.claim.note:
+            about.setdefault(one.claim.note, set()).add(one.claim.framework)
+    for note, noted in about.items():
+        yield note if noted == everyone else f"({', '.join(sorted(noted))}) {note}"
 
 
 def _one(value: object) -> str:
@@ -142,19 +202,20 @@ def _found(found: Mapping[str, str]) -> str:
     by_answer: dict[str, list[str]] = {}
     for scope, answer in found.items():
         by_answer.setdefault(answer, []).append(scope)
-    if len(by_answer) == 1:
-        return next(iter(by_answer))
     return "; ".join(f"{answer} ({', '.join(scopes)})" for answer, scopes in by_answer.items())
 
 
 def show(found: Sequence[Settled]) -> None:
     """Print the counts, then every claim whose verdict is not the recorded one."""
-    table = Table("source", "framework", *_VERDICTS)
-    for (document, framework), counted in counts(found).items():
-        table.add_row(document, framework, *(str(counted[verdict]) for verdict in _VERDICTS))
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=_WIDTH_OF_FILES)
+    table = Table("source", "framework", "said of", *_VERDICTS)
+    for one in counts(found):
+        numbers = [str(one.verdicts.get(verdict, 0)) for verdict in _VERDICTS]
+        table.add_row(one.document.partition(",")[0], one.framework, one.said_of, *numbers)
     console.print(table)
     texts = differing(found)
     for text in texts:
         console.print(text, markup=False, highlight=False)
-    console.print(f"{len(found)} claims, {len(texts)} not as recorded.")
+    console.print(f"{len(found)} verdicts, {len(texts)} not as recorded.")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
-from rlregress.gate.faults import Fault, Seen, chosen, probe
+from rlregress.gate import seeding
+from rlregress.gate.faults import Seen, chosen
 
 
 def _line(seen: Seen) -> str:
@@ -26,13 +26,13 @@ def show(frameworks: Sequence[str], names: Sequence[str], workers: int) -> bool:
     """Seed, probe and print, fault by fault; whether all of them were seen as expected."""
     pairs = chosen(frameworks, names)
 
-    def one(pair: tuple[str, Fault]) -> Seen:
-        return probe(*pair)
-
-    seen = []
-    with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
-        for found in pool.map(one, pairs):
-            print(_line(found), flush=True)
+    seen: list[Seen] = []
+    for framework in frameworks:
+        faults = [fault for of, fault in pairs if of == framework]
+        if not faults:
+            continue
+        for found in seeding.seed(framework, faults, workers or os.cpu_count() or 1):
+            print(f"{framework} {_line(found)}", flush=True)
             seen.append(found)
     detected = sum(found.detected for found in seen)
     print(f"{detected} of {len(seen)} seeded faults were seen as expected")

@@ -29,6 +29,7 @@ class CleanRL(Adapter):
     title = "CleanRL"
     packages = ("cleanrl", "torch")
     scopes = ("script",)
+    checkout = VARIABLE
 
     def __init__(self, source: Optional[Source] = None) -> None:
         self._bound = source
@@ -94,6 +95,14 @@ class CleanRL(Adapter):
         path = self.source.root / file
         return path if path.is_file() else None
 
+    def is_checkout(self, folder: Path) -> bool:
+        """Whether the folder holds the scripts."""
+        return (folder / "cleanrl" / "ppo_continuous_action.py").is_file()
+
+    def code_folders(self) -> Sequence[str]:
+        """The folders of the scripts, and of what they import beside them."""
+        return [str(folder) for folder in self.source.root.glob("cleanrl*") if folder.is_dir()]
+
     def copy_to_change(self, file: str, folder: Path) -> Mapping[str, str]:
         """Lay a copy of the scripts, and of what they need beside them, into ``folder``."""
         return {VARIABLE: str(self.source.copy_into(folder))}
@@ -102,9 +111,17 @@ class CleanRL(Adapter):
         """Train with the script's own loop."""
         return self._beside("training").train(request, self.source)
 
+    def trace_trainings(self) -> Mapping[str, Any]:
+        """Built-in trainings for traces with this copy's scripts, by algorithm."""
+        return {} if self.source.for_gym else self._beside("traced").trainings(self.source)
+
     def transitions(self, request: Any, environments: int = 1) -> Any:
         """Train with the script's own loop and return what it stored."""
         return self._beside("collection").transitions(request, environments, self.source)
+
+    def play_atari(self, make_env: Any) -> Any:
+        """A game of ``make_env`` through what the Atari script puts around it."""
+        return self._beside("probes.atari").player(make_env, self.source)
 
 
 ADAPTER = CleanRL()

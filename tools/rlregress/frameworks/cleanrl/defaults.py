@@ -41,6 +41,8 @@ _FLAGS: Mapping[str, Mapping[str, Tuple[str, ...]]] = {
         "temperature_learning_rate": ("q_lr",),
         "policy_delay": ("policy_frequency",),
         "target_update_interval": ("target_network_frequency",),
+        "tune_temperature": ("autotune",),
+        "fixed_temperature": ("alpha",),
     },
     "td3": {
         **_OFF_POLICY,
@@ -84,7 +86,7 @@ def values(source: Source) -> Dict[Tuple[str, str], Dict[str, Any]]:
     """(algorithm, scope) -> hyperparameter -> value.
 
     Minibatches are given by number, value clipping by a switch that borrows the clip range, and
-    SAC's ``alpha`` does not set the initial temperature while it is tuned: no flag does.
+    SAC's ``alpha`` is the temperature that is not tuned: no flag sets where a tuned one starts.
     """
     return {
         (algorithm, scope): _read(algorithm, named, _flags(source, algorithm))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from typing import FrozenSet, Iterable, Iterator, List, NamedTuple, Sequence, Set
+from typing import Dict, FrozenSet, Iterable, Iterator, List, NamedTuple, Sequence, Set
 
 #: methods that change the object they are called on, beside those that end in one underscore.
 _CHANGING = {"append", "extend", "insert", "update", "add", "put", "load_state_dict", "seed"}
@@ -65,7 +65,7 @@ def _bound_within(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         yield node.id
     elif isinstance(node, (ast.Import, ast.ImportFrom)):
-        yield from of_import(node)
+        yield from origins(node)
     elif isinstance(node, _SCOPES):
         if not isinstance(node, ast.Lambda):
             yield node.name
@@ -112,10 +112,12 @@ def _changed_by_calls(node: ast.AST) -> Set[str]:
     return found - {""}
 
 
-def of_import(node: ast.AST) -> Set[str]:
-    """Names that an import binds."""
+def origins(node: ast.AST) -> Dict[str, str]:
+    """Name that an import binds -> full name of the module that it is, or comes from."""
     aliases = node.names  # type: ignore[attr-defined]
-    return {alias.asname or alias.name.partition(".")[0] for alias in aliases}
+    if isinstance(node, ast.ImportFrom):
+        return {alias.asname or alias.name: node.module or "" for alias in aliases}
+    return {alias.asname or alias.name.partition(".")[0]: alias.name for alias in aliases}
 
 
 def _simple(reads: Iterable[str], binds: Iterable[str], touches: Iterable[str] = ()) -> Names:
@@ -170,7 +172,7 @@ def of(node: ast.stmt) -> Names:
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return _simple(loads(node) - {node.name}, {node.name})
     if isinstance(node, (ast.Import, ast.ImportFrom)):
-        return _simple((), of_import(node))
+        return _simple((), origins(node))
     if isinstance(node, ast.If):
         ways = _either([of_block(node.body), of_block(node.orelse)])
         return _then(_simple(loads(node.test), (), _changed_by_calls(node.test)), ways)
@@ -186,9 +188,9 @@ def of(node: ast.stmt) -> Names:
         around = of_with(node)
         return _then(around, of_block(node.body))
     if isinstance(node, ast.Try):
-        ways = [of_block([*node.body, *node.orelse])]
-        ways += [of_block(handler.body) for handler in node.handlers]
-        return _then(_perhaps(ways[0]), _then(_either(ways), of_block(node.finalbody)))
+        tried = of_block([*node.body, *node.orelse])
+        ends = [tried, *(of_block(handler.body) for handler in node.handlers)]
+        return _then(_perhaps(tried), _then(_either(ends), of_block(node.finalbody)))
     return _simple(loads(node), (), _changed_by_calls(node))
 
 

@@ -14,8 +14,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import gymnasium
 import numpy as np
 
-#: (environments stepped at once, actions, what ``step`` answers)
-Stepped = Callable[[int, Any, Tuple[Any, ...]], None]
+from rlregress.frameworks.cleanrl.oldvec import Stepped, VecEnv, VecEnvWrapper, dummy_vec_env
 
 _TRUE = {"y", "yes", "t", "true", "on", "1"}
 
@@ -195,96 +194,6 @@ class RecordEpisodeStatistics(Wrapper):
         return observation, reward, done, info
 
 
-class VecEnv:
-    """Environments side by side."""
-
-    num_envs: int
-    observation_space: Any
-    action_space: Any
-
-    def step(self, actions: Any) -> Any:
-        """Step all, and reset those whose episode has ended."""
-        self.step_async(actions)
-        return self.step_wait()
-
-    def step_async(self, actions: Any) -> None:
-        raise NotImplementedError
-
-    def step_wait(self) -> Any:
-        raise NotImplementedError
-
-
-class VecEnvWrapper(VecEnv):
-    """Passes on what it does not define."""
-
-    def __init__(self, venv: Any) -> None:
-        self.venv = venv
-        self.num_envs = venv.num_envs
-        self.observation_space = venv.observation_space
-        self.action_space = venv.action_space
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name == "venv":
-            raise AttributeError(name)
-        return getattr(self.venv, name)
-
-    def step_async(self, actions: Any) -> None:
-        self.venv.step_async(actions)
-
-    def step_wait(self) -> Any:
-        return self.venv.step_wait()
-
-    def reset(self) -> Any:
-        return self.venv.reset()
-
-
-def _vectorised(stepped: Stepped) -> Any:
-    class DummyVecEnv(VecEnv):
-        """One environment after the other."""
-
-        def __init__(self, env_fns: Any, *args: Any, **kwargs: Any) -> None:
-            self.envs = [make() for make in env_fns]
-            self.num_envs = len(self.envs)
-            self.observation_space = self.envs[0].observation_space
-            self.action_space = self.envs[0].action_space
-            self._actions: Any = None
-            for environment in self.envs:
-                environment.unwrapped.leave_counting_to_vector()
-
-        def _stacked(self, rows: List[Any]) -> np.ndarray:
-            return np.stack([np.asarray(row, dtype=self.observation_space.dtype) for row in rows])
-
-        def reset(self) -> np.ndarray:
-            return self._stacked([environment.reset() for environment in self.envs])
-
-        def step_async(self, actions: Any) -> None:
-            self._actions = actions
-
-        def step_wait(self) -> Any:
-            rows = []
-            for environment, action in zip(self.envs, self._actions):
-                observation, reward, done, info = environment.step(action)
-                if done:
-                    info["terminal_observation"] = observation
-                    observation = environment.reset()
-                rows.append((observation, reward, done, info))
-            observations, rewards, dones, infos = zip(*rows)
-            outcome = (
-                self._stacked(list(observations)),
-                np.array(rewards, dtype=np.float32),
-                np.array(dones, dtype=bool),
-                list(infos),
-            )
-            stepped(self.num_envs, self._actions, outcome)
-            return outcome
-
-        def close(self) -> None:
-            for environment in self.envs:
-                environment.close()
-
-    return DummyVecEnv
-
-
 def _module(name: str, **content: Any) -> types.ModuleType:
     made = types.ModuleType(name)
     vars(made).update(content)
@@ -298,7 +207,7 @@ def modules(make: Callable[[str], Any], stepped: Stepped) -> Dict[str, types.Mod
         make: environment id -> a Gymnasium environment.
         stepped: called after every step of the script's environment or environments.
     """
-    vectorised = _vectorised(stepped)
+    vectorised = dummy_vec_env(stepped)
     kinds = {
         kind.__name__: kind
         for kind in (Env, Wrapper, ObservationWrapper, RewardWrapper, ActionWrapper)

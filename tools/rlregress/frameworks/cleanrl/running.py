@@ -12,31 +12,25 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import io
-import os
-import random
 import re
 import sys
-import tempfile
 import types
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import gymnasium
 import numpy as np
 import torch
 
 from rlregress.errors import UserError
-from rlregress.frameworks.cleanrl import oldgym, shim
+from rlregress.frameworks.cleanrl import oldgym, restored, shim
 
 #: what ``make_env`` is asked for by; no environment is registered under it.
 GIVEN = "Given-v0"
 
-_MISSING = object()
 _OLD = re.compile(r"^import gym\s*$", re.MULTILINE)
-#: beside the scripts in a checkout; what is imported from one checkout must not serve another.
-_BESIDE = "cleanrl_utils"
 
 
 class StopRun(BaseException):
@@ -134,21 +128,22 @@ def run_script(
     output = io.StringIO()
     try:
         with contextlib.ExitStack() as around:
-            around.enter_context(_random_state())
-            around.enter_context(_modules(stubs))
-            around.enter_context(_beside(path.parent.parent))
-            around.enter_context(_folder_of_its_own())
+            around.enter_context(restored.random_state())
+            around.enter_context(restored.modules(stubs))
+            around.enter_context(restored.beside(path.parent.parent))
+            around.enter_context(restored.folder_of_its_own())
             around.enter_context(contextlib.redirect_stdout(output))
             around.enter_context(warnings.catch_warnings())
             # about the age of the environment and what the script does with its spaces
             warnings.filterwarnings("ignore", module="gymnasium")
+            warnings.filterwarnings("ignore", "Creating a tensor from a list of numpy.ndarrays")
             for target, name, value in replaced:
-                around.enter_context(_attribute(target, name, value))
+                around.enter_context(restored.attribute(target, name, value))
             watched = watch.watched(gymnasium.vector.SyncVectorEnv)
-            around.enter_context(_attribute(gymnasium.vector, "SyncVectorEnv", watched))
+            around.enter_context(restored.attribute(gymnasium.vector, "SyncVectorEnv", watched))
             command = [str(path), *(_command_line(arguments) if old else ())]
-            around.enter_context(_attribute(sys, "argv", command))
-            around.enter_context(_argument_errors(path, old))
+            around.enter_context(restored.attribute(sys, "argv", command))
+            around.enter_context(restored.argument_errors(path, old))
             try:
                 exec(compile(text, str(path), "exec"), run.globals)
             except StopRun:
@@ -233,13 +228,15 @@ class _Watch:
     ) -> None:
         self._run, self._stop, self._on_step, self._guard = run, stop, on_step, guard
         self._first: Any = None
+        self._outside = restored.outside()
 
     def stepped(self, environments: int, actions: Any, outcome: Tuple[Any, ...]) -> None:
         run = self._run
         run.steps += environments
         run.actions, run.outcome = actions, outcome
         if self._on_step is not None:
-            with _random_state() if self._guard else contextlib.nullcontext():
+            guard = restored.random_state() if self._guard else contextlib.nullcontext()
+            with self._outside(), guard:
                 self._on_step(run)
         if self._stop is not None and run.steps >= self._stop:
             raise StopRun
@@ -262,100 +259,3 @@ class _Watch:
                 return outcome
 
         return SyncVectorEnv
-
-
-# -- what is put back --------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def _random_state() -> Iterator[None]:
-    states = random.getstate(), np.random.get_state(), torch.get_rng_state()
-    deterministic = torch.backends.cudnn.deterministic
-    try:
-        yield
-    finally:
-        random.setstate(states[0])
-        np.random.set_state(states[1])
-        torch.set_rng_state(states[2])
-        torch.backends.cudnn.deterministic = deterministic
-
-
-@contextlib.contextmanager
-def _attribute(target: Any, name: str, value: Any) -> Iterator[None]:
-    before = vars(target).get(name, _MISSING)
-    setattr(target, name, value)
-    try:
-        yield
-    finally:
-        if before is _MISSING:
-            delattr(target, name)
-        else:
-            setattr(target, name, before)
-
-
-@contextlib.contextmanager
-def _modules(stubs: Mapping[str, types.ModuleType]) -> Iterator[None]:
-    # only these keys: torch imports submodules when they are first used, and they must stay
-    before = {name: sys.modules.get(name, _MISSING) for name in stubs}
-    sys.modules.update(stubs)
-    try:
-        yield
-    finally:
-        _restore_modules(before)
-
-
-def _restore_modules(before: Mapping[str, Any]) -> None:
-    for name, module in before.items():
-        if module is _MISSING:
-            sys.modules.pop(name, None)
-        else:
-            sys.modules[name] = module
-
-
-def _loaded_beside() -> List[str]:
-    return [n for n in sys.modules if n == _BESIDE or n.startswith(f"{_BESIDE}.")]
-
-
-@contextlib.contextmanager
-def _beside(root: Path) -> Iterator[None]:
-    """Import ``cleanrl_utils`` from this copy, and forget it afterwards."""
-    before = {name: sys.modules.pop(name) for name in _loaded_beside()}
-    has_modules = (root / _BESIDE).is_dir()
-    path, written = list(sys.path), sys.dont_write_bytecode
-    if has_modules:
-        sys.path.insert(0, str(root))
-        # the copy is the user's: nothing is left in it
-        sys.dont_write_bytecode = True
-    try:
-        yield
-    finally:
-        sys.path[:] = path
-        sys.dont_write_bytecode = written
-        for name in _loaded_beside():
-            del sys.modules[name]
-        sys.modules.update(before)
-
-
-@contextlib.contextmanager
-def _folder_of_its_own() -> Iterator[None]:
-    before = os.getcwd()
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        try:
-            yield
-        finally:
-            os.chdir(before)
-
-
-@contextlib.contextmanager
-def _argument_errors(path: Path, old: bool) -> Iterator[None]:
-    """Turn what ``argparse`` does with a wrong argument into one sentence."""
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said) if old else contextlib.nullcontext():
-        try:
-            yield
-        except SystemExit:
-            lines = said.getvalue().strip().splitlines()
-            raise UserError(
-                f"{path.name} does not take these arguments: {lines[-1] if lines else 'it ended'}"
-            ) from None

@@ -9,6 +9,7 @@ import ast
 import difflib
 import functools
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -17,7 +18,8 @@ from rlregress.errors import UserError
 from rlregress.frameworks.base import Unprobed
 from rlregress.frameworks.cleanrl import names as scopes
 
-_INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+#: statements whose insides are no part of the script's own course.
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 #: says whether a statement is the one that a quantity is looked for by.
 Shape = Callable[[ast.stmt], bool]
@@ -60,7 +62,8 @@ class Block(NamedTuple):
         return None if self.outer is None else self.outer.statements[self.place]
 
 
-class Place(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Place:
     """One statement of a script: where a quantity comes from."""
 
     script: Script
@@ -98,8 +101,7 @@ class Script:
         sha256: of its bytes.
         blocks: its statement lists outside functions and classes, outermost first.
         known: whether the suite was written for exactly this file.
-        modules: names that its imports bind.
-        imports: the modules that it imports, by their full names.
+        origins: name that an import binds -> the module that it is, or comes from.
         slices: of it that were made already (see ``slices``).
     """
 
@@ -112,22 +114,18 @@ class Script:
         self._shaped: Dict[Shape, List[Tuple[Block, int]]] = {}
         self.blocks: List[Block] = []
         self._collect(Block(ast.parse(content).body, None, 0, "body"))
-        imports = [
-            statement
+        self.origins = {
+            name: module
             for block in self.blocks
             for statement in block.statements
             if isinstance(statement, (ast.Import, ast.ImportFrom))
-        ]
-        self.modules = frozenset(name for node in imports for name in scopes.of_import(node))
-        self.imports = frozenset(
-            name
-            for node in imports
-            for name in (
-                [alias.name for alias in node.names]
-                if isinstance(node, ast.Import)
-                else [node.module or ""]
-            )
-        )
+            for name, module in scopes.origins(statement).items()
+        }
+
+    @property
+    def imports(self) -> FrozenSet[str]:
+        """The modules that the script imports, by their full names."""
+        return frozenset(self.origins.values())
 
     def __repr__(self) -> str:
         return f"{self.path.name} ({self.sha256[:12]})"
@@ -135,7 +133,7 @@ class Script:
     def _collect(self, block: Block) -> None:
         self.blocks.append(block)
         for place, statement in enumerate(block.statements):
-            if isinstance(statement, _INNER):
+            if isinstance(statement, DEFINITIONS):
                 continue
             for branch in ("body", "orelse", "finalbody"):
                 inner = getattr(statement, branch, None)
@@ -247,7 +245,7 @@ class Script:
 
 def _binds(statement: ast.stmt) -> FrozenSet[str]:
     """Names that a statement of its own binds, not what stands in the lists inside it."""
-    if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, *_INNER)):
+    if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, *DEFINITIONS)):
         return scopes.of(statement).binds
     return frozenset()
 

@@ -27,6 +27,7 @@ import numpy as np
 
 from rlregress.frameworks.cleanrl import names as scopes
 from rlregress.frameworks.cleanrl.script import (
+    DEFINITIONS,
     Block,
     Place,
     Script,
@@ -73,6 +74,9 @@ class Sliced(Mapping[str, Any]):
             raise SliceUnbound(
                 f"{script}: {self.place.quantity}: '{name}' was not bound", script.known
             ) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._namespace
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._namespace)
@@ -190,7 +194,7 @@ def _whole_slice(
         defined = {
             statement.name
             for statement in place.script.blocks[0].statements
-            if isinstance(statement, (ast.FunctionDef, ast.ClassDef))
+            if isinstance(statement, DEFINITIONS)
         }
         later = found[2] & defined - late
         if not later:
@@ -205,14 +209,20 @@ def _slice(
     kept: List[ast.stmt] = list(last)
     need = (set(scopes.of(place.statement).reads) | late) - ready
     guards: List[str] = []
-    # bound on some path only, or by a loop's body for its own next round: that is for the run to see
+    # bound on some path only, or by a loop's body for its next round: that is for the run to see
     perhaps = set(scopes.of(place.statement).touches)
     block, end = place.block, place.index
     while True:
-        for statement in reversed(block.statements[:end]):
+        for index in reversed(range(len(block.statements))):
+            statement = block.statements[index]
+            # a function or a class may stand anywhere: it is used when the script runs
+            if index >= end and (
+                statement is place.statement or not isinstance(statement, DEFINITIONS)
+            ):
+                continue
             found = scopes.of(statement)
             # a setting made on an imported module ("torch.backends...") is no way to get a quantity
-            changes = found.touches - (place.script.modules - found.binds)
+            changes = found.touches - (place.script.origins.keys() - found.binds)
             if not need & changes or not _may_run(statement):
                 continue
             kept.insert(0, statement)

@@ -86,7 +86,7 @@ class Source:
         return found
 
     def copy_into(self, folder: Path) -> Path:
-        """A copy in ``folder`` that is found as this one is; files are links. Returns the folder."""
+        """A copy in ``folder``, files as links, that is found as this one is; the folder."""
         beside = [self.root / name for name in (_PACKAGE, _BESIDE)]
         beside += [*self.root.glob(f"{_PACKAGE}-*.dist-info")]
         for source in beside:

@@ -22,6 +22,9 @@ class Bag:
     def __init__(self, **attributes: Any) -> None:
         self.__dict__.update(attributes)
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"the probe has given no '{name}'")
+
 
 class Fn:
     """A function that scripts may call as a network: with a device, or through ``forward``.
@@ -33,7 +36,7 @@ class Fn:
     def __init__(self, function: Callable[..., Any], **attributes: Any) -> None:
         self._function = function
         self.calls: List[Tuple[Any, ...]] = []
-        self.__dict__.update(attributes)
+        vars(self).update(attributes)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         fed = tuple(as_tensor(a) for a in arguments if not isinstance(a, torch.device))

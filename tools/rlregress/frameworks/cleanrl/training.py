@@ -119,7 +119,7 @@ def whole_steps(request: TrainingRequest, environments: int = 1) -> int:
 # -- what has been learned ---------------------------------------------------------------------
 
 
-def _wrappers(environment: Any) -> List[Any]:
+def wrappers(environment: Any) -> List[Any]:
     """The wrappers that the script has put around an environment, the innermost first."""
     found = []
     while isinstance(environment, gymnasium.Wrapper):
@@ -134,13 +134,13 @@ def _normalised(wrapper: Any) -> Callable[[np.ndarray], np.ndarray]:
     return lambda observation: (observation - mean) / np.sqrt(variance + wrapper.epsilon)
 
 
-def _seen(environment: Any) -> Callable[[np.ndarray], torch.Tensor]:
+def seen(environment: Any) -> Callable[[np.ndarray], torch.Tensor]:
     """Observations of the bare environment -> what the script's network gets of them.
 
     The script's own wrappers, in their order, with the statistics as they are now.
     """
     steps: List[Callable[[Any], Any]] = []
-    for wrapper in _wrappers(environment):
+    for wrapper in wrappers(environment):
         if isinstance(wrapper, gymnasium.wrappers.NormalizeObservation):
             steps.append(_normalised(wrapper))
         elif isinstance(wrapper, gymnasium.ObservationWrapper):
@@ -159,12 +159,12 @@ def _seen(environment: Any) -> Callable[[np.ndarray], torch.Tensor]:
 
 def _acted(environment: Any) -> Callable[[np.ndarray], np.ndarray]:
     """Actions of the script's network -> what the bare environment gets of them."""
-    wrappers = [w for w in _wrappers(environment) if isinstance(w, gymnasium.ActionWrapper)]
+    changes = [w for w in wrappers(environment) if isinstance(w, gymnasium.ActionWrapper)]
 
     def act(actions: np.ndarray) -> np.ndarray:
         rows = []
         for action in actions:
-            for wrapper in reversed(wrappers):
+            for wrapper in reversed(changes):
                 action = wrapper.action(action)
             rows.append(action)
         return np.stack(rows)
@@ -190,7 +190,7 @@ def _deterministic(run: ScriptRun) -> Callable[[torch.Tensor], torch.Tensor]:
 def policy_of(run: ScriptRun) -> Policy:
     """The deterministic policy, with the observation statistics of this moment."""
     environment = run["envs"].envs[0]
-    see, act, network = _seen(environment), _acted(environment), _deterministic(run)
+    see, act, network = seen(environment), _acted(environment), _deterministic(run)
 
     def policy(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
@@ -202,7 +202,7 @@ def policy_of(run: ScriptRun) -> Policy:
 def _reward_unit(environment: Any) -> float:
     """What the script divides rewards by."""
     unit = 1.0
-    for wrapper in _wrappers(environment):
+    for wrapper in wrappers(environment):
         if isinstance(wrapper, gymnasium.wrappers.NormalizeReward):
             unit *= float(np.sqrt(wrapper.return_rms.var + wrapper.epsilon))
     return unit
@@ -211,7 +211,7 @@ def _reward_unit(environment: Any) -> float:
 def _value_of(run: ScriptRun) -> Callable[[np.ndarray], np.ndarray]:
     """Values in the environment's unit of reward: PPO's critic learns them in a running one."""
     environment = run["envs"].envs[0]
-    see, network, unit = _seen(environment), _deterministic(run), _reward_unit(environment)
+    see, network, unit = seen(environment), _deterministic(run), _reward_unit(environment)
 
     def value(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():

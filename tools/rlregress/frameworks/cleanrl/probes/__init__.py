@@ -16,6 +16,7 @@ import torch
 
 from rlregress.frameworks.base import Probe
 from rlregress.frameworks.cleanrl.probes import (
+    atari,
     gae,
     normalisation,
     normalisation_traps,
@@ -24,14 +25,18 @@ from rlregress.frameworks.cleanrl.probes import (
     ppo_loop,
     replay,
     sac,
+    sac_loop,
     td3,
+    td3_loop,
     traps,
 )
 from rlregress.frameworks.cleanrl.sources import Source
 
 _FAMILIES: Tuple[Any, ...] = (
     sac,
+    sac_loop,
     td3,
+    td3_loop,
     ppo,
     ppo_loop,
     gae,
@@ -40,6 +45,7 @@ _FAMILIES: Tuple[Any, ...] = (
     traps,
     normalisation,
     normalisation_traps,
+    atari,
 )
 
 #: detail id -> what this framework does not have.

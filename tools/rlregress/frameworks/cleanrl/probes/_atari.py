@@ -8,6 +8,7 @@ handed over under the name that the script knows; 0.4.8 gets the old interface o
 from __future__ import annotations
 
 import builtins
+import importlib
 import types
 from typing import Any, Callable, Optional, Sequence
 
@@ -54,10 +55,10 @@ def environment(source: Source, game: Any) -> Any:
         given.update({name: w for name, w in wrappers.items() if isinstance(w, type)})
         given["gym"] = _renamed(lambda _: game)
         return _made(run(place, given)["make_env"], False, "probe")
-    import cv2
-
     old = oldgym.modules(lambda _: game, lambda *_: None)["gym"]
-    given.update(gym=old, spaces=gymnasium.spaces, cv2=cv2, Monitor=old.wrappers.Monitor)
+    given.update(gym=old, spaces=gymnasium.spaces, Monitor=old.wrappers.Monitor)
+    # what the script imports itself and a slice does not
+    given["cv2"] = importlib.import_module("cv2")
     # a class that stands behind the one that uses it
     frames = script.bound("stack of frames", "LazyFrames")
     given["LazyFrames"] = run(frames, {})["LazyFrames"]

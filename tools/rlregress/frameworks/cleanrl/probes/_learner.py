@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set
 
 import gymnasium
 import numpy as np
 import torch
-from torch.distributions import Normal
 
-from rlregress.frameworks.cleanrl.script import Place
+from rlregress.frameworks.cleanrl.probes._playing import Playing
+from rlregress.frameworks.cleanrl.script import Place, Script, SliceFailed
 from rlregress.frameworks.cleanrl.slices import Sliced, context, run
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import (
@@ -21,53 +22,10 @@ from rlregress.frameworks.cleanrl.stubs import (
     differentiated,
     last_linear,
     make_constant,
-    replaced,
     spaces,
 )
 
-_BUFFERS = "cleanrl_utils/buffers.py"
-
-
-class Playing:
-    """One environment that every step of which is the same, and that keeps the actions received.
-
-    As ``envs`` it answers in vectors of one with five values and resets within the last step; as
-    ``env`` it is the scalar environment of four values that 0.4.8 was written for.
-    """
-
-    def __init__(
-        self, asked: Bag, reward: float = 1.0, terminated: bool = False, truncated: bool = False
-    ) -> None:
-        self._dimensions = asked.observation_space.shape[0]
-        self._reward = float(reward)
-        self._flags = bool(terminated), bool(truncated)
-        self.received: List[np.ndarray] = []
-        one = Bag(**vars(asked))
-        one.step, one.reset = self._step_one, lambda: self.observation
-        many = Bag(**vars(asked))
-        many.step, many.reset = self._step_many, lambda seed=None: (self.observation[None], {})
-        self.names = {"env": one, "envs": many}
-
-    @property
-    def observation(self) -> np.ndarray:
-        """What it shows, always."""
-        return np.full(self._dimensions, 0.5, dtype=np.float32)
-
-    def _step_one(self, action: Any) -> Any:
-        self.received.append(np.array(action, dtype=np.float64))
-        terminated, truncated = self._flags
-        info = {"TimeLimit.truncated": True} if truncated and not terminated else {}
-        return self.observation, self._reward, terminated or truncated, info
-
-    def _step_many(self, actions: Any) -> Any:
-        self.received.append(np.array(actions[0], dtype=np.float64))
-        terminated, truncated = (np.array([flag]) for flag in self._flags)
-        infos: Dict[str, Any] = {}
-        if any(self._flags):
-            last = np.empty(1, dtype=object)
-            last[0] = self.observation
-            infos["final_observation"] = last
-        return self.observation[None], np.array([self._reward]), terminated, truncated, infos
+_BUFFER = "ReplayBuffer"
 
 
 class Update(NamedTuple):
@@ -105,7 +63,8 @@ class Learner:
     ) -> None:
         self.script = source.script(script)
         self.args = arguments(self.script, **{"buffer_size": 64, **chosen})
-        self.spaces = spaces(low, high, observations)
+        asked = spaces(low, high, observations)
+        self.spaces = Bag(unpacked=_unpacked(self.script), **vars(asked))
         given: Dict[str, Any] = {
             **Playing(self.spaces).names,
             "args": self.args,
@@ -117,8 +76,7 @@ class Learner:
             "writer": None,
             "start_time": 0.0,
         }
-        if source.has(_BUFFERS):
-            given["ReplayBuffer"] = source.module(_BUFFERS).ReplayBuffer
+        given.update(_buffer_class(source, self.script))
         self.block = self.script.shaped("training", _trains, "an 'if' that trains", "innermost")
         self.store = self.script.shaped("storing", _stores, "a call that stores a transition")
         # first of all, or the step that stores would count as a part of making the buffer
@@ -131,7 +89,7 @@ class Learner:
         return next(self.names[name] for name in candidates if name in self.names)
 
     @property
-    def actor(self) -> torch.nn.Module:
+    def actor(self) -> Any:
         """The policy."""
         return self.part("actor", "pg")
 
@@ -181,8 +139,10 @@ class Learner:
     def collect(self, steps: int, playing: Optional[Playing] = None, **given: Any) -> Playing:
         """Run the script's own steps from action to storing, past the random warm-up."""
         playing = Playing(self.spaces) if playing is None else playing
-        names = {**self.names, **playing.names, "global_step": self.first_update, **given}
-        names.pop("action", None)
+        names = {**self.names, **playing.names, "global_step": self.first_update}
+        for name in _assigned_before(self.store):
+            names.pop(name, None)
+        names.update(given)
         names["obs"] = playing.observation[None] if self.vectorised else playing.observation
         for _ in range(steps):
             run(self.store, names)
@@ -207,6 +167,12 @@ class Learner:
         seen = Update({n: [] for n in self.optimizers}, {n: [] for n in self.optimizers}, [])
         with differentiated() as parts, _hooked(self.optimizers, parts, seen):
             after = run(self.block, {**self.names, "global_step": global_step})
+        if not seen.losses["critic"]:
+            raise SliceFailed(
+                f"{self.script}: training: nothing was updated at step {global_step} with "
+                f"{int(self.args.batch_size)} samples a batch",
+                self.script.known,
+            )
         self.names.update((name, after[name]) for name in self.names if name in after)
         return seen
 
@@ -257,29 +223,45 @@ def _stores(statement: ast.stmt) -> bool:
     return isinstance(called, ast.Attribute) and called.attr in ("add", "put")
 
 
+def _unpacked(script: Script) -> int:
+    """How many values of a step the script takes: the targets of ``... = env.step(...)``."""
+    place = script.shaped("step", _steps, "an assignment of a step's values")
+    target = place.statement.targets[0]  # type: ignore[attr-defined]
+    return len(target.elts)
+
+
+def _steps(statement: ast.stmt) -> bool:
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+        return False
+    called = statement.value.func
+    unpacks = isinstance(statement.targets[0], ast.Tuple)
+    return unpacks and isinstance(called, ast.Attribute) and called.attr == "step"
+
+
+def _buffer_class(source: Source, script: Script) -> Dict[str, Any]:
+    """The replay buffer that the script imports, from its checkout or from a package."""
+    module = script.origins.get(_BUFFER)
+    if module is None:
+        return {}
+    file = module.replace(".", "/") + ".py"
+    if source.has(file):
+        return {_BUFFER: getattr(source.module(file), _BUFFER)}
+    try:
+        return {_BUFFER: getattr(importlib.import_module(module), _BUFFER)}
+    except ImportError:
+        return {}
+
+
+def _assigned_before(place: Place) -> Set[str]:
+    """Names that the same list of statements assigns above a place, each round anew."""
+    above = place.block.statements[: place.index]
+    nodes = (node for statement in above for node in ast.walk(statement))
+    return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
 def _loop_of(place: Place) -> ast.stmt:
     block = place.block
     while not isinstance(block.owner, ast.For):
         assert block.outer is not None
         block = block.outer
     return block.owner
-
-
-@contextmanager
-def sampled(pre_tanh: Any = None) -> Iterator[List[torch.Tensor]]:
-    """Gaussians give this sample, or their mean; yields the standard deviations of each, in order.
-
-    ``pre_tanh`` is a number or one for each action dimension.
-    """
-    found: List[torch.Tensor] = []
-
-    def rsample(law: Normal, sample_shape: Any = ()) -> torch.Tensor:
-        del sample_shape
-        found.append(law.scale.detach())
-        if pre_tanh is None:
-            return law.mean
-        chosen = torch.as_tensor(np.asarray(pre_tanh, dtype=np.float64), dtype=law.loc.dtype)
-        return 0.0 * law.mean + chosen
-
-    with replaced(Normal, "rsample", rsample):
-        yield found

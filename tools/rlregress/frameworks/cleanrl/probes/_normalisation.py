@@ -76,15 +76,18 @@ def playing(*playbacks: Mapping[str, Any]) -> Iterator[Dict[str, Any]]:
         return Playback(**left.pop(0))
 
     old = oldgym.modules(make, lambda *_: None)
-    given = {**vars(old["gym.spaces"]), **vars(old["stable_baselines3.common.vec_env"])}
-    given.update(vars(old["gym.wrappers"]))
-    given = {name: value for name, value in given.items() if name[0].isupper()}
+    classes = {
+        name: found
+        for module in old.values()
+        for name, found in vars(module).items()
+        if name[0].isupper()
+    }
     with contextlib.ExitStack() as around:
         around.enter_context(warnings.catch_warnings())
         warnings.filterwarnings("ignore", module="gymnasium")
         for owner, name, value in [*shim.patches(), (gymnasium, "make", make)]:
             around.enter_context(replaced(owner, name, value))
-        yield {**given, "old_gym": old["gym"]}
+        yield {**classes, "old_gym": old["gym"]}
 
 
 def environments(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import warnings
 from typing import Any, Callable, Dict, List, Mapping
 
 import numpy as np
@@ -29,7 +31,7 @@ def _layers(network: torch.nn.Module) -> List[torch.nn.Linear]:
 
 def networks(source: Source, inputs: Inputs) -> np.ndarray:
     """Widths of policy and value network, shared layers, activation function."""
-    agent = Optimiser(source, 2).agent
+    agent: Any = Optimiser(source, 2).agent
     parts = [agent.actor_mean, agent.critic]
     widths: List[int] = []
     for part in parts:
@@ -46,7 +48,7 @@ def networks(source: Source, inputs: Inputs) -> np.ndarray:
 
 def log_std(source: Source, inputs: Inputs) -> np.ndarray:
     """The log standard deviation, from the entropy of the policy, at two observations."""
-    agent = Optimiser(source, 2).agent
+    agent: Any = Optimiser(source, 2).agent
     for layer in _layers(agent):
         torch.nn.init.zeros_(layer.bias)
     sample = getattr(agent, "get_action_and_value", None) or agent.get_action
@@ -58,17 +60,21 @@ def log_std(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
 
 
+def _same(environment: Receiving) -> Receiving:
+    return environment
+
+
 def action_distribution(source: Source, inputs: Inputs) -> np.ndarray:
     """Actions received where the deviation vanishes: no other policy is deterministic."""
     args = arguments(source.script(SCRIPT), num_steps=1, capture_video=False)
     received = []
     for mean in inputs["means"]:
-        agent = Optimiser(source, 1).agent
+        agent: Any = Optimiser(source, 1).agent
         make_constant(last_linear(agent.actor_mean), mean)
         with torch.no_grad():
             agent.actor_logstd.fill_(_NEGLIGIBLE)
         environment = Receiving(inputs["low"], inputs["high"])
-        with environments(source, lambda e=environment: e) as given:
+        with environments(source, functools.partial(_same, environment)) as given:
             collect(source, {**given, "args": args, "agent": agent})
         received.append(environment.received[-1].item())
     return np.array(received)
@@ -87,7 +93,8 @@ def value_clip_range(source: Source, inputs: Inputs) -> np.ndarray:
 
 def _value_gradients(source: Source, inputs: Inputs, clip: bool) -> np.ndarray:
     part = Optimiser(source, 8, clip_vloss=clip, clip_coef=float(inputs["clip_range"]))
-    bias = last_linear(part.agent.critic).bias
+    agent: Any = part.agent
+    bias = last_linear(agent.critic).bias
     gradients = []
     for value, wanted in zip(inputs["values"], inputs["returns"]):
         part.fix_value(float(value))
@@ -106,6 +113,7 @@ def loss_sign(source: Source, inputs: Inputs) -> np.ndarray:
     """How the total loss changes with its parts."""
     coefficient = float(inputs["coefficient"])
     part = Optimiser(source, 8, norm_adv=False, ent_coef=coefficient)
+    agent: Any = part.agent
     part.fix_value(0.0)
 
     def loss(**feed: float) -> float:
@@ -116,7 +124,7 @@ def loss_sign(source: Source, inputs: Inputs) -> np.ndarray:
     without = loss()
     changes = [loss(advantages=1.0) - without, np.sign(loss(returns=1.0) - without)]
     with torch.no_grad():
-        part.agent.actor_logstd.fill_(1.0)
+        agent.actor_logstd.fill_(1.0)
     return np.array([*changes, (loss() - without) / coefficient])
 
 
@@ -127,6 +135,18 @@ def kl_estimator(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([part.value("divergence", "approx_kl").number("approx_kl")])
 
 
+def normalisation_of_one(source: Source, inputs: Inputs) -> np.ndarray:
+    """The policy loss of a minibatch of one sample, if it is a number."""
+    part = Optimiser(source, 1, norm_adv=True)
+    part.feed_ratio(np.ones(1))
+    part.feed(advantages=inputs["advantage"])
+    with warnings.catch_warnings():
+        # PyTorch says that a deviation of one number has no degree of freedom
+        warnings.simplefilter("ignore")
+        loss = part.value("policy loss", "pg_loss").number("pg_loss")
+    return np.array([1.0, loss] if np.isfinite(loss) else [0.0, 0.0])
+
+
 PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "ppo.networks": networks,
     "ppo.log_std": log_std,
@@ -134,5 +154,6 @@ PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "ppo.value_clip.range": value_clip_range,
     "ppo.value_clip.gradient": value_clip_gradient,
     "ppo.loss.sign": loss_sign,
+    "ppo.advantage_normalisation.single": normalisation_of_one,
     "ppo.kl_estimator": kl_estimator,
 }

@@ -70,7 +70,7 @@ class Optimiser:
         self.names = {**given, **context(self.loop, given)}
 
     @property
-    def agent(self) -> torch.nn.Module:
+    def agent(self) -> Any:
         """Policy and value network."""
         return self.names["agent"]
 
@@ -156,7 +156,8 @@ class Receiving(gymnasium.Env):
     """An environment that never ends and keeps the actions as they arrive."""
 
     def __init__(self, low: Any, high: Any, observations: int = 1) -> None:
-        asked = spaces(low, high, observations)
+        asked: Any = spaces(low, high, observations)
+        self._shown = np.zeros(observations, dtype=np.float32)
         self.action_space = asked.action_space
         self.observation_space = asked.observation_space
         self.received: List[np.ndarray] = []
@@ -164,12 +165,12 @@ class Receiving(gymnasium.Env):
     def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         """Zeros."""
         super().reset(seed=seed)
-        return np.zeros(self.observation_space.shape, dtype=np.float32), {}
+        return self._shown, {}
 
     def step(self, action: Any) -> Any:
         """Zeros, reward 1."""
         self.received.append(np.array(action, dtype=np.float64))
-        return np.zeros(self.observation_space.shape, dtype=np.float32), 1.0, False, False, {}
+        return self._shown, 1.0, False, False, {}
 
 
 @contextmanager
@@ -188,7 +189,7 @@ def environments(source: Source, make: Callable[[], Any]) -> Iterator[Dict[str, 
             around.enter_context(replaced(gymnasium, "make", lambda *_, **__: make()))
         else:
             old = oldgym.modules(lambda _: make(), lambda *_: None)
-            vectorised = old["stable_baselines3.common.vec_env"]
+            vectorised = next(module for name, module in old.items() if name.endswith("vec_env"))
             given["gym"] = old["gym"]
             given["Monitor"] = old["gym.wrappers"].Monitor
             for name in ("DummyVecEnv", "SubprocVecEnv", "VecEnvWrapper"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Callable, Dict, Mapping, Sequence
 
 import numpy as np
@@ -141,6 +142,10 @@ def initialisation(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([*found, max(biases)])
 
 
+def _itself(environment: Receiving) -> Receiving:
+    return environment
+
+
 def action_bounding(source: Source, inputs: Inputs) -> np.ndarray:
     """Actions that the environment received, then those that are stored."""
     script = source.script(SCRIPT)
@@ -152,7 +157,7 @@ def action_bounding(source: Source, inputs: Inputs) -> np.ndarray:
         with torch.no_grad():
             agent.actor_logstd.fill_(_NEGLIGIBLE)
         environment = Receiving(inputs["low"], inputs["high"])
-        with environments(source, lambda e=environment: e) as given:
+        with environments(source, partial(_itself, environment)) as given:
             rollout = collect(source, {**given, "args": args, "agent": agent})
         received.append(environment.received[-1].item())
         stored.append(rollout.vector("actions").item())

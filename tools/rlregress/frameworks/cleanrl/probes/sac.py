@@ -8,7 +8,8 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.cleanrl.probes import _critics
-from rlregress.frameworks.cleanrl.probes._learner import Learner, sampled
+from rlregress.frameworks.cleanrl.probes._learner import Learner
+from rlregress.frameworks.cleanrl.probes._playing import sampled
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import CPU, make_constant, precise
 
@@ -51,12 +52,12 @@ def default_target_entropy(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array(found)
 
 
-def _head_of_scale(actor: torch.nn.Module) -> torch.nn.Linear:
+def _head_of_scale(actor: Any) -> torch.nn.Linear:
     """The layer that feeds the standard deviation: the scripts name it so."""
     return next(layer for name, layer in actor.named_modules() if "std" in name)
 
 
-def _act(actor: torch.nn.Module, observations: torch.Tensor) -> Any:
+def _act(actor: Any, observations: torch.Tensor) -> Any:
     """(action, log-probability, mean) of a policy, whether or not it asks for the device."""
     takes_device = actor.get_action.__code__.co_argcount > 2
     return actor.get_action(observations, CPU) if takes_device else actor.get_action(observations)

@@ -36,14 +36,15 @@ def _smoothed(source: Source, inputs: Inputs, each_its_own: bool, **chosen: Any)
         0.5 * (low + high) + float(inputs["squashed"]) * 0.5 * (high - low), dtype=torch.float32
     )
     agent.names["target_actor"].forward = lambda *_: meant.expand(samples, dimensions)
-    rows = samples if each_its_own else 1
+    made = np.zeros((samples, dimensions) if each_its_own else dimensions)
     feed = _batch(samples, dimensions)
     torch.manual_seed(int(inputs["seed"]))
     found = agent.value(
         "smoothed target action",
         "next_state_actions",
         **feed,
-        action=np.zeros((rows, dimensions) if each_its_own else dimensions),
+        action=made,
+        actions=made[None],
     )
     return found.vector("next_state_actions")
 
@@ -107,7 +108,7 @@ def _drawing(number: float) -> Iterator[None]:
 
 
 def _received(source: Source, inputs: Inputs, pre_tanh: float, noise: float) -> float:
-    """The action that the environment gets, past the warm-up, with sigma 1 in the script's units."""
+    """The action that the environment gets past the warm-up, sigma 1 in the script's units."""
     agent = Learner(source, SCRIPT, low=inputs["low"], high=inputs["high"], exploration_noise=1.0)
     make_constant(last_linear(agent.actor), pre_tanh)
     with _drawing(noise):

@@ -165,7 +165,7 @@ def _hard_update_period(source: Source, inputs: Inputs) -> np.ndarray:
 def _autoreset(source: Source, inputs: Inputs) -> np.ndarray:
     environment = _running.Steps(episode=int(inputs["episode"]))
     made = _running.off_policy(source, _TD3, int(inputs["steps"]), environment, shimmed=False)
-    return np.array([float(np.mean(_running.rewards(made["rb"]) == 0.0))])
+    return np.array([0.0, float(np.mean(_running.rewards(made["rb"]) == 0.0))])
 
 
 def _approx_kl(source: Source, inputs: Inputs) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Stable-Baselines3's Atari preprocessing, whole and in parts, around a game that is told what to do.
+"""Stable-Baselines3's Atari preprocessing, whole and in parts, around a game that obeys.
 
 Parts are taken from the whole: ``AtariWrapper`` is made with its defaults, the wrapper that is
 asked is looked up in it and put around the bare game.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
@@ -22,7 +22,7 @@ class Given(NamedTuple):
     rewards: np.ndarray
 
 
-def showing(observations: Sequence[float], **script: Any) -> Scripted:
+def showing(observations: Any, **script: Any) -> Scripted:
     """An environment whose reset gives observations[0] and whose step t gives [t + 1].
 
     Another reset, after an end at step t, gives ``resets[t]``, by default observations[t].
@@ -31,7 +31,7 @@ def showing(observations: Sequence[float], **script: Any) -> Scripted:
     return Scripted(observations=resets, next_observations=np.asarray(observations)[1:], **script)
 
 
-def paying(rewards: Sequence[float], **script: Any) -> Scripted:
+def paying(rewards: Any, **script: Any) -> Scripted:
     """An environment with these rewards, one a step, and observations of 0."""
     return Scripted(observations=0.0, next_observations=0.0, rewards=rewards, **script)
 

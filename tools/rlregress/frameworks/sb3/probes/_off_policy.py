@@ -13,8 +13,8 @@ from torch import nn
 from rlregress.frameworks.sb3.probes import _agents, _watching
 from rlregress.frameworks.sb3.probes._environments import Scripted
 
-#: pre-tanh output of a policy that is at the upper bound
-_SATURATED = 20.0
+#: pre-tanh output of a policy that is at the upper bound, but for less than 0.001
+_SATURATED = 5.0
 _SMALL = {"net_arch": [4]}
 
 
@@ -108,6 +108,8 @@ def run(
 def saturate(agent: Any) -> None:
     """Let the policy be at the upper bound of the actions."""
     _agents.make_constant(agent.actor.mu, _SATURATED)
+    if hasattr(agent.actor, "log_std"):
+        _agents.make_constant(agent.actor.log_std, -5.0)
 
 
 def learning_starts(algorithm: Any, inputs: Mapping[str, Any]) -> np.ndarray:

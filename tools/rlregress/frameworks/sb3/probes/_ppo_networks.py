@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, List, Mapping
 
 import numpy as np
@@ -110,7 +111,17 @@ def _loss_sign(inputs: Inputs) -> np.ndarray:
     return np.array([*changes, (loss() - without) / coefficient])
 
 
+def _normalisation_of_one(inputs: Inputs) -> np.ndarray:
+    with warnings.catch_warnings():
+        # a minibatch of one can only be the last of a rollout, of which the agent warns
+        warnings.simplefilter("ignore")
+        agent = _make(3, batch_size=2, normalize_advantage=True, vf_coef=0.0, ent_coef=0.0)
+    loss = _total_losses(agent, advantages=float(inputs["advantage"]))[-1]
+    return np.array([1.0, loss] if np.isfinite(loss) else [0.0, 0.0])
+
+
 PROBES = {
+    "ppo.advantage_normalisation.single": _normalisation_of_one,
     "ppo.networks": _networks,
     "ppo.log_std": _log_std,
     "ppo.action.distribution": _action_distribution,

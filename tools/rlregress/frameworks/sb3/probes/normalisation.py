@@ -46,14 +46,14 @@ def _discount(i: Inputs) -> np.ndarray:
     return walk(agent.get_env(), len(i["rewards"])).rewards[1:, 0]
 
 
-def _episode_return(i: Inputs) -> float:
+def _episode_return(i: Inputs) -> np.ndarray:
     length = len(i["rewards"])
     terminated = np.arange(length) == length - 1
     # as the documentation makes the environments that it normalises
     made = make_vec_env(lambda: paying(i["rewards"], terminated=terminated), n_envs=1)
     agent = _agents.make(PPO, VecNormalize(made), n_steps=length, batch_size=length, n_epochs=1)
     agent.learn(length)
-    return agent.ep_info_buffer[-1]["r"]
+    return np.array([agent.ep_info_buffer[-1]["r"]])
 
 
 def _default(algorithm: Any, steps: List[int], i: Inputs) -> np.ndarray:

@@ -190,18 +190,13 @@ def _parallel_gradient(inputs: Inputs) -> np.ndarray:
 
 def _segments(inputs: Inputs) -> np.ndarray:
     limit = int(inputs["time_limit"])
-    counted = np.arange(limit, dtype=np.float64)
-    environment = Scripted(
-        observations=counted,
-        next_observations=counted + 1.0,
-        truncated=[0.0] * (limit - 1) + [1.0],
-    )
     terminal: List[bool] = []
 
     def look(buffer: Any) -> None:
         arrays = [array for array in vars(buffer).values() if isinstance(array, np.ndarray)]
         terminal.append(any(np.any(array == limit) for array in arrays))
 
+    environment = _ppo_training.Episodes(limit)
     seen = _ppo_training.train(environment, 15, n_steps=5, batch_size=5, change=look)
     return np.array([*np.concatenate(seen.stored), any(terminal)])
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping
+from functools import partial
+from typing import Any, Dict, List, Mapping, Tuple
 
 import numpy as np
 import torch
@@ -20,53 +21,37 @@ def _zero(network: Any) -> None:
             parameter.zero_()
 
 
-class _FirstUpdate:
-    """One update of an agent whose policy reports ``log_prob``: target, actor loss, new alpha."""
+def _first_update(
+    inputs: Mapping[str, Any], learning_rate: float, log_prob: float
+) -> Tuple[float, float]:
+    """Target of the Q networks and loss of the policy, which reports ``log_prob``."""
+    agent = _agents.make_off_policy(
+        SAC, Scripted(), learning_rate=learning_rate, gamma=float(inputs["discount"])
+    )
+    for network in agent.critic.q_networks:
+        _zero(network)
+    _agents.make_critics_constant(agent.critic_target, [inputs["target_q"]] * 2)
+    _agents.fix_log_prob(agent.actor, log_prob)
+    size = int(inputs["batch_size"])
+    _agents.add_transitions(agent, size, reward=float(inputs["reward"]))
+    losses: Dict[str, List[float]] = {}
 
-    def __init__(self, inputs: Mapping[str, Any], log_prob: float) -> None:
-        agent = _agents.make_off_policy(
-            SAC,
-            Scripted(),
-            learning_rate=float(inputs["learning_rate"]),
-            gamma=float(inputs["discount"]),
-        )
-        for network in agent.critic.q_networks:
-            _zero(network)
-        _agents.make_critics_constant(agent.critic_target, [inputs["target_q"]] * 2)
-        _agents.fix_log_prob(agent.actor, log_prob)
-        size = int(inputs["batch_size"])
-        _agents.add_transitions(agent, size, reward=float(inputs["reward"]))
-        losses = {}
+    def update() -> None:
+        train = partial(agent.train, gradient_steps=1, batch_size=size)
+        losses.update(_watching.losses_of_update(train, _agents.optimizers(agent)))
 
-        def update() -> None:
-            losses.update(
-                _watching.losses_of_update(
-                    lambda: agent.train(gradient_steps=1, batch_size=size),
-                    _agents.optimizers(agent),
-                )
-            )
-
-        self.target = _watching.regression_target(update)
-        self.actor_loss = _watching.only(losses["actor"])
-        self.alpha_after = float(agent.log_ent_coef.detach().exp())
+    target = _watching.regression_target(update)
+    return target, _watching.only(losses["actor"])
 
 
 def _update_order(inputs: Mapping[str, Any]) -> np.ndarray:
-    log_prob = float(inputs["log_prob"])
-    # Without entropy the actor's loss is minus the Q value that it saw.
-    q_seen = -_FirstUpdate(inputs, 0.0).actor_loss
-    update = _FirstUpdate(inputs, log_prob)
-    without_entropy = inputs["reward"] + inputs["discount"] * inputs["target_q"]
-    in_target = (without_entropy - update.target) / (inputs["discount"] * log_prob)
-    in_actor_loss = (update.actor_loss + q_seen) / log_prob
-    old, new = 1.0, update.alpha_after
-    return np.array(
-        [
-            float(abs(q_seen) > 1e-3),
-            (in_target - old) / (new - old),
-            (in_actor_loss - old) / (new - old),
-        ]
-    ).round(4)
+    rate, log_prob = float(inputs["learning_rate"]), float(inputs["log_prob"])
+    frozen_target, frozen_loss = _first_update(inputs, _agents.FROZEN, log_prob)
+    target, loss = _first_update(inputs, rate, log_prob)
+    # Without entropy the loss is that of the Q values alone, which were 0.
+    _, loss_of_q = _first_update(inputs, rate, 0.0)
+    changes = [loss_of_q, target - frozen_target, loss - loss_of_q - frozen_loss]
+    return (np.abs(changes) > 1e-3).astype(np.float64)
 
 
 def _update_schedule(inputs: Mapping[str, Any]) -> np.ndarray:
@@ -128,9 +113,14 @@ def _target_interval(inputs: Mapping[str, Any]) -> np.ndarray:
 
 def _reward_scaling(inputs: Mapping[str, Any]) -> np.ndarray:
     environment = Scripted(rewards=inputs["reward"], terminated=1.0)
-    agent = _agents.make_off_policy(SAC, environment, learning_starts=1)
+    agent = _agents.make_off_policy(SAC, environment, gradient_steps=0)
+    # nothing to add to the reward, whether a step bootstraps or not
+    _agents.make_critics_constant(agent.critic_target, [0.0, 0.0])
+    _agents.fix_log_prob(agent.actor, 0.0)
     size = int(inputs["batch_size"])
-    target = _watching.regression_target(lambda: agent.learn(size))
+    agent.learn(size, log_interval=None)
+    train = partial(agent.train, gradient_steps=1, batch_size=size)
+    target = _watching.regression_target(train)
     return np.array([float(agent.replay_buffer.rewards[0, 0]), target])
 
 

@@ -60,7 +60,7 @@ def _exploration_warmup(inputs: Mapping[str, Any]) -> np.ndarray:
     steps = int(inputs["steps"])
     noise = NormalActionNoise(mean=np.full(1, float(inputs["noise"])), sigma=np.zeros(1))
     (actions,) = _collected(steps, starts=steps, action_noise=noise)
-    return np.array([np.mean(np.abs(actions) == 1.0)])
+    return np.array([np.mean(np.abs(actions) >= 1.0)])
 
 
 PROBES: Mapping[str, Probe] = {

@@ -185,7 +185,7 @@ def _autoreset(inputs: Mapping[str, Any]) -> np.ndarray:
     agent = _agents.make_off_policy(TD3, Scripted(rewards=1.0, terminated=ends), gradient_steps=0)
     steps = int(inputs["steps"])
     agent.learn(steps)
-    return np.array([np.mean(agent.replay_buffer.rewards[:steps] == 0.0)])
+    return np.array([0.0, np.mean(agent.replay_buffer.rewards[:steps] == 0.0)])
 
 
 def _ppo_updates(inputs: Mapping[str, Any]) -> Any:
@@ -244,7 +244,7 @@ def _before_policy_update(inputs: Mapping[str, Any]) -> np.ndarray:
     try:
         update()
         agent.logger.dump(1)
-    except (KeyError, NameError, UnboundLocalError, ValueError):
+    except (IndexError, KeyError, NameError, ValueError):
         return np.array([1.0])
     return np.array([0.0])
 

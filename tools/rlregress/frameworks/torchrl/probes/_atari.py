@@ -37,8 +37,10 @@ def _registered(game: Any) -> Iterator[str]:
         del render_mode
         return game
 
+    entry_point: Any = make
+
     gymnasium.register(
-        id=_NAME, entry_point=make, disable_env_checker=True, order_enforce=False
+        id=_NAME, entry_point=entry_point, disable_env_checker=True, order_enforce=False
     )
     try:
         yield _NAME
@@ -105,7 +107,7 @@ def luck(most: bool) -> Iterator[None]:
             drawn[asked] = draws.amax(0) if most else draws.amin(0)
         return drawn[asked].clone()
 
-    torch.randint = lucky  # type: ignore[assignment]
+    torch.randint = lucky
     try:
         yield
     finally:
@@ -137,9 +139,10 @@ class _Played:
             stepped = self._environment.step(self._now)["next"]
         self._now = step_mdp(self._now)
         done = bool(stepped["done"])
-        if done and "episode_reward" in stepped.keys():
-            self.reported = float(stepped["episode_reward"])
-        signal = bool(stepped[_SIGNAL]) if _SIGNAL in stepped.keys() else done
+        logged = stepped.get("episode_reward", None)
+        if done and logged is not None:
+            self.reported = float(logged)
+        signal = bool(stepped.get(_SIGNAL, stepped["done"]))
         return Step(self._pictures(stepped), float(stepped["reward"]), done, signal)
 
 

@@ -201,7 +201,7 @@ def _saturated(model: Any, exploring: Any) -> None:
     with torch.no_grad():
         layer.weight.zero_()
         # mean and scale of SAC's, the action of TD3's: a large mean, a small scale
-        layer.bias.copy_(torch.tensor([20.0, -20.0][: len(layer.bias)]))
+        layer.bias.copy_(torch.tensor([5.0, -20.0][: len(layer.bias)]))
     for module in exploring.modules():
         if isinstance(module, AdditiveGaussianModule):
             module.std.zero_()

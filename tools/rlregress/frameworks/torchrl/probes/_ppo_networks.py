@@ -85,29 +85,32 @@ def _log_std(make: Callable[..., Any]) -> Raw:
     return probe
 
 
-def _library_actor(environment: Playback, i: Inputs, mean: float) -> Any:
-    return loops.squashed_policy(environment, [mean], i["scale"])
+def _library_actor(environment: Playback, i: Inputs) -> Tuple[Any, Callable[[float], Any]]:
+    actor = loops.squashed_policy(environment, [0.0], i["scale"])
+    (loc,) = [p for name, p in actor.named_parameters() if "loc" in name]
+    return actor, loc.data.fill_
 
 
-def _script_actor(environment: Playback, i: Inputs, mean: float) -> Any:
+def _script_actor(environment: Playback, i: Inputs) -> Tuple[Any, Callable[[float], Any]]:
     actor, _ = scripts.ppo_networks([i["low"]], [i["high"]], 1)
     last = _linear_layers(actor)[-1]
     nn.init.zeros_(last.weight)
-    nn.init.constant_(last.bias, mean)
     for name, parameter in actor.named_parameters():
         if "scale" in name:
             nn.init.constant_(parameter, float(np.log(i["scale"])))
-    return actor
+    return actor, last.bias.data.fill_
 
 
 def _action_distribution(make_actor: Any) -> Raw:
     def probe(i: Inputs) -> List[float]:
         executed = []
+        environment = Playback(i["low"], i["high"])
+        playing = wrapped(environment)
+        actor, set_mean = make_actor(environment, i)
         for mean in i["means"]:
-            environment = Playback(i["low"], i["high"])
-            actor = make_actor(environment, i, float(mean))
+            set_mean(float(mean))
             with set_exploration_type(ExplorationType.DETERMINISTIC), torch.no_grad():
-                wrapped(environment).rollout(1, actor)
+                playing.rollout(1, actor)
             executed.append(float(environment.actions[-1][0]))
         return executed
 
@@ -162,6 +165,12 @@ def _loss_sign(i: Inputs) -> List[float]:
     return [*changes, (total() - without) / i["coefficient"]]
 
 
+def _normalisation_of_one(i: Inputs) -> List[float]:
+    batch = {"count": 1, "advantages": i["advantage"]}
+    loss = float(_losses(0.0, batch, normalize_advantage=True)["loss_objective"].detach())
+    return [1.0, loss] if np.isfinite(loss) else [0.0, 0.0]
+
+
 def _kl_estimator(i: Inputs) -> float:
     output = _losses(0.0, {"count": len(i["ratios"]), "ratios": i["ratios"]})
     return float(output["kl_approx"].detach().mean())
@@ -177,5 +186,6 @@ PROBES: Dict[Tuple[str, str], Raw] = {
     ("ppo.value_clip.range", "library"): _value_clip_range,
     ("ppo.value_clip.gradient", "library"): _value_clip_gradient,
     ("ppo.loss.sign", "library"): _loss_sign,
+    ("ppo.advantage_normalisation.single", "library"): _normalisation_of_one,
     ("ppo.kl_estimator", "library"): _kl_estimator,
 }

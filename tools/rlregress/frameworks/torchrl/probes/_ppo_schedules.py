@@ -12,6 +12,7 @@ from rlregress.frameworks.torchrl.probes.environments import Playback
 from rlregress.frameworks.torchrl.probes.quiet import Raw
 
 Inputs = Mapping[str, Any]
+_NO_CLIP = 1e9
 
 
 def _trainer(i: Inputs, **settings: Any) -> _ppo_training.Training:
@@ -28,7 +29,7 @@ def _trainer(i: Inputs, **settings: Any) -> _ppo_training.Training:
 def _program(i: Inputs, **settings: Any) -> _ppo_training.Training:
     frames = int(i["rollout_steps"])
     return _ppo_training.program(
-        {"rewards": [1.0, -1.0]},
+        _ppo_training.playing(),
         frames * int(i["rollouts"]),
         frames,
         frames // int(i["minibatches"]),
@@ -60,7 +61,12 @@ def _program_rates_asked(i: Inputs) -> np.ndarray:
 def _program_lowest(i: Inputs) -> float:
     frames, start = int(i["rollout_steps"]), i["learning_rate"]
     seen = _ppo_training.program(
-        {}, int(i["total_steps"]), frames, frames, learning_rate=start, anneal_lr=True
+        _ppo_training.playing(),
+        int(i["total_steps"]),
+        frames,
+        frames,
+        learning_rate=start,
+        anneal_lr=True,
     )
     return min(seen.rates) / start
 
@@ -143,7 +149,7 @@ def _trainer_entropy(i: Inputs) -> np.ndarray:
         batch["advantage"] = torch.zeros_like(batch["advantage"])
 
     # neither the loss nor the trainer takes anything but a number
-    seen = _trainer(i, change=no_advantage, entropy=i["coefficient"])
+    seen = _trainer(i, change=no_advantage, entropy=i["coefficient"], clip_norm=_NO_CLIP)
     return -np.array(seen.log_std_gradients) / i["coefficient"]
 
 

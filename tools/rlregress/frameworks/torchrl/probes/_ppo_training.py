@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import types
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Iterator, List, Optional
 
+import gymnasium
 import numpy as np
 import torch
 from tensordict.nn import AddStateIndependentNormalScale
@@ -20,6 +23,8 @@ from rlregress.frameworks.torchrl.probes.networks import box, policy, v_network
 _SINGLE = torch.float32
 #: sees, and may change, a minibatch before the loss gets it
 Change = Callable[[Any], None]
+#: makes an environment
+Make = Callable[..., Playback]
 
 
 @dataclass
@@ -102,10 +107,50 @@ def models() -> Any:
     return actor, v_network(value), log_std
 
 
-def counting(steps: int, **script: Any) -> Dict[str, Any]:
-    """Arguments of a Playback whose observation is the number of steps done, modulo ``steps``."""
+class Episodes(Playback):
+    """Its observation is the number of steps since its reset; truncates after ``limit`` steps."""
+
+    def __init__(self, limit: int, render_mode: Any = None) -> None:
+        super().__init__(render_mode=render_mode)
+        self._limit, self._t = limit, 0
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        """0."""
+        _, info = super().reset(seed=seed, options=options)
+        self._t = 0
+        return np.zeros(1, dtype=np.float32), info
+
+    def step(self, action: Any) -> Any:
+        """One more."""
+        super().step(action)
+        self._t += 1
+        # rewards that differ: the trainer normalises advantages over the rollout
+        observation = np.array([self._t], dtype=np.float32)
+        return observation, float(self._t), False, self._t >= self._limit, {}
+
+
+def playing(**script: Any) -> Make:
+    """Makes a Playback with these arguments; rewards that differ if they are not given.
+
+    (The trainer normalises advantages over the rollout.)
+    """
+    return functools.partial(Playback, **{"rewards": [1.0, -1.0], **script})
+
+
+def counting(steps: int, **script: Any) -> Make:
+    """Makes a Playback whose observation is the number of steps done, modulo ``steps``."""
     counted = np.arange(steps, dtype=np.float64)
-    return {"observations": counted, "next_observations": counted + 1.0, **script}
+    return playing(observations=counted, next_observations=counted + 1.0, **script)
+
+
+@contextlib.contextmanager
+def _registered(make: Make) -> Iterator[str]:
+    name = "RLRegressTraining-v0"
+    gymnasium.register(id=name, entry_point=make, disable_env_checker=True)
+    try:
+        yield name
+    finally:
+        gymnasium.registry.pop(name)
 
 
 def trainer(
@@ -184,7 +229,7 @@ def trainer(
 def _watch(program: Any, seen: Training, change: Optional[Change]) -> None:
     """Let a fresh copy of the program use models of ours, and note what it does."""
     loss_class, group_optimizers = program.ClipPPOLoss, program.group_optimizers
-    collector_class = program.Collector
+    collector_class: Any = program.Collector
     actor, critic, log_std = models()
 
     def watched_loss(*arguments: Any, **options: Any) -> Any:
@@ -212,7 +257,7 @@ def _watch(program: Any, seen: Training, change: Optional[Change]) -> None:
 
 
 def program(
-    playback: Dict[str, Any],
+    make: Make,
     total_steps: int,
     frames: int,
     minibatch: int,
@@ -226,7 +271,7 @@ def program(
     """A whole training by ``main`` of the PPO program.
 
     Args:
-        playback: arguments of the environment.
+        make: makes the environment.
         frames: of a rollout.
         seen: where to note what is seen.
         chosen: ``anneal_lr``, ``anneal_clip_epsilon``, ``gamma``, ``gae_lambda``.
@@ -235,7 +280,7 @@ def program(
     loaded = scripts.load("ppo", "ppo_mujoco")
     Settings = scripts.Settings
     _watch(loaded, seen, change)
-    with scripts._registered(**playback) as environment:
+    with _registered(make) as environment:
         loaded.main(
             Settings(
                 env=Settings(

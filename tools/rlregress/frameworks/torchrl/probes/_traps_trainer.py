@@ -218,7 +218,7 @@ def _before_policy_update(i: Inputs) -> float:
     loss, actor = loops.off_policy_loss("td3", environment)
     try:
         loops.td3(environment, loss, actor, delay=int(i["delay"]))
-    except (KeyError, NameError, UnboundLocalError, ValueError):
+    except (IndexError, KeyError, NameError, ValueError):
         return 1.0
     return 0.0
 

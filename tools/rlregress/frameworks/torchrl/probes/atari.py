@@ -22,6 +22,7 @@ from rlregress.environments.atari_fake import AtariGame
 from rlregress.environments.atari_play import Player
 from rlregress.frameworks.base import Probe
 from rlregress.frameworks.torchrl.probes import _atari
+from rlregress.frameworks.torchrl.probes.quiet import quiet
 
 Inputs = Mapping[str, Any]
 Scene = Callable[..., np.ndarray]
@@ -203,4 +204,5 @@ ABSENT: Mapping[str, str] = {
 
 def player(make_env: Callable[[], Any]) -> Player:
     """A game of ``make_env`` through everything that surrounds it in a training."""
-    return _atari.whole(make_env)
+    with quiet():
+        return _atari.whole(make_env)

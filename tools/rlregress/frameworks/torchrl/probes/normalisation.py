@@ -115,6 +115,8 @@ def _evaluation(i: Inputs) -> np.ndarray:
     before = np.concatenate([training[:-1], evaluation[:-1]])
     playback = {"observations": before, "next_observations": x}
     environment = transformed(playback, VecNorm(in_keys=["observation"]))
+    # a transform of an environment is in the mode of evaluation from the start
+    environment.train()
     given(environment, len(training) - 1)
     environment.eval()
     return given(environment, len(evaluation) - 1)

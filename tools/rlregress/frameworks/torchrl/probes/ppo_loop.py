@@ -19,18 +19,21 @@ Training = _ppo_training.Training
 
 
 def _train(
-    scope: str, playback: Dict[str, Any], total_steps: int, frames: int, minibatch: int, **more: Any
+    scope: str,
+    make: _ppo_training.Make,
+    total_steps: int,
+    frames: int,
+    minibatch: int,
+    **more: Any,
 ) -> Training:
     """A training in one environment, by the trainer or by the program."""
     if scope == "trainer":
-        return _ppo_training.trainer([Playback(**playback)], total_steps, frames, minibatch, **more)
-    return _ppo_training.program(playback, total_steps, frames, minibatch, **more)
+        return _ppo_training.trainer([make()], total_steps, frames, minibatch, **more)
+    return _ppo_training.program(make, total_steps, frames, minibatch, **more)
 
 
 def _one_rollout(scope: str, steps: int, minibatch: int, **more: Any) -> Training:
-    # rewards that differ: the trainer normalises advantages over the rollout
-    playback = _ppo_training.counting(steps, rewards=[1.0, -1.0])
-    return _train(scope, playback, steps, steps, minibatch, **more)
+    return _train(scope, _ppo_training.counting(steps), steps, steps, minibatch, **more)
 
 
 def _minibatches(scope: str, i: Inputs) -> List[float]:
@@ -44,10 +47,11 @@ def _minibatches(scope: str, i: Inputs) -> List[float]:
 def _minibatches_remainder(scope: str, i: Inputs) -> int:
     steps = int(i["rollout_steps"])
     seen = Training()
-    playback = {"rewards": [1.0, -1.0]}
     # the program keeps its losses in a table that has no row for what does not fill a minibatch
     with contextlib.suppress(IndexError):
-        _train(scope, playback, 2 * steps, steps, int(i["minibatch_size"]), seen=seen)
+        _train(
+            scope, _ppo_training.playing(), 2 * steps, steps, int(i["minibatch_size"]), seen=seen
+        )
     return len(seen.rates)
 
 
@@ -72,9 +76,15 @@ def _with_ratios(scope: str, i: Inputs, ratios: Sequence[float]) -> Training:
         _ppo_training.lower_log_prob(float(ratios[len(seen.rollouts) - 1]))(batch)
 
     epochs, size = int(i["epochs"]), 4 // int(i["minibatches"])
-    playback = {"rewards": [1.0, -1.0]}
     return _train(
-        scope, playback, 4 * len(ratios), 4, size, epochs=epochs, change=change, seen=seen
+        scope,
+        _ppo_training.playing(),
+        4 * len(ratios),
+        4,
+        size,
+        epochs=epochs,
+        change=change,
+        seen=seen,
     )
 
 
@@ -100,8 +110,8 @@ def _by_sample(seen: Training, epochs: int, steps: int) -> np.ndarray:
 
 def _advantages_recomputed(scope: str, i: Inputs) -> List[bool]:
     n = len(i["rewards"])
-    playback = _ppo_training.counting(n, rewards=i["rewards"])
-    seen = _train(scope, playback, n, n, 2, epochs=3, learning_rate=0.1)
+    make = _ppo_training.counting(n, rewards=i["rewards"])
+    seen = _train(scope, make, n, n, 2, epochs=3, learning_rate=0.1)
     advantages = _by_sample(seen, 3, n)
     return [bool(np.abs(a - advantages[0]).max() > 1e-4) for a in advantages[1:]]
 
@@ -109,10 +119,10 @@ def _advantages_recomputed(scope: str, i: Inputs) -> List[bool]:
 def _granularity(scope: str, i: Inputs) -> List[float]:
     n = len(i["rewards"])
     ends = [0.0] * (n - 1) + [1.0]
-    playback = _ppo_training.counting(n, rewards=i["rewards"], terminated=ends)
+    make = _ppo_training.counting(n, rewards=i["rewards"], terminated=ends)
     names = {"trainer": ("gamma", "lmbda"), "script": ("gamma", "gae_lambda")}[scope]
     ones = dict.fromkeys(names, 1.0)
-    seen = _train(scope, playback, n, n, 2, learning_rate=0.1, **ones)
+    seen = _train(scope, make, n, n, 2, learning_rate=0.1, **ones)
     (a,) = _by_sample(seen, 1, n)
     moved = [abs(divergence) > 1e-4 for divergence in seen.divergences]
     return [*(a - a[-1]) / (a[0] - a[-1]), *moved]
@@ -121,8 +131,8 @@ def _granularity(scope: str, i: Inputs) -> List[float]:
 def _iterations(scope: str, i: Inputs) -> List[int]:
     frames = int(i["rollout_steps"])
     received: List[Any] = []
-    playback = {"actions": received, "rewards": [1.0, -1.0]}
-    seen = _train(scope, playback, int(i["total_steps"]), frames, frames)
+    make = _ppo_training.playing(actions=received)
+    seen = _train(scope, make, int(i["total_steps"]), frames, frames)
     return [len(received), len(seen.rates)]
 
 
@@ -159,7 +169,7 @@ def _parallel_gradient(scope: str, i: Inputs) -> List[float]:
         optimizer.register_step_pre_hook(look)
 
     frames = 4 * len(environments)
-    torch.Tensor.backward = counted  # type: ignore[method-assign, assignment]
+    torch.Tensor.backward = counted  # type: ignore[method-assign]
     try:
         seen = _ppo_training.trainer(
             environments, frames, frames, frames // 2, before_training=before_training
@@ -171,10 +181,8 @@ def _parallel_gradient(scope: str, i: Inputs) -> List[float]:
 
 def _segments(scope: str, i: Inputs) -> List[float]:
     limit = int(i["time_limit"])
-    playback = _ppo_training.counting(
-        limit, truncated=[0.0] * (limit - 1) + [1.0], rewards=[1.0, -1.0]
-    )
-    rollouts = _train(scope, playback, 15, 5, 5).rollouts
+    make = functools.partial(_ppo_training.Episodes, limit)
+    rollouts = _train(scope, make, 15, 5, 5).rollouts
     observed = torch.cat([rollout["observation"].reshape(-1) for rollout in rollouts])
     kept = [x for rollout in rollouts for x in rollout.values(True, True)]
     terminal = any(bool((x == limit).any()) for x in kept if x.dtype == observed.dtype)

@@ -39,9 +39,9 @@ def _constant_policy(model: Any, _: Any) -> None:
 
 
 def _update_order(i: Inputs) -> List[float]:
-    """From what the loss returned last before the step of the policy's optimiser."""
+    """From what the loss returned last before each part took its first step."""
     returned: List[Any] = []
-    seen: List[List[float]] = []
+    before: Dict[str, Any] = {}
 
     def fill(loss: Any) -> None:
         for parameters, number in (
@@ -58,27 +58,26 @@ def _update_order(i: Inputs) -> List[float]:
         loss.forward = kept
 
     def look(optimizer: Any, parts: List[str]) -> None:
-        if "actor" in parts:
-            last = returned[-1]
-            log_prob = -float(last["entropy"].detach())
-            # the loss with the squared distance to targets that all are y, Q networks at 0
-            target = float(np.sqrt(returned[0]["loss_qvalue"].detach() / 2.0))
-            without_entropy = i["reward"] + i["discount"] * i["target_q"]
-            used = (without_entropy - target) / (i["discount"] * log_prob)
-            alpha = float(last["alpha"])
-            q_seen = alpha * log_prob - float(last["loss_actor"].detach())
-            seen.append([float(abs(q_seen) > 1e-3), used, alpha])
+        for part in parts:
+            before.setdefault(part, returned[-1])
+
+    def q_seen(losses: Any) -> float:
+        log_prob = -losses["entropy"]
+        return float((losses["alpha"] * log_prob - losses["loss_actor"]).detach())
 
     with _fixed_draws():
-        journal = _off_policy.run(
+        _off_policy.run(
             "sac", 3, _constant_policy, look, {"rewards": [i["reward"]]}, with_loss=fill,
             frames_per_batch=3, utd_ratio=1 / 3, batch_size=int(i["batch_size"]),
             gamma=i["discount"], lr=i["learning_rate"],
         )  # fmt: skip
-    q_moved, in_target, in_actor_loss = seen[0]
-    new = float(journal.loss.log_alpha.detach().exp())
-    flags = [(alpha - 1.0) / (new - 1.0) for alpha in (in_target, in_actor_loss)]
-    return np.round([q_moved, *flags], 3).tolist()
+    at_critic, at_actor, first = before["critic"], before["actor"], returned[0]
+    changes = [
+        q_seen(at_actor) - q_seen(first),
+        float(at_critic["alpha"] - 1.0),
+        float(at_actor["alpha"] - 1.0),
+    ]
+    return (np.abs(changes) > 1e-5).astype(float).tolist()
 
 
 def _update_schedule(i: Inputs) -> List[float]:
@@ -130,6 +129,8 @@ def _reward_scaling(i: Inputs) -> List[float]:
     targets: List[torch.Tensor] = []
 
     def watch(loss: Any) -> None:
+        # nothing to add to the reward, whether a step bootstraps or not
+        _off_policy_agent.make_constant_q(loss.target_qvalue_network_params, 0.0)
         estimate = loss.value_estimator.value_estimate
 
         def kept(*arguments: Any, **options: Any) -> Any:
@@ -141,7 +142,7 @@ def _reward_scaling(i: Inputs) -> List[float]:
     size = int(i["batch_size"])
     journal = _off_policy.run(
         "sac", size, playback={"rewards": [i["reward"]], "terminated": [1.0]}, with_loss=watch,
-        frames_per_batch=size, utd_ratio=1 / size, batch_size=size,
+        frames_per_batch=size, utd_ratio=1 / size, batch_size=size, alpha_init=1e-12,
     )  # fmt: skip
     return [float(journal.buffer[:]["next", "reward"][0]), float(targets[0].reshape(-1)[0])]
 

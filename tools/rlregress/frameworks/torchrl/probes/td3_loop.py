@@ -91,7 +91,7 @@ def _exploration_warmup(i: Inputs) -> float:
         batch_size=int(i["batch_size"]),
     )  # fmt: skip
     (actions,) = [received for received in journal.actions if received]
-    return float(np.mean([abs(action[0]) == 1.0 for action in actions[:steps]]))
+    return float(np.mean([abs(action[0]) >= 1.0 for action in actions[:steps]]))
 
 
 def _adam_epsilon(i: Inputs) -> List[float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Tuple
 
+import gymnasium
 import numpy as np
 import torch
 from torchrl.modules import IndependentNormal, TanhNormal
@@ -116,18 +117,21 @@ def _hard_update_period(i: Inputs) -> Any:
     return np.diff(copies[:3])
 
 
-def _autoreset(i: Inputs) -> float:
+def _autoreset(i: Inputs) -> List[float]:
     from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
-    from torchrl.envs import SerialEnv
 
     from rlregress.frameworks.torchrl.probes.replay import collect
 
     ends = [0.0] * (int(i["episode"]) - 1) + [1.0]
     steps = int(i["steps"])
-    environment = SerialEnv(1, lambda: wrapped(Playback(rewards=[1.0], terminated=ends)))
+    vectorised = gymnasium.vector.SyncVectorEnv([lambda: Playback(rewards=[1.0], terminated=ends)])
+    try:
+        environment = wrapped(vectorised)
+    except RuntimeError:
+        return [1.0, 0.0]
     buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(steps))
     buffer.extend(collect(environment, steps).reshape(-1))
-    return float((buffer[:]["next", "reward"] == 0.0).double().mean())
+    return [0.0, float((buffer[:]["next", "reward"] == 0.0).double().mean())]
 
 
 PROBES: Dict[Tuple[str, str], Raw] = {

@@ -1,0 +1,59 @@
+"""Ask a framework in an environment of its own: ``python -m rlregress.frameworks.ask JOB ANSWERS``.
+
+Runs inside foreign and old environments: Python 3.9 syntax, nothing but what adapters need. The job
+is a JSON file: ``framework`` and ``inputs`` (detail id -> name -> number, text or nested list).
+Judging what was observed is not done here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any, Dict, List
+
+import numpy as np
+
+from rlregress import frameworks
+from rlregress.errors import UserError
+
+
+def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]:
+    """What every probe observes: ``versions``, and ``observed`` by "<id> <scope>"."""
+    adapter = frameworks.get(framework)
+    observed: Dict[str, Any] = {}
+    for (id, scope), probe in adapter.probes().items():
+        if id not in inputs:
+            continue
+        given = {
+            key: np.array(value, dtype=np.float64) if isinstance(value, list) else value
+            for key, value in inputs[id].items()
+        }
+        try:
+            found = np.atleast_1d(np.asarray(probe(given), dtype=np.float64))
+            observed[f"{id} {scope}"] = {"observed": found.tolist()}
+        except Exception as error:  # whatever the foreign code raises is the finding
+            observed[f"{id} {scope}"] = {"error": f"{type(error).__name__}: {error}"}
+    return {"versions": dict(adapter.versions()), "observed": observed}
+
+
+def main(arguments: List[str]) -> int:
+    """Entry point; exit status 0 when answers were written."""
+    import torch
+
+    torch.set_num_threads(1)
+    with open(arguments[0], encoding="utf-8") as file:
+        job = json.load(file)
+    try:
+        found = answers(job["framework"], job["inputs"])
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
+    with open(arguments[1] + ".tmp", "w", encoding="utf-8") as file:
+        json.dump(found, file)
+    os.replace(arguments[1] + ".tmp", arguments[1])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

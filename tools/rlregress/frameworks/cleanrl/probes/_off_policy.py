@@ -1,0 +1,279 @@
+"""The programs of SAC and TD3, run as they are on a small environment, and watched."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+
+import gymnasium
+import numpy as np
+import torch
+from gymnasium import spaces
+from torch import nn
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
+from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.stubs import defaults
+
+Inputs = Mapping[str, Any]
+#: the script's global names, once its networks are made
+Prepare = Callable[[Mapping[str, Any]], Any]
+
+_OPTIMIZERS = {
+    "critic": ("q_optimizer", "values_optimizer"),
+    "actor": ("actor_optimizer", "policy_optimizer"),
+    "temperature": ("a_optimizer",),
+}
+_POLICIES = ("actor", "pg")
+
+
+def _leave(*_: Any) -> None:
+    """Nothing."""
+
+
+def policy(names: Mapping[str, Any]) -> Any:
+    """The policy network of a script, whatever it is called."""
+    return next(names[name] for name in _POLICIES if name in names)
+
+
+def q_networks(names: Mapping[str, Any]) -> List[nn.Module]:
+    """The networks whose parameters the optimiser of the critics holds."""
+    held = _held(names, "critic")
+    modules = [m for m in names.values() if isinstance(m, nn.Module)]
+    return [m for m in modules if any(id(p) in held for p in m.parameters())]
+
+
+def optimizer(names: Mapping[str, Any], role: str) -> Any:
+    """The optimiser of a part; None if the script has none of it."""
+    return next((names[name] for name in _OPTIMIZERS[role] if name in names), None)
+
+
+def parts() -> Sequence[str]:
+    """The parts that may have an optimiser, in the order in which scripts make them."""
+    return tuple(_OPTIMIZERS)
+
+
+def _held(names: Mapping[str, Any], role: str) -> Dict[int, Any]:
+    groups = optimizer(names, role).param_groups
+    return {id(p): p for group in groups for p in group["params"]}
+
+
+class Watched(gymnasium.Env):
+    """Every step earns ``reward`` and leads to the same observation; actions are kept.
+
+    When it is reset for the first time, the script has made its networks: then it prepares them.
+    """
+
+    def __init__(
+        self, prepare: Prepare, low: Any = -1.0, high: Any = 1.0, reward: float = 1.0,
+        terminated: bool = False, observations: int = 1,
+    ) -> None:  # fmt: skip
+        self._shape = (observations,)
+        self.observation_space = spaces.Box(-1.0, 1.0, self._shape, np.float32)
+        self.action_space = spaces.Box(np.float32(low), np.float32(high), (1,), np.float32)
+        self._prepare: Optional[Prepare] = prepare
+        self._outcome = (float(reward), bool(terminated), False)
+        self.received: List[float] = []
+
+    def _observation(self) -> np.ndarray:
+        return np.full(self._shape, 0.5, np.float32)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        """The only observation there is."""
+        super().reset(seed=seed)
+        if self._prepare is not None:
+            # while it runs, the script is the main module
+            self._prepare(vars(sys.modules["__main__"]))
+            self._prepare = None
+        return self._observation(), {}
+
+    def step(self, action: Any) -> Any:
+        """The same step as ever."""
+        self.received.append(float(np.ravel(action)[0]))
+        return (self._observation(), *self._outcome, {})
+
+
+class Journal:
+    """What a run did, in its order.
+
+    Attributes:
+        environments: those that were made, with the actions that they received.
+        updates: (part that was updated, steps taken by then) of each optimiser step.
+        target_moves: for each update of the critics whether the targets changed after it.
+        run: the script after its end.
+    """
+
+    def __init__(self) -> None:
+        self.environments: List[Watched] = []
+        self.updates: List[Tuple[str, int]] = []
+        self.target_moves: List[bool] = []
+        self.run: Any = None
+        self._targets: Optional[torch.Tensor] = None
+
+    @property
+    def steps(self) -> int:
+        """Steps taken, over all environments."""
+        return sum(len(environment.received) for environment in self.environments)
+
+    def note(self, stepping: Any, look: Callable[[str, Any], Any]) -> None:
+        """An optimiser is about to step."""
+        names = vars(sys.modules["__main__"])
+        role = next(r for r in _OPTIMIZERS if optimizer(names, r) is stepping)
+        if role == "critic":
+            self.look_at_targets(names)
+        self.updates.append((role, self.steps))
+        look(role, stepping)
+
+    def look_at_targets(self, names: Mapping[str, Any]) -> None:
+        """Note whether the target critics moved since the last look."""
+        targets = [names["qf1_target"], names["qf2_target"]]
+        now = torch.cat([p.detach().reshape(-1) for t in targets for p in t.parameters()])
+        if self._targets is not None:
+            self.target_moves.append(not torch.equal(now, self._targets))
+        self._targets = now
+
+    def count(self, role: str, after: int = 0) -> int:
+        """Updates of a part that came when more than ``after`` steps had been taken."""
+        return sum(1 for name, steps in self.updates if name == role and steps > after)
+
+    def first(self, role: str) -> int:
+        """Steps taken at the first update of a part."""
+        return next(steps for name, steps in self.updates if name == role)
+
+    def longest_burst(self) -> int:
+        """Most updates of the policy in a row, without one of the critics."""
+        longest = current = 0
+        for role, _ in self.updates:
+            current = current + 1 if role == "actor" else 0 if role == "critic" else current
+            longest = max(longest, current)
+        return longest
+
+
+def run(
+    source: Source,
+    script: str,
+    steps: int,
+    prepare: Prepare = _leave,
+    look: Callable[[str, Any], Any] = _leave,
+    environment: Optional[Mapping[str, Any]] = None,
+    patches: Sequence[Any] = (),
+    **settings: Any,
+) -> Journal:
+    """Run a script for ``steps`` of its steps, updating as soon as it holds one batch.
+
+    ``prepare(names)`` is called before the first step, ``look(part, optimiser)`` before each step
+    of an optimiser; ``environment`` holds arguments of ``Watched``, ``settings`` of the script.
+    """
+    journal = Journal()
+
+    def make() -> Watched:
+        first = prepare if not journal.environments else _leave
+        journal.environments.append(Watched(first, **(environment or {})))
+        return journal.environments[-1]
+
+    # one version cannot draw more transitions than it has
+    starts = max(int(settings["batch_size"]) - 2, 0)
+    overrides = {
+        "total_timesteps": steps, "buffer_size": 256, "learning_starts": starts, **settings,
+    }  # fmt: skip
+    handle = register_optimizer_step_pre_hook(lambda o, *_: journal.note(o, look))
+    try:
+        path = source.script(script).path
+        journal.run = run_script(path, overrides, make_env=make, patches=patches)
+    finally:
+        handle.remove()
+    journal.look_at_targets(journal.run.globals)
+    return journal
+
+
+def head(names: Mapping[str, Any]) -> nn.Linear:
+    """The layer that gives the policy's mean, or its action before the tanh."""
+    actor = policy(names)
+    layers = [getattr(actor, n) for n in ("fc_mean", "mean", "fc_mu") if hasattr(actor, n)]
+    return layers[0]
+
+
+def make_constant(layer: nn.Linear, number: float) -> None:
+    """Let a layer output ``number`` for every input, still trainable."""
+    with torch.no_grad():
+        layer.weight.zero_()
+        layer.bias.fill_(number)
+
+
+def saturate(names: Mapping[str, Any]) -> None:
+    """Let the policy be at the upper bound of the actions, but for less than 0.001."""
+    make_constant(head(names), 5.0)
+    for name in ("fc_logstd", "logstd"):
+        if hasattr(policy(names), name):
+            make_constant(getattr(policy(names), name), -20.0)
+
+
+def cold_start(source: Source, script: str, inputs: Inputs, **settings: Any) -> Journal:
+    """A run with a warm-up of random actions, then a policy at the upper bound."""
+    return run(
+        source, script, int(inputs["steps"]), saturate, learning_starts=int(inputs["starts"]),
+        batch_size=int(inputs["batch_size"]), **settings,
+    )  # fmt: skip
+
+
+def learning_starts(source: Source, inputs: Inputs, script: str, **settings: Any) -> np.ndarray:
+    """Steps with random actions; steps at the first update."""
+    journal = cold_start(source, script, inputs, **settings)
+    below = np.flatnonzero(np.array(journal.environments[0].received) < 0.999)
+    random = below[-1] + 1 if len(below) else 0
+    return np.array([random, journal.first("critic")], dtype=np.float64)
+
+
+def _asked(run_: ScriptRun, name: str) -> int:
+    return int(getattr(run_["args"], name))
+
+
+def update_ratio(source: Source, inputs: Inputs, script: str, roles: Sequence[str]) -> np.ndarray:
+    """Updates per step: by default, with twice the frequency of the policy, with 1."""
+    steps, counted = int(inputs["steps"]), int(inputs["counted"])
+    settings: Dict[str, Any] = {"batch_size": int(inputs["batch_size"])}
+    default = run(source, script, steps, **settings)
+    frequency = _asked(default.run, "policy_frequency")
+    runs = [
+        default,
+        run(source, script, steps, policy_frequency=2 * frequency, **settings),
+        run(source, script, steps, policy_frequency=1, **settings),
+    ]
+    rates = [[each.count(r, after=steps - counted) / counted for r in roles] for each in runs]
+    return np.array(rates).flatten()
+
+
+def has_several_environments(source: Source, script: str) -> bool:
+    """Whether a script has a setting for the number of its environments."""
+    return "num_envs" in defaults(source.script(script))
+
+
+def several(source: Source, script: str, environments: int) -> Dict[str, Any]:
+    """The setting for so many environments, where there is one."""
+    return {"num_envs": environments} if has_several_environments(source, script) else {}
+
+
+def vectorisation(source: Source, inputs: Inputs, script: str) -> np.ndarray:
+    """Transitions per step asked for; updates per transition; environments."""
+    steps = int(inputs["steps"])
+    journal = run(
+        source, script, steps, batch_size=int(inputs["batch_size"]),
+        **several(source, script, int(inputs["environments"])),
+    )  # fmt: skip
+    half = journal.steps // 2
+    stepped = sum(1 for environment in journal.environments if environment.received)
+    return np.array(
+        [journal.steps / steps, journal.count("critic", after=half) / half, float(stepped)]
+    )
+
+
+def regression_targets(functional: Any, seen: List[float]) -> Any:
+    """A patch for ``run``: the targets that predictions are compared with, in order."""
+    original = functional.mse_loss
+
+    def watched(input: torch.Tensor, target: torch.Tensor, *rest: Any, **keywords: Any) -> Any:
+        seen.append(float(target.detach().reshape(-1)[0]))
+        return original(input, target, *rest, **keywords)
+
+    return (functional, "mse_loss", watched)

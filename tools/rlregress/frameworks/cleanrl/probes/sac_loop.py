@@ -1,0 +1,180 @@
+"""Probes of the loop of ``sac_continuous_action.py``."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Callable, Dict, List, Mapping, Tuple
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.cleanrl.probes import _off_policy, _off_policy_agent
+from rlregress.frameworks.cleanrl.sources import Source
+
+Inputs = Mapping[str, Any]
+
+_SCRIPT = "sac_continuous_action"
+
+
+def _report(names: Mapping[str, Any], log_prob: float) -> None:
+    """Let the policy report ``log_prob`` for every action that it samples."""
+    actor = _off_policy.policy(names)
+    sample = actor.get_action
+
+    def get_action(*arguments: Any) -> Any:
+        action, found, mean = sample(*arguments)
+        return action, 0.0 * found + log_prob, mean
+
+    actor.get_action = get_action
+
+
+def _first_update(
+    source: Source, inputs: Inputs, learning_rate: float, log_prob: float
+) -> Tuple[float, float]:
+    """The first update of the policy: target of the Q networks before it, and its loss.
+
+    The policy reports ``log_prob``; the Q networks were 0.
+    """
+    targets: List[float] = []
+    losses: List[float] = []
+    found: List[float] = []
+    backward = torch.Tensor.backward
+
+    def watched(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
+        losses.append(float(tensor.detach()))
+        return backward(tensor, *arguments, **keywords)
+
+    def prepare(names: Mapping[str, Any]) -> None:
+        _report(names, log_prob)
+        constant: List[Tuple[Any, float]] = [(n, 0.0) for n in _off_policy.q_networks(names)]
+        for name in ("qf1_target", "qf2_target"):
+            constant.append((names[name], float(inputs["target_q"])))
+        for network, number in constant:
+            with torch.no_grad():
+                for parameter in network.parameters():
+                    parameter.zero_()
+                network.fc3.bias.fill_(number)
+
+    def look(role: str, stepping: Any) -> None:
+        if role == "actor":
+            found.append(losses[-1])
+
+    size = int(inputs["batch_size"])
+    # One version updates from the step on at which the buffer holds more than a batch, the other
+    # past the start of learning: there the policy has its turn at even steps, and the step before
+    # the first of them must not update.
+    start = size if size % 2 else size - 1
+    _off_policy.run(
+        source, _SCRIPT, start + 2, prepare, look, {"reward": inputs["reward"]},
+        [
+            _off_policy.regression_targets(torch.nn.functional, targets),
+            (torch.Tensor, "backward", watched),
+        ],
+        learning_starts=start, batch_size=size, gamma=float(inputs["discount"]),
+        policy_lr=learning_rate, q_lr=learning_rate,
+    )  # fmt: skip
+    return targets[0], found[0]
+
+
+def _update_order(source: Source, inputs: Inputs) -> np.ndarray:
+    rate, log_prob = float(inputs["learning_rate"]), float(inputs["log_prob"])
+    frozen_target, frozen_loss = _first_update(source, inputs, 0.0, log_prob)
+    target, loss = _first_update(source, inputs, rate, log_prob)
+    # Without entropy the loss is that of the Q values alone, which were 0.
+    _, loss_of_q = _first_update(source, inputs, rate, 0.0)
+    changes = [loss_of_q, target - frozen_target, loss - loss_of_q - frozen_loss]
+    return (np.abs(changes) > 1e-3).astype(np.float64)
+
+
+def _update_schedule(source: Source, inputs: Inputs) -> np.ndarray:
+    journal = _off_policy.cold_start(source, _SCRIPT, inputs)
+    past = int(inputs["steps"]) - int(inputs["counted"])
+    critics = [taken for role, taken in journal.updates if role == "critic"]
+    moved = [m for m, taken in zip(journal.target_moves, critics) if taken > past]
+    counts = [journal.count(role, after=past) for role in ("critic", "actor", "temperature")]
+    return np.array([*counts, sum(moved), journal.longest_burst()], dtype=np.float64)
+
+
+def _temperature_rate(source: Source, inputs: Inputs) -> np.ndarray:
+    seen: List[float] = []
+
+    def look(role: str, stepping: Any) -> None:
+        if role == "temperature":
+            seen.append(float(stepping.param_groups[0]["params"][0].detach()))
+
+    journal = _off_policy.run(
+        source, _SCRIPT, int(inputs["steps"]),
+        lambda names: _report(names, float(inputs["log_prob"])), look,
+        batch_size=int(inputs["batch_size"]), policy_lr=float(inputs["policy_rate"]),
+        q_lr=float(inputs["critic_rate"]),
+    )  # fmt: skip
+    changes = np.abs(np.diff([*seen, float(journal.run["log_alpha"].detach())]))
+    return np.array([np.log10(changes[0]), changes[-1] / changes[0]])
+
+
+def _temperature_initial(source: Source, inputs: Inputs) -> np.ndarray:
+    asked: Dict[str, Any] = {"alpha": float(inputs["asked"])}
+    runs = [
+        _off_policy.run(source, _SCRIPT, 1, batch_size=4, **settings).run
+        for settings in ({}, asked)
+    ]
+    return np.array([float(run["alpha"]) for run in runs])
+
+
+def _target_interval(source: Source, inputs: Inputs) -> np.ndarray:
+    updates, size = int(inputs["updates"]), int(inputs["batch_size"])
+    journal = _off_policy.run(
+        source, _SCRIPT, updates + size + 1, batch_size=size, learning_starts=0,
+        target_network_frequency=int(inputs["interval"]),
+    )  # fmt: skip
+    return np.array(journal.target_moves[:updates], dtype=np.float64)
+
+
+def _reward_scaling(source: Source, inputs: Inputs) -> np.ndarray:
+    targets: List[float] = []
+    size = int(inputs["batch_size"])
+
+    def nothing_to_add(names: Mapping[str, Any]) -> None:
+        # to the reward, whether a step bootstraps or not
+        _report(names, 0.0)
+        for name in ("qf1_target", "qf2_target"):
+            _off_policy.make_constant(names[name].fc3, 0.0)
+
+    journal = _off_policy.run(
+        source, _SCRIPT, size + 1, nothing_to_add,
+        environment={"reward": inputs["reward"], "terminated": True},
+        patches=[_off_policy.regression_targets(torch.nn.functional, targets)], batch_size=size,
+    )  # fmt: skip
+    buffer = journal.run["rb"]
+    rewards = getattr(buffer, "rewards", None)
+    stored = buffer.buffer[0][2] if rewards is None else rewards[0, 0]
+    return np.array([float(stored), targets[0]])
+
+
+def _initialisation(source: Source, inputs: Inputs) -> np.ndarray:
+    environment = {"observations": int(inputs["observations"])}
+    run = _off_policy.run(source, _SCRIPT, 1, environment=environment, batch_size=4).run
+    first = run["qf1"].fc1
+    weight = first.weight.detach().double().numpy()
+    values = np.linalg.svd(weight, compute_uv=False)
+    root = np.sqrt(weight.shape[1])
+    spread = np.sqrt(np.mean(weight**2)) * root
+    bias = float(first.bias.detach().abs().max()) * root
+    return np.array([spread, bias, values.min() / values.max()])
+
+
+PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+    **_off_policy_agent.shared("sac", _SCRIPT),
+    "sac.learning_starts": partial(_off_policy.learning_starts, script=_SCRIPT),
+    "sac.update_ratio": partial(
+        _off_policy.update_ratio, script=_SCRIPT, roles=("critic", "actor")
+    ),
+    "sac.vectorisation": partial(_off_policy.vectorisation, script=_SCRIPT),
+    "sac.update_order": _update_order,
+    "sac.update_schedule": _update_schedule,
+    "sac.temperature.learning_rate": _temperature_rate,
+    "sac.temperature.initial": _temperature_initial,
+    "sac.target_update.interval": _target_interval,
+    "sac.reward_scaling": _reward_scaling,
+    "sac.networks.initialisation": _initialisation,
+}

@@ -1,0 +1,81 @@
+"""Probes of the loop of ``td3_continuous_action.py``."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Callable, Dict, Mapping
+
+import numpy as np
+
+from rlregress.frameworks.cleanrl.probes import _off_policy, _off_policy_agent
+from rlregress.frameworks.cleanrl.sources import Source
+
+Inputs = Mapping[str, Any]
+
+_SCRIPT = "td3_continuous_action"
+
+
+def _centre(names: Mapping[str, Any]) -> None:
+    _off_policy.make_constant(_off_policy.head(names), 0.0)
+
+
+def _collected(source: Source, steps: int, starts: int = 0, **settings: Any) -> np.ndarray:
+    """The actions of each environment in a collection that moves nothing, [environments, steps]."""
+    # updates are not asked for and cannot be switched off: as few and as small as can be
+    journal = _off_policy.run(
+        source, _SCRIPT, steps, _centre, learning_starts=starts, learning_rate=0.0, batch_size=2,
+        policy_frequency=10 * steps, **settings,
+    )  # fmt: skip
+    return np.array([e.received for e in journal.environments if e.received])
+
+
+def _replay_action(source: Source, inputs: Inputs) -> np.ndarray:
+    journal = _off_policy.run(
+        source, _SCRIPT, 3,
+        lambda names: _off_policy.make_constant(_off_policy.head(names), inputs["pre_tanh"]),
+        environment={"low": inputs["low"], "high": inputs["high"]},
+        learning_rate=0.0, exploration_noise=0.0, batch_size=2,
+    )  # fmt: skip
+    buffer = journal.run["rb"]
+    actions = getattr(buffer, "actions", None)
+    stored = buffer.buffer[-1][1] if actions is None else actions[2]
+    return np.array([journal.environments[0].received[-1], float(np.ravel(stored)[0])])
+
+
+def _exploration_default(source: Source, inputs: Inputs) -> np.ndarray:
+    actions = _collected(source, int(inputs["samples"]))
+    return np.array([np.sqrt(np.mean(actions**2))])
+
+
+def _exploration_environments(source: Source, inputs: Inputs) -> np.ndarray:
+    settings = _off_policy.several(source, _SCRIPT, int(inputs["environments"]))
+    actions = _collected(source, int(inputs["steps"]), **settings)
+    spread = np.sqrt(np.mean(actions**2))
+    if spread == 0.0:
+        return np.array([float(len(actions)), -1.0])
+    if len(actions) == 1:
+        return np.array([1.0, 0.0])
+    between = np.sqrt(np.mean(np.var(actions, axis=0, ddof=1)))
+    return np.array([float(len(actions)), between / spread])
+
+
+def _exploration_warmup(source: Source, inputs: Inputs) -> np.ndarray:
+    steps = int(inputs["steps"])
+    actions = _collected(
+        source, steps, starts=steps + 1, exploration_noise=1000.0 * float(inputs["noise"])
+    )
+    return np.array([np.mean(np.abs(actions) >= 1.0)])
+
+
+PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+    **_off_policy_agent.shared("td3", _SCRIPT),
+    "td3.learning_starts": partial(
+        _off_policy.learning_starts, script=_SCRIPT, exploration_noise=0.0
+    ),
+    "td3.update_ratio": partial(_off_policy.update_ratio, script=_SCRIPT, roles=("critic",)),
+    "td3.vectorisation": partial(_off_policy.vectorisation, script=_SCRIPT),
+    "td3.replay.action": _replay_action,
+    "td3.exploration.default": _exploration_default,
+    "td3.exploration.environments": _exploration_environments,
+    "td3.exploration.warmup": _exploration_warmup,
+}

@@ -1,0 +1,137 @@
+"""What a script finds changed while it runs, and nobody afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import random
+import sys
+import tempfile
+import types
+from pathlib import Path
+from typing import Any, Callable, ContextManager, Iterator, List, Mapping
+
+import numpy as np
+import torch
+
+from rlregress.errors import UserError
+
+_MISSING = object()
+#: beside the scripts in a checkout; what is imported from one checkout must not serve another.
+_BESIDE = "cleanrl_utils"
+
+
+@contextlib.contextmanager
+def random_state() -> Iterator[None]:
+    """The global random generators go on afterwards as if nothing had been drawn."""
+    states = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    deterministic = torch.backends.cudnn.deterministic
+    try:
+        yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+        torch.set_rng_state(states[2])
+        torch.backends.cudnn.deterministic = deterministic
+
+
+@contextlib.contextmanager
+def attribute(target: Any, name: str, value: Any) -> Iterator[None]:
+    """An attribute of a module or class has another value."""
+    before = vars(target).get(name, _MISSING)
+    setattr(target, name, value)
+    try:
+        yield
+    finally:
+        if before is _MISSING:
+            delattr(target, name)
+        else:
+            setattr(target, name, before)
+
+
+@contextlib.contextmanager
+def modules(stubs: Mapping[str, types.ModuleType]) -> Iterator[None]:
+    """Names are imported as these modules."""
+    # only these keys: torch imports submodules when they are first used, and they must stay
+    before = {name: sys.modules.get(name, _MISSING) for name in stubs}
+    sys.modules.update(stubs)
+    try:
+        yield
+    finally:
+        _restore_modules(before)
+
+
+def _restore_modules(before: Mapping[str, Any]) -> None:
+    for name, module in before.items():
+        if module is _MISSING:
+            sys.modules.pop(name, None)
+        else:
+            sys.modules[name] = module
+
+
+def _loaded_beside() -> List[str]:
+    return [n for n in sys.modules if n == _BESIDE or n.startswith(f"{_BESIDE}.")]
+
+
+@contextlib.contextmanager
+def beside(root: Path) -> Iterator[None]:
+    """Import ``cleanrl_utils`` from this copy, and forget it afterwards."""
+    before = {name: sys.modules.pop(name) for name in _loaded_beside()}
+    has_modules = (root / _BESIDE).is_dir()
+    path, written = list(sys.path), sys.dont_write_bytecode
+    if has_modules:
+        sys.path.insert(0, str(root))
+        # the copy is the user's: nothing is left in it
+        sys.dont_write_bytecode = True
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        sys.dont_write_bytecode = written
+        for name in _loaded_beside():
+            del sys.modules[name]
+        sys.modules.update(before)
+
+
+@contextlib.contextmanager
+def folder_of_its_own() -> Iterator[None]:
+    """The working directory is an empty one that goes away."""
+    before = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.chdir(before)
+
+
+@contextlib.contextmanager
+def argument_errors(path: Path, old: bool) -> Iterator[None]:
+    """Turn what ``argparse`` does with a wrong argument into one sentence."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said) if old else contextlib.nullcontext():
+        try:
+            yield
+        except SystemExit:
+            lines = said.getvalue().strip().splitlines()
+            raise UserError(
+                f"{path.name} does not take these arguments: {lines[-1] if lines else 'it ended'}"
+            ) from None
+
+
+def outside() -> Callable[[], ContextManager[None]]:
+    """Back to the folder and the output of this moment, for calls from inside a script."""
+    folder, output = os.getcwd(), sys.stdout
+
+    @contextlib.contextmanager
+    def back() -> Iterator[None]:
+        inside = os.getcwd()
+        os.chdir(folder)
+        try:
+            with contextlib.redirect_stdout(output):
+                yield
+        finally:
+            os.chdir(inside)
+
+    return back

@@ -1,0 +1,106 @@
+"""Built-in trainings for traces: each reaches what its algorithm does only now and then."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Callable, Dict
+
+import numpy as np
+from stable_baselines3 import A2C, DDPG, DQN, PPO, SAC, TD3
+from stable_baselines3.common.logger import Logger
+from stable_baselines3.common.noise import NormalActionNoise
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+_STEPS = 300
+
+
+def _linear(initial: float) -> Callable[[float], float]:
+    return lambda progress_remaining: max(progress_remaining, 0.0) * initial
+
+
+def _train(algorithm: Any, arguments: Callable[[], Dict[str, Any]], discrete: bool) -> Any:
+    def training(make_env: Callable[..., Any], seed: int) -> None:
+        # two environments side by side: rows of both are mixed in what is stored
+        environment: Any = DummyVecEnv([partial(make_env, discrete)] * 2)
+        if algorithm is PPO:
+            environment = VecNormalize(environment)
+        model = algorithm("MlpPolicy", environment, seed=seed, device="cpu", **arguments())
+        model.set_logger(Logger(folder=None, output_formats=[]))
+        model.learn(_STEPS)
+        _evaluate(model, make_env(discrete))
+
+    return training
+
+
+def _evaluate(model: Any, environment: Any) -> None:
+    """Two episodes with the deterministic policy."""
+    for _ in range(2):
+        observation, _ = environment.reset()
+        done = False
+        while not done:
+            action, _ = model.predict(observation, deterministic=True)
+            observation, _, terminated, truncated, _ = environment.step(action)
+            done = terminated or truncated
+
+
+def _on_policy() -> Dict[str, Any]:
+    return {"n_steps": 32, "policy_kwargs": {"net_arch": [16, 16]}, "learning_rate": _linear(1e-3)}
+
+
+def _ppo() -> Dict[str, Any]:
+    # 64 samples in minibatches of 48: the last one is incomplete
+    return {
+        **_on_policy(),
+        "batch_size": 48,
+        "n_epochs": 3,
+        "clip_range": _linear(0.2),
+        "clip_range_vf": 0.2,
+        "ent_coef": 0.01,
+        "target_kl": 0.5,
+    }
+
+
+def _off_policy() -> Dict[str, Any]:
+    # 2 x 50 rows: the buffer is full after a third of the training
+    return {
+        "buffer_size": 100,
+        "learning_starts": 20,
+        "batch_size": 16,
+        "gradient_steps": 2,
+        "policy_kwargs": {"net_arch": [16, 16]},
+        "learning_rate": _linear(1e-3),
+    }
+
+
+def _noise() -> NormalActionNoise:
+    return NormalActionNoise(mean=np.zeros(2), sigma=0.1 * np.ones(2))
+
+
+def _sac() -> Dict[str, Any]:
+    return {**_off_policy(), "target_update_interval": 1, "action_noise": _noise()}
+
+
+def _td3() -> Dict[str, Any]:
+    return {**_off_policy(), "policy_delay": 2, "action_noise": _noise()}
+
+
+def _ddpg() -> Dict[str, Any]:
+    return {**_off_policy(), "action_noise": _noise()}
+
+
+def _dqn() -> Dict[str, Any]:
+    return {**_off_policy(), "target_update_interval": 40, "exploration_fraction": 0.5}
+
+
+def _a2c() -> Dict[str, Any]:
+    return {**_on_policy(), "n_steps": 5, "ent_coef": 0.01}
+
+
+TRAININGS = {
+    "ppo": _train(PPO, _ppo, False),
+    "a2c": _train(A2C, _a2c, True),
+    "sac": _train(SAC, _sac, False),
+    "td3": _train(TD3, _td3, False),
+    "ddpg": _train(DDPG, _ddpg, False),
+    "dqn": _train(DQN, _dqn, True),
+}

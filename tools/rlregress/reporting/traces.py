@@ -1,0 +1,89 @@
+"""``rlregress trace`` and ``rlregress diff``: what was recorded, and how two records compare."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from rlregress import frameworks
+from rlregress.details import catalogue
+from rlregress.errors import UserError
+from rlregress.tracing import compare, explain, run
+from rlregress.tracing import trace as traces
+
+
+def job(
+    script: Path | None,
+    arguments: Sequence[str],
+    framework: str,
+    algorithm: str,
+    packages: Sequence[str],
+    steps: int,
+) -> dict[str, Any]:
+    """The job of a command line.
+
+    Raises:
+        UserError: neither or both of a script and a framework; a script or an algorithm that does
+            not exist.
+    """
+    if (script is None) == (not framework):
+        raise UserError(
+            "expected either a script, or --framework and --algorithm; "
+            f"found {'both' if framework else 'neither'}"
+        )
+    known = [frameworks.get(name) for name in frameworks.names()]
+    modules = [module for adapter in known for module in adapter.modules]
+    if script is not None:
+        if not script.is_file():
+            raise UserError(f"there is no script {script}; expected a Python file")
+        return {
+            "script": str(script.resolve()),
+            "arguments": list(arguments),
+            "packages": list(packages) or modules,
+            "steps": steps,
+        }
+    trainings = list(frameworks.get(framework).trace_trainings())
+    if algorithm not in trainings:
+        clause = catalogue.nearest(algorithm, trainings)
+        raise UserError(f"{framework} has no built-in training of '{algorithm}'; {clause}?")
+    found = {"framework": framework, "algorithm": algorithm, "steps": steps, "seed": 0}
+    return {**found, "packages": list(packages)}
+
+
+def record(asked: dict[str, Any], output: Path) -> int:
+    """Record twice and say what was recorded; 0, or 3 if the trace does not repeat itself."""
+    side = run.current("A")
+    repeated = run.record_twice(asked, output, side)
+    found = repeated.trace
+    if found.failure:
+        raise UserError(
+            f"the training ended in an error after {len(found.events)} events: "
+            f"{found.failure.strip().splitlines()[-1]}"
+        )
+    counts = ", ".join(
+        f"{found.count(kind)} {name}"
+        for kind, name in (
+            ("step", "environment steps"),
+            ("draw", "draws"),
+            ("backward", "losses"),
+            ("optimizer", "optimiser steps"),
+        )
+    )
+    size = output.stat().st_size / 1024
+    typer.echo(f"{output}: {len(found.events)} events ({counts}), {size:.0f} KiB")
+    for line in repeated.lines():
+        typer.echo(line)
+    typer.echo("it repeats itself to the bit" if repeated.repeats else "not evidence of anything")
+    return 0 if repeated.repeats else 3
+
+
+def diff(a: Path, b: Path) -> int:
+    """Compare two traces and say where they part; 0 if equal or close, 1 if diverged."""
+    one, other = traces.load(a), traces.load(b)
+    found = compare.compare(one, other)
+    for line in explain.comparison(found, one, other):
+        typer.echo(line)
+    return 1 if found.verdict == "diverged" else 0

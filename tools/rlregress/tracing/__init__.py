@@ -1,0 +1,1 @@
+"""Traces: the ordered events of a short training, recorded, compared and explained."""

@@ -1,0 +1,111 @@
+"""A comparison of traces in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rlregress.tracing.compare import Comparison, Divergence
+from rlregress.tracing.trace import Event, Part, Trace
+
+#: kind of event -> what happened there.
+_EVENTS = {
+    "reset": "a reset of {name}",
+    "step": "a step of {name}",
+    "draw": "a draw of {name}",
+    "parameters": "the networks as they begin",
+    "backward": "a loss on its way back",
+    "optimizer": "a step of {name}",
+    "write": "values written in place",
+}
+#: kind of difference -> what it means.
+_KINDS = {
+    "initialisation": "the networks begin with other parameters",
+    "exploration": "another action was taken with the same parameters",
+    "environment": "the environment answered the same action otherwise",
+    "sampling": "something else was drawn",
+    "loss": "the loss has another value on the same data and parameters",
+    "gradient": "the same loss has another gradient",
+    "schedule": "the learning rate is another",
+    "optimiser": "the optimiser made another step of the same gradient and learning rate",
+    "parameters": "the parameters were changed outside of the optimiser",
+    "target update": "other values were written in place: target networks, or a buffer",
+    "order": "something else happens",
+}
+
+
+def _numbers(part: Part) -> str:
+    shown = ", ".join(f"{x:.9g}" for x in part.values)
+    norm = f", norm {part.norm:.9g}" if part.norm is not None and len(part.values) > 1 else ""
+    return f"[{shown}]{norm}" if len(part.values) != 1 else shown
+
+
+def event(found: Event) -> str:
+    """What happened, and where."""
+    what = _EVENTS[found.kind].format(name=found.name)
+    where = f", {found.place} in {found.function}" if found.file else ""
+    return f"event {found.index + 1}: {what}{where}"
+
+
+def divergence(first: Divergence) -> list[str]:
+    """The first difference: what it is, both lines, both values, what came just before."""
+    lines = [f"first difference ({first.kind}): {_KINDS[first.kind]}"]
+    for side, found in (("A", first.a), ("B", first.b)):
+        if found is None:
+            lines.append(f"  {side}: the trace has ended")
+            continue
+        value = f": {first.part} {_numbers(found.parts[first.part])}" if first.part else ""
+        lines.append(f"  {side}: {event(found)}{value}")
+    if first.ratio is not None:
+        lines.append(f"  B / A: x{first.ratio:.6g}")
+    if first.before:
+        lines.append("  just before, the same on both sides:")
+        lines += [f"    {event(found)}" for found in first.before]
+    return lines
+
+
+def _growth(growth: Sequence[tuple[int, float]]) -> str:
+    chosen = sorted({0, min(9, len(growth) - 1), min(99, len(growth) - 1), len(growth) - 1})
+    shown = ", ".join(f"{growth[n][1]:.2g} (loss {n + 1})" for n in chosen)
+    return f"relative difference of the losses from there on: {shown}"
+
+
+def comparison(found: Comparison, a: Trace, b: Trace) -> list[str]:
+    """The verdict of a comparison and what it rests on."""
+    counts = ", ".join(
+        f"{a.count(kind)} {plural}"
+        for kind, plural in (
+            ("step", "environment steps"),
+            ("draw", "draws"),
+            ("backward", "losses"),
+            ("optimizer", "optimiser steps"),
+        )
+    )
+    if found.verdict == "equal":
+        lines = [f"equal: {found.compared} events the same to the bit ({counts})"]
+    elif found.verdict == "close":
+        lines = [
+            f"close: {found.compared} events, the same but for rounding ({counts})",
+            *(divergence(found.first) if found.first else []),
+        ]
+    else:
+        lines = [f"diverged after {found.compared - 1} equal events of {len(a.events)}"]
+        lines += divergence(found.first) if found.first else []
+    if found.growth:
+        lines.append(_growth(found.growth))
+    for side in ("A", "B"):
+        events = [extra for of, extra in found.extra if of == side]
+        if events:
+            lines.append(f"only {side} has {len(events)} events, the first: {event(events[0])}")
+    return lines
+
+
+def causes(found: Comparison) -> str:
+    """What makes a training differ from its own repetition: the uncontrolled source."""
+    if found.first is None:
+        return ""
+    return {
+        "environment": "the environment (its reset or its steps are not seeded)",
+        "exploration": "action sampling",
+        "initialisation": "the initialisation of the networks",
+        "sampling": "random draws, such as minibatch sampling",
+    }.get(found.first.kind, "arithmetic (threads, or a GPU)")

@@ -1,0 +1,136 @@
+"""Record a trace: ``python -m rlregress.tracing.record JOB``, a process of its own.
+
+Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and what is
+traced only, Python 3.9 syntax.
+
+The job is a JSON file: ``output`` (path of the trace), ``packages`` (importable packages of the
+traced code), ``steps`` (environment steps to record, 0: all), and either ``script`` (path) with
+``arguments``, or ``framework``, ``algorithm`` and ``seed`` of a built-in training. ``coverage`` is
+the path of a list of reached lines, which is written instead of a trace.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import platform
+import sys
+import time
+import traceback
+from typing import Any, Callable, Dict, List
+
+import gymnasium
+import numpy as np
+import torch
+
+from rlregress.tracing import events
+from rlregress.tracing.hooks import Recorder, Stop
+
+
+def roots_of(packages: List[str]) -> List[str]:
+    """Folders of importable packages; a package that is not installed has none."""
+    found = []
+    for package in packages:
+        spec = importlib.util.find_spec(package)
+        if spec is None:
+            continue
+        if spec.submodule_search_locations:
+            found.extend(spec.submodule_search_locations)
+        elif spec.origin:
+            found.append(spec.origin)
+    return found
+
+
+def _script(job: Dict[str, Any]) -> Callable[[Any], None]:
+    """Run a script as ``python script arguments`` would."""
+    path = os.path.abspath(job["script"])
+
+    def run(recorder: Any) -> None:
+        with open(path, encoding="utf-8") as file:
+            code = compile(file.read(), path, "exec")
+        module = type(sys)("__main__")
+        module.__file__ = path
+        sys.modules["__main__"] = module
+        sys.argv = [path, *job.get("arguments", [])]
+        sys.path.insert(0, os.path.dirname(path))
+        exec(code, module.__dict__)
+
+    return run
+
+
+def _built_in(job: Dict[str, Any]) -> Callable[[Any], None]:
+    from rlregress import frameworks
+    from rlregress.tracing.toys import Ends
+
+    adapter = frameworks.get(job["framework"])
+
+    def run(recorder: Any) -> None:
+        def make_env(discrete: bool = False) -> Any:
+            return recorder.wrap_environment(Ends(discrete))
+
+        adapter.trace_trainings()[job["algorithm"]](make_env, int(job.get("seed", 0)))
+
+    return run
+
+
+def versions(packages: List[str]) -> Dict[str, str]:
+    """What the process runs on."""
+    found = {
+        "python": platform.python_version(),
+        "torch": str(torch.__version__),
+        "numpy": np.__version__,
+        "gymnasium": gymnasium.__version__,
+    }
+    for package in packages:
+        module = sys.modules.get(package)
+        if module is not None and hasattr(module, "__version__"):
+            found[package] = str(module.__version__)
+    return found
+
+
+def record(job: Dict[str, Any]) -> Dict[str, Any]:
+    """Run the job under a recorder, write the trace, return its header."""
+    torch.set_num_threads(1)
+    roots = roots_of(job.get("packages", []))
+    if job.get("script"):
+        roots.append(os.path.abspath(job["script"]))
+    else:
+        from rlregress import frameworks
+
+        roots.extend(frameworks.get(job["framework"]).code_folders())
+    recorder = Recorder(events.Places(roots), int(job.get("steps", 0)))
+    run = _script(job) if job.get("script") else _built_in(job)
+    failure, wall, cpu = "", time.perf_counter(), time.process_time()
+    with recorder:
+        try:
+            run(recorder)
+        except Stop:
+            pass
+        except SystemExit as ended:
+            failure = f"SystemExit: {ended.code}" if ended.code else ""
+        except Exception:
+            failure = traceback.format_exc(limit=-4)
+    header = {
+        "job": {key: value for key, value in job.items() if key != "output"},
+        "versions": versions(job.get("packages", [])),
+        "failure": failure,
+        "seeded": recorder.seeded,
+        "gpu": torch.cuda.is_available() and torch.cuda.is_initialized(),
+        "wall_seconds": round(time.perf_counter() - wall, 3),
+        "cpu_seconds": round(time.process_time() - cpu, 3),
+    }
+    events.write(job["output"], header, recorder.events)
+    return header
+
+
+def main(arguments: List[str]) -> int:
+    """Entry point; the exit status is 0 when a trace was written, whatever it says."""
+    with open(arguments[0], encoding="utf-8") as file:
+        job = json.load(file)
+    record(job)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,132 @@
+"""Record traces in processes of their own, twice where a trace has to repeat itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rlregress.errors import UserError
+from rlregress.tracing import trace
+from rlregress.tracing.compare import Comparison, compare
+from rlregress.tracing.explain import causes, comparison
+from rlregress.tracing.trace import Trace
+
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Side:
+    """An environment to record in.
+
+    Attributes:
+        python: the interpreter.
+        paths: put first on the path of modules, such as an overlay with another version.
+        variables: of the environment, such as the folder of a checkout.
+    """
+
+    label: str
+    python: str = sys.executable
+    paths: Sequence[str] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def environment(self) -> dict[str, str]:
+        """The variables of a process on this side: one thread, fixed hashes, nothing of pytest."""
+        made = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+        made.update(dict.fromkeys(_THREADS, "1"))
+        made.update(self.variables)
+        library = str(Path(__file__).resolve().parents[2])
+        made["PYTHONPATH"] = os.pathsep.join([*self.paths, library])
+        made["PYTHONHASHSEED"] = "0"
+        made["PYTHONDONTWRITEBYTECODE"] = "1"
+        return made
+
+
+def current_paths() -> tuple[str, ...]:
+    """What stands on this process's path before the installed packages: changed copies."""
+    installed = {sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")}
+    library = str(Path(__file__).resolve().parents[2])
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return tuple(p for p in given if p and p not in installed and p != library)
+
+
+def current(label: str) -> Side:
+    """The environment of this process."""
+    return Side(label, paths=current_paths())
+
+
+def record(job: Mapping[str, Any], output: Path, side: Side) -> Trace:
+    """Record one trace in a process of its own.
+
+    Raises:
+        UserError: the process ended without a trace.
+    """
+    with TemporaryDirectory(prefix="rlregress-trace-") as folder:
+        path = Path(folder) / "job.json"
+        path.write_text(json.dumps({**job, "output": str(output.resolve())}), encoding="utf-8")
+        ended = subprocess.run(
+            [side.python, "-m", "rlregress.tracing.record", str(path)],
+            env=side.environment(),
+            cwd=folder if job.get("script") is None else None,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if ended.returncode or not output.is_file():
+        said = (ended.stderr.strip().splitlines() or ["nothing was said"])[-1]
+        raise UserError(f"no trace was recorded on side {side.label}: {said}")
+    return trace.load(output)
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A trace and its repetition.
+
+    Attributes:
+        with_itself: the comparison of the two; only "equal" is evidence.
+    """
+
+    trace: Trace
+    with_itself: Comparison
+    repetition: Trace
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the trace repeats itself to the bit."""
+        return self.with_itself.verdict == "equal"
+
+    def lines(self) -> list[str]:
+        """In words: what was seeded, and what is out of control if it does not repeat itself."""
+        seeded = list(self.trace.header["seeded"])
+        lines = [f"seeded by the tracer, not by the script: {', '.join(seeded)}"] if seeded else []
+        if self.repeats:
+            return lines
+        return [
+            *lines,
+            f"the trace does not repeat itself: {causes(self.with_itself)} is out of control",
+            *comparison(self.with_itself, self.trace, self.repetition),
+        ]
+
+
+def record_twice(job: Mapping[str, Any], output: Path, side: Side) -> Repeated:
+    """Record a trace, and again: one that does not repeat itself is not evidence.
+
+    Raises:
+        UserError: the process ended without a trace, or nothing was traced.
+    """
+    first = record(job, output, side)
+    if not first.failure and not first.count("optimizer") and not first.count("step"):
+        raise UserError(
+            f"nothing was traced on side {side.label}: no environment step and no optimiser step; "
+            "expected a script that trains with PyTorch on environments of gymnasium.make"
+        )
+    with TemporaryDirectory(prefix="rlregress-trace-") as folder:
+        again = record(job, Path(folder) / "again.trace", side)
+    return Repeated(first, compare(first, again), again)

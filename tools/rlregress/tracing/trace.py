@@ -1,0 +1,115 @@
+"""A recorded trace, read and checked."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rlregress.errors import UserError
+from rlregress.tracing.events import SCHEMA
+
+#: of an event, the parts in the order in which one follows from the other.
+CAUSAL = {
+    "step": ("action", "observation", "reward", "flags"),
+    "optimizer": ("parameters", "gradient", "learning_rate", "update"),
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A recorded value: equal digests are equal bits; the numbers explain a difference."""
+
+    digest: str
+    norm: float | None
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event.
+
+    Attributes:
+        kind: "reset", "step", "draw", "parameters", "backward", "optimizer" or "write".
+        name: which one of its kind.
+        file, line, function: the nearest frame of the traced code; empty and 0 if there was none.
+        parts: in the order in which one follows from the other.
+    """
+
+    index: int
+    kind: str
+    name: str
+    file: str
+    line: int
+    function: str
+    parts: Mapping[str, Part]
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What makes two events the same event: not the line, which moves, nor the values."""
+        return self.kind, self.name, self.function
+
+    @property
+    def place(self) -> str:
+        """``file:line``."""
+        return f"{self.file}:{self.line}" if self.file else "outside of the traced code"
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """Of all parts."""
+        return tuple(part.digest for part in self.parts.values())
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Everything that was recorded of one run.
+
+    Attributes:
+        header: versions, what was seeded, failure, times.
+    """
+
+    header: Mapping[str, Any]
+    events: tuple[Event, ...]
+
+    @property
+    def failure(self) -> str:
+        """The end of the traceback of a run that ended in an error; empty otherwise."""
+        return str(self.header["failure"])
+
+    def count(self, kind: str) -> int:
+        """How many events of a kind there are."""
+        return sum(event.kind == kind for event in self.events)
+
+
+def load(path: Path) -> Trace:
+    """The trace in a file.
+
+    Raises:
+        UserError: the file is missing, damaged, or of another version of the format.
+    """
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            header, *rows = [json.loads(line) for line in file]
+        if header["schema"] != SCHEMA:
+            raise UserError(
+                f"the trace {path} has format {header['schema']}, expected {SCHEMA}; record it anew"
+            )
+        return Trace(header, tuple(_event(n, row) for n, row in enumerate(rows)))
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"the trace {path} cannot be read: {error!r}; record it anew with: rlregress trace"
+        ) from None
+
+
+def _event(index: int, row: Mapping[str, Any]) -> Event:
+    file, line, function = row["at"] or ("", 0, "")
+    order = CAUSAL.get(row["kind"], tuple(row["parts"]))
+    parts = {name: _part(*row["parts"][name]) for name in order if name in row["parts"]}
+    return Event(index, row["kind"], row["name"], file, line, function, parts)
+
+
+def _part(digest: str, norm: Any, values: list[Any]) -> Part:
+    return Part(digest, None if norm is None else float(norm), tuple(float(x) for x in values))

@@ -1,0 +1,90 @@
+"""Where CleanRL's scripts are: checkouts, folders made by pip, installed distributions."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from rlregress.errors import UserError
+from rlregress.frameworks import cleanrl
+from rlregress.frameworks.cleanrl import sources
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A folder that looks like a checkout."""
+    folder = tmp_path / "checkout"
+    (folder / "cleanrl").mkdir(parents=True)
+    (folder / "cleanrl" / "ppo_continuous_action.py").write_text("import gymnasium as gym\n")
+    (folder / "pyproject.toml").write_text('[project]\nversion = "2.0.0b1"\n')
+    return folder
+
+
+def test_a_checkout_is_found_by_the_environment_variable(checkout, monkeypatch):
+    """Its label is HEAD, its version the one that it states."""
+    monkeypatch.setenv(sources.VARIABLE, str(checkout))
+    adapter = cleanrl.CleanRL()
+    assert adapter.available()[0] == "HEAD"
+    assert adapter.versions()["cleanrl"] == "2.0.0b1"
+    assert adapter.at("HEAD").full_name == "cleanrl@HEAD"
+
+
+def test_a_folder_made_by_pip_has_the_label_of_its_version(checkout, monkeypatch):
+    """Several folders may be named; one made with ``pip --target`` states its own version."""
+    other = checkout.parent / "target"
+    (other / "cleanrl").mkdir(parents=True)
+    (other / "cleanrl" / "ppo_continuous_action.py").write_text("import gym\n")
+    (other / "cleanrl-0.4.8.dist-info").mkdir()
+    (other / "cleanrl-0.4.8.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: cleanrl\nVersion: 0.4.8\n"
+    )
+    monkeypatch.setenv(sources.VARIABLE, f"{checkout}{os.pathsep}{other}")
+    adapter = cleanrl.CleanRL()
+    assert adapter.available()[:2] == ["HEAD", "0.4.8"]
+    assert adapter.at("0.4.8").versions()["cleanrl"] == "0.4.8"
+
+
+def test_a_folder_without_scripts_is_refused(tmp_path, monkeypatch):
+    """The message names the variable, the folder and what was expected in it."""
+    monkeypatch.setenv(sources.VARIABLE, str(tmp_path))
+    with pytest.raises(UserError, match=r"CLEANRL_HOME names .* expected a checkout"):
+        sources.find_source()
+
+
+def test_no_scripts_at_all_is_an_error_that_says_how_to_get_some(monkeypatch):
+    """Neither a checkout nor an installed distribution."""
+    monkeypatch.delenv(sources.VARIABLE, raising=False)
+    monkeypatch.setattr(sources, "_installed", lambda: None)
+    with pytest.raises(UserError, match=r"there are no scripts; set CLEANRL_HOME .* pip install"):
+        cleanrl.CleanRL().versions()
+
+
+def test_a_copy_of_another_label_is_not_taken_instead(checkout, monkeypatch):
+    """The labels that are here are listed."""
+    monkeypatch.setenv(sources.VARIABLE, str(checkout))
+    with pytest.raises(UserError, match=r"cleanrl@1\.0\.0 is not here, only HEAD"):
+        sources.find_source("1.0.0")
+
+
+def test_a_script_that_a_copy_does_not_have_is_named(checkout, monkeypatch):
+    """The copy, the script and the folder stand in the message."""
+    monkeypatch.setenv(sources.VARIABLE, str(checkout))
+    with pytest.raises(UserError, match=r"CleanRL HEAD has no script dqn\.py in "):
+        sources.find_source().script("dqn")
+
+
+def test_a_copy_to_be_changed_is_found_as_the_original_is(checkout, monkeypatch, tmp_path):
+    """Its files can be replaced without touching the original."""
+    monkeypatch.setenv(sources.VARIABLE, str(checkout))
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    name = "cleanrl/ppo_continuous_action.py"
+    variables = cleanrl.CleanRL().copy_to_change(name, folder)
+    (folder / name).unlink()
+    (folder / name).write_text("import gymnasium as gym  # changed\n")
+    for key, value in variables.items():
+        monkeypatch.setenv(key, value)
+    assert sources.find_source().label == "HEAD"
+    assert "changed" in sources.find_source().script("ppo_continuous_action").path.read_text()
+    assert "changed" not in (checkout / name).read_text()
