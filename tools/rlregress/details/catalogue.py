@@ -148,7 +148,7 @@ def make_detail(
         id=id,
         family=id.partition(".")[0],
         question=question,
-        consequence=consequence,
+        consequence=" ".join(consequence.split()),
         sources=sources,
         inputs=MappingProxyType(frozen),
         variants=MappingProxyType(made),

@@ -82,23 +82,22 @@ def _truncated_flags(i: Inputs) -> Any:
     return trainer.replay_buffer[:]["next", "truncated"].double().numpy().reshape(-1)
 
 
-def _clip_switch(i: Inputs) -> List[float]:
+def _clipped(gradient: Any, switch: bool, bound: Any) -> List[float]:
+    """The gradient as the optimiser finds it, after the trainer's hook has clipped it."""
     from torchrl.trainers import OptimizerHook
 
-    found: List[float] = []
-    for switch, bound in ((True, None), (True, i["bound"]), (False, i["bound"])):
-        weights = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
-        gradient = torch.as_tensor(i["gradient"])
-        seen: List[torch.Tensor] = []
+    weights = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
+    optimizer = torch.optim.SGD([weights], lr=0.0)
+    seen: List[Any] = []
+    optimizer.register_step_pre_hook(lambda *_: seen.append(weights.grad))
+    OptimizerHook(optimizer)({"loss": (weights * gradient).sum()}, switch, bound, 0)
+    return seen[0].tolist()
 
-        class Seen(torch.optim.SGD):
-            def step(self, closure: Any = None, seen=seen, weights=weights) -> None:
-                seen.append(weights.grad.clone())
 
-        hook = OptimizerHook(Seen([weights], lr=0.0))
-        hook({"loss": (weights * gradient).sum()}, switch, bound, 0)
-        found += seen[0].tolist()
-    return found
+def _clip_switch(i: Inputs) -> List[float]:
+    gradient = torch.as_tensor(i["gradient"])
+    cases = ((True, None), (True, i["bound"]), (False, i["bound"]))
+    return [component for case in cases for component in _clipped(gradient, *case)]
 
 
 _CONFIGS = "torchrl.trainers.algorithms.configs"
@@ -110,11 +109,12 @@ def _without_hydra() -> Iterator[None]:
 
     They are data classes and use neither hydra nor omegaconf.
     """
-    folder = Path(importlib.import_module("torchrl.trainers.algorithms").__file__).parent
+    algorithms: Any = importlib.import_module("torchrl.trainers.algorithms")
+    folder = Path(algorithms.__file__).parent
     package, settings = ModuleType(_CONFIGS), ModuleType("omegaconf")
     package.__path__ = [str(folder / "configs")]
     vars(settings).update(DictConfig=dict, ListConfig=list)
-    before = {name: module for name, module in sys.modules.items() if name.startswith(_CONFIGS)}
+    before: Dict[str, Any] = {n: m for n, m in sys.modules.items() if n.startswith(_CONFIGS)}
     before["omegaconf"] = sys.modules.get("omegaconf")
     for name in before:
         sys.modules.pop(name, None)

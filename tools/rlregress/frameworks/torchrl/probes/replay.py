@@ -47,8 +47,9 @@ def _nstep(i: Inputs, environment: Playback, slope: float = 1.0, constant: float
 
 
 def _counting(i: Inputs) -> Playback:
-    steps = np.arange(len(i["rewards"]), dtype=np.float64)
-    return Playback(observations=steps, next_observations=steps + 1.0, rewards=i["rewards"])
+    steps = range(len(i["rewards"]))
+    following = [step + 1 for step in steps]
+    return Playback(observations=steps, next_observations=following, rewards=i["rewards"])
 
 
 def _first_target(i: Inputs, slope: float, constant: float) -> float:

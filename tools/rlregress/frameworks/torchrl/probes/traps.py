@@ -59,16 +59,23 @@ def _stored_log_prob(i: Inputs) -> float:
     return float((torch.abs(now - batch["action_log_prob"]) > 0.01).double().mean())
 
 
+class _Linear(torch.nn.Module):
+    """A Q network of one layer without bias."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 1, bias=False, dtype=torch.float64)
+
+    def forward(self, observation: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
+        return self.layer(torch.cat([observation, action], -1))
+
+
 def _single_critic(i: Inputs) -> List[float]:
     weights = torch.as_tensor(i["weights"]).reshape(1, -1)
 
-    class Linear(torch.nn.Linear):
-        def forward(self, observation: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
-            return super().forward(torch.cat([observation, action], -1))
-
-    network = Linear(2, 1, bias=False, dtype=torch.float64)
+    network = _Linear()
     with torch.no_grad():
-        network.weight.copy_(weights)
+        network.layer.weight.copy_(weights)
     actor = policy(Numbers([0.0], [1.0]), box(-1.0, 1.0), TanhNormal)
     loss = SACLoss(actor, q_network(network), num_qvalue_nets=2)
     (copies,) = [p.data for p in loss.qvalue_network_params.values(True, True)]
@@ -124,7 +131,9 @@ def _autoreset(i: Inputs) -> List[float]:
 
     ends = [0.0] * (int(i["episode"]) - 1) + [1.0]
     steps = int(i["steps"])
-    vectorised = gymnasium.vector.SyncVectorEnv([lambda: Playback(rewards=[1.0], terminated=ends)])
+    vectorised: Any = gymnasium.vector.SyncVectorEnv(
+        [lambda: Playback(rewards=[1.0], terminated=ends)]
+    )
     try:
         environment = wrapped(vectorised)
     except RuntimeError:
