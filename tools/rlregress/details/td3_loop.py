@@ -115,7 +115,7 @@ def _exploration_warmup() -> Detail:
         (``noise``, or a standard deviation of 1000 times that where its draw cannot be fixed) that
         every action with noise is clipped to a bound. ``steps`` steps of the warm-up. Observed,
         [1]: the fraction of its actions that lie on a bound.""",
-        ("stable-baselines3, off_policy_algorithm.py", "Fujimoto et al. 2018, section 6.1"),
+        ("Fujimoto et al. 2018, section 6.1",),
         {"noise": 5.0, "steps": 10, "collected_at_once": 5, "batch_size": 5},
         {
             "uniform": ("no: they are uniform", lambda i: 0.0),

@@ -54,6 +54,12 @@ def seed(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[Seen
     serving.wait()
 
 
+def _fault(fields: Mapping[str, Any]) -> Fault:
+    """A fault that came through JSON."""
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
+    return Fault(**values)
+
+
 def _measure(framework: str) -> None:
     """Print the plan: what to import first, and of each fault which cells to ask."""
     from rlregress import frameworks
@@ -63,7 +69,7 @@ def _measure(framework: str) -> None:
     reached = reach.measure(adapter)
     jobs = []
     for fields in json.load(sys.stdin):
-        fault = Fault(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()})
+        fault = _fault(fields)
         place = fault_line(adapter, fault)
         cells = None
         # statements of a script are taken out and put together: any change can matter to any probe
@@ -117,7 +123,7 @@ def _one_ended(running: dict[int, int]) -> None:
 def _child(framework: str, job: Mapping[str, Any], writing: int) -> None:
     """Ask with the fault in place; never returns."""
     fields = job["fault"]
-    fault = Fault(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()})
+    fault = _fault(fields)
     cells = None if job["cells"] is None else {tuple(cell) for cell in job["cells"]}
     changed: dict[str, dict[str, str]] = {}
     asked: list[str] = []

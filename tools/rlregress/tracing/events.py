@@ -64,7 +64,7 @@ def parts_of(arrays: Sequence[np.ndarray]) -> Part:
         digest.update(array.tobytes())
         flat = array.reshape(-1).astype(np.float64)
         total += float(np.dot(flat, flat))
-    first = arrays[0].reshape(-1)[:KEPT] if arrays else []
+    first: Any = arrays[0].reshape(-1)[:KEPT] if arrays else []
     return [digest.hexdigest(), _finite(total**0.5), [_finite(float(x)) for x in first]]
 
 
@@ -107,12 +107,12 @@ class Places:
 
     def nearest(self, depth: int = 2) -> Optional[Tuple[str, int, str]]:
         """File, line and function of the nearest frame of the traced code, or None."""
-        frame = sys._getframe(depth)
+        frame: Any = sys._getframe(depth)
         while frame is not None:
             name = self.name(frame.f_code.co_filename)
             if name is not None:
                 return name, frame.f_lineno, frame.f_code.co_name
-            frame = frame.f_back  # type: ignore[assignment]
+            frame = frame.f_back
         return None
 
 

@@ -21,12 +21,13 @@ def trajectory(id: str, steps: int) -> Dict[str, Any]:
         environment = gymnasium.make(id)
         observation, _ = environment.reset(seed=0)
         rows: List[List[float]] = [[0.0, *np.ravel(observation).astype(float).tolist()]]
-        space, draw = environment.action_space, np.random.RandomState(0)
+        space: Any = environment.action_space
+        draw = np.random.RandomState(0)
         for _ in range(steps):
             if hasattr(space, "n"):
                 action: Any = int(draw.randint(space.n))
             else:
-                action = draw.uniform(space.low, space.high).astype(space.dtype)
+                action = np.asarray(draw.uniform(space.low, space.high), dtype=space.dtype)
             observation, reward, terminated, truncated, _ = environment.step(action)
             rows.append([float(reward), *np.ravel(observation).astype(float).tolist()])
             if terminated or truncated:
