@@ -221,7 +221,10 @@ class Adapter:
     def locate(self, file: str) -> Optional[Path]:
         """Where a source file of the framework is, given below the folder of its packages."""
         package, _, below = file.partition("/")
-        spec = importlib.util.find_spec(package)
+        try:
+            spec = importlib.util.find_spec(package)
+        except (ImportError, ValueError):  # no package of that name can be
+            return None
         for folder in (spec.submodule_search_locations if spec else None) or ():
             if (Path(folder) / below).is_file():
                 return Path(folder) / below

@@ -77,7 +77,7 @@ def parse(text: str) -> Wanted:
     if not given or "/" in given:
         raise UserError(
             f"'{text}' is no folder and no file; expected requirements such as "
-            f"'stable-baselines3==2.7.1', a working tree, a lock file, or '{INSTALLED}'"
+            f"'framework==2.7.1', a working tree, a lock file, or '{INSTALLED}'"
         )
     return Wanted(given, _pinned(given.replace(",", " ").split(), given))
 
@@ -90,7 +90,7 @@ def _pinned(rows: list[str], where: str) -> tuple[str, ...]:
         except InvalidRequirement:
             raise UserError(
                 f"'{row}' in '{where}' is no requirement; expected one such as "
-                "'stable-baselines3==2.7.1'"
+                "'framework==2.7.1'"
             ) from None
         pins = [s for s in requirement.specifier if s.operator in ("==", "===")]
         if len(pins) != 1 and not requirement.url:

@@ -1,0 +1,97 @@
+"""Documented defaults: the file, the ways there and back, the words of a difference."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlregress.details import defaults
+from rlregress.details.tables import Cell
+from rlregress.errors import UserError
+
+ENTRY = """[[defaults]]
+algorithm = "ppo"
+scope = "library"
+since = "1.0"
+source = "here"
+values = { rollout_steps = 64, target_kl = "none" }
+names = { minibatch_size = "batches", value_clip_range = "clip", polyak_coefficient = "tau" }
+[defaults.transforms]
+minibatch_size = "count"
+value_clip_range = "switch"
+polyak_coefficient = "flipped"
+"""
+
+
+def _load(tmp_path, text):
+    path = tmp_path / "defaults.toml"
+    path.write_text(text)
+    return defaults.load(path)
+
+
+def test_none_means_switched_off(tmp_path):
+    """TOML has no null: the word stands for it."""
+    (entry,) = _load(tmp_path, ENTRY)
+    assert entry.values == {"rollout_steps": 64, "target_kl": None}
+
+
+def test_own_numbers_and_back(tmp_path):
+    """A count, a switch and a flipped coefficient are the framework's own way to say the same."""
+    (entry,) = _load(
+        tmp_path,
+        ENTRY.replace("names = {", 'names = { rollout_steps = "steps", clip_range = "eps",'),
+    )
+    given = {
+        "rollout_steps": 64,
+        "minibatch_size": 16,
+        "clip_range": 0.2,
+        "value_clip_range": None,
+        "polyak_coefficient": 0.005,
+    }
+    own = entry.own(given)
+    assert own == {"steps": 64, "batches": 4, "eps": 0.2, "clip": False, "tau": 0.995}
+    assert entry.ours(own) == pytest.approx(given)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('source = "here"\n', "", "key 'source' is missing"),
+        ('since = "1.0"', 'since = "one"', "expected a version"),
+        ('"flipped"', '"turned"', "expected flipped or count or switch"),
+        ("scope =", "scop =", "key 'scope' is missing"),
+        ("[[defaults]]", "[[defaults]", "cannot be read"),
+    ],
+)
+def test_damage_is_one_sentence(tmp_path, old, new, said):
+    """A damaged file says which entry and key, and what was expected."""
+    with pytest.raises(UserError, match=said):
+        _load(tmp_path, ENTRY.replace(old, new))
+
+
+def test_difference_names_both_values():
+    """A changed, a new and a missing hyperparameter each get a clause; equal numbers none."""
+    clauses = defaults.differences(
+        {"a": 1, "b": 1e6, "new": None}, {"a": 2, "b": 1000000, "old": 3}
+    )
+    assert clauses == [
+        "a: 1 (documented: 2)",
+        "new: none (documented: nothing)",
+        "old: no such hyperparameter (documented: 3)",
+    ]
+
+
+def test_printed_name_is_right_in_any_scope_and_a_dash_in_none():
+    """A name is right if the framework has it; a dash if its programs have no such name."""
+    names = {
+        ("ppo", "library"): {"discount": "gamma"},
+        ("ppo", "script"): {"epochs": "loss.rounds"},
+    }
+
+    def cell(hyperparameter, printed):
+        return Cell("Table 6", "ppo", "row", "any", hyperparameter, printed, None, "")
+
+    assert cell("discount", "gamma").right(names)
+    assert not cell("discount", "discount").right(names)
+    assert cell("epochs", "rounds").right(names)
+    assert cell("discount", "-").right(names)
+    assert not cell("epochs", "-").right(names)
