@@ -54,4 +54,5 @@ def test_cells_are_those_that_reach_the_statement(tmp_path):
     assert reach.cells_at(reached, path, 9) == {("one", "library")}
     assert reach.cells_at(reached, path, 12) == {("other", "library")}
     assert reach.cells_at(reached, path, 1) is None
+    assert reach.cells_at(reached, path, 1, script=True) is None, "no probe reaches it: ask all"
     assert reach.cells_at({}, path, 9) is None

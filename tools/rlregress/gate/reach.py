@@ -47,17 +47,19 @@ def measure(adapter: Adapter) -> Reach:
     return found
 
 
-def statement(text: str, line: int) -> range | None:
+def statement(text: str, line: int, script: bool = False) -> range | None:
     """Lines of the innermost statement at ``line`` that stands in the body of a function.
 
     None where it stands elsewhere: a module or a class runs when it is imported, and so do the
-    defaults of a function's arguments.
+    defaults of a function's arguments. Of a script, whose statements are run one by one, those of
+    the module count as well.
     """
     best: ast.stmt | None = None
-    for function in ast.walk(ast.parse(text)):
-        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
-        for node in _statements(function.body):
+    tree = ast.parse(text)
+    functions = ast.FunctionDef | ast.AsyncFunctionDef
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, functions)]
+    for body in [*bodies, *([tree.body] if script else [])]:
+        for node in _statements(body):
             if node.lineno <= line <= (node.end_lineno or node.lineno):
                 inner = best is None or node.lineno >= best.lineno
                 best = node if inner else best
@@ -69,6 +71,8 @@ def statement(text: str, line: int) -> range | None:
 def _statements(body: Iterable[ast.stmt]) -> Iterable[ast.stmt]:
     for node in body:
         yield node
+        if isinstance(node, ast.ClassDef):
+            continue
         for _, value in ast.iter_fields(node):
             if isinstance(value, list):
                 yield from _statements(v for v in value if isinstance(v, ast.stmt))
@@ -77,14 +81,14 @@ def _statements(body: Iterable[ast.stmt]) -> Iterable[ast.stmt]:
                         yield from _statements(handler.body)
 
 
-def cells_at(reach: Reach, path: Path, line: int) -> set[Cell] | None:
+def cells_at(reach: Reach, path: Path, line: int, script: bool = False) -> set[Cell] | None:
     """The cells whose probes reach the statement at a line; None if all have to be asked."""
     of_file = reach.get(str(path.resolve()))
-    lines = statement(path.read_text(encoding="utf-8"), line)
+    lines = statement(path.read_text(encoding="utf-8"), line, script)
     if of_file is None or lines is None:
         return None
     wanted = set(lines)
-    return {cell for cell, reached in of_file.items() if reached & wanted}
+    return {cell for cell, reached in of_file.items() if reached & wanted} or None
 
 
 def foreign_modules(adapter: Adapter) -> list[str]:

@@ -72,9 +72,11 @@ def _measure(framework: str) -> None:
         fault = _fault(fields)
         place = fault_line(adapter, fault)
         cells = None
-        # statements of a script are taken out and put together: any change can matter to any probe
-        if place is not None and adapter.modules:
-            cells = reach.cells_at(reached, *place)
+        if place is not None:
+            cells = reach.cells_at(reached, *place, script=not adapter.modules)
+        if cells is not None:
+            named = {*fault.turns, *fault.also}
+            cells |= {cell for cell in adapter.probes() if cell[0] in named}
         jobs.append({"fault": fields, "cells": None if cells is None else sorted(cells)})
     plan = {"modules": reach.foreign_modules(adapter), "jobs": jobs}
     print(json.dumps(plan), flush=True)

@@ -87,7 +87,7 @@ def _section(row: Row) -> list[str]:
     lines += ["| framework | scope | variant | meaning | line |", "|---|---|---|---|---|"]
     for name, answers in row.answers.items():
         for answer in answers:
-            where = f"`{answer.place}` `{_code(answer.place.text)}`" if answer.place else ""
+            where = f"`{answer.place}`" if answer.place else ""
             meaning = _text(answer.meaning)
             if answer.deviation:
                 meaning += f" (known deviation: {_text(answer.deviation)})"
@@ -109,10 +109,6 @@ def _text(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def _code(text: str) -> str:
-    return text.replace("|", "\\|").replace("`", "'")
-
-
 def as_json(comparison: Comparison) -> str:
     """The comparison as JSON: ``versions`` and ``details``, differences first."""
 
@@ -130,6 +126,7 @@ def as_json(comparison: Comparison) -> str:
                         "meaning": answer.meaning,
                         "deviation": answer.deviation,
                         "line": str(answer.place) if answer.place else None,
+                        "text": answer.place.text if answer.place else None,
                     }
                     for answer in answers
                 }

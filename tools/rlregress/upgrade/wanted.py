@@ -89,8 +89,7 @@ def _pinned(rows: list[str], where: str) -> tuple[str, ...]:
             requirement = Requirement(row)
         except InvalidRequirement:
             raise UserError(
-                f"'{row}' in '{where}' is no requirement; expected one such as "
-                "'framework==2.7.1'"
+                f"'{row}' in '{where}' is no requirement; expected one such as 'framework==2.7.1'"
             ) from None
         pins = [s for s in requirement.specifier if s.operator in ("==", "===")]
         if len(pins) != 1 and not requirement.url:
