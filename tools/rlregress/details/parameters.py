@@ -96,7 +96,7 @@ DETAILS: tuple[Detail, ...] = (
         },
         tolerance=0.04,
         margin=4.0,
-        # Clipping at 0.5 takes 2 % off a standard deviation of 0.2, and 4000 draws know it to 1.1 %.
+        # Clipping at 0.5 takes 2 % off a standard deviation of 0.2; 4000 draws know it to 1.1 %.
         scales=(0.3, 0.2),
         consequence="A tuned target noise has no effect where the code holds a constant.",
     ),

@@ -68,7 +68,7 @@ def _normalisation() -> list[Detail]:
             it is by default in this scope. """
             + feed
             + "Observed, [1]: the mean over the two minibatches of the policy loss.",
-            ("thesis, equation 3", "thesis, section 5.1", "The 32 details of PPO, detail 7"),
+            ("thesis, equation 3", "thesis, section 5.1", "The 32 details of PPO, general, 3"),
             {"advantages": [1.0, 2.0, 3.0, 10.0], "ratio": 2.0, "minibatch_size": 2},
             {
                 "minibatch_ddof1": ("per minibatch, divisor n - 1", per_minibatch(ddof=1)),
@@ -126,7 +126,7 @@ def _initialisation() -> Detail:
         orthogonal ones: then in the place of both stands, for every layer, minus its largest
         absolute weight times the square root of its number of inputs, rounded to a tenth. If the
         biases of a layer differ, the last component is -1.""",
-        ("thesis, Box 1", "The 32 details of PPO, detail 2"),
+        ("thesis, Box 1", "The 32 details of PPO, general, 9"),
         {"hidden": 64, "observation_dimensions": 3, "action_dimensions": 2},
         {
             "policy_0.01_value_1": (
@@ -176,7 +176,7 @@ def _bounding() -> Detail:
         deviation (below 1e-5), and one step of the framework's rollout is made. Observed, [6]:
         the action that the environment received per x, then the action that is stored for the
         update per x.""",
-        ("thesis, Box 2", "The 32 details of PPO, continuous actions, detail 8"),
+        ("thesis, Box 2", "The 32 details of PPO, MuJoCo, 8"),
         {"low": -2.0, "high": 6.0, "samples": [9.0, -5.0, 0.5]},
         {
             "clip_stored_raw": ("hard clip, stored unclipped", pair(clipped, raw)),
@@ -208,7 +208,7 @@ def _entropy() -> list[Detail]:
             entropy coefficient ``coefficient``. Observed, [1]: the derivative of the total loss
             that is minimised with respect to the log standard deviation (the entropy's own
             derivative is 1).""",
-            ("thesis, section 3.4.1", "The 32 details of PPO, detail 10"),
+            ("thesis, section 3.4.1", "The 32 details of PPO, general, 5"),
             {"coefficient": 0.25},
             {
                 "bonus": ("-coefficient * entropy in the loss", gradient(-1.0)),
@@ -221,7 +221,7 @@ def _entropy() -> list[Detail]:
             "ppo.entropy.coefficient",
             "Which coefficient has the entropy bonus by default?",
             "Observed, [1]: the default entropy coefficient in this scope.",
-            ("thesis, Table 6", "The 32 details of PPO, detail 10"),
+            ("thesis, Table 6", "The 32 details of PPO, general, 5"),
             {},
             {
                 "zero": ("0", lambda i: 0.0),
@@ -251,7 +251,7 @@ def _optimiser() -> list[Detail]:
             parameters a gradient norm above ``raw_norm``, the clip as it is by default in this
             scope. Observed, [1]: the Euclidean norm of all gradients together as the optimiser
             step receives them, or ``cap`` if it is greater.""",
-            ("thesis, section 5.1, Gradient clipping", "The 32 details of PPO, detail 11"),
+            ("thesis, section 5.1, Gradient clipping", "The 32 details of PPO, general, 8"),
             {"raw_norm": 100.0, "cap": 3.0},
             {
                 "joint_0.5": ("one norm over all parameters, 0.5", norm_after(0.5, False)),
@@ -265,7 +265,7 @@ def _optimiser() -> list[Detail]:
             "ppo.adam.epsilon",
             "Which epsilon does Adam use by default?",
             """Observed, [1]: log10 of the epsilon of the optimiser (an Adam) of this scope.""",
-            ("The 32 details of PPO, detail 3",),
+            ("The 32 details of PPO, general, 11",),
             {},
             {
                 "1e-5": ("1e-5", lambda i: -5.0),

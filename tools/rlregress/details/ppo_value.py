@@ -64,7 +64,7 @@ def value_loss() -> list[Detail]:
             clip("thesis_box3"),
         ),
     }
-    clip_sources = ("thesis, Box 3 and equation 27", "The 32 details of PPO, detail 9")
+    clip_sources = ("thesis, Box 3 and equation 27", "The 32 details of PPO, general, 4")
     return [
         make_detail(
             "ppo.value_loss.scale",
