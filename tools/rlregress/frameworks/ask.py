@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional, Sequence
 
 import numpy as np
 
 from rlregress import frameworks
 from rlregress.errors import UserError
+from rlregress.frameworks.base import Unprobed
 
 
 def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]:
@@ -33,8 +34,25 @@ def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]
             found = np.atleast_1d(np.asarray(probe(given), dtype=np.float64))
             observed[f"{id} {scope}"] = {"observed": found.tolist()}
         except Exception as error:  # whatever the foreign code raises is the finding
-            observed[f"{id} {scope}"] = {"error": f"{type(error).__name__}: {error}"}
+            text = f"{type(error).__name__}: {error}".strip().splitlines()[0]
+            observed[f"{id} {scope}"] = {"error": text, "why": _why(error, adapter.modules)}
     return {"versions": dict(adapter.versions()), "observed": observed}
+
+
+def _why(error: BaseException, modules: Sequence[str]) -> str:
+    """What kept a probe from an answer: a "package" of others, unknown "code", or an "error"."""
+    cause: Optional[BaseException] = error
+    while cause is not None:
+        if isinstance(cause, Unprobed) and not cause.known:
+            return "code"
+        name = str(getattr(cause, "name", None) or "").partition(".")[0]
+        if isinstance(cause, ImportError) and name and name not in modules:
+            return "package"
+        # what checks for its extra packages itself says so in words
+        if "not installed" in str(cause) or type(cause).__name__ == "DependencyNotInstalled":
+            return "package"
+        cause = cause.__cause__ or cause.__context__
+    return "error"
 
 
 def main(arguments: List[str]) -> int:

@@ -5,9 +5,10 @@ Runs inside foreign and old environments: gymnasium and NumPy only, Python 3.9 s
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Dict, Tuple
 
 import gymnasium
+import numpy as np
 
 from rlregress.tracing.events import part
 
@@ -17,57 +18,130 @@ class Recorded(gymnasium.Wrapper):
 
     def __init__(self, env: Any, recorder: Any, number: int) -> None:
         super().__init__(env)
-        self._recorder = recorder
-        self._name = f"environment {number}"
-        self._number = number
-        self._begun = False
+        self._watch = Watch(recorder, number)
 
     def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         """Reset; the first one with a seed of the tracer's if it comes without."""
+        found = self.env.reset(seed=self._watch.seed(seed), options=options)
+        self._watch.reset(found)
+        return found
+
+    def step(self, action: Any) -> Any:
+        """Step."""
+        given = self._watch.action(action)
+        found = self.env.step(action)
+        self._watch.step(given, found)
+        return found
+
+
+class Watch:
+    """The events of one environment, or of many that are stepped as one."""
+
+    def __init__(self, recorder: Any, number: int) -> None:
+        self._recorder = recorder
+        self._number = number
+        self._name = f"environment {number}"
+        self._begun = False
+
+    def seed(self, seed: Any) -> Any:
+        """The seed to reset with."""
         if seed is None and not self._begun:
             self._recorder.unseeded("resets of environments")
             seed = self._number
         self._begun = True
-        observation, info = self.env.reset(seed=seed, options=options)
-        recorder = self._recorder
-        parts = {"observation": part(observation)}
-        recorder.add("reset", self._name, parts, recorder._places.nearest(2))
-        return observation, info
+        return seed
 
-    def step(self, action: Any) -> Any:
-        """Step."""
-        recorder = self._recorder
-        recorder.new_parameters()
-        given = part(action)
-        observation, reward, terminated, truncated, info = self.env.step(action)
-        parts = {
+    def reset(self, found: Tuple[Any, ...]) -> None:
+        """The event of a reset."""
+        parts = {"observation": part(found[0])}
+        self._recorder.add("reset", self._name, parts, self._recorder.places.nearest(3))
+
+    def action(self, action: Any) -> Any:
+        """What goes in, as it is before the environment can change it."""
+        self._recorder.new_parameters()
+        return part(action)
+
+    def step(self, given: Any, found: Tuple[Any, ...]) -> None:
+        """The event of a step."""
+        observation, reward, terminated, truncated = found[:4]
+        parts: Dict[str, Any] = {
             "action": given,
             "observation": part(observation),
-            "reward": part(float(reward)),
-            "flags": part([float(bool(terminated)), float(bool(truncated))]),
+            "reward": part(np.asarray(reward, dtype=np.float64)),
+            "flags": part(np.asarray([terminated, truncated], dtype=bool)),
         }
-        recorder.add("step", self._name, parts, recorder._places.nearest(2))
-        recorder.step_taken()
-        return observation, reward, terminated, truncated, info
+        self._recorder.add("step", self._name, parts, self._recorder.places.nearest(3))
+        self._recorder.step_taken()
 
 
 def install(recorder: Any) -> None:
-    """Record what ``gymnasium.make`` makes, and seed spaces that nobody seeded."""
+    """Record what gymnasium makes, and seed spaces that nobody seeded."""
     make = gymnasium.make
     count = [0]
+
+    def number() -> int:
+        count[0] += 1
+        return count[0] - 1
 
     def made(*arguments: Any, **options: Any) -> Any:
         return wrap(make(*arguments, **options))
 
     def wrap(environment: Any) -> Any:
-        count[0] += 1
-        return Recorded(environment, recorder, count[0] - 1)
+        return Recorded(environment, recorder, number())
 
     recorder.wrap_environment = wrap
     recorder.replace(gymnasium, "make", made)
-    if getattr(gymnasium, "envs", None) is not None and hasattr(gymnasium.envs, "registration"):
-        recorder.replace(gymnasium.envs.registration, "make", made)
+    recorder.replace(gymnasium.envs.registration, "make", made)
+    _record_vectors(recorder, number)
     _seed_spaces(recorder)
+
+
+def _record_vectors(recorder: Any, number: Any) -> None:
+    """Vector environments that do not step environments of ``gymnasium.make`` in this process."""
+    apart = gymnasium.vector.AsyncVectorEnv
+    _record_instances(recorder, apart, number)
+    make = getattr(gymnasium, "make_vec", None)
+    if make is None:
+        return
+
+    def made(*arguments: Any, **options: Any) -> Any:
+        environment = make(*arguments, **options)
+        if not isinstance(environment.unwrapped, (gymnasium.vector.SyncVectorEnv, apart)):
+            watch = Watch(recorder, number())
+            for name, function in _watched(watch, environment.reset, environment.step).items():
+                setattr(environment, name, function)
+        return environment
+
+    recorder.replace(gymnasium, "make_vec", made)
+    recorder.replace(gymnasium.envs.registration, "make_vec", made)
+
+
+def _watched(watch: Watch, reset: Any, step: Any) -> Dict[str, Any]:
+    def watched_reset(*, seed: Any = None, **options: Any) -> Any:
+        found = reset(seed=watch.seed(seed), **options)
+        watch.reset(found)
+        return found
+
+    def watched_step(actions: Any) -> Any:
+        given = watch.action(actions)
+        found = step(actions)
+        watch.step(given, found)
+        return found
+
+    return {"reset": watched_reset, "step": watched_step}
+
+
+def _record_instances(recorder: Any, owner: Any, number: Any) -> None:
+    """Record every environment of a class from its construction on."""
+    original = owner.__init__
+
+    def made(environment: Any, *arguments: Any, **options: Any) -> None:
+        original(environment, *arguments, **options)
+        watch = Watch(recorder, number())
+        for name, function in _watched(watch, environment.reset, environment.step).items():
+            setattr(environment, name, function)
+
+    recorder.replace(owner, "__init__", made)
 
 
 def _seed_spaces(recorder: Any) -> None:
@@ -90,7 +164,7 @@ def _record_samples(recorder: Any, owner: Any, kind: str) -> None:
 
     def sampled(self: Any, *arguments: Any, **options: Any) -> Any:
         value = sample(self, *arguments, **options)
-        at = recorder._places.nearest(2)
+        at = recorder.places.nearest(2)
         if at is not None:
             recorder.add("draw", f"{kind}.sample", {"value": part(value)}, at)
         return value

@@ -3,8 +3,9 @@
 Runs inside foreign and old environments: standard library, NumPy and torch only, Python 3.9 syntax.
 
 An event is ``{"kind", "name", "at", "parts"}``. ``at`` is ``[file, line, function]`` of the nearest
-frame of the traced code, the file below its root. A part is ``[digest, norm, first values]``: equal
-digests mean equal bits, the numbers explain a difference.
+frame of the traced code, the file below its root. A part is ``[digest, norm, first values, shadow]``:
+equal digests mean equal bits, the numbers explain a difference. The shadow is two random projections
+of all the values: a difference anywhere in an array shows in it, by about its own size.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-SCHEMA = 1
+SCHEMA = 2
 #: values of an array that are kept.
 KEPT = 4
+#: significant digits that are kept of a number; the digest is of all of them.
+DIGITS = 9
 
 Part = List[Any]
 Event = Dict[str, Any]
@@ -36,48 +39,73 @@ def as_array(value: Any) -> np.ndarray:
     return np.ascontiguousarray(value)
 
 
+_directions = [np.zeros((2, 0))]
+
+
+def _shadow(start: int, numbers: np.ndarray) -> np.ndarray:
+    """Two fixed random projections of numbers that stand at ``start`` of a longer sequence."""
+    need = start + len(numbers)
+    if _directions[0].shape[1] < need:
+        # a generator of its own: the training's are not touched
+        draw = np.random.Generator(np.random.PCG64(1))
+        size = 1 << max(need - 1, 1023).bit_length()
+        # number by number, so that a longer sequence begins with the shorter one
+        _directions[0] = np.ascontiguousarray(draw.standard_normal((size, 2)).T)
+    return np.asarray(_directions[0][:, start:need] @ numbers)
+
+
 def part(value: Any) -> Part:
-    """Digest, norm and first values of a number, an array, a tensor, or a tree of them."""
+    """Digest and numbers of a number, an array, a tensor, or a tree of them."""
     if isinstance(value, dict):
-        return _joined([part(value[key]) for key in sorted(value, key=str)])
+        return joined([part(value[key]) for key in sorted(value, key=str)])
     if isinstance(value, (list, tuple)):
-        return _joined([part(item) for item in value])
+        return joined([part(item) for item in value])
     array = as_array(value)
     if array.dtype == object or array.dtype.kind not in "biuf":
         text = repr(value).encode()
-        return [hashlib.blake2b(text, digest_size=8).hexdigest(), None, []]
-    digest = hashlib.blake2b(digest_size=8)
-    digest.update(f"{array.dtype}{array.shape}".encode())
-    digest.update(array.tobytes())
-    flat = array.reshape(-1)
-    numbers = flat.astype(np.float64)
-    norm = float(np.sqrt(np.dot(numbers, numbers)))
-    return [digest.hexdigest(), _finite(norm), [_finite(float(x)) for x in numbers[:KEPT]]]
+        return [hashlib.blake2b(text, digest_size=8).hexdigest(), None, [], None]
+    return parts_of([array])
 
 
 def parts_of(arrays: Sequence[np.ndarray]) -> Part:
-    """One part of many arrays, such as all parameters of a network."""
+    """One part of many arrays of numbers, such as all parameters of a network."""
     digest = hashlib.blake2b(digest_size=8)
-    total = 0.0
+    total, seen, shadow = 0.0, 0, np.zeros(2)
     for array in arrays:
         digest.update(f"{array.dtype}{array.shape}".encode())
         digest.update(array.tobytes())
         flat = array.reshape(-1).astype(np.float64)
         total += float(np.dot(flat, flat))
+        with np.errstate(all="ignore"):
+            shadow = shadow + _shadow(seen, flat)
+        seen += len(flat)
     first: Any = arrays[0].reshape(-1)[:KEPT] if arrays else []
-    return [digest.hexdigest(), _finite(total**0.5), [_finite(float(x)) for x in first]]
+    # a few numbers are kept whole: they need no shadow
+    cast = [_kept(float(x)) for x in shadow] if seen > KEPT else None
+    return [digest.hexdigest(), _kept(total**0.5), [_kept(float(x)) for x in first], cast]
 
 
-def _joined(parts: Sequence[Part]) -> Part:
+def joined(parts: Sequence[Part]) -> Part:
+    """One part of a sequence of parts."""
     digest = hashlib.blake2b("".join(p[0] for p in parts).encode(), digest_size=8).hexdigest()
-    norms = [p[1] for p in parts if p[1] is not None]
+    norms = [float(p[1]) for p in parts if p[1] is not None]
     values = [value for p in parts for value in p[2]][:KEPT]
-    return [digest, _finite(sum(n * n for n in norms) ** 0.5) if norms else None, values]
+    norm = _kept(sum(n * n for n in norms) ** 0.5) if norms else None
+    shadow = np.zeros(2)
+    for each in parts:
+        # each at a weight of its own, so that an exchange of two shows
+        shadow = 0.9 * shadow + _cast(each)
+    return [digest, norm, values, [_kept(float(x)) for x in shadow]]
 
 
-def _finite(number: float) -> Any:
+def _cast(found: Part) -> np.ndarray:
+    numbers = np.array([float(x) for x in (found[3] or found[2])])
+    return numbers if found[3] else _shadow(0, numbers)
+
+
+def _kept(number: float) -> Any:
     # JSON has no NaN; its digest tells it apart
-    return number if np.isfinite(number) else str(number)
+    return float(f"{number:.{DIGITS}g}") if np.isfinite(number) else str(number)
 
 
 class Places:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
+from rlregress.upgrade import environments, needs
 from rlregress.upgrade.wanted import Wanted
 
 #: packages that can change what an environment answers.
@@ -17,16 +19,44 @@ PHYSICS = frozenset({"gymnasium", "mujoco", "numpy"})
 _BELOW = PHYSICS | {"torch"}
 
 
-def _has(adapter: Adapter, wanted: Wanted) -> bool:
-    if wanted.tree is not None:
+def _pins(side: Wanted) -> dict[str, str]:
+    return {str(canonicalize_name(Requirement(row).name)): row for row in side.requirements}
+
+
+def changed(a: Wanted, b: Wanted) -> frozenset[str]:
+    """Packages that are pinned otherwise on the two sides; all of them if none is.
+
+    What a side does not pin is on it as it is installed.
+    """
+    one, other = _pins(a), _pins(b)
+    names = frozenset(one) | frozenset(other)
+    if any(side.tree or side.environment for side in (a, b)):
+        return names
+
+    def pin(pins: dict[str, str], name: str) -> str:
+        (here,) = needs.current([name]) or [""]
+        row = pins.get(name, here)
+        return here if row and here and needs.installed(row) else row
+
+    return frozenset(name for name in names if pin(one, name) != pin(other, name)) or names
+
+
+def _own(adapter: Adapter) -> set[str]:
+    named = {*adapter.packages, *adapter.modules} - {"torch"}
+    return {str(canonicalize_name(name)) for name in named}
+
+
+def _has(adapter: Adapter, side: Wanted) -> bool:
+    if side.tree is not None:
         if adapter.checkout:
-            return adapter.is_checkout(wanted.tree)
-        roots = (wanted.tree, wanted.tree / "src")
+            return adapter.is_checkout(side.tree)
+        roots = (side.tree, side.tree / "src")
         return any((root / m / "__init__.py").is_file() for root in roots for m in adapter.modules)
-    own = {canonicalize_name(p) for p in adapter.packages if p != "torch"} | {
-        canonicalize_name(m) for m in adapter.modules
-    }
-    return bool(own & wanted.packages)
+    if side.environment is not None:
+        python = side.environment / "bin" / "python"
+        there = environments.distributions(str(python)) if python.exists() else {}
+        return str(canonicalize_name(adapter.packages[0])) in there
+    return False
 
 
 def adapters(sides: Sequence[Wanted], named: Sequence[str] = ()) -> list[Adapter]:
@@ -37,19 +67,30 @@ def adapters(sides: Sequence[Wanted], named: Sequence[str] = ()) -> list[Adapter
     """
     if named:
         return [frameworks.get(name) for name in named]
+    a, b = sides
+    moved = changed(a, b)
     known = [frameworks.get(name) for name in frameworks.names()]
-    concerned = [a for a in known if any(_has(a, side) for side in sides)]
+    concerned = [
+        adapter
+        for adapter in known
+        if _own(adapter) & moved or any(_has(adapter, side) for side in sides)
+    ]
+    if moved & _BELOW:
+        pinned = [adapter for adapter in known if _own(adapter) & (a.packages | b.packages)]
+        return pinned or frameworks.installed()
     if concerned:
         return concerned
-    packages = {package for side in sides for package in side.packages}
-    if packages & _BELOW:
-        return frameworks.installed()
+    if not moved and not any(side.tree or side.environment for side in sides):
+        raise UserError(
+            "both sides are what is installed; expected another version on one side, such as "
+            f"--from {known[0].packages[0]}==<version>"
+        )
     raise UserError(
-        f"'{' '.join(sorted(packages)) or sides[0].text}' concerns no framework known here; "
-        f"expected one of {', '.join(a.packages[0] for a in known)}, or name it with --framework"
+        f"'{' '.join(sorted(moved)) or sides[0].text}' concerns no framework known here; "
+        f"expected one of {', '.join(x.packages[0] for x in known)}, or name it with --framework"
     )
 
 
 def physics(a: Wanted, b: Wanted) -> bool:
-    """Whether a package that can change environments is pinned on a side."""
-    return bool((a.packages | b.packages) & PHYSICS)
+    """Whether a package that can change environments is pinned otherwise on the two sides."""
+    return bool(changed(a, b) & PHYSICS)

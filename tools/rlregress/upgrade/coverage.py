@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import Side
+from rlregress.upgrade import asking
+
+#: file below its root -> lines reached, and all lines of the functions that were entered.
+Lines = Mapping[str, tuple[set[int], set[int]]]
 
 
 @dataclass(frozen=True)
@@ -26,33 +28,27 @@ class Reached:
     missed: Mapping[str, str]
 
 
-def _lines(side: Side, adapter: Adapter, algorithm: str) -> dict[str, tuple[set[int], set[int]]]:
-    with TemporaryDirectory(prefix="rlregress-lines-") as folder:
-        job, output = Path(folder) / "job.json", Path(folder) / "lines.json"
-        given = {"framework": adapter.name, "algorithm": algorithm, "seed": 0}
-        job.write_text(json.dumps({**given, "output": str(output)}), encoding="utf-8")
-        ended = subprocess.run(
-            [side.python, "-W", "ignore", "-m", "rlregress.tracing.lines", str(job)],
-            env=side.environment(),
-            cwd=folder,
-            capture_output=True,
-            check=False,
-        )
-        if ended.returncode or not output.is_file():
-            return {}
-        found = json.loads(output.read_text(encoding="utf-8"))
-    return {file: (set(hit), set(all_)) for file, (hit, all_) in found.items()}
+def lines(side: Side, adapter: Adapter, algorithm: str, kept: Path) -> Lines:
+    """File -> lines reached, and lines of the functions that were entered, on one side.
+
+    Empty where the training ends in an error.
+    """
+    job = {"framework": adapter.name, "algorithm": algorithm, "seed": 0}
+    try:
+        found = asking.ask(side, "rlregress.tracing.lines", job, kept)
+    except UserError:
+        return {}
+    return {file: (set(hit), set(every)) for file, (hit, every) in found.items()}
 
 
-def reached(adapter: Adapter, algorithm: str, a: Side, b: Side) -> Reached:
-    """Run the built-in training on both sides with lines counted."""
-    shares, missed = {}, {}
-    for side in (a, b):
-        lines = _lines(side, adapter, algorithm)
-        executable = sum(len(every) for _, every in lines.values())
-        hit = sum(len(done) for done, _ in lines.values())
-        shares[side.label] = hit / executable if executable else 0.0
-        missed = {file: ranges(every - done) for file, (done, every) in sorted(lines.items())}
+def reached(a: Lines, b: Lines) -> Reached:
+    """What the training reached on both sides; a side that was not measured has no share."""
+    shares = {}
+    for label, side in (("A", a), ("B", b)):
+        executable = sum(len(every) for _, every in side.values())
+        if executable:
+            shares[label] = sum(len(hit) for hit, _ in side.values()) / executable
+    missed = {file: ranges(every - hit) for file, (hit, every) in sorted(b.items())}
     return Reached(shares, {file: text for file, text in missed.items() if text})
 
 

@@ -5,18 +5,18 @@ Both are kept by their exact requirement set, so that they are made once.
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import importlib.metadata
 import json
-import os
-import shutil
+import platform
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import mkdtemp
+from typing import Any
 
-from filelock import FileLock
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -24,16 +24,11 @@ from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import Side, current_paths
+from rlregress.upgrade import making, needs
+from rlregress.upgrade.making import cache as cache
 from rlregress.upgrade.wanted import Wanted
 
-CACHE_VARIABLE = "RLREGRESS_CACHE"
-_READY = ".ready.json"
-
-
-def cache() -> Path:
-    """Where environments are kept."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get(CACHE_VARIABLE) or Path(home) / "rlregress")
+_TAG = sys.implementation.cache_tag or sys.implementation.name
 
 
 @dataclass(frozen=True)
@@ -43,33 +38,63 @@ class Prepared:
     Attributes:
         how: "installed", "tree", "overlay" or "environment".
         cached: it was there already.
+        why: of an environment, in words, what kept it from being an overlay.
+        notes: what does not fit together and is run all the same.
     """
 
     wanted: Wanted
     side: Side
     how: str
     cached: bool = False
+    why: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> list[str]:
+        """In words: what this side is."""
+        found = ", from the cache" if self.cached else ""
+        asked = [] if self.how != "environment" else [f"  because {why}" for why in self.why]
+        first = f"side {self.side.label}: {self.wanted.text} ({self.how}{found})"
+        return [first, *asked, *(f"  although {note}" for note in self.notes)]
 
 
-def prepare(label: str, wanted: Wanted, adapters: Sequence[Adapter]) -> Prepared:
+def prepare(
+    label: str, wanted: Wanted, adapters: Sequence[Adapter], say: making.Say = making.silent
+) -> Prepared:
     """Make a side, or find it.
 
     Raises:
         UserError: a version that does not exist, no network, a tree without a framework.
     """
+    if wanted.environment is not None:
+        return Prepared(wanted, _of_environment(label, wanted.environment), "environment", True)
     if wanted.tree is not None:
         return Prepared(wanted, _of_tree(label, wanted.tree, adapters), "tree")
-    if not wanted.requirements:
+    # of a lock file, what the current environment has already is no part of the overlay
+    rows = [r for r in wanted.requirements if wanted.lock is None or not needs.installed(r)]
+    if not rows:
         return Prepared(wanted, Side(label, paths=current_paths()), "installed")
-    if wanted.lock is None:
-        folder, cached = _overlay(wanted)
-        if not _unmet(folder):
+    if any(canonicalize_name(Requirement(row).name) == "torch" for row in rows):
+        why = ["an overlay cannot hold another torch"]
+        capped: frozenset[str] = frozenset()
+    else:
+        folder, cached = _overlay(rows, say)
+        unmet = needs.unmet(folder)
+        if not unmet.capped:
             side = Side(label, paths=(str(folder), *current_paths()))
-            return Prepared(wanted, side, "overlay", cached)
-    folder, cached = _environment(wanted, adapters)
-    return Prepared(
-        wanted, Side(label, python=str(folder / "bin" / "python")), "environment", cached
-    )
+            notes = tuple(needs.against(folder, adapters))
+            return Prepared(wanted, side, "overlay", cached, notes=notes)
+        why, capped = list(unmet.capped), unmet.names
+    folder, cached = _environment(wanted, adapters, capped, say)
+    python = str(folder / "bin" / "python")
+    return Prepared(wanted, Side(label, python=python), "environment", cached, tuple(why))
+
+
+def _of_environment(label: str, folder: Path) -> Side:
+    python = folder / "bin" / "python"
+    if not python.exists():
+        raise UserError(f"{folder} is an environment without a Python; expected {python}")
+    return Side(label, python=str(python))
 
 
 def _of_tree(label: str, tree: Path, adapters: Sequence[Adapter]) -> Side:
@@ -77,145 +102,160 @@ def _of_tree(label: str, tree: Path, adapters: Sequence[Adapter]) -> Side:
         if adapter.checkout and adapter.is_checkout(tree):
             return Side(label, paths=current_paths(), variables={adapter.checkout: str(tree)})
         for root in (tree, tree / "src"):
-            if adapter.modules and (root / adapter.modules[0] / "__init__.py").is_file():
+            if any((root / module / "__init__.py").is_file() for module in adapter.modules):
                 return Side(label, paths=(str(root), *current_paths()))
     known = ", ".join(m for name in frameworks.names() for m in frameworks.get(name).modules[:1])
     raise UserError(
-        f"{tree} holds no framework; expected a working tree with the package {known}, or a "
-        "checkout of scripts"
+        f"{tree} holds no framework; expected a working tree with the package {known}, a checkout "
+        "of scripts, or a virtual environment"
     )
 
 
 # -- overlays ------------------------------------------------------------------------------------
 
 
-def _overlay(wanted: Wanted) -> tuple[Path, bool]:
-    folder = cache() / "overlays" / f"{sys.implementation.cache_tag}-{wanted.key}"
-    return folder, _made(
-        folder,
-        wanted,
-        lambda target: _pip(
-            [sys.executable, "-m", "pip", "install", "--no-deps", "--target", str(target)],
-            wanted.requirements,
-        ),
-    )
+def _key(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
-def _unmet(folder: Path) -> list[str]:
-    """Requirements of the overlay's packages that the current environment does not meet."""
-    here = list(importlib.metadata.distributions(path=[str(folder)]))
-    own = {canonicalize_name(found.metadata["Name"]): found.version for found in here}
-    unmet = []
-    for found in here:
-        for row in found.requires or ():
-            requirement = Requirement(row)
-            if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
-                continue
-            version = own.get(canonicalize_name(requirement.name))
-            if version is None:
-                try:
-                    version = importlib.metadata.version(requirement.name)
-                except importlib.metadata.PackageNotFoundError:
-                    unmet.append(f"{requirement} (not installed)")
-                    continue
-            if not requirement.specifier.contains(version, prereleases=True):
-                unmet.append(f"{requirement} ({version} is installed)")
-    return unmet
+def _overlay(rows: Sequence[str], say: making.Say) -> tuple[Path, bool]:
+    """The packages, and what they need of which nothing is installed here."""
+    folder = making.cache() / "overlays" / f"{_TAG}-{_key(*rows)}"
+    found = making.ready(folder)
+    if found is not None and needs.unmet(folder).missing:
+        # made in an environment that had more
+        folder = folder.with_name(f"{_TAG}-{_key(*rows, *needs.unmet(folder).missing)}")
+
+    def make(target: Path) -> dict[str, Any]:
+        say(f"installing {' '.join(rows)} without dependencies")
+        added: list[str] = []
+        asked = list(rows)
+        while asked:
+            making.pip(["--no-deps", "--upgrade", "--target", str(target)], asked)
+            asked = [row for row in needs.unmet(target).missing if row not in added]
+            added += asked
+        return {"requirements": list(rows), "added": added}
+
+    return folder, making.made(folder, make, say)
 
 
 # -- environments of their own -------------------------------------------------------------------
 
 
-def _environment(wanted: Wanted, adapters: Sequence[Adapter]) -> tuple[Path, bool]:
-    folder = cache() / "environments" / f"{sys.implementation.cache_tag}-{wanted.key}"
-    # with what this library needs, so that everything can be asked on this side as well
-    needed = {Requirement(row).name for row in _own_requirements()}
-    needed |= {package for adapter in adapters for package in adapter.packages} - {"torch"}
-    others = [name for name in sorted(needed) if canonicalize_name(name) not in wanted.packages]
-    torch = [] if "torch" in wanted.packages else [_current("torch")]
+def _environment(
+    wanted: Wanted, adapters: Sequence[Adapter], capped: frozenset[str], say: making.Say
+) -> tuple[Path, bool]:
+    others = needs.own(adapters, wanted.packages)
+    torch = [] if "torch" in wanted.packages else needs.current(["torch"])
+    key = _key(*wanted.requirements, *torch, "with", *others)
+    folder = making.cache() / "environments" / f"{_TAG}-{key}"
+    if making.ready(folder) is not None and not (folder / "bin" / "python").exists():
+        # its interpreter is gone: a link that leads nowhere
+        (folder / making.READY).unlink()
+    free = capped | wanted.packages
 
-    def make(target: Path) -> None:
-        # made where it stays: a virtual environment knows its own path
-        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True, capture_output=True)
-        python = str(folder / "bin" / "python")
-        base = [python, "-m", "pip", "install"]
-        _pip(base, [*wanted.requirements, *torch, *others])
-        target.mkdir(exist_ok=True)
+    def make(target: Path) -> dict[str, Any]:
+        subprocess.run(
+            [sys.executable, "-m", "venv", "--without-pip", str(target)],
+            check=True,
+            capture_output=True,
+        )
+        chosen = _installed(target, [*wanted.requirements, *torch], others, free, say)
+        return {"requirements": list(wanted.requirements), "chosen": chosen}
 
-    return folder, _made(folder, wanted, make, moved=False)
-
-
-def _own_requirements() -> list[str]:
-    try:
-        rows = importlib.metadata.requires("rlregress") or []
-    except importlib.metadata.PackageNotFoundError:
-        return ["gymnasium[mujoco]", "scipy"]
-    return [row for row in rows if "extra ==" not in row and not row.startswith("torch")]
+    return folder, making.made(folder, make, say)
 
 
-def _current(package: str) -> str:
-    try:
-        return f"{package}=={importlib.metadata.version(package).partition('+')[0]}"
-    except importlib.metadata.PackageNotFoundError:
-        return package
-
-
-# -- making --------------------------------------------------------------------------------------
-
-
-def _made(folder: Path, wanted: Wanted, make: object, moved: bool = True) -> bool:
-    """Make a folder once, whole or not at all; whether it was there already."""
-    assert callable(make)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{folder}.lock"):
-        if (folder / _READY).is_file():
-            return True
-        shutil.rmtree(folder, ignore_errors=True)
-        target = Path(mkdtemp(prefix="making-", dir=folder.parent))
+def _installed(
+    target: Path, asked: list[str], others: list[str], free: frozenset[str], say: making.Say
+) -> str:
+    """Install with as much as can be at the versions of this environment; how much that was."""
+    same = [row for row in needs.current() if canonicalize_name(Requirement(row).name) not in free]
+    below = needs.current(sorted({"gymnasium", "mujoco", "numpy"} - free))
+    attempts: list[tuple[str, list[str], list[str]]] = [
+        ("everything else as installed here", others, same),
+        ("gymnasium, mujoco and numpy as installed here where possible", others, below),
+        ("other versions of what it stands on", others, []),
+        ("only what it needs itself", list(needs.ESSENTIAL), []),
+    ]
+    python = str(target / "bin" / "python")
+    for number, (how, rows, pins) in enumerate(attempts, start=1):
+        say(f"installing {' '.join(asked)} into an environment of its own ({how})")
+        constraints = target / "constraints.txt"
+        constraints.write_text("\n".join(pins) + "\n", encoding="utf-8")
         try:
-            make(target)
-            ready = json.dumps({"requirements": wanted.requirements})
-            if moved:
-                (target / _READY).write_text(ready)
-                os.replace(target, folder)
-            else:
-                (folder / _READY).write_text(ready)
-        except BaseException:
-            if not moved:
-                shutil.rmtree(folder, ignore_errors=True)
+            making.pip(["-c", str(constraints)], [*asked, *rows], python)
+            return how
+        except making.Unreachable:
             raise
-        finally:
-            shutil.rmtree(target, ignore_errors=True)
-    return False
+        except UserError:
+            # nothing fits these pins: with fewer of them something may
+            if number == len(attempts):
+                raise
+    raise AssertionError
 
 
-def _pip(command: Sequence[str], requirements: Sequence[str]) -> None:
-    ended = subprocess.run(
-        [*command, "--quiet", "--disable-pip-version-check", *requirements],
-        capture_output=True,
-        text=True,
-        check=False,
+@functools.cache
+def distributions(python: str) -> dict[str, str]:
+    """Name -> version of everything that an interpreter finds."""
+    code = (
+        "import importlib.metadata as m, json, platform;"
+        "print(json.dumps([platform.python_version(),"
+        "{d.metadata['Name']: d.version for d in m.distributions() if d.metadata['Name']}]))"
     )
-    if ended.returncode == 0:
-        return
-    said = ended.stderr
-    asked = " ".join(requirements)
-    unreachable = ("NewConnectionError", "name resolution", "Network is unreachable", "timed out")
-    if any(sign in said for sign in unreachable) or "(from versions: none)" in said:
-        raise UserError(
-            f"'{asked}' could not be installed: the package index cannot be reached or does not "
-            "know one of them; check the names and the network, what was made before is kept"
-        )
-    if "No matching distribution" in said:
-        missing = said.split("No matching distribution found for")[-1].strip().splitlines()[0]
-        raise UserError(
-            f"there is no {missing} for this Python; expected a version that the package index has"
-        )
-    last = (said.strip().splitlines() or ["pip said nothing"])[-1]
-    raise UserError(f"'{asked}' could not be installed: {last}")
+    ended = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+    if ended.returncode:
+        said = (ended.stderr.strip().splitlines() or ["nothing was said"])[-1]
+        raise UserError(f"the interpreter {python} cannot be used: {said}")
+    interpreter, found = json.loads(ended.stdout)
+    return {"python": interpreter, **{canonicalize_name(k): v for k, v in found.items()}}
 
 
-def state(prepared: Prepared) -> str:
+def versions(prepared: Prepared) -> dict[str, str]:
+    """Name -> version of everything on a side, "python" included."""
+    found = dict(distributions(prepared.side.python))
+    for path in reversed(prepared.side.paths):
+        for distribution in importlib.metadata.distributions(path=[path]):
+            found[str(canonicalize_name(distribution.metadata["Name"]))] = distribution.version
+    return found
+
+
+def state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
     """What decides what a side does: its content, and the environment below it."""
-    here = [f"{d.metadata['Name']}=={d.version}" for d in importlib.metadata.distributions()]
-    return "\n".join([prepared.how, prepared.wanted.key, *prepared.side.paths, *sorted(here)])
+    parts = [prepared.how, prepared.wanted.key]
+    parts += [f"{name}=={v}" for name, v in sorted(versions(prepared).items())]
+    if prepared.how == "installed":
+        # a changed copy on the path, or a checkout, has the version of the one it was made from
+        for adapter in adapters:
+            parts += [f"{k} {v}" for k, v in sorted(_digests(adapter).items())]
+    return "\n".join(parts)
+
+
+def _digests(adapter: Adapter) -> dict[str, str]:
+    from rlregress.training import identity
+
+    digest: Callable[[Adapter], dict[str, str]] = identity.sources
+    try:
+        return digest(adapter)
+    except UserError as error:
+        return {adapter.name: str(error)}
+
+
+def own_digest() -> str:
+    """Of the code of this library that records and asks: what it left before is void if it moves."""
+    digest = hashlib.sha256()
+    root = Path(__file__).resolve().parents[1]
+    for part in ("tracing", "frameworks", "details", "formulas"):
+        for path in sorted((root / part).rglob("*.py")):
+            digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def machine() -> str:
+    """What bits depend on beside the code: they are not compared across machines."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+        models = {line for line in text.splitlines() if line.startswith(("model name", "flags"))}
+    except OSError:
+        models = set()
+    return "\n".join([*platform.uname(), *sorted(models)])

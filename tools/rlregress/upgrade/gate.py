@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.tracing.run import Side
-from rlregress.upgrade import concerned, coverage, environments, returns, stages, wanted
+from rlregress.upgrade import (
+    concerned,
+    coverage,
+    environments,
+    fingerprints,
+    making,
+    returns,
+    stages,
+    wanted,
+)
 from rlregress.upgrade.environments import Prepared
 
 UNCHANGED, CHANGED = "unchanged", "changed"
+HOLDS, IMPROVED, REGRESSED, INCONCLUSIVE = "holds", "improved", "regressed", "inconclusive"
+COULD_NOT_JUDGE = returns.COULD_NOT_JUDGE
+_CODES = {UNCHANGED: 0, HOLDS: 0, IMPROVED: 0, REGRESSED: 1, COULD_NOT_JUDGE: 2}
+_FINISHED = ".finished"
 
 
 @dataclass(frozen=True)
@@ -28,7 +43,7 @@ class Options:
     algorithms: Sequence[str] = ()
     returns: bool = True
     workers: int = 2
-    say: Callable[[str], None] = field(default=lambda line: None)
+    say: Callable[[str], None] = field(default=making.silent)
 
 
 @dataclass(frozen=True)
@@ -37,6 +52,8 @@ class OfFramework:
 
     Attributes:
         details: those that are not done alike.
+        alone: those that only one side could be asked.
+        asked: how many details each side was asked.
         traced: by algorithm.
         reached: algorithm -> share of executable lines reached, on either side.
         returns: verdict of the trainings of diverged algorithms on side B; None: not trained.
@@ -44,7 +61,9 @@ class OfFramework:
 
     adapter: Adapter
     versions: tuple[dict[str, str], dict[str, str]]
-    details: list[stages.ChangedDetail]
+    details: list[fingerprints.ChangedDetail]
+    alone: list[fingerprints.OneSided]
+    asked: tuple[int, int]
     traced: list[stages.Traced]
     reached: dict[str, coverage.Reached]
     returns: returns.Verdict | None = None
@@ -52,20 +71,33 @@ class OfFramework:
     @property
     def diverged(self) -> list[str]:
         """Algorithms that do not do the same on both sides, or of which nothing is proved."""
-        return [
-            t.algorithm
-            for t in self.traced
-            if t.comparison.verdict == "diverged" or t.failures or not t.repeats
-        ]
+        return [t.algorithm for t in self.traced if not t.proved]
 
     @property
-    def failed(self) -> dict[str, str]:
-        """Side label -> error, of trainings that ended on one side only."""
-        return {
-            f"{t.algorithm}, side {side}": text.strip().splitlines()[-1]
-            for t in self.traced
-            for side, text in t.failures.items()
-        }
+    def failed(self) -> list[str]:
+        """In a sentence each, trainings that ended in an error."""
+        return [sentence for t in self.traced for sentence in t.failed]
+
+    @property
+    def moved(self) -> bool:
+        """Whether a detail is done otherwise, or can no longer be asked for no outer reason."""
+        return bool(self.details) or any(one.counts for one in self.alone)
+
+    @property
+    def verdict(self) -> str:
+        """Of this framework alone; see ``Upgrade.verdict``."""
+        if self.returns is not None and self.returns.verdict == REGRESSED:
+            return REGRESSED
+        if self.failed:
+            return COULD_NOT_JUDGE
+        if not self.diverged:
+            return CHANGED if self.moved else UNCHANGED
+        if self.returns is None:
+            return CHANGED
+        untrained = set(self.diverged) - returns.stored(self.adapter)
+        if untrained and self.returns.verdict in (HOLDS, IMPROVED):
+            return CHANGED
+        return self.returns.verdict
 
 
 @dataclass(frozen=True)
@@ -79,24 +111,29 @@ class Upgrade:
 
     @property
     def verdict(self) -> str:
-        """ "unchanged", "changed", or what the trainings say: holds, regressed, inconclusive."""
-        found = [of.returns.verdict for of in self.frameworks if of.returns is not None]
-        for verdict in ("regressed", "could not judge", "inconclusive"):
-            if verdict in found:
-                return verdict
-        diverged = any(of.diverged for of in self.frameworks)
-        undecided = any(of.diverged and of.returns is None for of in self.frameworks)
-        moved = any(m.step is not None or m.note.startswith("not on") for m in self.physics)
-        details = any(of.details for of in self.frameworks)
-        if undecided or (moved and not diverged) or (details and not diverged):
-            return CHANGED
-        return "holds" if diverged else UNCHANGED
+        """The worst of all frameworks; physics that moved is a change that no training judged.
+
+        "unchanged", "changed", "could not judge", or what the trainings say: holds, improved,
+        regressed, inconclusive.
+        """
+        found = [of.verdict for of in self.frameworks]
+        # physics that moved has been judged where returns have
+        judged = any(of.returns is not None for of in self.frameworks)
+        if any(m.moves for m in self.physics) and not judged:
+            found.append(CHANGED)
+        order = (REGRESSED, COULD_NOT_JUDGE, INCONCLUSIVE, CHANGED, HOLDS, IMPROVED)
+        return next((verdict for verdict in order if verdict in found), UNCHANGED)
 
     @property
     def exit_code(self) -> int:
         """0: unchanged or holds; 1: regressed; 2: could not judge; 3: changed, undecided."""
-        codes = {UNCHANGED: 0, "holds": 0, "regressed": 1, "could not judge": 2}
-        return codes.get(self.verdict, 3)
+        return _CODES.get(self.verdict, 3)
+
+    @property
+    def differing(self) -> dict[str, tuple[str, str]]:
+        """Package -> versions on both sides, of all that differ and are on both."""
+        one, other = environments.versions(self.a), environments.versions(self.b)
+        return {n: (v, other[n]) for n, v in sorted(one.items()) if other.get(n, v) != v}
 
 
 def run(options: Options) -> Upgrade:
@@ -107,68 +144,154 @@ def run(options: Options) -> Upgrade:
     """
     asked = (wanted.parse(options.a), wanted.parse(options.b))
     adapters = concerned.adapters(asked, options.frameworks)
+    chosen = {adapter.full_name: _chosen(adapter, options.algorithms) for adapter in adapters}
     a, b = (
         _prepared(label, side, adapters, options)
         for label, side in zip(("A", "B"), asked, strict=True)
     )
+    _check(a, b)
+    with _work(a, b, adapters, options.say) as folder:
+        found, moved = _compared(a, b, adapters, chosen, folder, options)
+        judged = [_judged(of, b, options) for of in found]
+    return Upgrade(a, b, judged, moved)
+
+
+def _prepared(
+    label: str, side: wanted.Wanted, adapters: Sequence[Adapter], options: Options
+) -> Prepared:
+    made = environments.prepare(label, side, adapters, options.say)
+    for line in made.lines:
+        options.say(line)
+    return made
+
+
+def _check(a: Prepared, b: Prepared) -> None:
     pythons = [stages.python_of(side.side) for side in (a, b)]
     if pythons[0] != pythons[1]:
         raise UserError(
             f"side A runs on Python {pythons[0]} and side B on {pythons[1]}; bits can only be "
             "compared under one interpreter: make both sides with the same one"
         )
-    folder = _work(a, b)
-    found = [_of(adapter, a.side, b.side, folder, options) for adapter in adapters]
-    physics = []
-    if concerned.physics(*asked):
-        options.say("physics: fixed actions in both environments")
-        physics = stages.physics(a.side, b.side)
-    return Upgrade(a, b, found, physics)
 
 
-def _prepared(
-    label: str, side: wanted.Wanted, adapters: Sequence[Adapter], options: Options
-) -> Prepared:
-    made = environments.prepare(label, side, adapters)
-    found = ", found in the cache" if made.cached else ""
-    options.say(f"side {label}: {side.text} ({made.how}{found})")
-    return made
+@contextmanager
+def _work(
+    a: Prepared, b: Prepared, adapters: Sequence[Adapter], say: making.Say
+) -> Iterator[Path]:
+    """Where traces are kept until the gate has ended: one that was interrupted goes on there.
 
-
-def _work(a: Prepared, b: Prepared) -> Path:
-    """Where traces are kept until the gate has ended: one that was interrupted goes on there."""
-    parts = [environments.state(side) for side in (a, b)]
+    A gate that had ended is done anew: both sides are recorded in one session on one machine.
+    """
+    parts = [environments.state(side, adapters) for side in (a, b)]
+    parts += [environments.own_digest(), environments.machine()]
     key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-    folder = environments.cache() / "gates" / key
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    folder = making.cache() / "gates" / key
+    with making.locked(folder, say):
+        if (folder / _FINISHED).exists():
+            shutil.rmtree(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        left = len(list(folder.glob("*.trace")))
+        if left:
+            say(f"going on where an interrupted gate ended: {left} traces are there")
+        yield folder
+        (folder / _FINISHED).touch()
 
 
-def _of(adapter: Adapter, a: Side, b: Side, folder: Path, options: Options) -> OfFramework:
-    known = stages.algorithms(adapter, a)
-    chosen = [name for name in known if not options.algorithms or name in options.algorithms]
-    for name in options.algorithms:
+def _chosen(adapter: Adapter, asked: Sequence[str]) -> list[str]:
+    known = list(adapter.trace_trainings())
+    for name in asked:
         if name not in known:
             raise UserError(
                 f"{adapter.title} has no built-in training of '{name}'; known: {', '.join(known)}"
             )
-    with ThreadPoolExecutor(options.workers) as pool:
-        prints = [pool.submit(stages.fingerprint, side, adapter) for side in (a, b)]
-        traces = [pool.submit(stages.traced, adapter, name, a, b, folder) for name in chosen]
-        one, other = (task.result() for task in prints)
-        options.say(f"{adapter.name}: {len(one.found)} and {len(other.found)} details asked")
-        traced = []
-        for task in traces:
-            traced.append(task.result())
-            options.say(f"{adapter.name} {traced[-1].algorithm}: {traced[-1].comparison.verdict}")
-        lines = {name: pool.submit(coverage.reached, adapter, name, a, b) for name in chosen}
-        reached = {name: task.result() for name, task in lines.items()}
-    details = stages.changed_details(one, other)
-    found = OfFramework(
-        adapter, (dict(one.versions), dict(other.versions)), details, traced, reached
+    return [name for name in known if not asked or name in asked]
+
+
+Tasks = dict[str, "Future[Any]"]
+
+
+def _compared(
+    a: Prepared,
+    b: Prepared,
+    adapters: Sequence[Adapter],
+    chosen: dict[str, list[str]],
+    folder: Path,
+    options: Options,
+) -> tuple[list[OfFramework], list[stages.Moved]]:
+    """Everything that is asked of both sides, as many at once as there are workers."""
+    pool = ThreadPoolExecutor(options.workers or 2)
+    sides = (("a", a.side), ("b", b.side))
+    physics: Tasks = {}
+    try:
+        tasks = [_submit(pool, x, chosen[x.full_name], sides, folder) for x in adapters]
+        if concerned.physics(a.wanted, b.wanted):
+            for mark, side in sides:
+                kept = folder / f"physics-{mark}.json"
+                physics[mark] = pool.submit(stages.played, side, kept)
+        found = [
+            _collected(adapter, chosen[adapter.full_name], of, options.say)
+            for adapter, of in zip(adapters, tasks, strict=True)
+        ]
+        moved = []
+        if physics:
+            moved = stages.physics(physics["a"].result(), physics["b"].result())
+            options.say(f"physics: {sum(m.moves for m in moved)} of {len(moved)} moved")
+        return found, moved
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _submit(
+    pool: ThreadPoolExecutor,
+    adapter: Adapter,
+    algorithms: Sequence[str],
+    sides: Sequence[tuple[str, Any]],
+    folder: Path,
+) -> Tasks:
+    tasks: Tasks = {}
+    (_, a), _ = sides
+    name = adapter.full_name
+    for mark, side in sides:
+        kept = folder / f"{name}-details-{mark}.json"
+        tasks[f"details {mark}"] = pool.submit(fingerprints.fingerprint, side, adapter, kept)
+    for algorithm in algorithms:
+        for mark, side in (*sides, ("a2", a)):
+            tasks[f"{algorithm} {mark}"] = pool.submit(
+                stages.recorded, adapter, algorithm, side, folder, mark
+            )
+        for mark, side in sides:
+            kept = folder / f"{name}-{algorithm}-lines-{mark}.json"
+            tasks[f"{algorithm} lines {mark}"] = pool.submit(
+                coverage.lines, side, adapter, algorithm, kept
+            )
+    return tasks
+
+
+def _collected(
+    adapter: Adapter, algorithms: Sequence[str], tasks: Tasks, say: making.Say
+) -> OfFramework:
+    one, other = tasks["details a"].result(), tasks["details b"].result()
+    details, alone = fingerprints.changed(one, other)
+    say(
+        f"{adapter.name}: {len(one.found)} and {len(other.found)} details asked, "
+        f"{len(details)} not done alike"
     )
-    if not (options.returns and found.diverged) or found.failed:
+    traced, reached = [], {}
+    for name in algorithms:
+        found = stages.compared(name, *(tasks[f"{name} {m}"].result() for m in ("a", "a2", "b")))
+        reached[name] = coverage.reached(*(tasks[f"{name} lines {m}"].result() for m in ("a", "b")))
+        traced.append(found)
+        say(f"{adapter.name} {name}: {'failed' if found.failures else found.comparison.verdict}")
+    versions = (dict(one.versions), dict(other.versions))
+    asked = (len(one.found), len(other.found))
+    return OfFramework(adapter, versions, details, alone, asked, traced, reached)
+
+
+def _judged(found: OfFramework, b: Prepared, options: Options) -> OfFramework:
+    failing = {t.algorithm for t in found.traced if t.failures}
+    names = [name for name in found.diverged if name not in failing]
+    if not options.returns or not names:
         return found
-    options.say(f"{adapter.name}: trainings of {', '.join(found.diverged)} on side B")
-    verdict = returns.judge(adapter, found.diverged, b, options.report / f"returns-{adapter.name}")
-    return OfFramework(adapter, found.versions, details, traced, reached, verdict)
+    options.say(f"{found.adapter.name}: trainings of {', '.join(names)} on side B")
+    folder = options.report / f"returns-{found.adapter.name}"
+    return replace(found, returns=returns.judge(found.adapter, names, b.side, folder))

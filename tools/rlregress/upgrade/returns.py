@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rlregress import suite
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import baseline
+from rlregress.gate import baseline, outcome, run
 from rlregress.tracing.run import Side
+from rlregress.upgrade import asking
 
-_VERDICTS = {0: "holds", 1: "regressed", 2: "could not judge", 3: "inconclusive"}
+COULD_NOT_JUDGE = "could not judge"
+_TIER = "tests_performance"
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Verdict:
     """What the trainings say.
 
     Attributes:
-        lines: one for each cell and group, with effect, seeds and error rate.
+        lines: one for each cell and group.
     """
 
     verdict: str
@@ -30,40 +32,61 @@ class Verdict:
     report: Path | None = None
 
 
-def judge(adapter: Adapter, algorithms: Sequence[str], side: Side, report: Path) -> Verdict | None:
-    """Train the diverged algorithms on a side and judge their returns by the stored runs.
-
-    None where nothing is stored of any of them, or where the side is an environment of its own,
-    in which this library is not installed.
-    """
-    stored = {
+def stored(adapter: Adapter) -> set[str]:
+    """Algorithms of a framework that have stored runs to be judged by."""
+    return {
         found.cell.algorithm
         for found in baseline.every()
         if found.cell.framework == adapter.name and found.cell.budget == "short"
     }
-    chosen = [name for name in algorithms if name in stored]
-    if not chosen or side.python != sys.executable:
+
+
+def judge(adapter: Adapter, algorithms: Sequence[str], side: Side, report: Path) -> Verdict | None:
+    """Train the diverged algorithms on a side and judge their returns by the stored runs.
+
+    None where nothing is stored of any of them.
+    """
+    known = stored(adapter)
+    chosen = [name for name in algorithms if name in known]
+    if not chosen:
         return None
-    command = [side.python, "-m", "rlregress.cli", "gate", "--framework", adapter.name]
-    command += [
-        "--algorithm",
-        ",".join(chosen),
-        "--cells",
-        "all",
-        "--report",
-        str(report.resolve()),
-    ]
+    options = run.GateOptions(
+        report=report.resolve(), frameworks=adapter.name, algorithms=",".join(chosen), cells="all"
+    )
+    run.clear(options)
+    # formulas and behaviour were compared with side A: what is left are the returns
+    rest = [part for part in run.pytest_command(options)[1:] if part not in run.TIERS]
+    command = [side.python, *rest[:2], _TIER, *rest[2:]]
     environment = side.environment()
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     ended = subprocess.run(
         command, env=environment, cwd=suite.root(), capture_output=True, text=True, check=False
     )
-    return Verdict(_VERDICTS.get(ended.returncode, "could not judge"), _lines(report), report)
-
-
-def _lines(report: Path) -> tuple[str, ...]:
     try:
-        found = json.loads((report / "verdict.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return ()
-    return tuple(str(line) for line in found.get("lines", ()))
+        entries = json.loads(options.evidence.read_text(encoding="utf-8"))["tests"]
+    except (OSError, ValueError, KeyError):
+        said = asking.last_words(ended.stderr or ended.stdout)
+        return Verdict(COULD_NOT_JUDGE, (f"the trainings did not run: {said}",), report)
+    return of_evidence(adapter.name, entries, chosen, report)
+
+
+def of_evidence(
+    framework: str, entries: list[dict[str, Any]], algorithms: Sequence[str], report: Path
+) -> Verdict:
+    """The verdict that the tests of the trainings come to."""
+    if outcome.broken(entries):
+        words = [str(entry["message"]).splitlines()[0] for entry in outcome.broken(entries)]
+        return Verdict(COULD_NOT_JUDGE, tuple(dict.fromkeys(words)), report)
+    found = [of for of in outcome.outcomes(entries) if of.framework == framework]
+    if not found or not found[0].verdicts:
+        word = f"no verdict on {', '.join(algorithms)}"
+        return Verdict(COULD_NOT_JUDGE, (word,), report)
+    return Verdict(found[0].verdict, tuple(map(_line, found[0].verdicts.items())), report)
+
+
+def _line(named: tuple[str, Mapping[str, Any]]) -> str:
+    name, verdict = named
+    fraction = verdict.get("effect_fraction")
+    effect = f", {fraction:+.0%} of the stored returns' scale" if fraction is not None else ""
+    return f"{name}: {verdict['verdict']}{effect}"
+
+

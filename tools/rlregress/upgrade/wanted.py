@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,12 +26,14 @@ class Wanted:
         requirements: canonical, sorted; empty for a tree and for what is installed.
         tree: a working tree of a framework.
         lock: a file of pinned requirements.
+        environment: a virtual environment of the user's.
     """
 
     text: str
     requirements: tuple[str, ...] = ()
     tree: Path | None = None
     lock: Path | None = None
+    environment: Path | None = None
 
     @property
     def packages(self) -> frozenset[str]:
@@ -66,20 +69,42 @@ def parse(text: str) -> Wanted:
     if given == INSTALLED:
         return Wanted(given)
     path = Path(given).expanduser()
+    if given and (path / "pyvenv.cfg").is_file():
+        return Wanted(given, environment=path.resolve())
     if given and path.is_dir():
         return Wanted(given, tree=path.resolve())
     if given and path.is_file():
-        lines = [line.partition("#")[0].strip() for line in path.read_text().splitlines()]
-        rows = [line.partition(" --hash")[0].rstrip(" \\") for line in lines]
-        return Wanted(
-            given, _pinned([r for r in rows if r and not r.startswith("-")], given), lock=path
-        )
+        return Wanted(given, _pinned(_rows(path), given), lock=path)
     if not given or "/" in given:
         raise UserError(
             f"'{text}' is no folder and no file; expected requirements such as "
             f"'framework==2.7.1', a working tree, a lock file, or '{INSTALLED}'"
         )
     return Wanted(given, _pinned(given.replace(",", " ").split(), given))
+
+
+def _rows(path: Path) -> list[str]:
+    """The requirements of a lock file, as pip reads it; without hashes, comments and options."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise UserError(f"the lock file {path} cannot be read: {error}") from None
+    if "[[package]]" in text:
+        raise UserError(
+            f"{path} is a lock file that pip cannot read; expected one pinned requirement a line: "
+            "export it as requirements.txt with the tool that wrote it"
+        )
+    lines = [re.split(r"(?:^|\s)#", line)[0].strip() for line in text.splitlines()]
+    for line in lines:
+        if re.match(r"(-r|-c|--requirement|--constraint)\b", line):
+            raise UserError(
+                f"'{line}' in {path} refers to another file; expected every pin in one file"
+            )
+    rows = [line.partition(" --hash")[0].rstrip(" \\") for line in lines]
+    found = [row for row in rows if row and not row.startswith("-")]
+    if not found:
+        raise UserError(f"the lock file {path} pins nothing; expected lines such as numpy==2.0.0")
+    return found
 
 
 def _pinned(rows: list[str], where: str) -> tuple[str, ...]:
@@ -92,7 +117,7 @@ def _pinned(rows: list[str], where: str) -> tuple[str, ...]:
                 f"'{row}' in '{where}' is no requirement; expected one such as 'framework==2.7.1'"
             ) from None
         pins = [s for s in requirement.specifier if s.operator in ("==", "===")]
-        if len(pins) != 1 and not requirement.url:
+        if not requirement.url and (len(pins) != 1 or pins[0].version.endswith("*")):
             raise UserError(
                 f"'{row}' in '{where}' is not pinned to one version; "
                 f"write {requirement.name}==<version>"

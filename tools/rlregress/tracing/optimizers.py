@@ -1,0 +1,107 @@
+"""Optimisers under a recorder: learning rate, gradient, parameters before, and the step taken.
+
+Runs inside foreign and old environments: NumPy and torch only, Python 3.9 syntax.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import weakref
+from typing import Any, Dict, List, Set, Tuple
+
+import numpy as np
+import torch
+from torch.optim import optimizer as module
+
+from rlregress.tracing.events import as_array, part, parts_of
+
+
+def install(recorder: Any) -> None:
+    """Record every step of every optimiser, also of those that were made before."""
+    steps = Steps(recorder)
+    if hasattr(module, "register_optimizer_step_pre_hook"):
+        for register, hook in (
+            (module.register_optimizer_step_pre_hook, steps.before),
+            (module.register_optimizer_step_post_hook, steps.after),
+        ):
+            recorder.on_exit(register(hook).remove)
+        return
+    _install_on_classes(recorder, steps)
+
+
+class Steps:
+    """Records a step of an optimiser as one event, when it has ended."""
+
+    def __init__(self, recorder: Any) -> None:
+        self._recorder = recorder
+        self._numbers: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
+        self._count = itertools.count()
+        self._open: Dict[int, Tuple[Any, List[Any]]] = {}
+
+    def before(self, optimizer: Any, *_: Any) -> None:
+        """Note the gradient and the parameters as they are."""
+        trained = [p for group in optimizer.param_groups for p in group["params"]]
+        gradients = [as_array(p.grad) for p in trained if p.grad is not None]
+        before = [as_array(p).copy() for p in trained]
+        rates = np.array([float(group.get("lr", 0.0)) for group in optimizer.param_groups])
+        parts = {
+            "parameters": parts_of(before),
+            "gradient": parts_of(gradients),
+            "learning_rate": part(rates),
+        }
+        self._open[id(optimizer)] = (parts, before)
+        self._recorder.stepping = True
+
+    def after(self, optimizer: Any, *_: Any) -> None:
+        """Add the event."""
+        self._recorder.stepping = False
+        parts, before = self._open.pop(id(optimizer), ({}, []))
+        after = [as_array(p) for group in optimizer.param_groups for p in group["params"]]
+        if optimizer not in self._numbers:
+            self._numbers[optimizer] = next(self._count)
+        moved = [a.astype(np.float64) - b for a, b in zip(after, before)]
+        parts["update"] = parts_of(moved)
+        name = f"{type(optimizer).__name__} {self._numbers[optimizer]}"
+        self._recorder.add("optimizer", name, parts, self._recorder.places.nearest(2))
+
+
+def _install_on_classes(recorder: Any, steps: Steps) -> None:
+    """Before torch 2.0: replace ``step`` in every class, also in those that come later."""
+    done: Set[Any] = set()
+
+    def wrap(owner: Any) -> None:
+        if owner in done or "step" not in vars(owner):
+            return
+        done.add(owner)
+        original = vars(owner)["step"]
+
+        # in old versions the class itself replaces its step once, unless told that it was
+        @functools.wraps(original)
+        def stepping(optimizer: Any, *given: Any, **named: Any) -> Any:
+            # a step that calls its parent's is one step
+            if recorder.stepping:
+                return original(optimizer, *given, **named)
+            steps.before(optimizer)
+            try:
+                return original(optimizer, *given, **named)
+            finally:
+                steps.after(optimizer)
+
+        recorder.replace(owner, "step", stepping)
+
+    def wrap_all(owner: Any) -> None:
+        for kind in owner.__subclasses__():
+            wrap(kind)
+            wrap_all(kind)
+
+    wrap_all(torch.optim.Optimizer)
+    original_init = torch.optim.Optimizer.__init__
+
+    def made(optimizer: Any, *arguments: Any, **options: Any) -> None:
+        for kind in type(optimizer).__mro__:
+            if kind is not torch.optim.Optimizer:
+                wrap(kind)
+        original_init(optimizer, *arguments, **options)
+
+    recorder.replace(torch.optim.Optimizer, "__init__", made)

@@ -1,0 +1,65 @@
+"""The generators under a recorder: seeded where the script does not, and told where it matters.
+
+Runs inside foreign and old environments: standard library, NumPy, torch, Python 3.9 syntax.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any, Callable, Dict
+
+import numpy as np
+import torch
+
+
+def _states() -> Dict[str, Any]:
+    """The state of each generator, in a form that can be compared."""
+    kind, keys, place, has_gauss, gauss = np.random.get_state(legacy=True)
+    return {
+        "torch's generator": torch.get_rng_state().numpy().tobytes(),
+        "NumPy's generator": (kind, np.asarray(keys).tobytes(), place, has_gauss, gauss),
+        "Python's generator": random.getstate(),
+    }
+
+
+def install(recorder: Any) -> None:
+    """Seed every generator with 0, and note at the end which of them the script only used."""
+    random.seed(0)
+    np.random.seed(0)
+    torch.manual_seed(0)
+    begun, left = _states(), set(_states())
+
+    def note() -> None:
+        states = _states()
+        for what in sorted(left):
+            if states[what] != begun[what]:
+                recorder.unseeded(what)
+
+    recorder.on_exit(note)
+    for owner, name, what in (
+        (torch, "manual_seed", "torch's generator"),
+        (np.random, "seed", "NumPy's generator"),
+        (random, "seed", "Python's generator"),
+    ):
+        recorder.replace(owner, name, _seeding(getattr(owner, name), left, what))
+    make = np.random.default_rng
+
+    def default_rng(seed: Any = None) -> Any:
+        if seed is None:
+            recorder.unseeded("generators made by numpy.random.default_rng()")
+            seed = 0
+        return make(seed)
+
+    recorder.replace(np.random, "default_rng", default_rng)
+
+
+def _seeding(original: Callable[..., Any], left: Any, what: str) -> Callable[..., Any]:
+    def seeding(*arguments: Any, **options: Any) -> Any:
+        given = [*arguments, *options.values()]
+        if not given or given[0] is None:
+            # asked for a seed of the clock: one of the tracer's
+            return original(0)
+        left.discard(what)
+        return original(*arguments, **options)
+
+    return seeding

@@ -1,0 +1,58 @@
+"""Ask a side: a process in its environment, a job as JSON, answers as JSON that are kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rlregress.errors import UserError
+from rlregress.tracing.run import Side
+
+
+def last_words(said: str) -> str:
+    """The last line of what a process said before it ended."""
+    return (said.strip().splitlines() or ["nothing was said"])[-1].strip()
+
+
+def keep(path: Path, text: str) -> None:
+    """Write a file whole or not at all, whoever else writes it."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, path)
+
+
+def ask(side: Side, module: str, job: Mapping[str, Any], kept: Path) -> Any:
+    """What ``python -m module job answers`` answers on a side; ``kept`` if it is there.
+
+    Raises:
+        UserError: the process ended without answers.
+    """
+    try:
+        return json.loads(kept.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        pass
+    with TemporaryDirectory(prefix="rlregress-ask-") as folder:
+        given, answered = Path(folder) / "job.json", Path(folder) / "answers.json"
+        # an answer may be asked for as an argument or in the job
+        given.write_text(json.dumps({**job, "output": str(answered)}), encoding="utf-8")
+        ended = subprocess.run(
+            [side.python, "-W", "ignore", "-m", module, str(given), str(answered)],
+            env=side.environment(),
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if ended.returncode or not answered.is_file():
+            raise UserError(
+                f"side {side.label} gave no answers ({module.rpartition('.')[2]} ended with status "
+                f"{ended.returncode}): {last_words(ended.stderr)}"
+            )
+        text = answered.read_text(encoding="utf-8")
+    keep(kept, text)
+    return json.loads(text)
