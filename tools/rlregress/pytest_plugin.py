@@ -262,7 +262,8 @@ def _subject(item: pytest.Item) -> str:
 def _without_subject(item: pytest.Item) -> bool:
     """Whether the item stands for an empty list: a budget that is not judged has no verdicts."""
     params = getattr(getattr(item, "callspec", None), "params", {})
-    asked = {"framework", "implementation", "judged_cell", "judged_group"} & set(params)
+    kinds = {"framework", "framework_of_claim", "implementation", "judged_cell", "judged_group"}
+    asked = kinds & set(params)
     return any(not isinstance(params[name], Judged | Implementation | Adapter) for name in asked)
 
 

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
-from rlregress import frameworks
+from rlregress import frameworks, suite
 from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.gate import faults
 
-INSTALLED = [adapter.name for adapter in frameworks.installed()]
+INSTALLED = sorted(
+    {adapter.name for adapter in frameworks.installed() if adapter.expectations() is None}
+)
 ESSENTIAL = [pair for pair in faults.chosen(INSTALLED, []) if pair[1].essential]
+
+
+def _files_of(fault):
+    """The files of tests_unit that assert what the fault turns, and all that they assert."""
+    files, asserted = [], set()
+    for path in sorted((suite.root() / "tests_unit").glob("test_*.py")):
+        ids = set(re.findall(r'mark\.detail\("([^"]+)"\)', path.read_text(encoding="utf-8")))
+        if ids & set(fault.turns):
+            files.append(f"tests_unit/{path.name}")
+            asserted |= ids
+    return files, asserted
 
 
 @pytest.mark.parametrize(
@@ -20,17 +34,20 @@ ESSENTIAL = [pair for pair in faults.chosen(INSTALLED, []) if pair[1].essential]
 )
 def test_a_seeded_fault_turns_its_test_red(name, fault, tmp_path):
     """``pytest tests_unit`` fails for the fault's details and names detail, variants, numbers."""
+    if faults.fault_line(frameworks.get(name), fault) is None:
+        pytest.skip(f"the faults of {name} were chosen on another version than the installed one")
+    files, asserted = _files_of(fault)
     evidence = tmp_path / "evidence.json"
     ended = faults.run_seeded(
         name,
         fault,
-        ["-m", "pytest", "tests_unit", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        ["-m", "pytest", *files, "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
         + ["--framework", name, "--evidence", str(evidence)],
     )
     assert ended.returncode == 1, ended.stdout[-2000:]
     entries = json.loads(evidence.read_text())["tests"]
     failed = {entry["detail"]: entry for entry in entries if entry["outcome"] == "failed"}
-    assert set(failed) == set(fault.turns) | set(fault.also)
+    assert set(failed) == (set(fault.turns) | set(fault.also)) & asserted
     for id in fault.turns:
         first, *rest = failed[id]["message"].splitlines()
         assert first.startswith(f"{id}: {fault.finds} (documented: ")
@@ -43,7 +60,8 @@ def test_every_detail_has_a_seeded_fault(name):
     """For each detail that a framework is probed for there is a fault that moves it."""
     known = faults.load(name)
     covered = {id for fault in known for id in fault.turns + fault.also}
-    assert {id for id, _ in frameworks.get(name).probes()} - covered == set()
+    asked = {id for id, _ in frameworks.get(name).probes()}
+    assert asked - covered == set(faults.without(name))
 
 
 @pytest.mark.parametrize("name", INSTALLED)

@@ -20,7 +20,7 @@ from rlregress.frameworks.base import Unprobed
 
 
 def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]:
-    """What every probe observes: ``versions``, and ``observed`` by "<id> <scope>"."""
+    """``versions``, ``algorithms`` of built-in trainings, ``observed`` by "<id> <scope>"."""
     adapter = frameworks.get(framework)
     observed: Dict[str, Any] = {}
     for (id, scope), probe in adapter.probes().items():
@@ -36,7 +36,11 @@ def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]
         except Exception as error:  # whatever the foreign code raises is the finding
             text = f"{type(error).__name__}: {error}".strip().splitlines()[0]
             observed[f"{id} {scope}"] = {"error": text, "why": _why(error, adapter.modules)}
-    return {"versions": dict(adapter.versions()), "observed": observed}
+    return {
+        "versions": dict(adapter.versions()),
+        "algorithms": list(adapter.trace_trainings()),
+        "observed": observed,
+    }
 
 
 def _why(error: BaseException, modules: Sequence[str]) -> str:

@@ -94,6 +94,15 @@ def load(framework: str) -> list[Fault]:
     return [fault for path in files for fault in _load_file(path)]
 
 
+def without(framework: str) -> Mapping[str, str]:
+    """Details of a framework that no single line decides: id -> reason."""
+    path = suite.baselines() / "faults" / "without.toml"
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8")).get(framework, {})
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} cannot be read: {error}; expected a table per framework") from None
+
+
 def _load_file(path: Path) -> list[Fault]:
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8")).get("fault", [])

@@ -7,6 +7,10 @@ from collections.abc import Sequence
 
 from rlregress.gate import seeding
 from rlregress.gate.faults import Seen, chosen
+from rlregress.upgrade import seeded
+
+#: share of the traced faults that have to be found in the right file and function.
+RIGHT = 0.9
 
 
 def _line(seen: Seen) -> str:
@@ -37,3 +41,38 @@ def show(frameworks: Sequence[str], names: Sequence[str], workers: int) -> bool:
     detected = sum(found.detected for found in seen)
     print(f"{detected} of {len(seen)} seeded faults were seen as expected")
     return detected == len(seen)
+
+
+def _traced(found: seeded.Found) -> str:
+    fault, first = found.fault, found.comparison.first
+    said = "found" if found.right else "ELSEWHERE" if found.found else "NOT FOUND"
+    name = f"{fault.framework} {fault.algorithm} {fault.name}"
+    line = f"{said:<10}{name:<58} {found.comparison.verdict}"
+    if first is not None and found.events:
+        event = found.events[0]
+        line += f", {first.kind} at {event.place} {event.function}"
+    if not found.right:
+        line += f" (expected: {fault.kind} at {', '.join(fault.at)})"
+    if found.failure:
+        line += f"; it ended in {found.failure.strip().splitlines()[-1]}"
+    return line
+
+
+def show_traced(frameworks: Sequence[str], names: Sequence[str], workers: int) -> bool:
+    """Seed, trace and print, fault by fault; whether enough were found in the right place."""
+    seen: list[seeded.Found] = []
+    for found in seeded.seed(seeded.chosen(frameworks, names), workers or os.cpu_count() or 1):
+        print(_traced(found), flush=True)
+        seen.append(found)
+    diverged, right = sum(f.found for f in seen), sum(f.right for f in seen)
+    kinds = sum(f.found and f.events != [] and _kind(f) == f.fault.kind for f in seen)
+    print(
+        f"{diverged} of {len(seen)} found, {right} with the right file and function; "
+        f"{kinds} with the expected kind, {sum(f.named for f in seen)} with the changed function "
+        "itself in the place or its callers"
+    )
+    return diverged >= RIGHT * len(seen) and right >= RIGHT * len(seen)
+
+
+def _kind(found: seeded.Found) -> str:
+    return found.comparison.first.kind if found.comparison.first is not None else ""

@@ -1,7 +1,10 @@
 """Two traces: equal to the bit, close, or diverged, and where first.
 
 Events are aligned, not counted: an event that only one side has is noted and skipped when the two
-go on alike after it.
+go on alike after it. Such extra events alone do not change the verdict: numbers that stay equal to
+the bit after them are equal, and the note says what was skipped. They are a divergence (of order)
+when the numbers part soon after them, and when they are the end of a training that went on on one
+side only.
 """
 
 from __future__ import annotations
@@ -10,32 +13,32 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from rlregress.tracing.align import difference, event_difference, resume
 from rlregress.tracing.trace import Event, Part, Trace
 
 #: relative difference of reordered arithmetic in float32, at first.
 CLOSE = 1e-6
 #: what it may grow to in a few hundred updates before it is a difference of its own.
 GROWN = 1e-2
-#: events to look ahead for the place where both sides go on alike.
-WINDOW = 400
-#: equal events in a row that make an alignment believable.
-AGREEING = 3
+#: rounding grows by less than this factor from one event to the next.
+JUMP = 1e4
+#: steps of optimisers, equal on both sides, after which an extra event is no suspect any more.
+ACQUITTED = 3
 
-#: kind of event, part -> kind of difference.
+#: kind of event, part -> kind of difference, where the neighbours do not matter.
 KINDS = {
     ("reset", "observation"): "environment",
     ("step", "action"): "exploration",
     ("step", "observation"): "environment",
     ("step", "reward"): "environment",
     ("step", "flags"): "environment",
-    ("draw", "value"): "sampling",
+    ("data", "value"): "data",
     ("parameters", "value"): "initialisation",
     ("backward", "loss"): "loss",
     ("optimizer", "parameters"): "parameters",
     ("optimizer", "gradient"): "gradient",
     ("optimizer", "learning_rate"): "schedule",
     ("optimizer", "update"): "optimiser",
-    ("write", "value"): "target update",
 }
 
 
@@ -44,7 +47,7 @@ class Divergence:
     """The first event that differs.
 
     Attributes:
-        kind: initialisation, exploration, environment, sampling, loss, gradient, schedule,
+        kind: initialisation, exploration, environment, sampling, data, loss, gradient, schedule,
             optimiser, parameters, target update, or order (other events happen).
         part: of the event, which value differs; empty for order.
         a, b: the event on either side; None where the trace has ended.
@@ -62,7 +65,7 @@ class Divergence:
         """B over A of the first values, or of the norms, where that is a number."""
         if self.a is None or self.b is None or not self.part:
             return None
-        return _ratio(self.a.parts[self.part], self.b.parts[self.part])
+        return _ratio(self.a.parts[self.part], self.b.parts.get(self.part))
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,8 @@ class Comparison:
         first: where they part; None if they are equal.
         growth: (event number, relative difference of the loss) after the first difference.
         extra: events that only one side has, skipped where both go on alike.
+        equal: events that were the same to the bit before the first difference.
+        rounding: where arithmetic had parted by a rounding before ``first``, if it had.
     """
 
     verdict: str
@@ -82,116 +87,198 @@ class Comparison:
     first: Divergence | None = None
     growth: tuple[tuple[int, float], ...] = ()
     extra: tuple[tuple[str, Event], ...] = field(default=())
+    equal: int = 0
+    rounding: Divergence | None = None
 
 
-def _ratio(a: Part, b: Part) -> float | None:
+def _ratio(a: Part, b: Part | None) -> float | None:
+    if b is None:
+        return None
     one, other = (p.values[0] if len(p.values) == 1 else p.norm for p in (a, b))
     if one is None or other is None or one == 0.0 or not math.isfinite(one + other):
         return None
     return other / one
 
 
-def difference(a: Part, b: Part) -> float:
-    """Largest relative difference of the kept numbers; infinite where none can be compared."""
-    if a.digest == b.digest:
-        return 0.0
-    pairs = list(zip(a.values, b.values, strict=False))
-    if a.norm is not None and b.norm is not None:
-        pairs.append((a.norm, b.norm))
-    if not pairs or len(a.values) != len(b.values):
-        return math.inf
-    worst = 0.0
-    for one, other in pairs:
-        scale = max(abs(one), abs(other), abs(a.norm or 0.0), abs(b.norm or 0.0))
-        gap = abs(one - other)
-        worst = max(worst, math.inf if not math.isfinite(gap) else gap / scale if scale else 0.0)
-    return worst
+class _Walk:
+    """Both traces side by side, up to the first event that is not the same."""
+
+    def __init__(self, a: Trace, b: Trace) -> None:
+        self.a, self.b = a.events, b.events
+        self.i = self.j = self.compared = self.equal = 0
+        self.extra: list[tuple[str, Event]] = []
+        self.growth: list[tuple[int, float]] = []
+        self.rounding: Divergence | None = None
+        self.worst = 0.0
+        #: the first extra event that is not acquitted yet, and equal steps of optimisers since.
+        self.suspect: Divergence | None = None
+        self.since = 0
+
+    def heads(self) -> tuple[Event | None, Event | None]:
+        """The next event of either side."""
+        return (
+            self.a[self.i] if self.i < len(self.a) else None,
+            self.b[self.j] if self.j < len(self.b) else None,
+        )
+
+    def here(self, kind: str, part: str) -> Divergence:
+        """A difference of the next events."""
+        x, y = self.heads()
+        return Divergence(kind, part, x, y, self.a[max(0, self.i - 3) : self.i])
+
+    def walk(self) -> Comparison:
+        """The comparison."""
+        while self.i < len(self.a) or self.j < len(self.b):
+            found = self._next()
+            if found is not None:
+                if self.rounding is not None and found is not self.rounding:
+                    return self._ended("diverged", found, self.rounding)
+                return self._ended("diverged", found)
+        if self.rounding is not None:
+            return self._ended("close", self.rounding)
+        return self._ended("equal", None)
+
+    def _ended(
+        self, verdict: str, first: Divergence | None, rounding: Divergence | None = None
+    ) -> Comparison:
+        growth = list(self.growth)
+        if verdict == "diverged":
+            growth += _growth(self.a[self.i :], self.b[self.j :])
+        return Comparison(
+            verdict, self.compared, first, tuple(growth), tuple(self.extra), self.equal, rounding
+        )
+
+    def _next(self) -> Divergence | None:
+        """Go on by one event or one alignment; the divergence if there is no going on."""
+        x, y = self.heads()
+        if x is not None and y is not None and _comparable(x, y):
+            part, gap = event_difference(x, y)
+            if self._passes(part, gap):
+                self._count(x, part, gap)
+                return None
+            if self._skip(both=False):
+                return None
+            self.compared += 1
+            return self._parted(self.here(self._kind(x, y, part), part), gap)
+        if self._skip(both=True):
+            return None
+        return self._parted(self.here("order", ""), math.inf)
+
+    def _passes(self, part: str, gap: float) -> bool:
+        if not part or gap <= CLOSE:
+            return True
+        return self.rounding is not None and gap < GROWN and gap <= JUMP * max(self.worst, CLOSE)
+
+    def _count(self, x: Event, part: str, gap: float) -> None:
+        self.compared += 1
+        if part and self.rounding is None:
+            y = self.b[self.j]
+            self.rounding = self.here(self._kind(x, y, part), part)
+        self.worst = max(self.worst, gap)
+        self.equal += self.rounding is None
+        if part and x.kind == "backward":
+            self.growth.append((x.index, gap))
+        if x.kind == "optimizer" and self.suspect is not None:
+            self.since += 1
+            if self.since >= ACQUITTED:
+                self.suspect = None
+        self.i, self.j = self.i + 1, self.j + 1
+
+    def _skip(self, both: bool) -> bool:
+        """Skip what only one side has, if both go on alike after it."""
+        limit = GROWN if self.rounding is not None else 0.0
+        found = resume(self.a, self.b, self.i, self.j, limit, both)
+        if found is None:
+            return False
+        only = [*self.a[self.i : found[0]], *self.b[self.j : found[1]]]
+        ends = found[0] >= len(self.a) and found[1] >= len(self.b)
+        # at the end nothing comes that could acquit a training that went on
+        if ends and any(event.kind in ("optimizer", "step") for event in only):
+            return False
+        if self.suspect is None:
+            self.suspect, self.since = self.here("order", ""), 0
+        self.extra += [("A", event) for event in self.a[self.i : found[0]]]
+        self.extra += [("B", event) for event in self.b[self.j : found[1]]]
+        self.i, self.j = found
+        return True
+
+    def _parted(self, found: Divergence, gap: float) -> Divergence:
+        """What to blame for the difference that is found here."""
+        if self.suspect is not None:
+            return self.suspect
+        # rounding that has grown, or a difference of its own that comes on top?
+        if self.rounding is not None and gap <= JUMP * self.worst:
+            return self.rounding
+        return found
+
+    def _kind(self, x: Event, y: Event, part: str) -> str:
+        if x.kind == "write":
+            if self._begins():
+                return "initialisation"
+            before = _neighbour(self.a[: self.i][::-1], ("backward", "optimizer", "step"))
+            after = _neighbour(self.a[self.i :], ("backward", "optimizer", "step"))
+            if (before, after) == ("backward", "optimizer"):
+                return "gradient"
+            # between acting and learning a buffer is filled, after learning come the targets
+            return "data" if before == "step" else "target update"
+        if x.kind == "draw":
+            if self._begins():
+                return "initialisation"
+            after = _neighbour(self.a[self.i :], ("backward", "optimizer", "step"))
+            return "exploration" if after == "step" else "sampling"
+        return KINDS.get((x.kind, part), "order")
+
+    def _begins(self) -> bool:
+        """Whether what differs here makes networks begin with other parameters."""
+        pair = [_first(events) for events in (self.a[self.i :], self.b[self.j :])]
+        if pair[0] is None or pair[1] is None:
+            return False
+        return pair[0].digests != pair[1].digests
 
 
-def _event_difference(a: Event, b: Event) -> tuple[str, float]:
-    """The first part that differs, and by how much; ("", 0) if none does."""
-    for name, part in a.parts.items():
-        other = b.parts.get(name)
-        if other is None:
-            return name, math.inf
-        if part.digest != other.digest:
-            return name, difference(part, other)
-    return "", 0.0
+def _comparable(x: Event, y: Event) -> bool:
+    """Whether a difference of the two is one of numbers, not two other events."""
+    if x.key != y.key:
+        return False
+    # a function may be renamed, but draws of two functions are two draws
+    loose = x.kind in ("step", "reset", "backward", "optimizer", "parameters")
+    return loose or x.function == y.function or x.digests == y.digests
 
 
-def _same(a: Event, b: Event) -> bool:
-    return a.key == b.key and a.digests == b.digests
-
-
-def _resume(a: Sequence[Event], b: Sequence[Event], i: int, j: int) -> tuple[int, int] | None:
-    """The nearest places after (i, j) from which both sides are the same for a while."""
-    for skipped in range(1, WINDOW):
-        for i2, j2 in ((i, j + skipped), (i + skipped, j)):
-            pairs = list(zip(a[i2 : i2 + AGREEING], b[j2 : j2 + AGREEING], strict=False))
-            ends = i2 >= len(a) and j2 >= len(b)
-            if ends or (len(pairs) == AGREEING and all(_same(x, y) for x, y in pairs)):
-                return i2, j2
+def _first(events: Sequence[Event]) -> Event | None:
+    """The next event that shows how networks begin, if it comes before anything is done."""
+    for event in events:
+        if event.kind == "parameters":
+            return event
+        if event.kind in ("step", "backward", "optimizer"):
+            return None
     return None
+
+
+def _neighbour(events: Sequence[Event], kinds: Sequence[str]) -> str:
+    return next((event.kind for event in events if event.kind in kinds), "")
 
 
 def compare(a: Trace, b: Trace) -> Comparison:
     """Walk both traces side by side to the first event that is not the same."""
-    one, other = a.events, b.events
-    i = j = compared = 0
-    extra: list[tuple[str, Event]] = []
-    first: Divergence | None = None
-    growth: list[tuple[int, float]] = []
-    while i < len(one) or j < len(other):
-        x = one[i] if i < len(one) else None
-        y = other[j] if j < len(other) else None
-        if x is not None and y is not None and x.key == y.key:
-            part, gap = _event_difference(x, y)
-            compared += 1
-            if not part or (gap <= CLOSE and first is None) or (first is not None and gap < GROWN):
-                if part and first is None:
-                    first = Divergence(KINDS[x.kind, part], part, x, y, one[max(0, i - 3) : i])
-                if part and x.kind == "backward":
-                    growth.append((x.index, gap))
-                i, j = i + 1, j + 1
-                continue
-            resumed = None
-        else:
-            part, resumed = "", _resume(one, other, i, j)
-        if resumed is not None:
-            extra += [("A", event) for event in one[i : resumed[0]]]
-            extra += [("B", event) for event in other[j : resumed[1]]]
-            i, j = resumed
-            continue
-        found = first
-        if found is None or part or x is None or y is None or x.key != y.key:
-            kind = KINDS[x.kind, part] if x is not None and part else "order"
-            here = Divergence(kind, part, x, y, one[max(0, i - 3) : i])
-            found = first if first is not None else here
-        later = _growth(one[i:], other[j:])
-        return Comparison("diverged", compared, found, (*growth, *later), tuple(extra))
-    if first is not None:
-        return Comparison("close", compared, first, tuple(growth), tuple(extra))
-    return Comparison(
-        "diverged" if extra and not compared else "equal", compared, None, (), tuple(extra)
-    )
+    return _Walk(a, b).walk()
 
 
 def _growth(a: Sequence[Event], b: Sequence[Event]) -> list[tuple[int, float]]:
-    """Relative difference of the losses that follow, one after the other, by their place."""
-    by_place: dict[tuple[str, str, str], list[Event]] = {}
+    """Relative difference of the losses that follow, one after the other, by their function."""
+    by_place: dict[str, list[Event]] = {}
     for event in b:
         if event.kind == "backward":
-            by_place.setdefault(event.key, []).append(event)
+            by_place.setdefault(event.function, []).append(event)
     found = []
-    seen: dict[tuple[str, str, str], int] = {}
+    seen: dict[str, int] = {}
     for event in a:
         if event.kind != "backward":
             continue
-        number = seen.get(event.key, 0)
-        seen[event.key] = number + 1
-        others = by_place.get(event.key, [])
+        number = seen.get(event.function, 0)
+        seen[event.function] = number + 1
+        others = by_place.get(event.function, [])
         if number < len(others):
-            found.append(
-                (event.index, difference(event.parts["loss"], others[number].parts["loss"]))
-            )
+            gap = difference(event.parts["loss"], others[number].parts["loss"])
+            found.append((event.index, gap))
     return found

@@ -2,8 +2,8 @@
 
 Runs inside foreign and old environments: standard library, NumPy and torch only, Python 3.9 syntax.
 
-An event is ``{"kind", "name", "at", "parts"}``. ``at`` is ``[file, line, function]`` of the nearest
-frame of the traced code, the file below its root. A part is ``[digest, norm, first values, shadow]``:
+An event is ``{"kind", "name", "at", "parts"}``. ``at`` is ``[file, line, function, callers]`` of the
+nearest frame of the traced code, the file below its root. A part is ``[digest, norm, first values, shadow]``:
 equal digests mean equal bits, the numbers explain a difference. The shadow is two random projections
 of all the values: a difference anywhere in an array shows in it, by about its own size.
 """
@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 import sys
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence
 
 import numpy as np
 
@@ -24,9 +24,13 @@ SCHEMA = 2
 KEPT = 4
 #: significant digits that are kept of a number; the digest is of all of them.
 DIGITS = 9
+#: frames of the traced code that are kept above the nearest one.
+CALLERS = 2
 
 Part = List[Any]
 Event = Dict[str, Any]
+#: file, line, function, and the same of its callers.
+Place = List[Any]
 
 
 def as_array(value: Any) -> np.ndarray:
@@ -116,16 +120,18 @@ class Places:
     """
 
     def __init__(self, roots: Sequence[str]) -> None:
-        self._roots = [os.path.realpath(root) for root in roots]
+        # as they are named and as they are: a copy of a package may be made of links
+        named = [f(root) for f in (os.path.abspath, os.path.realpath) for root in roots]
+        self._roots = list(dict.fromkeys(named))
         self._known: Dict[str, Optional[str]] = {}
 
     def name(self, file: str) -> Optional[str]:
         """The file below its root, or None if it is not of the traced code."""
         if file not in self._known:
-            path = os.path.realpath(file)
             self._known[file] = next(
                 (
                     os.path.relpath(path, os.path.dirname(root))
+                    for path in (os.path.abspath(file), os.path.realpath(file))
                     for root in self._roots
                     if path == root or path.startswith(root + os.sep)
                 ),
@@ -133,15 +139,16 @@ class Places:
             )
         return self._known[file]
 
-    def nearest(self, depth: int = 2) -> Optional[Tuple[str, int, str]]:
-        """File, line and function of the nearest frame of the traced code, or None."""
+    def nearest(self, depth: int = 2) -> Optional[Place]:
+        """File, line, function and callers of the nearest frame of the traced code, or None."""
         frame: Any = sys._getframe(depth)
-        while frame is not None:
+        found: List[List[Any]] = []
+        while frame is not None and len(found) <= CALLERS:
             name = self.name(frame.f_code.co_filename)
             if name is not None:
-                return name, frame.f_lineno, frame.f_code.co_name
+                found.append([name, frame.f_lineno, frame.f_code.co_name])
             frame = frame.f_back
-        return None
+        return [*found[0], found[1:]] if found else None
 
 
 def write(path: str, header: Dict[str, Any], events: Sequence[Event]) -> None:

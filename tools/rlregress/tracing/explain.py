@@ -12,6 +12,7 @@ _EVENTS = {
     "reset": "a reset of {name}",
     "step": "a step of {name}",
     "draw": "a draw of {name}",
+    "data": "numbers handed to torch",
     "parameters": "the networks as they begin",
     "backward": "a loss on its way back",
     "optimizer": "a step of {name}",
@@ -23,13 +24,14 @@ _KINDS = {
     "exploration": "another action was taken with the same parameters",
     "environment": "the environment answered the same action otherwise",
     "sampling": "something else was drawn",
+    "data": "the same events, but other numbers: observations, a minibatch, or a rollout's results",
     "loss": "the loss has another value on the same data and parameters",
     "gradient": "the same loss has another gradient",
     "schedule": "the learning rate is another",
     "optimiser": "the optimiser made another step of the same gradient and learning rate",
     "parameters": "the parameters were changed outside of the optimiser",
-    "target update": "other values were written in place: target networks, or a buffer",
-    "order": "something else happens",
+    "target update": "other values were written in place, as target networks are",
+    "order": "other events happen on the two sides",
 }
 
 
@@ -55,6 +57,9 @@ def divergence(first: Divergence) -> list[str]:
             continue
         value = f": {first.part} {_numbers(found.parts[first.part])}" if first.part else ""
         lines.append(f"  {side}: {event(found)}{value}")
+        above = [f"{c.file}:{c.line} in {c.function}" for c in found.callers]
+        if above:
+            lines.append(f"     called from {', from '.join(above)}")
     if first.ratio is not None:
         lines.append(f"  B / A: x{first.ratio:.6g}")
     if first.before:
@@ -88,8 +93,10 @@ def comparison(found: Comparison, a: Trace, b: Trace) -> list[str]:
             *(divergence(found.first) if found.first else []),
         ]
     else:
-        lines = [f"diverged after {found.compared - 1} equal events of {len(a.events)}"]
+        lines = [f"diverged after {found.equal} equal events of {len(a.events)}"]
         lines += divergence(found.first) if found.first else []
+        if found.rounding is not None and found.rounding.a is not None:
+            lines.append(f"  by a rounding already before it: {event(found.rounding.a)}")
     if found.growth:
         lines.append(_growth(found.growth))
     for side in ("A", "B"):

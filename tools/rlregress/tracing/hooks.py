@@ -87,14 +87,14 @@ class Recorder:
         at = self.places.nearest(3)
         if at is not None:
             # writes of one function to tensor after tensor are one event: an update of a network
-            self._append_to_last("write", name, tensor, at, lambda place: place[::2])
+            self._append_to_last("write", name, tensor, at, lambda place: (place[0], place[2]))
 
     def data(self, array: Any) -> None:
         """An array that becomes a tensor."""
         at = self.places.nearest(3)
         if at is not None and not self.stepping:
             # arrays of one line are one event: the fields of a minibatch
-            self._append_to_last("data", "array", array, at, lambda place: place)
+            self._append_to_last("data", "array", array, at, lambda place: place[:3])
 
     def _append_to_last(self, kind: str, name: str, value: Any, at: Any, same: Any) -> None:
         last = self.events[-1] if self.events else None

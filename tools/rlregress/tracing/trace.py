@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rlregress.errors import UserError
 from rlregress.tracing.events import SCHEMA
@@ -21,11 +22,26 @@ CAUSAL = {
 
 @dataclass(frozen=True)
 class Part:
-    """A recorded value: equal digests are equal bits; the numbers explain a difference."""
+    """A recorded value: equal digests are equal bits; the numbers explain a difference.
+
+    Attributes:
+        norm: of all numbers; None if they are none.
+        values: the first ones.
+        shadow: two random projections of all of them; empty where ``values`` are all of them.
+    """
 
     digest: str
     norm: float | None
     values: tuple[float, ...]
+    shadow: tuple[float, ...] = ()
+
+
+class Place(NamedTuple):
+    """A frame of the traced code."""
+
+    file: str
+    line: int
+    function: str
 
 
 @dataclass(frozen=True)
@@ -33,10 +49,11 @@ class Event:
     """One event.
 
     Attributes:
-        kind: "reset", "step", "draw", "parameters", "backward", "optimizer" or "write".
+        kind: "reset", "step", "draw", "data", "parameters", "backward", "optimizer" or "write".
         name: which one of its kind.
         file, line, function: the nearest frame of the traced code; empty and 0 if there was none.
         parts: in the order in which one follows from the other.
+        callers: frames of the traced code above that one, the nearest first.
     """
 
     index: int
@@ -46,11 +63,12 @@ class Event:
     line: int
     function: str
     parts: Mapping[str, Part]
+    callers: tuple[Place, ...] = ()
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        """What makes two events the same event: not the line, which moves, nor the values."""
-        return self.kind, self.name, self.function
+    def key(self) -> tuple[str, str]:
+        """What makes two events comparable: neither the place, which moves, nor the values."""
+        return self.kind, self.name
 
     @property
     def place(self) -> str:
@@ -97,19 +115,29 @@ def load(path: Path) -> Trace:
             raise UserError(
                 f"the trace {path} has format {header['schema']}, expected {SCHEMA}; record it anew"
             )
+        for key in ("failure", "seeded"):
+            header[key]
         return Trace(header, tuple(_event(n, row) for n, row in enumerate(rows)))
-    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+    except (
+        OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError
+    ) as error:  # fmt: skip
         raise UserError(
             f"the trace {path} cannot be read: {error!r}; record it anew with: rlregress trace"
         ) from None
 
 
 def _event(index: int, row: Mapping[str, Any]) -> Event:
-    file, line, function = row["at"] or ("", 0, "")
+    file, line, function, callers = row["at"] or ("", 0, "", [])
     order = CAUSAL.get(row["kind"], tuple(row["parts"]))
     parts = {name: _part(*row["parts"][name]) for name in order if name in row["parts"]}
-    return Event(index, row["kind"], row["name"], file, line, function, parts)
+    above = tuple(Place(*caller) for caller in callers)
+    return Event(index, row["kind"], row["name"], file, line, function, parts, above)
 
 
-def _part(digest: str, norm: Any, values: list[Any]) -> Part:
-    return Part(digest, None if norm is None else float(norm), tuple(float(x) for x in values))
+def _part(digest: str, norm: Any, values: list[Any], shadow: list[Any] | None) -> Part:
+    return Part(
+        digest,
+        None if norm is None else float(norm),
+        tuple(float(x) for x in values),
+        tuple(float(x) for x in shadow or ()),
+    )

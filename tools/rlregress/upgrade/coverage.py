@@ -33,7 +33,7 @@ def lines(side: Side, adapter: Adapter, algorithm: str, kept: Path) -> Lines:
 
     Empty where the training ends in an error.
     """
-    job = {"framework": adapter.name, "algorithm": algorithm, "seed": 0}
+    job = {"framework": adapter.full_name, "algorithm": algorithm, "seed": 0}
     try:
         found = asking.ask(side, "rlregress.tracing.lines", job, kept)
     except UserError:

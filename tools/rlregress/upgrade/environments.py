@@ -224,7 +224,7 @@ def state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
     """What decides what a side does: its content, and the environment below it."""
     parts = [prepared.how, prepared.wanted.key]
     parts += [f"{name}=={v}" for name, v in sorted(versions(prepared).items())]
-    if prepared.how == "installed":
+    if prepared.how != "environment":
         # a changed copy on the path, or a checkout, has the version of the one it was made from
         for adapter in adapters:
             parts += [f"{k} {v}" for k, v in sorted(_digests(adapter).items())]
@@ -242,7 +242,7 @@ def _digests(adapter: Adapter) -> dict[str, str]:
 
 
 def own_digest() -> str:
-    """Of the code of this library that records and asks: what it left before is void if it moves."""
+    """Of the code of this library that records and asks: what another one left is void."""
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parents[1]
     for part in ("tracing", "frameworks", "details", "formulas"):

@@ -24,8 +24,8 @@ class Link:
     """A changed detail that a diverged trace has to do with.
 
     Attributes:
-        sure: the code of the detail is in the file where the trace parts, and the detail is about
-            this algorithm or about what algorithms share.
+        sure: the code of the detail is in a file where the trace parts, or that called it, and the
+            detail is about this algorithm or about what algorithms share.
     """
 
     detail: ChangedDetail
@@ -67,7 +67,9 @@ def links(
     """The changed details that a diverged trace of an algorithm may come from, surest first."""
     if first is None:
         return []
-    places = {event.file for event in (first.a, first.b) if event is not None and event.file}
+    events = [event for event in (first.a, first.b) if event is not None]
+    places = {event.file for event in events}
+    places |= {caller.file for event in events for caller in event.callers}
     found = []
     for detail in details:
         here = bool(places & files(adapter, detail.id))

@@ -45,9 +45,14 @@ class Answer:
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What one side's probes observed, by (detail id, scope)."""
+    """What one side's probes observed, by (detail id, scope).
+
+    Attributes:
+        algorithms: those that have a built-in training.
+    """
 
     versions: Mapping[str, str]
+    algorithms: tuple[str, ...]
     found: Mapping[Key, Answer]
 
 
@@ -60,13 +65,13 @@ def fingerprint(side: Side, adapter: Adapter, kept: Path) -> Fingerprint:
         }
         for detail in catalogue.all_details()
     }
-    job = {"framework": adapter.name, "inputs": inputs}
+    job = {"framework": adapter.full_name, "inputs": inputs}
     answers = asking.ask(side, "rlregress.frameworks.ask", job, kept)
     found: dict[Key, Answer] = {}
     for cell, given in answers["observed"].items():
         id, _, scope = cell.partition(" ")
         found[id, scope] = _answer(id, given)
-    return Fingerprint(answers["versions"], found)
+    return Fingerprint(answers["versions"], tuple(answers["algorithms"]), found)
 
 
 def _answer(id: str, given: Mapping[str, Any]) -> Answer:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
+from rlregress.tracing.run import Side
 from rlregress.upgrade import (
     concerned,
     coverage,
@@ -24,11 +26,8 @@ from rlregress.upgrade import (
     wanted,
 )
 from rlregress.upgrade.environments import Prepared
+from rlregress.upgrade.found import OfFramework, Upgrade
 
-UNCHANGED, CHANGED = "unchanged", "changed"
-HOLDS, IMPROVED, REGRESSED, INCONCLUSIVE = "holds", "improved", "regressed", "inconclusive"
-COULD_NOT_JUDGE = returns.COULD_NOT_JUDGE
-_CODES = {UNCHANGED: 0, HOLDS: 0, IMPROVED: 0, REGRESSED: 1, COULD_NOT_JUDGE: 2}
 _FINISHED = ".finished"
 
 
@@ -46,96 +45,6 @@ class Options:
     say: Callable[[str], None] = field(default=making.silent)
 
 
-@dataclass(frozen=True)
-class OfFramework:
-    """What was found of one framework.
-
-    Attributes:
-        details: those that are not done alike.
-        alone: those that only one side could be asked.
-        asked: how many details each side was asked.
-        traced: by algorithm.
-        reached: algorithm -> share of executable lines reached, on either side.
-        returns: verdict of the trainings of diverged algorithms on side B; None: not trained.
-    """
-
-    adapter: Adapter
-    versions: tuple[dict[str, str], dict[str, str]]
-    details: list[fingerprints.ChangedDetail]
-    alone: list[fingerprints.OneSided]
-    asked: tuple[int, int]
-    traced: list[stages.Traced]
-    reached: dict[str, coverage.Reached]
-    returns: returns.Verdict | None = None
-
-    @property
-    def diverged(self) -> list[str]:
-        """Algorithms that do not do the same on both sides, or of which nothing is proved."""
-        return [t.algorithm for t in self.traced if not t.proved]
-
-    @property
-    def failed(self) -> list[str]:
-        """In a sentence each, trainings that ended in an error."""
-        return [sentence for t in self.traced for sentence in t.failed]
-
-    @property
-    def moved(self) -> bool:
-        """Whether a detail is done otherwise, or can no longer be asked for no outer reason."""
-        return bool(self.details) or any(one.counts for one in self.alone)
-
-    @property
-    def verdict(self) -> str:
-        """Of this framework alone; see ``Upgrade.verdict``."""
-        if self.returns is not None and self.returns.verdict == REGRESSED:
-            return REGRESSED
-        if self.failed:
-            return COULD_NOT_JUDGE
-        if not self.diverged:
-            return CHANGED if self.moved else UNCHANGED
-        if self.returns is None:
-            return CHANGED
-        untrained = set(self.diverged) - returns.stored(self.adapter)
-        if untrained and self.returns.verdict in (HOLDS, IMPROVED):
-            return CHANGED
-        return self.returns.verdict
-
-
-@dataclass(frozen=True)
-class Upgrade:
-    """Everything that was found of A and B."""
-
-    a: Prepared
-    b: Prepared
-    frameworks: list[OfFramework]
-    physics: list[stages.Moved]
-
-    @property
-    def verdict(self) -> str:
-        """The worst of all frameworks; physics that moved is a change that no training judged.
-
-        "unchanged", "changed", "could not judge", or what the trainings say: holds, improved,
-        regressed, inconclusive.
-        """
-        found = [of.verdict for of in self.frameworks]
-        # physics that moved has been judged where returns have
-        judged = any(of.returns is not None for of in self.frameworks)
-        if any(m.moves for m in self.physics) and not judged:
-            found.append(CHANGED)
-        order = (REGRESSED, COULD_NOT_JUDGE, INCONCLUSIVE, CHANGED, HOLDS, IMPROVED)
-        return next((verdict for verdict in order if verdict in found), UNCHANGED)
-
-    @property
-    def exit_code(self) -> int:
-        """0: unchanged or holds; 1: regressed; 2: could not judge; 3: changed, undecided."""
-        return _CODES.get(self.verdict, 3)
-
-    @property
-    def differing(self) -> dict[str, tuple[str, str]]:
-        """Package -> versions on both sides, of all that differ and are on both."""
-        one, other = environments.versions(self.a), environments.versions(self.b)
-        return {n: (v, other[n]) for n, v in sorted(one.items()) if other.get(n, v) != v}
-
-
 def run(options: Options) -> Upgrade:
     """Judge an upgrade.
 
@@ -144,14 +53,13 @@ def run(options: Options) -> Upgrade:
     """
     asked = (wanted.parse(options.a), wanted.parse(options.b))
     adapters = concerned.adapters(asked, options.frameworks)
-    chosen = {adapter.full_name: _chosen(adapter, options.algorithms) for adapter in adapters}
     a, b = (
         _prepared(label, side, adapters, options)
         for label, side in zip(("A", "B"), asked, strict=True)
     )
     _check(a, b)
     with _work(a, b, adapters, options.say) as folder:
-        found, moved = _compared(a, b, adapters, chosen, folder, options)
+        found, moved = _compared(a, b, adapters, folder, options)
         judged = [_judged(of, b, options) for of in found]
     return Upgrade(a, b, judged, moved)
 
@@ -175,9 +83,7 @@ def _check(a: Prepared, b: Prepared) -> None:
 
 
 @contextmanager
-def _work(
-    a: Prepared, b: Prepared, adapters: Sequence[Adapter], say: making.Say
-) -> Iterator[Path]:
+def _work(a: Prepared, b: Prepared, adapters: Sequence[Adapter], say: making.Say) -> Iterator[Path]:
     """Where traces are kept until the gate has ended: one that was interrupted goes on there.
 
     A gate that had ended is done anew: both sides are recorded in one session on one machine.
@@ -197,40 +103,47 @@ def _work(
         (folder / _FINISHED).touch()
 
 
-def _chosen(adapter: Adapter, asked: Sequence[str]) -> list[str]:
-    known = list(adapter.trace_trainings())
-    for name in asked:
-        if name not in known:
-            raise UserError(
-                f"{adapter.title} has no built-in training of '{name}'; known: {', '.join(known)}"
-            )
-    return [name for name in known if not asked or name in asked]
-
-
 Tasks = dict[str, "Future[Any]"]
 
 
 def _compared(
-    a: Prepared,
-    b: Prepared,
-    adapters: Sequence[Adapter],
-    chosen: dict[str, list[str]],
-    folder: Path,
-    options: Options,
+    a: Prepared, b: Prepared, adapters: Sequence[Adapter], folder: Path, options: Options
 ) -> tuple[list[OfFramework], list[stages.Moved]]:
     """Everything that is asked of both sides, as many at once as there are workers."""
+    sides = {"a": a.side, "b": b.side}
     pool = ThreadPoolExecutor(options.workers or 2)
-    sides = (("a", a.side), ("b", b.side))
-    physics: Tasks = {}
     try:
-        tasks = [_submit(pool, x, chosen[x.full_name], sides, folder) for x in adapters]
+        prints: dict[str, Tasks] = {}
+        for adapter in adapters:
+            prints[adapter.full_name] = {
+                mark: pool.submit(
+                    fingerprints.fingerprint,
+                    side,
+                    adapter,
+                    folder / f"{adapter.full_name}-details-{mark}.json",
+                )
+                for mark, side in sides.items()
+            }
+        physics: Tasks = {}
         if concerned.physics(a.wanted, b.wanted):
-            for mark, side in sides:
-                kept = folder / f"physics-{mark}.json"
-                physics[mark] = pool.submit(stages.played, side, kept)
+            for mark, side in sides.items():
+                physics[mark] = pool.submit(stages.played, side, folder / f"physics-{mark}.json")
+        asked = {name: (of["a"].result(), of["b"].result()) for name, of in prints.items()}
+        chosen = _chosen(adapters, asked, options.algorithms)
+        tasks = {
+            adapter.full_name: _submit(pool, adapter, chosen[adapter.full_name], sides, folder)
+            for adapter in adapters
+        }
         found = [
-            _collected(adapter, chosen[adapter.full_name], of, options.say)
-            for adapter, of in zip(adapters, tasks, strict=True)
+            _collected(
+                adapter,
+                *asked[adapter.full_name],
+                tasks[adapter.full_name],
+                a.side,
+                folder,
+                options.say,
+            )
+            for adapter in adapters
         ]
         moved = []
         if physics:
@@ -241,47 +154,74 @@ def _compared(
         pool.shutdown(cancel_futures=True)
 
 
+def _chosen(
+    adapters: Sequence[Adapter],
+    asked: Mapping[str, tuple[fingerprints.Fingerprint, fingerprints.Fingerprint]],
+    names: Sequence[str],
+) -> dict[str, list[str]]:
+    """By framework, the algorithms that have a built-in training on both sides."""
+    found = {
+        adapter.full_name: [
+            name
+            for name in asked[adapter.full_name][0].algorithms
+            if name in asked[adapter.full_name][1].algorithms
+        ]
+        for adapter in adapters
+    }
+    known = sorted({name for algorithms in found.values() for name in algorithms})
+    for name in names:
+        if name not in known:
+            raise UserError(
+                f"there is no built-in training of '{name}'; known: {', '.join(known) or 'none'}"
+            )
+    return {
+        framework: [name for name in algorithms if not names or name in names]
+        for framework, algorithms in found.items()
+    }
+
+
 def _submit(
     pool: ThreadPoolExecutor,
     adapter: Adapter,
     algorithms: Sequence[str],
-    sides: Sequence[tuple[str, Any]],
+    sides: Mapping[str, Side],
     folder: Path,
-) -> Tasks:
-    tasks: Tasks = {}
-    (_, a), _ = sides
-    name = adapter.full_name
-    for mark, side in sides:
-        kept = folder / f"{name}-details-{mark}.json"
-        tasks[f"details {mark}"] = pool.submit(fingerprints.fingerprint, side, adapter, kept)
+) -> dict[str, Tasks]:
+    """By algorithm: both traces, and the lines that both sides reach."""
+    tasks: dict[str, Tasks] = {}
     for algorithm in algorithms:
-        for mark, side in (*sides, ("a2", a)):
-            tasks[f"{algorithm} {mark}"] = pool.submit(
-                stages.recorded, adapter, algorithm, side, folder, mark
-            )
-        for mark, side in sides:
-            kept = folder / f"{name}-{algorithm}-lines-{mark}.json"
-            tasks[f"{algorithm} lines {mark}"] = pool.submit(
-                coverage.lines, side, adapter, algorithm, kept
-            )
+        of: Tasks = {}
+        for mark, side in sides.items():
+            of[mark] = pool.submit(stages.recorded, adapter, algorithm, side, folder, mark)
+        for mark, side in sides.items():
+            kept = folder / f"{adapter.full_name}-{algorithm}-lines-{mark}.json"
+            of[f"lines {mark}"] = pool.submit(coverage.lines, side, adapter, algorithm, kept)
+        tasks[algorithm] = of
     return tasks
 
 
 def _collected(
-    adapter: Adapter, algorithms: Sequence[str], tasks: Tasks, say: making.Say
+    adapter: Adapter,
+    one: fingerprints.Fingerprint,
+    other: fingerprints.Fingerprint,
+    tasks: Mapping[str, Tasks],
+    side: Side,
+    folder: Path,
+    say: making.Say,
 ) -> OfFramework:
-    one, other = tasks["details a"].result(), tasks["details b"].result()
     details, alone = fingerprints.changed(one, other)
     say(
-        f"{adapter.name}: {len(one.found)} and {len(other.found)} details asked, "
+        f"{adapter.full_name}: {len(one.found)} and {len(other.found)} details asked, "
         f"{len(details)} not done alike"
     )
     traced, reached = [], {}
-    for name in algorithms:
-        found = stages.compared(name, *(tasks[f"{name} {m}"].result() for m in ("a", "a2", "b")))
-        reached[name] = coverage.reached(*(tasks[f"{name} lines {m}"].result() for m in ("a", "b")))
+    for name, of in tasks.items():
+        again = partial(stages.recorded, adapter, name, side, folder, "a2")
+        found = stages.compared(name, of["a"].result(), of["b"].result(), again)
+        reached[name] = coverage.reached(*(of[f"lines {mark}"].result() for mark in ("a", "b")))
         traced.append(found)
-        say(f"{adapter.name} {name}: {'failed' if found.failures else found.comparison.verdict}")
+        verdict = "ended in an error" if found.failures else found.comparison.verdict
+        say(f"{adapter.full_name} {name}: {verdict}")
     versions = (dict(one.versions), dict(other.versions))
     asked = (len(one.found), len(other.found))
     return OfFramework(adapter, versions, details, alone, asked, traced, reached)

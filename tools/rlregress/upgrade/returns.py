@@ -88,5 +88,3 @@ def _line(named: tuple[str, Mapping[str, Any]]) -> str:
     fraction = verdict.get("effect_fraction")
     effect = f", {fraction:+.0%} of the stored returns' scale" if fraction is not None else ""
     return f"{name}: {verdict['verdict']}{effect}"
-
-

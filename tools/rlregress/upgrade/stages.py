@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ class Traced:
     """An algorithm on both sides.
 
     Attributes:
-        repeats: side A's trace repeats itself to the bit; otherwise nothing is proved.
+        repeats: the trace repeats itself to the bit; otherwise nothing is proved.
         failures: side label -> how its training ended in an error.
     """
 
@@ -72,31 +72,32 @@ def recorded(adapter: Adapter, algorithm: str, side: Side, folder: Path, mark: s
     Raises:
         UserError: the process ended without a trace.
     """
-    path = folder / f"{adapter.name}-{algorithm}-{mark}.trace"
+    path = folder / f"{adapter.full_name}-{algorithm}-{mark}.trace"
     if path.is_file():
         try:
             return trace.load(path)
         except UserError:
             path.unlink()
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    job = {"framework": adapter.name, "algorithm": algorithm, "seed": 0}
+    job = {"framework": adapter.full_name, "algorithm": algorithm, "seed": 0}
     found = run.record(job, part, side)
     os.replace(part, path)
     return found
 
 
-def compared(algorithm: str, a: Trace, again: Trace, b: Trace) -> Traced:
-    """Side A's trace beside its repetition, and beside side B's."""
-    repeated = run.Repeated(a, compare(a, again), again)
+def compared(algorithm: str, a: Trace, b: Trace, again: Callable[[], Trace]) -> Traced:
+    """Side A's trace beside side B's, and beside its own repetition where they are not the same.
+
+    Traces of two processes that are equal to the bit repeat each other: what is out of control in
+    a training would have parted them.
+    """
+    found = compare(a, b)
     failures = {label: t.failure for label, t in (("A", a), ("B", b)) if t.failure}
+    equal = found.verdict == "equal"
+    repetition = b if equal else again()
+    repeated = run.Repeated(a, found if equal else compare(a, repetition), repetition)
     notes = tuple(repeated.lines())
-    return Traced(algorithm, compare(a, b), a, b, repeated.repeats, notes, failures)
-
-
-def traced(adapter: Adapter, algorithm: str, a: Side, b: Side, folder: Path) -> Traced:
-    """Record an algorithm's built-in training twice on side A and once on side B."""
-    sides = ((a, "a"), (a, "a2"), (b, "b"))
-    return compared(algorithm, *(recorded(adapter, algorithm, s, folder, m) for s, m in sides))
+    return Traced(algorithm, found, a, b, repeated.repeats, notes, failures)
 
 
 # -- physics -------------------------------------------------------------------------------------

@@ -123,8 +123,10 @@ _KEYWORDS: Mapping[Tuple[str, str], Mapping[str, Tuple[Any, str]]] = {
 
 
 def _keyword(called: Any, name: str) -> inspect.Parameter:
+    # of a class its constructor: what a metaclass makes of the class differs between Pythons
+    made = called.__init__ if inspect.isclass(called) else called
     try:
-        return inspect.signature(called).parameters[name]
+        return inspect.signature(made).parameters[name]
     except KeyError:
         raise Unprobed(f"{called.__qualname__} has no keyword '{name}'", known=True) from None
 

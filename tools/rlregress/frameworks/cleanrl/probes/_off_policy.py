@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 import gymnasium
 import numpy as np
@@ -15,6 +15,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import defaults
+from rlregress.frameworks.journal import Updates
 
 Inputs = Mapping[str, Any]
 #: the script's global names, once its networks are made
@@ -94,22 +95,18 @@ class Watched(gymnasium.Env):
         return (self._observation(), *self._outcome, {})
 
 
-class Journal:
+class Journal(Updates):
     """What a run did, in its order.
 
     Attributes:
         environments: those that were made, with the actions that they received.
-        updates: (part that was updated, steps taken by then) of each optimiser step.
-        target_moves: for each update of the critics whether the targets changed after it.
         run: the script after its end.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.environments: List[Watched] = []
-        self.updates: List[Tuple[str, int]] = []
-        self.target_moves: List[bool] = []
         self.run: Any = None
-        self._targets: Optional[torch.Tensor] = None
 
     @property
     def steps(self) -> int:
@@ -128,26 +125,7 @@ class Journal:
     def look_at_targets(self, names: Mapping[str, Any]) -> None:
         """Note whether the target critics moved since the last look."""
         targets = [names["qf1_target"], names["qf2_target"]]
-        now = torch.cat([p.detach().reshape(-1) for t in targets for p in t.parameters()])
-        if self._targets is not None:
-            self.target_moves.append(not torch.equal(now, self._targets))
-        self._targets = now
-
-    def count(self, role: str, after: int = 0) -> int:
-        """Updates of a part that came when more than ``after`` steps had been taken."""
-        return sum(1 for name, steps in self.updates if name == role and steps > after)
-
-    def first(self, role: str) -> int:
-        """Steps taken at the first update of a part."""
-        return next(steps for name, steps in self.updates if name == role)
-
-    def longest_burst(self) -> int:
-        """Most updates of the policy in a row, without one of the critics."""
-        longest = current = 0
-        for role, _ in self.updates:
-            current = current + 1 if role == "actor" else 0 if role == "critic" else current
-            longest = max(longest, current)
-        return longest
+        self.look_at([p for target in targets for p in target.parameters()])
 
 
 def run(

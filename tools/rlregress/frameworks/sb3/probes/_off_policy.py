@@ -10,6 +10,7 @@ import torch
 from stable_baselines3.common.vec_env import DummyVecEnv
 from torch import nn
 
+from rlregress.frameworks.journal import Updates
 from rlregress.frameworks.sb3.probes import _agents, _watching
 from rlregress.frameworks.sb3.probes._environments import Scripted
 
@@ -18,20 +19,16 @@ _SATURATED = 5.0
 _SMALL = {"net_arch": [4]}
 
 
-class Journal:
+class Journal(Updates):
     """What a run did, in its order.
 
     Attributes:
         environments: the environments, with the actions that they received.
-        updates: (part that was updated, environment steps taken by then) of each optimiser step.
-        target_moves: environment steps at the updates of the critics after which targets moved.
     """
 
     def __init__(self, environments: List[Scripted]) -> None:
+        super().__init__()
         self.environments = environments
-        self.updates: List[Tuple[str, int]] = []
-        self.target_moves: List[bool] = []
-        self._targets: Optional[torch.Tensor] = None
 
     @property
     def steps(self) -> int:
@@ -44,26 +41,7 @@ class Journal:
 
     def look_at_targets(self, agent: Any) -> None:
         """Note whether the target critics moved since the last look."""
-        now = torch.cat([p.detach().flatten() for p in agent.critic_target.parameters()])
-        if self._targets is not None:
-            self.target_moves.append(not torch.equal(now, self._targets))
-        self._targets = now
-
-    def count(self, role: str, after: int = 0) -> int:
-        """Updates of a part that came when more than ``after`` steps had been taken."""
-        return sum(1 for name, steps in self.updates if name == role and steps > after)
-
-    def first(self, role: str) -> int:
-        """Environment steps taken at the first update of a part."""
-        return next(steps for name, steps in self.updates if name == role)
-
-    def longest_burst(self) -> int:
-        """Most updates of the policy in a row, without one of the critics."""
-        longest = current = 0
-        for role, _ in self.updates:
-            current = current + 1 if role == "actor" else 0 if role == "critic" else current
-            longest = max(longest, current)
-        return longest
+        self.look_at(agent.critic_target.parameters())
 
 
 def run(

@@ -13,6 +13,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torchrl.modules import AdditiveGaussianModule
 
+from rlregress.frameworks.journal import Updates
 from rlregress.frameworks.torchrl.probes import scripts
 from rlregress.frameworks.torchrl.probes.environments import Playback
 from rlregress.frameworks.torchrl.probes.quiet import Raw, quiet
@@ -23,23 +24,19 @@ Look = Callable[[torch.optim.Optimizer, List[str]], None]
 _NOTHING: Callable[..., None] = lambda *_: None  # noqa: E731
 
 
-class Journal:
+class Journal(Updates):
     """What a run did, in its order.
 
     Attributes:
         actions: per environment those that it received.
-        updates: (part that is updated, steps taken by then) of each step of an optimiser.
-        target_moves: for each update of the critics whether the targets changed after it.
         loss, buffer, agent: the program's own, once they are made.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.actions: List[List[np.ndarray]] = []
-        self.updates: List[Tuple[str, int]] = []
-        self.target_moves: List[bool] = []
         self.loss: Any = None
         self.buffer: Any = None
-        self._targets: Optional[torch.Tensor] = None
 
     @property
     def steps(self) -> int:
@@ -56,11 +53,7 @@ class Journal:
 
     def look_at_targets(self) -> None:
         """Note whether the target critics moved since the last look."""
-        tensors = self.loss.target_qvalue_network_params.values(True, True)
-        now = torch.cat([p.detach().reshape(-1) for p in tensors])
-        if self._targets is not None:
-            self.target_moves.append(not torch.equal(now, self._targets))
-        self._targets = now
+        self.look_at(self.loss.target_qvalue_network_params.values(True, True))
 
     def note(self, optimizer: torch.optim.Optimizer) -> List[str]:
         """An optimiser is about to step; the parts that it has gradients of."""
@@ -70,22 +63,6 @@ class Journal:
             self.look_at_targets()
         self.updates += [(name, self.steps) for name in found]
         return found
-
-    def count(self, role: str, after: int = 0) -> int:
-        """Updates of a part that came when more than ``after`` steps had been taken."""
-        return sum(1 for name, steps in self.updates if name == role and steps > after)
-
-    def first(self, role: str) -> int:
-        """Steps taken at the first update of a part."""
-        return next(steps for name, steps in self.updates if name == role)
-
-    def longest_burst(self) -> int:
-        """Most updates of the policy in a row, without one of the critics."""
-        longest = current = 0
-        for role, _ in self.updates:
-            current = current + 1 if role == "actor" else 0 if role == "critic" else current
-            longest = max(longest, current)
-        return longest
 
     @contextlib.contextmanager
     def environment(self, **playback: Any) -> Iterator[str]:

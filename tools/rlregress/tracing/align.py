@@ -1,0 +1,89 @@
+"""Which events of two traces belong together, where one side has events that the other has not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rlregress.tracing.trace import Event, Part
+
+#: events to look ahead for the place where both sides go on alike.
+WINDOW = 400
+#: equal events in a row that make an alignment believable.
+AGREEING = 3
+#: kinds whose numbers depend on what was learned; draws of a generator are alike in any case.
+_TELLING = ("step", "backward", "optimizer", "parameters")
+
+
+def difference(a: Part, b: Part) -> float:
+    """Relative size of the difference, from the numbers that were kept; infinite if they say none.
+
+    The gap of norms, first values and projections, over the norm: an estimate of the norm of the
+    difference over the norm.
+    """
+    if a.digest == b.digest:
+        return 0.0
+    pairs = [*zip(a.values, b.values, strict=False), *zip(a.shadow, b.shadow, strict=False)]
+    if a.norm is None or b.norm is None or not pairs:
+        return math.inf
+    if len(a.values) != len(b.values) or len(a.shadow) != len(b.shadow):
+        return math.inf
+    gap = max(abs(one - other) for one, other in [*pairs, (a.norm, b.norm)])
+    scale = max(a.norm, b.norm)
+    if not math.isfinite(gap):
+        return math.inf
+    # another digest of the same numbers: another type or shape, or digits that are not kept
+    return gap / scale if scale else 0.0
+
+
+def event_difference(a: Event, b: Event) -> tuple[str, float]:
+    """The first part that differs, and by how much; ("", 0) if none does."""
+    for name, part in a.parts.items():
+        other = b.parts.get(name)
+        if other is None:
+            return name, math.inf
+        if part.digest != other.digest:
+            return name, difference(part, other)
+    return "", 0.0
+
+
+def alike(a: Event, b: Event, limit: float) -> bool:
+    """Whether two events are the same, or no further apart than the limit."""
+    if a.key != b.key:
+        return False
+    part, gap = event_difference(a, b)
+    return not part or gap < limit
+
+
+def resume(
+    a: Sequence[Event], b: Sequence[Event], i: int, j: int, limit: float, both: bool
+) -> tuple[int, int] | None:
+    """The nearest places from which both sides go on alike, or None.
+
+    Args:
+        i, j: where the two do not go on alike.
+        limit: how far apart alike events may be: 0 for bits.
+        both: whether events may be skipped on both sides, not only on one.
+    """
+    for skipped in range(1, WINDOW):
+        on_a = range(skipped + 1) if both else (0, skipped)
+        for n in sorted(on_a, key=lambda n: min(n, skipped - n)):
+            i2, j2 = i + n, j + skipped - n
+            if i2 <= len(a) and j2 <= len(b) and _believable(a, b, i2, j2, limit):
+                return i2, j2
+    return None
+
+
+def _believable(a: Sequence[Event], b: Sequence[Event], i: int, j: int, limit: float) -> bool:
+    """Whether from here on enough is alike, and something among it that tells."""
+    count, told = 0, False
+    while i + count < len(a) and j + count < len(b):
+        if count >= AGREEING and told:
+            return True
+        one, other = a[i + count], b[j + count]
+        if not alike(one, other, limit):
+            return False
+        told = told or one.kind in _TELLING
+        count += 1
+    # both have ended, after nothing but the same
+    return i + count == len(a) and j + count == len(b)

@@ -1,0 +1,183 @@
+"""Seeded faults found by traces: does a trace part where the fault is? The instrument's power.
+
+``baselines/faults/traced.toml`` lists single-line changes of the frameworks' code. Each is made on a
+copy; the built-in training of its algorithm is traced on the installed code and on the copy.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import tomllib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rlregress import frameworks, suite
+from rlregress.details import catalogue
+from rlregress.errors import UserError
+from rlregress.gate import faults
+from rlregress.tracing import run, trace
+from rlregress.tracing.compare import Comparison, compare
+from rlregress.tracing.run import Side
+from rlregress.tracing.trace import Event
+
+_KEYS: dict[str, type] = {
+    "framework": str, "algorithm": str, "name": str, "file": str, "old": str, "new": str,
+    "kind": str, "at": list,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Traced:
+    """One change of one line, and where traces are to part first.
+
+    Attributes:
+        kind: of the first divergence; see ``tracing.compare.Divergence``.
+        at: "file function", the places that count as right: those of the first event that the
+            fault can move.
+    """
+
+    framework: str
+    algorithm: str
+    name: str
+    file: str
+    old: str
+    new: str
+    kind: str
+    at: tuple[str, ...]
+    occurrence: int = 0
+
+    @property
+    def fault(self) -> faults.Fault:
+        """The same for the seeder."""
+        return faults.Fault(
+            self.name, self.file, self.old, self.new, (), "", occurrence=self.occurrence
+        )
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the comparison of the traces said.
+
+    Attributes:
+        failure: how the changed training ended in an error; empty if it did not.
+        inside: the function that the fault is in.
+    """
+
+    fault: Traced
+    comparison: Comparison
+    failure: str
+    inside: str
+
+    @property
+    def found(self) -> bool:
+        """Whether the traces part."""
+        return self.comparison.verdict == "diverged"
+
+    @property
+    def events(self) -> list[Event]:
+        """The first divergence on either side, the changed one first."""
+        first = self.comparison.first
+        return [event for event in (first.b, first.a) if event] if first is not None else []
+
+    @property
+    def right(self) -> bool:
+        """Whether they part in the right file and function, on the side that has the event."""
+        places = {f"{event.file} {event.function}" for event in self.events}
+        return self.found and bool(places & set(self.fault.at))
+
+    @property
+    def named(self) -> bool:
+        """Whether the report names the function that was changed, as the place or a caller."""
+        shown = [(event.file, event.function) for event in self.events]
+        shown += [(c.file, c.function) for event in self.events for c in event.callers]
+        return (self.fault.file, self.inside) in shown
+
+
+def load() -> list[Traced]:
+    """The faults; UserError that names entry and key if one does not fit."""
+    path = suite.baselines() / "faults" / "traced.toml"
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))["fault"]
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"the seeded faults in {path} cannot be read: {error!r}") from None
+    return [_traced(f"{path}, [[fault]] {n}", table) for n, table in enumerate(tables, start=1)]
+
+
+def _traced(where: str, table: dict[str, Any]) -> Traced:
+    for key, kind in _KEYS.items():
+        if not isinstance(table.get(key), kind):
+            raise UserError(
+                f"{where}: key '{key}' is {table.get(key)!r}, expected a {kind.__name__}"
+            )
+    unknown = sorted(set(table) - set(_KEYS) - {"occurrence"})
+    if unknown:
+        raise UserError(f"{where}: unknown key '{unknown[0]}'")
+    return Traced(**{**table, "at": tuple(table["at"])})
+
+
+def chosen(names: Sequence[str], only: Sequence[str]) -> list[Traced]:
+    """The faults of the frameworks, all or the named ones; UserError for an unknown name."""
+    of = [fault for fault in load() if fault.framework in names]
+    known = sorted({fault.name for fault in of})
+    for name in only:
+        if name not in known:
+            raise UserError(f"unknown fault '{name}'; {catalogue.nearest(name, known)}?")
+    return [fault for fault in of if not only or fault.name in only]
+
+
+def seed(wanted: Sequence[Traced], workers: int) -> Iterator[Found]:
+    """Trace the installed code once per algorithm, then every changed copy; in the given order."""
+    with (
+        TemporaryDirectory(prefix="rlregress-traced-") as name,
+        ThreadPoolExecutor(workers) as pool,
+    ):
+        folder = Path(name)
+        cells = sorted({(fault.framework, fault.algorithm) for fault in wanted})
+        originals = dict(zip(cells, pool.map(lambda cell: _original(*cell, folder), cells)))
+        yield from pool.map(
+            lambda fault: _seed(fault, originals[fault.framework, fault.algorithm], folder), wanted
+        )
+
+
+def _job(framework: str, algorithm: str) -> dict[str, Any]:
+    return {"framework": framework, "algorithm": algorithm, "seed": 0}
+
+
+def _original(framework: str, algorithm: str, folder: Path) -> trace.Trace:
+    output = folder / f"{framework}-{algorithm}.trace"
+    found = run.record(_job(framework, algorithm), output, run.current("installed"))
+    if found.failure:
+        raise UserError(
+            f"the built-in training of {algorithm} ended in an error without any fault: "
+            f"{found.failure.strip().splitlines()[-1]}"
+        )
+    return found
+
+
+def _seed(fault: Traced, original: trace.Trace, folder: Path) -> Found:
+    with faults.seeded(fault.framework, fault.fault) as environment:
+        paths = tuple(environment["PYTHONPATH"].split(os.pathsep))
+        side = Side(fault.name, paths=paths, variables=environment)
+        output = folder / f"{fault.framework}-{fault.name}.trace"
+        changed = run.record(_job(fault.framework, fault.algorithm), output, side)
+    output.unlink()
+    return Found(fault, compare(original, changed), changed.failure, _function(fault))
+
+
+def _function(fault: Traced) -> str:
+    """The function around the changed line, as frames name it."""
+    place = faults.fault_line(frameworks.get(fault.framework), fault.fault)
+    if place is None:
+        return ""
+    path, line = place
+    inner = "<module>"
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or 0):
+            # the walk goes from the outer to the inner ones
+            inner = node.name
+    return inner

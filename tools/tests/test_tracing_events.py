@@ -1,0 +1,161 @@
+"""What is kept of a value, and the file of a trace."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from rlregress.errors import UserError
+from rlregress.tracing import events, trace
+from rlregress.tracing.events import Places, joined, part, parts_of
+
+
+def test_equal_bits_have_equal_digests():
+    """The digest is that of type, shape and bits, for arrays and tensors alike."""
+    array = np.arange(6, dtype=np.float32)
+    assert part(array)[0] == part(torch.arange(6, dtype=torch.float32))[0]
+    different = [array.astype(np.float64), array.reshape(2, 3), np.nextafter(array, 9)]
+    assert len({part(x)[0] for x in [array, *different]}) == 4
+
+
+def test_the_numbers_of_a_part():
+    """Norm and first values are those of the array, to nine digits."""
+    digest, norm, values, shadow = part(np.array([3.0, 4.0, 0.0, 0.0, 0.0]))
+    assert len(digest) == 16
+    assert (norm, values) == (5.0, [3.0, 4.0, 0.0, 0.0])
+    assert shadow is not None
+    assert part(np.float64(1 / 3))[2] == [0.333333333]
+
+
+def test_a_shadow_falls_alike_from_short_and_long_arrays():
+    """The projections of an array do not depend on what was projected before."""
+    array = np.linspace(1, 2, 50)
+    before = part(array)[3]
+    part(np.ones(100_000))
+    assert part(array)[3] == before
+    # parameter by parameter is as one array
+    assert parts_of([array[:20], array[20:]])[3] == before
+
+
+def test_a_shadow_leaves_the_generators_alone():
+    """Recording draws nothing from the training's generators."""
+    np.random.seed(1)
+    state = np.random.get_state()[1].copy()
+    part(np.ones(300_000))
+    assert np.array_equal(np.random.get_state()[1], state)
+
+
+def test_what_is_no_number_has_a_digest_only():
+    """Words are told apart by digest; a tree is the parts of its leaves."""
+    assert part("word")[1:] == [None, [], None]
+    assert part("word")[0] != part("words")[0]
+    tree = {"b": np.zeros(2), "a": (1.0, "word")}
+    assert part(tree)[0] == part({"a": (1.0, "word"), "b": np.zeros(2)})[0]
+    assert part(tree)[0] != part({"a": (1.0, "word"), "b": np.ones(2)})[0]
+
+
+def test_an_exchange_of_two_parts_shows():
+    """Joined parts are weighed by their place."""
+    a, b = part(np.ones(9)), part(2 * np.ones(9))
+    assert joined([a, b])[0] != joined([b, a])[0]
+    assert joined([a, b])[3] != joined([b, a])[3]
+
+
+def test_what_is_not_finite_is_kept(tmp_path):
+    """NaN and infinity go through the file and come back."""
+    found = part(np.array([np.nan, np.inf, 1.0, 2.0, 3.0]))
+    event = {"kind": "backward", "name": "loss", "at": None, "parts": {"loss": found}}
+    events.write(str(tmp_path / "t"), {"failure": "", "seeded": []}, [event])
+    (read,) = trace.load(tmp_path / "t").events
+    assert np.isnan(read.parts["loss"].values[0])
+    assert read.parts["loss"].values[1] == np.inf
+
+
+def test_places_are_below_their_root(tmp_path):
+    """A file of a root is named from the root on; any other has no name."""
+    inner = tmp_path / "package" / "inner.py"
+    inner.parent.mkdir()
+    inner.touch()
+    script = tmp_path / "script.py"
+    script.touch()
+    (tmp_path / "package2").mkdir()
+    other = tmp_path / "package2" / "other.py"
+    other.touch()
+    places = Places([str(inner.parent), str(script)])
+    assert places.name(str(inner)) == "package/inner.py"
+    assert places.name(str(script)) == "script.py"
+    assert places.name(str(other)) is None
+
+
+def written(folder, text):
+    """A compressed file with this text."""
+    path = folder / "some.trace"
+    with gzip.open(path, "wt") as file:
+        file.write(text)
+    return path
+
+
+HEADER = json.dumps({"schema": events.SCHEMA, "failure": "", "seeded": []})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]\n",
+        "{}\n",
+        "no json\n",
+        json.dumps({"schema": events.SCHEMA}),
+        HEADER + '\n{"kind": "step"}\n',
+        HEADER + '\n{"kind": "step", "name": "x", "at": [1], "parts": {}}\n',
+        HEADER + '\n{"kind": "draw", "name": "x", "at": null, "parts": {"value": ["a"]}}\n',
+    ],
+)
+def test_a_damaged_trace_says_so(tmp_path, text):
+    """Whatever is wrong inside, the message names the file and what to do."""
+    with pytest.raises(UserError, match=r"some\.trace cannot be read: .*record it anew"):
+        trace.load(written(tmp_path, text))
+
+
+def test_a_cut_or_overwritten_file_says_so(tmp_path):
+    """A file that is cut, changed inside, of something else, or not there is named."""
+    path = tmp_path / "whole"
+    rows = [
+        {"kind": "draw", "name": "x", "at": None, "parts": {"value": part(np.random.rand(9))}}
+        for _ in range(50)
+    ]
+    events.write(str(path), {"failure": "", "seeded": []}, rows)
+    whole = path.read_bytes()
+    middle = len(whole) // 2
+    damaged = [
+        whole[:middle],
+        whole[:middle] + bytes(255 - b for b in whole[middle : middle + 40]) + whole[middle + 40 :],
+        b"text",
+        b"",
+    ]
+    for content in damaged:
+        path.write_bytes(content)
+        with pytest.raises(UserError, match="whole cannot be read"):
+            trace.load(path)
+    with pytest.raises(UserError, match="nothing cannot be read"):
+        trace.load(tmp_path / "nothing")
+
+
+def test_a_trace_of_another_format_says_so(tmp_path):
+    """A trace of an old version is refused with its format and the one expected."""
+    text = json.dumps({"schema": 1, "failure": "", "seeded": []})
+    with pytest.raises(UserError, match=f"has format 1, expected {events.SCHEMA}; record it anew"):
+        trace.load(written(tmp_path, text))
+
+
+def test_an_interrupted_write_leaves_the_old_file(tmp_path):
+    """A trace that cannot be written to its end does not take the place of the one before."""
+    path = tmp_path / "t"
+    events.write(str(path), {"failure": "", "seeded": []}, [])
+    with pytest.raises(TypeError):
+        events.write(str(path), {"failure": "x", "seeded": []}, [{"parts": object()}])
+    assert trace.load(path).failure == ""

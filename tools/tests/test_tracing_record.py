@@ -1,0 +1,167 @@
+"""A script recorded, twice, in a process of its own, and compared from the command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from rlregress.cli import app
+from rlregress.errors import UserError
+from rlregress.tracing import explain, record, run, trace
+from rlregress.tracing.compare import compare
+
+from .tracing_scripts import TRAINING, changed
+
+
+@pytest.fixture
+def recorded(tmp_path, monkeypatch):
+    """Record a script with a text as the process of a recording does, but in this one."""
+
+    def recorded(text: str, name: str = "train", **job):
+        script = tmp_path / f"{name}.py"
+        script.write_text(text, encoding="utf-8")
+        output = tmp_path / f"{name}.trace"
+        monkeypatch.setattr(sys, "argv", [])
+        monkeypatch.setattr(sys, "path", list(sys.path))
+        monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+        threads = torch.get_num_threads()
+        asked = {"script": str(script), "arguments": [], "packages": [], **job}
+        try:
+            record.record({**asked, "output": str(output)})
+        finally:
+            torch.set_num_threads(threads)
+        return trace.load(output)
+
+    return recorded
+
+
+def test_a_seeded_script_repeats_itself(tmp_path):
+    """A script that seeds all that it draws from is evidence, and nothing was seeded for it."""
+    script = tmp_path / "train.py"
+    script.write_text(TRAINING, encoding="utf-8")
+    job = {"script": str(script), "arguments": [], "packages": []}
+    repeated = run.record_twice(job, tmp_path / "train.trace", run.current("A"))
+    assert repeated.repeats
+    assert repeated.lines() == []
+    assert repeated.trace.header["versions"]["torch"] == str(torch.__version__)
+    assert repeated.trace.failure == ""
+
+
+def test_a_script_that_never_trains(tmp_path):
+    """A script without a step of anything is refused with what was expected."""
+    script = tmp_path / "train.py"
+    script.write_text("print('hello')\n", encoding="utf-8")
+    job = {"script": str(script), "arguments": [], "packages": []}
+    with pytest.raises(UserError, match="nothing was traced on side A: no environment step"):
+        run.record_twice(job, tmp_path / "train.trace", run.current("A"))
+
+
+def test_the_command_line(tmp_path, monkeypatch, recorded):
+    """Trace, compare with a change: the exit codes and the words that a user sees."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.py").write_text(TRAINING, encoding="utf-8")
+    recorded(changed((".mean()\n", ".mean() * 2\n")), "b")
+    runner = CliRunner()
+    ended = runner.invoke(app, ["trace", "a.py", "-o", "a.trace"])
+    assert ended.exit_code == 0, ended.output
+    assert "it repeats itself to the bit" in ended.output
+    ended = runner.invoke(app, ["diff", "a.trace", "b.trace"])
+    assert ended.exit_code == 1
+    assert "first difference (loss)" in ended.output
+    assert "B / A: x2" in ended.output
+    assert runner.invoke(app, ["diff", "a.trace", "a.trace"]).exit_code == 0
+
+
+def test_an_unseeded_script_is_seeded(recorded):
+    """A script without any seed repeats itself under the tracer, which says what it seeded."""
+    seeds = "random.seed(1)\nnp.random.seed(1)\ntorch.manual_seed(1)\n"
+    text = changed((seeds, ""), ("seed=3", ""))
+    one, other = recorded(text, "a"), recorded(text, "b")
+    repeated = run.Repeated(one, compare(one, other), other)
+    assert repeated.lines() == [
+        "seeded by the tracer, not by the script: resets of environments, NumPy's generator, "
+        "Python's generator, torch's generator"
+    ]
+
+
+_SYSTEM = "random.SystemRandom()"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "source"),
+    [
+        ("np.random.rand() < rate", f"{_SYSTEM}.random() < rate", "action sampling"),
+        ("np.random.randint(0, len(memory), size=8)",
+         f"[{_SYSTEM}.randrange(len(memory)) for _ in range(8)]",
+         "random draws, such as minibatch sampling"),
+        ("torch.manual_seed(1)", "torch.seed()", "the initialisation of the networks"),
+        ("reset(seed=3)", f"reset(seed={_SYSTEM}.randrange(10**6))",
+         "the environment (its reset or its steps are not seeded)"),
+        (".mean()\n", f".mean() * (1 + 1e-3 * {_SYSTEM}.random())\n",
+         "arithmetic (threads, or a GPU)"),
+    ],
+    ids=["actions", "minibatches", "initialisation", "environment", "arithmetic"],
+)  # fmt: skip
+def test_what_is_out_of_control_is_named(recorded, old, new, source):
+    """A source that cannot be seeded makes the trace no evidence, and is named."""
+    text = changed((old, new))
+    one, other = recorded(text, "a"), recorded(text, "b")
+    repeated = run.Repeated(one, compare(one, other), other)
+    assert not repeated.repeats
+    said = f"the trace does not repeat itself: {source} is out of control"
+    assert said in repeated.lines()
+
+
+def test_a_script_that_crashes_keeps_what_was_recorded(recorded):
+    """The error of the script and the events before it are both in the trace."""
+    found = recorded(changed(("        follow(", "        1 / (step - 9)\n        follow(")))
+    assert found.failure.strip().endswith("ZeroDivisionError: division by zero")
+    assert found.count("optimizer") == 10
+
+
+@pytest.mark.parametrize(
+    "text", ["def broken(:\n", "raise SystemExit(3)\n", "import nothing_such\n"]
+)
+def test_a_script_that_does_not_begin(recorded, text):
+    """A script that cannot be read or ends at once says how."""
+    assert recorded(text).failure
+
+
+def test_a_script_has_its_arguments_and_its_folder(recorded, tmp_path):
+    """The script is the main module, sees its arguments and imports what lies beside it."""
+    (tmp_path / "beside_the_script.py").write_text("VALUE = 3\n", encoding="utf-8")
+    text = (
+        "import sys\nimport beside_the_script as beside\nimport torch\n"
+        "assert sys.argv[1:] == ['--seed', '4'], sys.argv\n"
+        "assert __name__ == '__main__' and __file__.endswith('train.py')\n"
+        "assert sys.modules['__main__'].beside is beside\n"
+        "torch.rand(beside.VALUE)\n"
+    )
+    found = recorded(text, arguments=["--seed", "4"])
+    assert found.failure == ""
+    assert found.count("draw") == 1
+
+
+def test_a_job_is_in_the_header(recorded):
+    """The header says what was asked for, but not where it was written; steps end the trace."""
+    found = recorded(TRAINING, steps=5)
+    assert found.header["job"]["steps"] == 5
+    assert "output" not in json.dumps(found.header["job"])
+    assert found.count("step") == 5
+    assert found.failure == ""
+
+
+def test_a_crash_is_in_the_comparison(recorded):
+    """A training that stops early on one side is diverged where it stops."""
+    whole = recorded(TRAINING, "a")
+    cut = recorded(changed(("        follow(", "        1 / (step - 9)\n        follow(")), "b")
+    found = compare(whole, cut)
+    assert found.verdict == "diverged"
+    assert found.first is not None
+    assert found.first.b is None
+    assert "  B: the trace has ended" in explain.comparison(found, whole, cut)

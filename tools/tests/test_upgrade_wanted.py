@@ -1,0 +1,153 @@
+"""What can be asked of an upgrade gate, and which frameworks and physics it then concerns."""
+
+from __future__ import annotations
+
+import importlib.metadata
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.errors import UserError
+from rlregress.upgrade import concerned, wanted
+
+VERSION = importlib.metadata.version("gymnasium")
+
+
+@pytest.fixture
+def lock(tmp_path):
+    """A lock file with the given lines."""
+
+    def written(*lines, name="requirements.txt"):
+        path = tmp_path / name
+        path.write_text("\n".join(lines) + "\n")
+        return str(path)
+
+    return written
+
+
+def test_requirements_are_canonical_and_sorted():
+    """The order, the separators and the spelling of a requirement set do not make another set."""
+    one = wanted.parse("Torch_RL==0.13.3  tensordict==0.13.0")
+    other = wanted.parse("tensordict==0.13.0, Torch_RL==0.13.3")
+    assert one.key == other.key
+    assert one.packages == {"torch-rl", "tensordict"}
+
+
+def test_what_is_installed_asks_for_nothing():
+    """``installed`` is a side without requirements."""
+    assert wanted.parse(" installed ").requirements == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["gymnasium", "gymnasium>=1.0", "gymnasium==1.*", "gymnasium==1,!=1"]
+)
+def test_a_requirement_without_one_version_is_refused(text):
+    """A side that is not pinned would be another one tomorrow."""
+    with pytest.raises(UserError, match="not pinned|no requirement"):
+        wanted.parse(text)
+
+
+def test_a_path_that_does_not_exist_is_no_requirement():
+    """A mistyped folder is named as such, not handed to pip."""
+    with pytest.raises(UserError, match="no folder and no file"):
+        wanted.parse("./no/such/tree")
+
+
+def test_a_lock_file_is_read_as_pip_reads_it(lock):
+    """Comments, hashes, markers and editable projects of a lock file are no pins."""
+    path = lock(
+        "# made by a tool",
+        "numpy==2.0.0 \\",
+        "    --hash=sha256:0123",
+        "scipy==1.14.0  # a comment",
+        "-e .",
+        'pywin32==300 ; sys_platform == "win32"',
+    )
+    assert wanted.parse(path).requirements == ("numpy==2.0.0", "scipy==1.14.0")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["[[package]]", 'name = "numpy"'], "export it"),
+        (["-r base.txt", "numpy==2.0.0"], "refers to another file"),
+        (["# nothing"], "pins nothing"),
+        (["numpy>=2"], "not pinned"),
+    ],
+)
+def test_a_lock_file_that_cannot_be_used_is_refused(lock, lines, said):
+    """Each kind of file that is no list of pins gets a sentence of its own."""
+    with pytest.raises(UserError, match=said):
+        wanted.parse(lock(*lines))
+
+
+def test_a_tree_is_known_by_its_content(tmp_path):
+    """The key of a working tree moves with its code, not with what git keeps beside it."""
+    (tmp_path / "package").mkdir()
+    source = tmp_path / "package" / "__init__.py"
+    source.write_text("x = 1\n")
+    before = wanted.parse(str(tmp_path)).key
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "hook.py").write_text("y = 1\n")
+    assert wanted.parse(str(tmp_path)).key == before
+    source.write_text("x = 2\n")
+    assert wanted.parse(str(tmp_path)).key != before
+
+
+def test_an_environment_is_no_tree(tmp_path):
+    """A folder with a ``pyvenv.cfg`` is a virtual environment of the user's."""
+    (tmp_path / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    assert wanted.parse(str(tmp_path)).environment == tmp_path
+
+
+def _names(a, b):
+    return [a_.name for a_ in concerned.adapters((wanted.parse(a), wanted.parse(b)))]
+
+
+def test_a_framework_is_concerned_by_its_own_packages():
+    """Only the framework whose package is pinned is asked."""
+    for name in ("sb3", "torchrl"):
+        package = frameworks.get(name).packages[0]
+        assert _names(f"{package}==0.0.1", "installed") == [name]
+
+
+def test_what_all_stand_on_concerns_all_that_are_installed():
+    """Another gymnasium is asked of every installed framework, and moves physics."""
+    assert {"sb3", "torchrl"} <= set(_names("gymnasium==0.0.1", "installed"))
+    assert concerned.physics(wanted.parse("gymnasium==0.0.1"), wanted.parse("installed"))
+
+
+def test_only_pins_that_differ_between_lock_files_count(lock):
+    """Of two lock files, what both pin alike concerns nobody."""
+    package = frameworks.get("sb3").packages[0]
+    a = wanted.parse(lock(f"{package}==2.0.0", "gymnasium==1.0.0", "torchrl==0.1.0", name="a"))
+    b = wanted.parse(lock(f"{package}==2.1.0", "gymnasium==1.0.0", "torchrl==0.1.0", name="b"))
+    assert concerned.changed(a, b) == {package}
+    assert [adapter.name for adapter in concerned.adapters((a, b))] == ["sb3"]
+    assert not concerned.physics(a, b)
+
+
+def test_a_pin_of_what_is_installed_is_no_change(lock):
+    """A lock file that pins what is installed differs from it only where it pins another thing."""
+    path = lock(f"gymnasium=={VERSION}", "torchrl==0.1.0")
+    assert concerned.changed(wanted.parse(path), wanted.parse("installed")) == {"torchrl"}
+
+
+def test_a_package_below_no_framework_is_refused():
+    """What no framework here stands on cannot be judged."""
+    with pytest.raises(UserError, match="concerns no framework"):
+        _names("typer==0.1.0", "installed")
+
+
+def test_the_same_on_both_sides_is_refused():
+    """There is no upgrade from what is installed to what is installed."""
+    with pytest.raises(UserError, match="both sides"):
+        _names("installed", "installed")
+
+
+def test_a_tree_concerns_the_framework_that_it_holds(tmp_path):
+    """A working tree is known by its package, at its top or below ``src``."""
+    package = tmp_path / "src" / frameworks.get("sb3").modules[0]
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    assert _names("installed", str(tmp_path)) == ["sb3"]
