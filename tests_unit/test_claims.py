@@ -11,6 +11,7 @@ import pytest
 from rlregress import suite
 from rlregress.claims import settle, sources, statements
 from rlregress.details import catalogue, expectations
+from rlregress.errors import UserError
 from rlregress.gate import selection
 
 #: what has to be answered for every framework: the numbered lists and the boxes.
@@ -21,13 +22,16 @@ def pytest_generate_tests(metafunc):
     """One test per checkable sentence and per copy of the framework that it is about."""
     if "claim" not in metafunc.fixturenames:
         return
-    chosen = selection.adapters(selection.names(metafunc.config.getoption("--framework")))
-    pairs = [
-        (claim, adapter)
-        for claim in statements.load(suite.baselines() / "claims")
-        for adapter in chosen
-        if claim.framework == adapter.name and not claim.not_checkable
-    ]
+    try:
+        chosen = selection.adapters(selection.names(metafunc.config.getoption("--framework")))
+        pairs = [
+            (claim, adapter)
+            for claim in statements.load(suite.baselines() / "claims")
+            for adapter in chosen
+            if claim.framework == adapter.name and not claim.not_checkable
+        ]
+    except UserError as error:
+        raise pytest.UsageError(str(error)) from None
     ids = [f"{claim.id}@{adapter.label}".rstrip("@") for claim, adapter in pairs]
     metafunc.parametrize(("claim", "framework_of_claim"), pairs, ids=ids)
 

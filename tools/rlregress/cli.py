@@ -149,7 +149,10 @@ def compare(
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Print where frameworks differ in their implementation details, and what follows from it."""
+    """Print where frameworks differ in their implementation details, and what follows from it.
+
+    Exit code 1 if some detail could not be compared.
+    """
     from rlregress.gate import comparison, selection
     from rlregress.reporting import compare as compare_report
 
@@ -160,6 +163,7 @@ def compare(
         typer.echo(compare_report.markdown(found))
     else:
         compare_report.show(found)
+    raise typer.Exit(1 if found.undecided else 0)
 
 
 @app.command()
@@ -306,8 +310,8 @@ def version() -> None:
         adapter = frameworks.get(name)
         try:
             found = ", ".join(f"{k} {v}" for k, v in adapter.versions().items())
-        except UserError:
-            found = f"not installed (pip install {adapter.packages[0]})"
+        except UserError as error:
+            found = str(error)
         typer.echo(f"{name}: {found}")
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 from rlregress import frameworks
-from rlregress.details.implementation import Implementation, implementations
+from rlregress.details.implementation import Implementation, documented, implementations
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import selection
@@ -114,6 +114,8 @@ def pytest_configure(config: pytest.Config) -> None:
         for adapter in map(frameworks.get, frameworks.names()):
             if adapter.checkout and config.getoption(f"--{adapter.name}"):
                 frameworks.use_checkout(adapter, config.getoption(f"--{adapter.name}"))
+        for chosen in selection.adapters(_names(config, "--framework")):
+            documented(chosen)
         for name in _names(config, "--framework"):
             frameworks.get(name).versions()
         budget(config.getoption("--budget"))

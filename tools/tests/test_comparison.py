@@ -72,15 +72,17 @@ def test_differences_are_told_from_what_is_alike(pair):
     assert found.alone[0].absent == {"other": "has none"}
 
 
-def test_a_probe_without_a_variant_is_a_difference(pair):
-    """What matches no known variant is never counted as alike."""
+def test_a_probe_without_a_variant_is_not_compared(pair):
+    """What matches no known variant is neither alike nor a difference: it stands apart."""
     one, other = pair
     # another name: an answer is asked once per process and framework
     other.name = "unknown"
     unknown = {(DISTANCE, "library"): lambda inputs: np.full(2, -7.0)}
     other.probes = lambda: unknown
-    (row,) = compare((one, other)).different
+    found = compare((one, other))
+    (row,) = found.undecided
     assert row.detail.id == DISTANCE
+    assert row not in found.different + found.same + found.alone
     assert row.answers["unknown"][0].variant is None
 
 

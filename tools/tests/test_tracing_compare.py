@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from .tracing_scripts import TRAINING, changed, recorded_here
-
 from rlregress.tracing import compare as comparing
 from rlregress.tracing import events, explain, trace
 from rlregress.tracing.align import difference
 from rlregress.tracing.compare import compare
 from rlregress.tracing.trace import Event, Part, Trace
+
+from .tracing_scripts import TRAINING, changed, recorded_here
 
 
 def traced(folder, text, name="a"):

@@ -8,7 +8,8 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.upgrade import concerned, wanted
+from rlregress.reporting import upgrade as report
+from rlregress.upgrade import concerned, gate, wanted
 
 VERSION = importlib.metadata.version("gymnasium")
 
@@ -131,6 +132,16 @@ def test_a_pin_of_what_is_installed_is_no_change(lock):
     """A lock file that pins what is installed differs from it only where it pins another thing."""
     path = lock(f"gymnasium=={VERSION}", "torchrl==0.1.0")
     assert concerned.changed(wanted.parse(path), wanted.parse("installed")) == {"torchrl"}
+
+
+def test_lock_files_that_differ_in_nothing_of_a_framework_concern_nobody(lock, tmp_path):
+    """A raised tool is acquitted without running anything: a bot raises those as well."""
+    a, b = lock("typer==0.1.0", "numpy==2.0.0", name="a"), lock("typer==0.2.0", "numpy==2.0.0")
+    assert _names(a, b) == []
+    found = gate.run(gate.Options(a, b, tmp_path))
+    assert (found.verdict, found.exit_code) == ("unchanged", 0)
+    assert "nothing was run: typer." in report.lines(found)[-1]
+    assert _names(a, a) == []
 
 
 def test_a_package_below_no_framework_is_refused():

@@ -35,14 +35,22 @@ def networks(family: str, sources: tuple[str, ...]) -> Detail:
         f"{family}.networks",
         "What do the policy and the Q networks look like?",
         """The agent that the framework builds by default (where hidden sizes and activation have no
-        default in the package, with the ones named in its documented settings: 256, 256, relu), for
-        one observation and one action dimension. Observed, [10]: hidden layers of the policy, the
+        default in the package, with settings that ask for ``first`` and ``second`` units and
+        ``activation``), for one observation and one action dimension. Observed, [10]: hidden layers of the policy, the
         width of the first and of the last one; the same three of a Q network; number of Q networks;
         the output of the policy's first activation for -0.5 and for 0.5; 1.0 if policy and Q
         networks share a parameter and else 0.0.""",
         sources,
-        {"dimensions": 1},
+        {"dimensions": 1, "first": 24, "second": 8, "activation": "tanh"},
         {
+            "as_set": (
+                "sizes and activation are those that the settings file gives",
+                both(24, 8, activation=_TANH),
+            ),
+            "sizes_as_set_relu": (
+                "the sizes are those that the settings file gives, always relu",
+                both(24, 8),
+            ),
             "relu_256_256": ("two of 256, relu", both(256, 256)),
             "relu_256_128": ("256 and 128, relu", both(256, 128)),
             "relu_400_300": ("400 and 300, relu", both(400, 300)),

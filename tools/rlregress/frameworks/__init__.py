@@ -39,6 +39,8 @@ def get(name: str) -> Adapter:
     """
     name, at, label = name.partition("@")
     if at:
+        if not label:
+            raise UserError(f"'{name}@' names no copy; expected {name}@<version>, or {name}")
         return get(name).at(label)
     if name not in names():
         raise UserError(f"unknown framework '{name}'; known: {', '.join(names())}")
@@ -52,12 +54,14 @@ def get(name: str) -> Adapter:
 def use_checkout(adapter: Adapter, folder: str) -> None:
     """Ask the checkout in ``folder`` from now on, in this process and those that it starts."""
     path = Path(folder).expanduser().resolve()
-    if not path.is_dir():
+    if not folder or not path.is_dir():
         raise UserError(
             f"'{folder}' is no folder; expected a checkout of {adapter.title}, as --{adapter.name} "
             f"or in the environment variable {adapter.checkout}"
         )
     os.environ[adapter.checkout] = str(path)
+    # whoever names a checkout wants to know that it is none
+    adapter.available()
 
 
 def installed() -> List[Adapter]:
@@ -68,6 +72,8 @@ def installed() -> List[Adapter]:
         try:
             adapter.versions()
         except UserError:
+            if adapter.checkout and os.environ.get(adapter.checkout):
+                raise
             continue
         found += [adapter.at(label) for label in adapter.available()] or [adapter]
     return found

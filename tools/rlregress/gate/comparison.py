@@ -48,7 +48,12 @@ class Row:
     def differs(self) -> bool:
         """Whether frameworks that were asked do not all give the same answers."""
         found = {frozenset(a.variant for a in answers) for answers in self.answers.values()}
-        return len(found) > 1 or any(None in variants for variants in found)
+        return len(found) > 1
+
+    @property
+    def undecided(self) -> bool:
+        """Whether a framework showed no known variant, or could not be asked."""
+        return any(a.variant is None for answers in self.answers.values() for a in answers)
 
     @property
     def shared(self) -> bool:
@@ -70,17 +75,22 @@ class Comparison:
     @property
     def different(self) -> list[Row]:
         """Details that more than one framework has and that are not done alike."""
-        return [row for row in self.rows if row.shared and row.differs]
+        return [r for r in self.rows if r.shared and r.differs and not r.undecided]
 
     @property
     def same(self) -> list[Row]:
         """Details that are done alike."""
-        return [row for row in self.rows if row.shared and not row.differs]
+        return [r for r in self.rows if r.shared and not r.differs and not r.undecided]
 
     @property
     def alone(self) -> list[Row]:
         """Details about something that only one of the frameworks has."""
-        return [row for row in self.rows if len(row.answers) == 1]
+        return [row for row in self.rows if len(row.answers) == 1 and not row.undecided]
+
+    @property
+    def undecided(self) -> list[Row]:
+        """Details of which a framework showed no known variant: nothing follows from these."""
+        return [row for row in self.rows if row.undecided]
 
 
 def _answers(adapter: Adapter, detail: catalogue.Detail) -> tuple[Answer, ...]:

@@ -47,6 +47,11 @@ def show(comparison: Comparison) -> None:
         cells = [_cell(row, name) for name in names]
         table.add_row(row.detail.id, *cells, escape(row.detail.consequence))
     console.print(table)
+    if comparison.undecided:
+        console.print(f"[bold red]{len(comparison.undecided)} cannot be compared:[/]")
+        for row in comparison.undecided:
+            found = "; ".join(f"{name}: {_cell(row, name)}" for name in row.answers)
+            console.print(f"  {row.detail.id}: {found}".replace("\n", " "))
     console.print(f"{len(comparison.same)} details are done alike:")
     for row in comparison.same:
         answers = next(iter(row.answers.values()))
@@ -75,7 +80,11 @@ def markdown(comparison: Comparison) -> str:
     ]
     for row in comparison.different:
         lines += _section(row)
-    for title, rows in (("Done alike", comparison.same), ("Only one has it", comparison.alone)):
+    for title, rows in (
+        ("Cannot be compared", comparison.undecided),
+        ("Done alike", comparison.same),
+        ("Only one has it", comparison.alone),
+    ):
         if rows:
             lines += [f"## {title}", "", "| detail | variant | framework |", "|---|---|---|"]
             lines += [_table_line(row) for row in rows] + [""]
@@ -115,7 +124,8 @@ def as_json(comparison: Comparison) -> str:
     def plain(row: Row) -> dict[str, Any]:
         return {
             "id": row.detail.id,
-            "differs": row.shared and row.differs,
+            "differs": row.shared and row.differs and not row.undecided,
+            "undecided": row.undecided,
             "question": row.detail.question,
             "consequence": row.detail.consequence,
             "sources": list(row.detail.sources),
@@ -135,6 +145,7 @@ def as_json(comparison: Comparison) -> str:
             "absent": dict(row.absent),
         }
 
-    rows = [*comparison.different, *comparison.same, *comparison.alone]
+    alike = [*comparison.same, *comparison.alone]
+    rows = [*comparison.different, *comparison.undecided, *alike]
     found = {"versions": dict(comparison.versions), "details": [plain(row) for row in rows]}
     return json.dumps(found, indent=1)

@@ -11,7 +11,7 @@ from typing import Any
 
 from rlregress.errors import UserError
 from rlregress.tracing import explain
-from rlregress.upgrade import explained, gate
+from rlregress.upgrade import concerned, explained, gate
 from rlregress.upgrade import found as verdicts
 from rlregress.upgrade.fingerprints import NO_PROBE, PACKAGE, UNKNOWN_CODE, OneSided
 from rlregress.upgrade.found import OfFramework, Upgrade
@@ -44,6 +44,10 @@ def lines(found: Upgrade) -> list[str]:
     a, b = found.a.wanted.text, found.b.wanted.text
     text = [f"# {a} -> {b}: {found.verdict}", "", f"{_SENTENCES[found.verdict].capitalize()}.", ""]
     text += [f"- {sentence}" for of in found.frameworks for sentence in of.failed]
+    if not found.frameworks:
+        named = ", ".join(sorted(concerned.changed(found.a.wanted, found.b.wanted))) or "none"
+        said = "No package that differs is one that a framework stands on, and nothing was run"
+        return [*text, f"{said}: {named}."]
     text += ["", *_table(found), ""]
     text += _sides(found)
     for of in found.frameworks:

@@ -2,10 +2,11 @@
 
 Runs inside foreign and old environments: standard library, NumPy and torch only, Python 3.9 syntax.
 
-An event is ``{"kind", "name", "at", "parts"}``. ``at`` is ``[file, line, function, callers]`` of the
-nearest frame of the traced code, the file below its root. A part is ``[digest, norm, first values, shadow]``:
-equal digests mean equal bits, the numbers explain a difference. The shadow is two random projections
-of all the values: a difference anywhere in an array shows in it, by about its own size.
+An event is ``{"kind", "name", "at", "parts"}``. ``at`` is ``[file, line, function, callers]`` of
+the nearest frame of the traced code, the file below its root. A part is ``[digest, norm, first
+values, shadow]``: equal digests mean equal bits, the numbers explain a difference. The shadow is
+two random projections of all values: a difference anywhere in an array shows in it, by about its
+own size.
 """
 
 from __future__ import annotations

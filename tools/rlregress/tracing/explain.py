@@ -33,6 +33,7 @@ _KINDS = {
     "target update": "other values were written in place, as target networks are",
     "order": "other events happen on the two sides",
 }
+_DRAWS = "random draws, such as minibatch sampling"
 
 
 def _numbers(part: Part) -> str:
@@ -108,11 +109,19 @@ def comparison(found: Comparison, a: Trace, b: Trace) -> list[str]:
 
 def causes(found: Comparison) -> str:
     """What makes a training differ from its own repetition: the uncontrolled source."""
-    if found.first is None:
+    first = found.first
+    if first is None:
         return ""
+    kind = first.kind
+    if kind == "order":
+        # a draw beside something else: beside a step it decided on the action
+        kinds = {event.kind for event in (first.a, first.b) if event is not None}
+        if "draw" in kinds:
+            kind = "exploration" if "step" in kinds else "sampling"
     return {
         "environment": "the environment (its reset or its steps are not seeded)",
         "exploration": "action sampling",
         "initialisation": "the initialisation of the networks",
-        "sampling": "random draws, such as minibatch sampling",
-    }.get(found.first.kind, "arithmetic (threads, or a GPU)")
+        "sampling": _DRAWS,
+        "data": _DRAWS,
+    }.get(kind, "arithmetic (threads, or a GPU)")

@@ -24,9 +24,10 @@ def _pins(side: Wanted) -> dict[str, str]:
 
 
 def changed(a: Wanted, b: Wanted) -> frozenset[str]:
-    """Packages that are pinned otherwise on the two sides; all of them if none is.
+    """Packages that are pinned otherwise on the two sides.
 
-    What a side does not pin is on it as it is installed.
+    All that are pinned if none is, except of two lock files. What a side does not pin is on it as
+    it is installed.
     """
     one, other = _pins(a), _pins(b)
     names = frozenset(one) | frozenset(other)
@@ -38,7 +39,8 @@ def changed(a: Wanted, b: Wanted) -> frozenset[str]:
         row = pins.get(name, here)
         return here if row and here and needs.installed(row) else row
 
-    return frozenset(name for name in names if pin(one, name) != pin(other, name)) or names
+    found = frozenset(name for name in names if pin(one, name) != pin(other, name))
+    return found if found or (a.lock and b.lock) else names
 
 
 def _own(adapter: Adapter) -> set[str]:
@@ -62,6 +64,8 @@ def _has(adapter: Adapter, side: Wanted) -> bool:
 def adapters(sides: Sequence[Wanted], named: Sequence[str] = ()) -> list[Adapter]:
     """The frameworks that an upgrade is about: those of its packages, or all that are installed.
 
+    None where two lock files differ in nothing that a framework stands on: a bot may raise anything.
+
     Raises:
         UserError: none of the packages is a framework or below one.
     """
@@ -78,7 +82,7 @@ def adapters(sides: Sequence[Wanted], named: Sequence[str] = ()) -> list[Adapter
     if moved & _BELOW:
         pinned = [adapter for adapter in known if _own(adapter) & (a.packages | b.packages)]
         return pinned or frameworks.installed()
-    if concerned:
+    if concerned or (a.lock and b.lock):
         return concerned
     if not moved and not any(side.tree or side.environment for side in sides):
         raise UserError(

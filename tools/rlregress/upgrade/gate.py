@@ -14,7 +14,7 @@ from typing import Any
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.tracing.run import Side
+from rlregress.tracing.run import Side, current
 from rlregress.upgrade import (
     concerned,
     coverage,
@@ -53,6 +53,11 @@ def run(options: Options) -> Upgrade:
     """
     asked = (wanted.parse(options.a), wanted.parse(options.b))
     adapters = concerned.adapters(asked, options.frameworks)
+    if not adapters:
+        sides = (
+            Prepared(side, current(x), "not made") for x, side in zip("AB", asked, strict=True)
+        )
+        return Upgrade(*sides, [], [])
     a, b = (
         _prepared(label, side, adapters, options)
         for label, side in zip(("A", "B"), asked, strict=True)

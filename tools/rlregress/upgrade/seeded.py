@@ -1,7 +1,7 @@
 """Seeded faults found by traces: does a trace part where the fault is? The instrument's power.
 
-``baselines/faults/traced.toml`` lists single-line changes of the frameworks' code. Each is made on a
-copy; the built-in training of its algorithm is traced on the installed code and on the copy.
+``baselines/faults/traced.toml`` lists single-line changes of the frameworks' code. Each is made on
+a copy; the built-in training of its algorithm is traced on the installed code and on the copy.
 """
 
 from __future__ import annotations
@@ -138,7 +138,8 @@ def seed(wanted: Sequence[Traced], workers: int) -> Iterator[Found]:
     ):
         folder = Path(name)
         cells = sorted({(fault.framework, fault.algorithm) for fault in wanted})
-        originals = dict(zip(cells, pool.map(lambda cell: _original(*cell, folder), cells)))
+        traces = pool.map(lambda cell: _original(cell[0], cell[1], folder), cells)
+        originals = dict(zip(cells, traces, strict=True))
         yield from pool.map(
             lambda fault: _seed(fault, originals[fault.framework, fault.algorithm], folder), wanted
         )

@@ -113,5 +113,5 @@ ABSENT: Mapping[str, str] = {
     "nstep.truncation": _ONE_STEP,
     "nstep.newest_steps": _ONE_STEP,
     "nstep.custom_buffer": _ONE_STEP,
-    "replay.shared_observations": "the scripts for continuous actions store both observations",
+    "replay.shared_observations": "the scripts for continuous actions do not use such an option",
 }

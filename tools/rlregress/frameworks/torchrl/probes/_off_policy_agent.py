@@ -38,9 +38,11 @@ def make_constant_q(parameters: Any, number: float) -> None:
     last.data.fill_(float(number))
 
 
-def _made(family: str, hidden: List[int], observations: int = 1, actions: int = 1) -> Any:
+def _made(
+    family: str, hidden: List[int], observations: int = 1, actions: int = 1, **more: Any
+) -> Any:
     """Policy and Q network of a program, and its settings."""
-    settings = _off_policy.settings("", hidden_sizes=hidden)
+    settings = _off_policy.settings("", hidden_sizes=hidden, **more)
     bound, zeros = np.ones(actions), [[0.0] * observations]
     seen = wrapped(Playback(-bound, bound, zeros, zeros))
     make = getattr(scripts.load(family, "utils"), f"make_{family}_agent")
@@ -62,7 +64,10 @@ def exploring(family: str) -> Tuple[Any, Any]:
 
 def _networks(family: str) -> Raw:
     def probe(i: Inputs) -> List[float]:
-        settings, model, _ = _made(family, [256, 256], int(i["dimensions"]), int(i["dimensions"]))
+        dimensions, hidden = int(i["dimensions"]), [int(i["first"]), int(i["second"])]
+        settings, model, _ = _made(
+            family, hidden, dimensions, dimensions, activation=i["activation"]
+        )
         made = scripts.load(family, "utils").make_loss_module(settings, model)[0]
         found: List[float] = []
         for module in model:
