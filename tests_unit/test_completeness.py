@@ -46,6 +46,18 @@ def test_no_expectation_is_stale(framework):
     assert not stale, "; ".join(stale.values())
 
 
+def test_every_deciding_line_is_found_once(framework):
+    """The fragment of each ``code`` that holds for the installed version is in its file once."""
+    version = framework.version()
+    for entry in stated(framework):
+        if entry.code and entry.holds_for(version):
+            file, _, fragment = entry.code.partition(": ")
+            path = framework.locate(file)
+            assert path is not None, f"{entry.id}: {framework.name} {version} has no {file}"
+            count = path.read_text(encoding="utf-8").count(fragment)
+            assert count == 1, f"{entry.id}: {fragment!r} stands {count} times in {file}"
+
+
 def test_every_probe_is_documented(framework):
     """Every probed (detail, scope) has an entry that holds for the installed version."""
     version = framework.version()

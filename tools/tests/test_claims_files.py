@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlregress import suite
+from rlregress import frameworks, suite
 from rlregress.claims import sources, statements
 from rlregress.errors import UserError
 
@@ -12,7 +12,7 @@ CLAIM = {
     "id": "one",
     "place": "Box 6",
     "quote": "omit this halving factor",
-    "framework": "some",
+    "framework": frameworks.names()[0],
     "detail": "sac.critic_loss.scale",
     "says": "none",
     "verdict": "confirmed",
@@ -92,6 +92,7 @@ def test_a_claim_that_cannot_be_checked_gives_the_reason(claims) -> None:
         ({"verdict": "wrong"}, "key 'verdict' is 'wrong', expected one of confirmed"),
         ({"verdict": "unprobed"}, "key 'verdict' is 'unprobed'"),
         ({"verdict": {"new": "refuted"}}, "'new' is no version"),
+        ({"framework": "some"}, "key 'framework' is 'some', expected one of"),
         ({"scope": ["library"]}, "key 'scope' is ['library'], expected text"),
         (REASON | {"says": "none"}, "says and verdict need a detail or a default"),
         (REASON | {"verdict": "refuted"}, "says and verdict need a detail or a default"),
@@ -126,6 +127,16 @@ def test_bad_files_are_named(tmp_path, text, sentence) -> None:
     with pytest.raises(UserError, match="paper.toml") as error:
         statements.load(tmp_path)
     assert sentence in str(error.value)
+
+
+def test_a_document_without_claims_is_named(tmp_path) -> None:
+    """Each index of a document has its file of claims; one that vanished is missed."""
+    for folder, names in (("sources", ("one", "other")), ("claims", ("one",))):
+        (tmp_path / folder).mkdir()
+        for name in names:
+            (tmp_path / folder / f"{name}.toml").write_text('document = "x"\n')
+    with pytest.raises(UserError, match="claims has no other.toml; expected one for each"):
+        statements.load(tmp_path / "claims")
 
 
 def test_an_empty_folder_is_named(tmp_path) -> None:
@@ -181,6 +192,8 @@ def test_the_files_of_the_project_are_read() -> None:
     claims = statements.load(suite.baselines() / "claims")
     found = sources.load(suite.baselines() / "sources")
     assert len({claim.document for claim in claims}) == 5
+    indices = {path.name for path in (suite.baselines() / "sources").glob("*.toml")}
+    assert {path.name for path in (suite.baselines() / "claims").glob("*.toml")} == indices
     assert {claim.place.split(",")[0] for claim in claims} == {
         item.place.split(",")[0] for item in found
     }

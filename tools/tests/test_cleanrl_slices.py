@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from rlregress.frameworks import cleanrl
 from rlregress.frameworks.base import Unprobed
 from rlregress.frameworks.cleanrl import script as scripts
 from rlregress.frameworks.cleanrl import sources
+from rlregress.frameworks.cleanrl.probes import _off_policy, traps
+from rlregress.frameworks.cleanrl.running import ScriptRun
 from rlregress.frameworks.cleanrl.script import (
     AnchorAmbiguous,
     AnchorLost,
@@ -24,6 +27,7 @@ from rlregress.frameworks.cleanrl.script import (
 )
 from rlregress.frameworks.cleanrl.slices import context, run
 from rlregress.frameworks.cleanrl.stubs import Fn, arguments, defaults
+from rlregress.frameworks.raised import raised_in
 
 TOY = """
 import random
@@ -222,6 +226,48 @@ def test_what_cannot_be_asked_is_judged_by_whether_the_script_is_known(fixture, 
     assert judgement.variant is None
     assert "nothing is assigned to qf_loss" in judgement.reason
     assert judgement.unprobed == (fixture == "toy")
+
+
+def test_a_name_that_a_run_or_a_slice_did_not_bind_is_a_lost_anchor(toy):
+    """The same sentence as where a statement is looked for, and no bare error of Python."""
+    run_of_toy = ScriptRun(toy.path, {"weight": 1.0})
+    for ask in (
+        lambda: run_of_toy["weigth"],
+        lambda: _off_policy.part({"__file__": str(toy.path)}, "policy", "weigth"),
+        lambda: run(toy.bound("rate", "SCALE"), {})["weigth"],
+    ):
+        with pytest.raises(AnchorLost, match="nothing is assigned to weigth; nearest .*weight"):
+            ask()
+    with pytest.raises(AnchorLost, match="the run has not bound total"):
+        run_of_toy["total"]
+
+
+def test_only_the_policy_loss_that_is_not_there_is_the_error_of_logging(toy, monkeypatch):
+    """Any other unbound name means that the script could not be asked."""
+    missing = ""
+
+    def failing(*_, **__):
+        raise NameError(f"name '{missing}' is not defined")
+
+    monkeypatch.setattr(traps._running, "off_policy", failing)
+    source = SimpleNamespace(script=lambda name: toy)
+    probe = traps.PROBES["logging.before_policy_update"]
+    missing = "actor_loss"
+    assert probe(source, {"delay": 3}).tolist() == [1.0]
+    missing = "rb"
+    with pytest.raises(SliceUnbound, match="before the first update of the policy: name 'rb' is"):
+        probe(source, {"delay": 3})
+
+
+def test_an_error_of_the_framework_is_told_from_one_of_the_probe():
+    """By the innermost frame of the traceback."""
+    with pytest.raises(TypeError) as of_torch:
+        torch.nn.Linear(1, 1)(None)
+    assert raised_in(of_torch.value, "torch")
+    assert not raised_in(of_torch.value, "torch.optim")
+    with pytest.raises(IndexError) as of_this_test:
+        _ = [][0]
+    assert not raised_in(of_this_test.value, "torch")
 
 
 def test_a_shape_that_no_statement_has_is_lost(toy):

@@ -6,9 +6,12 @@ import os
 
 import pytest
 
+from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.frameworks import cleanrl
+from rlregress.frameworks.base import Unprobed
 from rlregress.frameworks.cleanrl import sources
+from rlregress.frameworks.cleanrl.script import known_scripts
 
 
 @pytest.fixture
@@ -88,3 +91,60 @@ def test_a_copy_to_be_changed_is_found_as_the_original_is(checkout, monkeypatch,
     assert sources.find_source().label == "HEAD"
     assert "changed" in sources.find_source().script("ppo_continuous_action").path.read_text()
     assert "changed" not in (checkout / name).read_text()
+
+
+@pytest.mark.parametrize(
+    ("listed", "sentence"),
+    [
+        (None, "cannot read .*cleanrl.sha256"),
+        ("# nothing\n", "lists no script"),
+        ("0" * 64 + " one.py\n", "line 1: found .* expected 64 hexadecimal digits"),
+        ("0" * 63 + "  one.py\n", "line 1: found .* expected 64 hexadecimal digits"),
+    ],
+)
+def test_a_damaged_list_of_scripts_is_an_error(tmp_path, monkeypatch, listed, sentence):
+    """Without the list every script would count as unknown, and lost probes would be excused."""
+    (tmp_path / "scripts").mkdir()
+    if listed is not None:
+        (tmp_path / "scripts" / "cleanrl.sha256").write_text(listed)
+    monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
+    with pytest.raises(UserError, match=sentence):
+        known_scripts.__wrapped__()
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        (b"import gym\nfor i in (1,\n", r"SyntaxError at line 2"),
+        (b"\xff\xfe\x00\x80", "UnicodeDecodeError"),
+        (None, "has no script"),
+    ],
+)
+def test_a_script_that_is_no_python_is_an_error_that_names_its_path(
+    checkout, monkeypatch, content, found
+):
+    """A truncated, binary or missing file is one sentence, for the command line and for a probe."""
+    monkeypatch.setenv(sources.VARIABLE, str(checkout))
+    source = sources.find_source()
+    path = source.folder / "ppo_continuous_action.py"
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content)
+    with pytest.raises(UserError, match=found) as caught:
+        source.script("ppo_continuous_action")
+    assert isinstance(caught.value, Unprobed)
+    assert not caught.value.known
+    assert "ppo_continuous_action.py" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00\x80", None])
+def test_which_gym_an_unreadable_script_needs_is_an_error(checkout, monkeypatch, content):
+    """What is looked into first is reported as what is looked into later."""
+    monkeypatch.setenv(sources.VARIABLE, str(checkout))
+    source = sources.find_source()
+    path = source.folder / "ppo_continuous_action.py"
+    path.unlink() if content is None else path.write_bytes(content)
+    with pytest.raises(UserError, match="ppo_continuous_action.py cannot be read as a script"):
+        source.for_gym  # noqa: B018

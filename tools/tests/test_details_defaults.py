@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rlregress.details import defaults
+from rlregress import suite
+from rlregress.details import defaults, tables
 from rlregress.details.tables import Cell
 from rlregress.errors import UserError
 
@@ -95,3 +96,17 @@ def test_printed_name_is_right_in_any_scope_and_a_dash_in_none():
     assert cell("epochs", "rounds").right(names)
     assert cell("discount", "-").right(names)
     assert not cell("epochs", "-").right(names)
+
+
+@pytest.mark.parametrize("lacking", ["ppo", "td3", "sac"])
+def test_a_table_that_lacks_rows_is_an_error(tmp_path, monkeypatch, lacking):
+    """Names of the thesis cannot vanish unnoticed: each table has its number of rows."""
+    (tmp_path / "paper").mkdir()
+    for path in (suite.baselines() / "paper").glob("thesis_hyperparameters.*"):
+        kept = path.read_text(encoding="utf-8").splitlines()
+        if path.suffix == ".csv":
+            kept.remove(next(row for row in kept if row.split(",")[1] == lacking))
+        (tmp_path / "paper" / path.name).write_text("\n".join(kept), encoding="utf-8")
+    monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
+    with pytest.raises(UserError, match=f"rows for {lacking}, expected the 1[45] of its table"):
+        list(tables.cells("any"))

@@ -77,6 +77,8 @@ def test_a_local_version_lies_in_the_range_of_its_release(write) -> None:
         (_table(since="soon"), "line 2: key 'since' is 'soon', expected a version as in"),
         (_table(until="later"), "line 2: key 'until' is 'later', expected a version as in"),
         (_table(until="0.6"), "line 2: no version lies between since '0.6.0' and until '0.6'"),
+        (_table(code="file.py:x = 1"), "line 2: key 'code' is 'file.py:x = 1', expected the file"),
+        (_table(code=": x = 1"), "line 2: key 'code' is ': x = 1', expected the file"),
         (_table(source=""), "line 2: key 'source' is '', expected text in quotes"),
         (_table(since=None) + "since = 0.6", "line 2: key 'since' is 0.6, expected text in quotes"),
         (_table(since=None) + "since = \n", "some.toml is not valid TOML: .*line 7"),

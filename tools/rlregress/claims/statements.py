@@ -25,6 +25,7 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
+from rlregress import frameworks
 from rlregress.claims.reading import Table, check_keys, files, tables, text
 from rlregress.details import catalogue
 from rlregress.errors import UserError
@@ -80,17 +81,29 @@ class Claim:
 
 
 def load(folder: Path) -> tuple[Claim, ...]:
-    """The claims of all files of a folder.
+    """The claims of all files of a folder, one for each index in ``sources`` beside that folder.
 
     Raises:
-        UserError: a claim has a missing, unknown or ill-typed key, an id that is taken, an unknown
+        UserError: a document has no file; a checkable claim is about an unknown framework; a claim
+            has a missing, unknown or ill-typed key, an id that is taken, an unknown
             detail or variant, a quote that is too long, or no verdict that can be recorded.
     """
     found: dict[str, Claim] = {}
+    known = frameworks.names()
+    for index in sorted((Path(folder).parent / "sources").glob("*.toml")):
+        if not (Path(folder) / index.name).is_file():
+            raise UserError(
+                f"{folder} has no {index.name}; expected one for each document of {index.parent}"
+            )
     for path in files(folder):
         document, rows = tables(path, "claim")
         for table, where in rows:
             claim = _claim(document, table, where)
+            if not claim.not_checkable and claim.framework not in known:
+                raise UserError(
+                    f"{where}: key 'framework' is '{claim.framework}', expected one of "
+                    f"{', '.join(known)}, or not_checkable with the reason"
+                )
             if claim.id in found:
                 raise UserError(f"{where}: the id '{claim.id}' is taken; give every claim its own")
             found[claim.id] = claim

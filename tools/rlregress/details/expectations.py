@@ -130,6 +130,12 @@ def _entry(path: Path, table: dict, line: int | None) -> Expectation:
             raise UserError(
                 f"{where}: key '{key}' is '{table[key]}', expected a version as in '2.9.2'"
             ) from None
+    file, separator, fragment = table.get("code", "file: fragment").partition(": ")
+    if not (file.strip() and separator and fragment.strip()):
+        raise UserError(
+            f"{where}: key 'code' is {table['code']!r}, expected the file and a fragment of its "
+            f"line as in 'package/file.py: fragment'"
+        )
     if "until" in table and Version(table["until"]) <= Version(table["since"]):
         raise UserError(
             f"{where}: no version lies between since '{table['since']}' and until "

@@ -36,8 +36,9 @@ def networks(family: str, sources: tuple[str, ...]) -> Detail:
         "What do the policy and the Q networks look like?",
         """The agent that the framework builds by default (where hidden sizes and activation have no
         default in the package, with settings that ask for ``first`` and ``second`` units and
-        ``activation``), for one observation and one action dimension. Observed, [10]: hidden layers of the policy, the
-        width of the first and of the last one; the same three of a Q network; number of Q networks;
+        ``activation``), for one observation and one action dimension. Observed, [10]: hidden layers
+        of the policy, the width of the first and of the last one; the same three of a Q network;
+        number of Q networks;
         the output of the policy's first activation for -0.5 and for 0.5; 1.0 if policy and Q
         networks share a parameter and else 0.0.""",
         sources,

@@ -19,6 +19,8 @@ from rlregress.errors import UserError
 _FILE = "thesis_hyperparameters"
 _COLUMNS = ("table", "algorithm", "row", "hyperparameter", "value", "remark")
 NONE = "-"
+#: algorithm -> number of rows of its table, as printed.
+_ROWS = {"ppo": 15, "td3": 14, "sac": 14}
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def cells(framework: str) -> Iterator[Cell]:
     """The cells about a framework; a framework that the thesis does not treat has none.
 
     Raises:
-        UserError: one of the two files is missing or damaged.
+        UserError: one of the two files is missing or damaged, or a table lacks rows.
     """
     folder = suite.baselines() / "paper"
     try:
@@ -85,6 +87,13 @@ def cells(framework: str) -> Iterator[Cell]:
             f"{folder}/{_FILE} (.csv and .toml) cannot be read: {error!r}; expected the columns "
             f"{', '.join(_COLUMNS)} and one for each framework, and tables [[wrong]]"
         ) from None
+    for algorithm, printed_rows in _ROWS.items():
+        found_rows = sum(row["algorithm"] == algorithm for row in rows)
+        if found_rows != printed_rows:
+            raise UserError(
+                f"{folder}/{_FILE}.csv has {found_rows} rows for {algorithm}, expected the "
+                f"{printed_rows} of its table in the thesis; add what is missing"
+            )
     for number, row in named.items():
         printed = rows[number].get(framework)
         if printed is None or "*" in printed:  # a footnote in place of a name

@@ -35,13 +35,14 @@ def _truncated_flags() -> Detail:
         "Which of the steps of a batch inside an episode are stored as truncated?",
         """One batch of ``steps`` steps of one environment is collected and stored by the
         framework's own training; no episode ends. Observed, [4]: the truncation flag of every
-        step in the replay buffer, in order.""",
+        step in the replay buffer, in order; -1 where the buffer has no such flag.""",
         ("Pardo et al. 2018",),
         {"steps": 4},
         {
             "none": ("none", lambda i: np.zeros(4)),
             "last": ("the last one, where the batch is cut", lambda i: [0.0, 0.0, 0.0, 1.0]),
             "all": ("all of them", lambda i: np.ones(4)),
+            "no_flag": ("the buffer has no flag of truncation", lambda i: -np.ones(4)),
         },
         consequence=(
             "Whatever reads the flag of truncation (n-step returns, GAE, statistics of episodes) "

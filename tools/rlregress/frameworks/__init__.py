@@ -13,7 +13,7 @@ from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 
 ENTRY_POINT_GROUP = "rlregress.frameworks"
-_NOT_ADAPTERS = {"ask", "base", "journal"}
+_NOT_ADAPTERS = {"ask", "base", "journal", "raised"}
 
 
 def _third_party() -> Dict[str, importlib.metadata.EntryPoint]:

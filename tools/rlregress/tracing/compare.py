@@ -167,7 +167,7 @@ class _Walk:
     def _passes(self, part: str, gap: float) -> bool:
         if not part or gap <= CLOSE:
             return True
-        return self.rounding is not None and gap < GROWN and gap <= JUMP * max(self.worst, CLOSE)
+        return self.rounding is not None and gap < GROWN
 
     def _count(self, x: Event, part: str, gap: float) -> None:
         self.compared += 1

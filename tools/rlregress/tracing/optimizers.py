@@ -60,7 +60,7 @@ class Steps:
         after = [as_array(p) for group in optimizer.param_groups for p in group["params"]]
         if optimizer not in self._numbers:
             self._numbers[optimizer] = next(self._count)
-        moved = [a.astype(np.float64) - b for a, b in zip(after, before)]
+        moved = [a - b for a, b in zip(after, before)]
         parts["update"] = parts_of(moved)
         name = f"{type(optimizer).__name__} {self._numbers[optimizer]}"
         self._recorder.add("optimizer", name, parts, self._recorder.places.nearest(2))

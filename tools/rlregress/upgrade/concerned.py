@@ -64,7 +64,7 @@ def _has(adapter: Adapter, side: Wanted) -> bool:
 def adapters(sides: Sequence[Wanted], named: Sequence[str] = ()) -> list[Adapter]:
     """The frameworks that an upgrade is about: those of its packages, or all that are installed.
 
-    None where two lock files differ in nothing that a framework stands on: a bot may raise anything.
+    None where two lock files differ in nothing that a framework stands on.
 
     Raises:
         UserError: none of the packages is a framework or below one.

@@ -54,10 +54,8 @@ def run(options: Options) -> Upgrade:
     asked = (wanted.parse(options.a), wanted.parse(options.b))
     adapters = concerned.adapters(asked, options.frameworks)
     if not adapters:
-        sides = (
-            Prepared(side, current(x), "not made") for x, side in zip("AB", asked, strict=True)
-        )
-        return Upgrade(*sides, [], [])
+        idle = [Prepared(side, current(x), "not made") for x, side in zip("AB", asked, strict=True)]
+        return Upgrade(idle[0], idle[1], [], [])
     a, b = (
         _prepared(label, side, adapters, options)
         for label, side in zip(("A", "B"), asked, strict=True)

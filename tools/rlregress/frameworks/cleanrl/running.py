@@ -24,8 +24,8 @@ import gymnasium
 import numpy as np
 import torch
 
-from rlregress.errors import UserError
 from rlregress.frameworks.cleanrl import oldgym, restored, shim
+from rlregress.frameworks.cleanrl.script import ArgumentLost, Script, read
 
 #: what ``make_env`` is asked for by; no environment is registered under it.
 GIVEN = "Given-v0"
@@ -64,7 +64,10 @@ class ScriptRun:
     stopped: bool = False
 
     def __getitem__(self, name: str) -> Any:
-        return self.globals[name]
+        try:
+            return self.globals[name]
+        except KeyError:
+            raise Script(self.path).lost("a run of the script", name) from None
 
     def __contains__(self, name: str) -> bool:
         return name in self.globals
@@ -108,7 +111,7 @@ def run_script(
         UserError: the script has no such argument, or this Gymnasium cannot serve it.
     """
     path = Path(path)
-    text = path.read_text(encoding="utf-8")
+    text = read(path)
     old = _OLD.search(text) is not None
     module = types.ModuleType("__main__")
     module.__file__ = str(path)
@@ -190,8 +193,9 @@ def _tyro(path: Path, arguments: Mapping[str, Any]) -> types.ModuleType:
         known = [each.name for each in dataclasses.fields(kind)]
         for name in arguments:
             if name not in known:
-                raise UserError(
-                    f"{path.name} has no argument '{name}'; it has: {', '.join(sorted(known))}"
+                raise ArgumentLost(
+                    f"{path.name} has no argument '{name}'; it has: {', '.join(sorted(known))}",
+                    Script(path).known,
                 )
         return kind(**arguments)
 

@@ -9,6 +9,7 @@ import ast
 import difflib
 import functools
 import hashlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, Sequence, Tuple
@@ -17,6 +18,9 @@ from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Unprobed
 from rlregress.frameworks.cleanrl import names as scopes
+
+#: a line of the list of scripts: digest, two spaces, path.
+_LISTED = re.compile(r"([0-9a-f]{64})  \S+")
 
 #: statements whose insides are no part of the script's own course.
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -29,6 +33,14 @@ class AnchorLost(Unprobed):
     """No statement of a script gives the quantity that a probe looks for."""
 
 
+class ArgumentLost(AnchorLost, UserError):
+    """A script's command line does not take an argument that it is given."""
+
+
+class Unreadable(Unprobed, UserError):
+    """A file of the scripts is missing, or is no Python text."""
+
+
 class AnchorAmbiguous(Unprobed):
     """Several statements give the quantity, and nothing says which one is meant."""
 
@@ -39,6 +51,29 @@ class SliceUnbound(Unprobed):
 
 class SliceFailed(Unprobed):
     """The statements raised an error."""
+
+
+def read(path: Path) -> str:
+    """The text of a file of the scripts, which is UTF-8.
+
+    Raises:
+        Unreadable: there is no such file, or it holds something else.
+    """
+    try:
+        return Path(path).read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: Path, error: Exception) -> Unreadable:
+    """What to raise where reading or compiling a file of the scripts has failed."""
+    line = f" at line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+    words = error.strerror if isinstance(error, OSError) else str(getattr(error, "msg", error))
+    return Unreadable(
+        f"{path} cannot be read as a script of CleanRL: {type(error).__name__}{line}: {words}; "
+        "expected the file as upstream has it: check it out or install it again",
+        False,
+    )
 
 
 class Block(NamedTuple):
@@ -84,13 +119,29 @@ class Place:
 
 @functools.lru_cache(maxsize=None)
 def known_scripts() -> FrozenSet[str]:
-    """SHA-256 of the scripts that the suite was written for, from its list in ``baselines``."""
+    """SHA-256 of the scripts that the suite was written for, from its list in ``baselines``.
+
+    Raises:
+        UserError: the list is missing, holds nothing, or has a line that is none.
+    """
+    path = suite.baselines() / "scripts" / "cleanrl.sha256"
     try:
-        path = suite.baselines() / "scripts" / "cleanrl.sha256"
         lines = path.read_text(encoding="utf-8").splitlines()
-    except (UserError, OSError):
-        return frozenset()
-    return frozenset(line.split()[0] for line in lines if line.strip() and line[0] != "#")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read {path}: {error}; restore the list of scripts") from None
+    found = set()
+    for number, line in enumerate(lines, start=1):
+        if line.strip() and line[0] != "#":
+            listed = _LISTED.fullmatch(line)
+            if listed is None:
+                raise UserError(
+                    f"{path}, line {number}: found {line!r}, expected 64 hexadecimal digits, two "
+                    f"spaces and a path, as sha256sum writes them"
+                )
+            found.add(listed.group(1))
+    if not found:
+        raise UserError(f"{path} lists no script; restore the list of scripts")
+    return frozenset(found)
 
 
 class Script:
@@ -106,14 +157,18 @@ class Script:
     """
 
     def __init__(self, path: Path) -> None:
-        content = Path(path).read_bytes()
+        content = read(path).encode()
         self.path = Path(path)
         self.sha256 = hashlib.sha256(content).hexdigest()
         self.known = self.sha256 in known_scripts()
         self.slices: Dict[Any, Any] = {}
         self._shaped: Dict[Shape, List[Tuple[Block, int]]] = {}
         self.blocks: List[Block] = []
-        self._collect(Block(ast.parse(content).body, None, 0, "body"))
+        try:
+            tree = ast.parse(content)
+        except (SyntaxError, ValueError) as error:
+            raise unreadable(path, error) from None
+        self._collect(Block(tree.body, None, 0, "body"))
         self.origins = {
             name: module
             for block in self.blocks
@@ -170,7 +225,7 @@ class Script:
             ]
             if places:
                 return self._one(quantity, name, places, which)
-        raise self._lost(quantity, candidates)
+        raise self.lost(quantity, *candidates)
 
     def shaped(self, quantity: str, shape: Shape, described: str, which: str = "") -> Place:
         """The statement of a certain shape.
@@ -223,17 +278,18 @@ class Script:
             return "the suite was written for this file, so this is a fault of the suite"
         return "the suite has not seen this file before"
 
-    def _lost(self, quantity: str, candidates: Sequence[str]) -> AnchorLost:
+    def lost(self, quantity: str, *candidates: str) -> AnchorLost:
+        """What to raise where a run or a slice of the script has none of these names."""
         every = sorted({name for block in self.blocks for name in _touched(block)})
         near: Dict[str, None] = {}
         for name in candidates:
             near.update(dict.fromkeys(difflib.get_close_matches(name, every, n=3, cutoff=0.5)))
         nearest = f"nearest names: {', '.join(near)}" if near else "no name is near"
         tried = ", ".join(candidates)
-        return AnchorLost(
-            f"{self}: {quantity}: nothing is assigned to {tried}; {nearest}; {self._advice()}",
-            self.known,
-        )
+        # what is assigned somewhere may not have been reached
+        bound = bool(set(candidates) & set(every))
+        found = f"the run has not bound {tried}" if bound else f"nothing is assigned to {tried}"
+        return AnchorLost(f"{self}: {quantity}: {found}; {nearest}; {self._advice()}", self.known)
 
     def _ambiguous(self, quantity: str, what: str, places: List[Place]) -> AnchorAmbiguous:
         lines = ", ".join(str(place.line) for place in places)

@@ -67,13 +67,7 @@ class Sliced(Mapping[str, Any]):
         self._namespace = namespace
 
     def __getitem__(self, name: str) -> Any:
-        try:
-            return self._namespace[name]
-        except KeyError:
-            script = self.place.script
-            raise SliceUnbound(
-                f"{script}: {self.place.quantity}: '{name}' was not bound", script.known
-            ) from None
+        return self.any(name)
 
     def __contains__(self, name: object) -> bool:
         return name in self._namespace
@@ -86,8 +80,10 @@ class Sliced(Mapping[str, Any]):
 
     def any(self, *candidates: str) -> Any:
         """The value of the first of the names that is bound."""
-        found = [name for name in candidates if name in self._namespace]
-        return self[(found or list(candidates))[0]]
+        for name in candidates:
+            if name in self._namespace:
+                return self._namespace[name]
+        raise self.place.script.lost(self.place.quantity, *candidates)
 
     def number(self, *candidates: str) -> float:
         """That value as a float; of a tensor or array of one element."""
@@ -145,7 +141,6 @@ def _run(place: Place, given: Mapping[str, Any], whole: bool) -> Sliced:
             f"{_line_of(error, script)}: {error}",
             known,
         ) from error
-    namespace.pop("__builtins__", None)
     return Sliced(place, namespace, found.guards, found.lines)
 
 

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any, Dict, Iterable, List, Optional
 
 from rlregress.errors import UserError
-from rlregress.frameworks.cleanrl.script import Script
+from rlregress.frameworks.cleanrl.script import Script, Unreadable, read, unreadable
 
 #: names one folder, or several with the path separator between them.
 VARIABLE = "CLEANRL_HOME"
@@ -56,20 +56,21 @@ class Source:
     @property
     def for_gym(self) -> bool:
         """Written for gym, which Gymnasium has replaced: it can be probed but not trained."""
-        text = (self.folder / _MARK).read_text(encoding="utf-8")
+        text = read(self.folder / _MARK)
         return re.search(r"^import gym\s*$", text, re.MULTILINE) is not None
 
     def script(self, name: str) -> Script:
         """The script ``name`` ("sac_continuous_action" with or without ".py"), parsed.
 
         Raises:
-            UserError: this copy has no such script.
+            Unreadable: this copy has no such script, or a file that is none.
         """
         path = self.folder / (name if name.endswith(".py") else f"{name}.py")
         if not path.is_file():
-            raise UserError(
+            raise Unreadable(
                 f"CleanRL {self.label} has no script {path.name} in {self.folder}; "
-                "expected the scripts as upstream names them"
+                "expected the scripts as upstream names them",
+                False,
             )
         return _parsed(path, path.stat().st_mtime_ns)
 
@@ -124,6 +125,8 @@ def _loaded(path: Path, changed: int) -> ModuleType:
     sys.dont_write_bytecode = True
     try:
         spec.loader.exec_module(module)
+    except (SyntaxError, UnicodeDecodeError) as error:
+        raise unreadable(path, error) from None
     finally:
         sys.dont_write_bytecode = before
     return module
@@ -139,7 +142,7 @@ def _version_of_checkout(root: Path) -> str:
     for name in _STATES_VERSION:
         path = root / name
         if path.is_file():
-            text = path.read_text(encoding="utf-8")
+            text = read(path)
             found = re.search(r"^\s*version\s*=\s*[\"']([^\"']+)[\"']", text, re.MULTILINE)
             if found:
                 return found.group(1)

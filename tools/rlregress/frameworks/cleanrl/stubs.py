@@ -150,22 +150,6 @@ def differentiated() -> Iterator[List[float]]:
         yield found
 
 
-class Counting:
-    """An optimiser that moves nothing and writes its name into a common list at every step."""
-
-    def __init__(self, name: str, journal: List[str]) -> None:
-        self._name = name
-        self._journal = journal
-        self.param_groups: List[Dict[str, Any]] = [{"lr": 0.0}]
-
-    def zero_grad(self) -> None:
-        """Nothing."""
-
-    def step(self) -> None:
-        """Write the name down."""
-        self._journal.append(self._name)
-
-
 def last_linear(network: torch.nn.Module) -> torch.nn.Linear:
     """The last linear layer of a network."""
     return [m for m in network.modules() if isinstance(m, torch.nn.Linear)][-1]

@@ -86,7 +86,10 @@ class Learner:
 
     def part(self, *candidates: str) -> Any:
         """What the script calls by the first of these names that it has."""
-        return next(self.names[name] for name in candidates if name in self.names)
+        for name in candidates:
+            if name in self.names:
+                return self.names[name]
+        raise self.script.lost("a part of the agent", *candidates)
 
     @property
     def actor(self) -> Any:
@@ -94,18 +97,21 @@ class Learner:
         return self.part("actor", "pg")
 
     def _optimizers(self) -> Dict[str, torch.optim.Optimizer]:
-        owners = {"critic": self.names["qf1"].parameters(), "actor": self.actor.parameters()}
+        owners = {"critic": self.part("qf1").parameters(), "actor": self.actor.parameters()}
         if "log_alpha" in self.names:
             owners["temperature"] = iter([self.names["log_alpha"]])
         found = {}
         for owner, parameters in owners.items():
             wanted = next(parameters)
-            found[owner] = next(
+            held_by = [
                 value
                 for value in self.names.values()
                 if isinstance(value, torch.optim.Optimizer)
                 and any(p is wanted for group in value.param_groups for p in group["params"])
-            )
+            ]
+            if not held_by:
+                raise self.script.lost(f"optimiser of the {owner}", f"{owner}_optimizer")
+            found[owner] = held_by[0]
         return found
 
     def freeze(self) -> None:
@@ -117,7 +123,7 @@ class Learner:
     def set_critics(self, numbers: Sequence[float], target: bool = False) -> None:
         """Let Q network i give numbers[i] for every input, trained ones or targets."""
         for i, number in enumerate(numbers, start=1):
-            network = self.names[f"qf{i}_target" if target else f"qf{i}"]
+            network = self.part(f"qf{i}_target" if target else f"qf{i}")
             make_constant(last_linear(network), number)
 
     def fix_log_prob(self, log_prob: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 import gymnasium
@@ -13,6 +14,7 @@ from torch import nn
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
+from rlregress.frameworks.cleanrl.script import Script
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import defaults
 from rlregress.frameworks.journal import Updates
@@ -35,7 +37,15 @@ def _leave(*_: Any) -> None:
 
 def policy(names: Mapping[str, Any]) -> Any:
     """The policy network of a script, whatever it is called."""
-    return next(names[name] for name in _POLICIES if name in names)
+    return part(names, "policy network", *_POLICIES)
+
+
+def part(names: Mapping[str, Any], quantity: str, *candidates: str) -> Any:
+    """What a script calls by the first of these names that it has."""
+    for name in candidates:
+        if name in names:
+            return names[name]
+    raise Script(Path(names["__file__"])).lost(quantity, *candidates)
 
 
 def q_networks(names: Mapping[str, Any]) -> List[nn.Module]:
@@ -46,8 +56,11 @@ def q_networks(names: Mapping[str, Any]) -> List[nn.Module]:
 
 
 def optimizer(names: Mapping[str, Any], role: str) -> Any:
-    """The optimiser of a part; None if the script has none of it."""
-    return next((names[name] for name in _OPTIMIZERS[role] if name in names), None)
+    """The optimiser of a part; None if the script has no temperature to train."""
+    candidates = _OPTIMIZERS[role]
+    if role == "temperature" and not {*candidates, "log_alpha"} & names.keys():
+        return None
+    return part(names, f"optimiser of the {role}", *candidates)
 
 
 def parts() -> Sequence[str]:
@@ -116,7 +129,10 @@ class Journal(Updates):
     def note(self, stepping: Any, look: Callable[[str, Any], Any]) -> None:
         """An optimiser is about to step."""
         names = vars(sys.modules["__main__"])
-        role = next(r for r in _OPTIMIZERS if optimizer(names, r) is stepping)
+        role = next((r for r in _OPTIMIZERS if optimizer(names, r) is stepping), None)
+        if role is None:
+            every = [name for tried in _OPTIMIZERS.values() for name in tried]
+            raise Script(Path(names["__file__"])).lost("optimisers", *every)
         if role == "critic":
             self.look_at_targets(names)
         self.updates.append((role, self.steps))
@@ -124,7 +140,7 @@ class Journal(Updates):
 
     def look_at_targets(self, names: Mapping[str, Any]) -> None:
         """Note whether the target critics moved since the last look."""
-        targets = [names["qf1_target"], names["qf2_target"]]
+        targets = [part(names, "target network", name) for name in ("qf1_target", "qf2_target")]
         self.look_at([p for target in targets for p in target.parameters()])
 
 
@@ -204,7 +220,10 @@ def learning_starts(source: Source, inputs: Inputs, script: str, **settings: Any
 
 
 def _asked(run_: ScriptRun, name: str) -> int:
-    return int(getattr(run_["args"], name))
+    given = run_["args"]
+    if not hasattr(given, name):
+        raise Script(run_.path).lost("arguments of the script", name)
+    return int(getattr(given, name))
 
 
 def update_ratio(source: Source, inputs: Inputs, script: str, roles: Sequence[str]) -> np.ndarray:

@@ -97,7 +97,7 @@ def _either(run: ScriptRun, *names: str) -> Any:
     for name in names:
         if name in run:
             return run[name]
-    raise KeyError(f"the script binds none of {', '.join(names)}")
+    raise Script(run.path).lost("a run of the script", *names)
 
 
 def spelled(script: Script, chosen: Dict[str, Any]) -> Dict[str, Any]:

@@ -32,7 +32,7 @@ def temperature_loss(source: Source, inputs: Inputs) -> np.ndarray:
     agent = Learner(source, SCRIPT, batch_size=8)
     _critics.fill(agent, {"batch_size": 8})
     _fixed(agent, inputs)
-    log_alpha = agent.names["log_alpha"]
+    log_alpha = agent.part("log_alpha")
     with torch.no_grad():
         log_alpha.fill_(float(np.log(inputs["temperature"])))
     found = agent.value(
@@ -48,7 +48,7 @@ def default_target_entropy(source: Source, inputs: Inputs) -> np.ndarray:
     for dimension in inputs["dimensions"]:
         bound = np.ones(int(dimension))
         agent = Learner(source, SCRIPT, low=-bound, high=bound)
-        found.append(float(agent.names["target_entropy"]))
+        found.append(float(agent.part("target_entropy")))
     return np.array(found)
 
 
@@ -111,7 +111,7 @@ def replay_action(source: Source, inputs: Inputs) -> np.ndarray:
     make_constant(mean, inputs["pre_tanh"])
     with sampled():
         playing = agent.collect(1)
-    return np.array([playing.received[-1].item(), stored(agent.names["rb"])["action"].item()])
+    return np.array([playing.received[-1].item(), stored(agent.part("rb"))["action"].item()])
 
 
 def stored(buffer: Any) -> Dict[str, np.ndarray]:

@@ -48,7 +48,9 @@ def _first_update(
         _report(names, log_prob)
         constant: List[Tuple[Any, float]] = [(n, 0.0) for n in _off_policy.q_networks(names)]
         for name in ("qf1_target", "qf2_target"):
-            constant.append((names[name], float(inputs["target_q"])))
+            constant.append(
+                (_off_policy.part(names, "target network", name), float(inputs["target_q"]))
+            )
         for network, number in constant:
             with torch.no_grad():
                 for parameter in network.parameters():
@@ -138,7 +140,7 @@ def _reward_scaling(source: Source, inputs: Inputs) -> np.ndarray:
         # to the reward, whether a step bootstraps or not
         _report(names, 0.0)
         for name in ("qf1_target", "qf2_target"):
-            _off_policy.make_constant(names[name].fc3, 0.0)
+            _off_policy.make_constant(_off_policy.part(names, "target network", name).fc3, 0.0)
 
     journal = _off_policy.run(
         source, _SCRIPT, size + 1, nothing_to_add,

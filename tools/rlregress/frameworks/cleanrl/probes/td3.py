@@ -35,7 +35,7 @@ def _smoothed(source: Source, inputs: Inputs, each_its_own: bool, **chosen: Any)
     meant = torch.as_tensor(
         0.5 * (low + high) + float(inputs["squashed"]) * 0.5 * (high - low), dtype=torch.float32
     )
-    agent.names["target_actor"].forward = lambda *_: meant.expand(samples, dimensions)
+    agent.part("target_actor").forward = lambda *_: meant.expand(samples, dimensions)
     made = np.zeros((samples, dimensions) if each_its_own else dimensions)
     feed = _batch(samples, dimensions)
     torch.manual_seed(int(inputs["seed"]))
@@ -132,7 +132,7 @@ def policy_delay(source: Source, inputs: Inputs) -> np.ndarray:
     _critics.fill(agent, {"batch_size": 8})
     watched = {
         "policy": [agent.actor],
-        "targets": [agent.names["qf1_target"], agent.names["qf2_target"]],
+        "targets": [agent.part("qf1_target"), agent.part("qf2_target")],
     }
     moved: Dict[str, List[float]] = {name: [] for name in watched}
     for number in range(int(inputs["updates"])):

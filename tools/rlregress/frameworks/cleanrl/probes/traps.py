@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import traceback
 from typing import Any, Callable, Dict, List, Mapping
 
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.probes import _running, gae
+from rlregress.frameworks.cleanrl.probes import _off_policy, _running, gae
 from rlregress.frameworks.cleanrl.running import run_script
+from rlregress.frameworks.cleanrl.script import SliceFailed, SliceUnbound
 from rlregress.frameworks.cleanrl.slices import run
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import (
@@ -25,6 +28,8 @@ _PPO = "ppo_continuous_action"
 _SAC = "sac_continuous_action"
 _TD3 = "td3_continuous_action"
 _ROWS = 2
+#: the loss of the policy as the scripts of SAC call and log it.
+_POLICY_LOSS = ("actor_loss", "policy_loss")
 
 
 def _lambda_zero(source: Source, inputs: Inputs) -> np.ndarray:
@@ -32,7 +37,13 @@ def _lambda_zero(source: Source, inputs: Inputs) -> np.ndarray:
     segment = {**inputs, "trace": 0.0, "terminated": none, "truncated": none}
     try:
         found = gae.advantages(source, segment)
-    except (IndexError, ValueError, ZeroDivisionError):
+    except SliceFailed as error:
+        cause = error.__cause__
+        if not isinstance(cause, (IndexError, ValueError, ZeroDivisionError)):
+            raise
+        # what stands in for the environment may fail too, which says nothing about the script
+        if traceback.extract_tb(cause.__traceback__)[-1].filename != str(source.script(_PPO).path):
+            raise
         return np.array([1.0, *none])
     return np.array([0.0, *found])
 
@@ -125,7 +136,7 @@ def _critic_count(source: Source, inputs: Inputs) -> np.ndarray:
     found: List[float] = []
     for name in (_SAC, _TD3):
         made = _running.off_policy(source, name, 1)
-        optimizer = made["q_optimizer" if "q_optimizer" in made else "values_optimizer"]
+        optimizer = _off_policy.optimizer(made.globals, "critic")
         trained = sum(len(group["params"]) for group in optimizer.param_groups)
         found.append(trained / len(list(made["qf1"].parameters())))
     return np.array(found)
@@ -160,6 +171,15 @@ def _hard_update_period(source: Source, inputs: Inputs) -> np.ndarray:
         on_step=look,
     )
     return np.diff(copies[:3]).astype(np.float64)
+
+
+def _truncated_flags(source: Source, inputs: Inputs) -> np.ndarray:
+    steps = int(inputs["steps"])
+    buffer = _running.off_policy(source, _TD3, steps)["rb"]
+    if hasattr(buffer, "timeouts"):
+        return np.array(buffer.timeouts[:steps], dtype=np.float64).reshape(-1)
+    # rows are tuples: observation, action, reward, next observation, end
+    return np.array([-1.0 if len(row) == 5 else float(row[5]) for row in buffer.buffer])
 
 
 def _autoreset(source: Source, inputs: Inputs) -> np.ndarray:
@@ -206,9 +226,16 @@ def _approx_kl(source: Source, inputs: Inputs) -> np.ndarray:
 def _before_policy_update(source: Source, inputs: Inputs) -> np.ndarray:
     # losses are logged at every hundredth step; 100 is no multiple of the delay
     settings = {"learning_starts": 99, "policy_frequency": int(inputs["delay"])}
+    script = source.script(_SAC)
     try:
         _running.off_policy(source, _SAC, 102, batch_size=99, **settings)
-    except NameError:
+    except NameError as error:
+        # the attribute "name" is newer than the oldest Python that runs this
+        found = re.search(r"'(\w+)'", str(error))
+        if found is None or found.group(1) not in _POLICY_LOSS:
+            raise SliceUnbound(
+                f"{script}: logging before the first update of the policy: {error}", script.known
+            ) from error
         return np.array([1.0])
     return np.array([0.0])
 
@@ -222,6 +249,7 @@ PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "policy.stored_log_prob": _stored_log_prob,
     "networks.critic_count": _critic_count,
     "target.hard_update_period": _hard_update_period,
+    "collection.truncated_flags": _truncated_flags,
     "collection.autoreset": _autoreset,
     "logging.approx_kl": _approx_kl,
     "logging.before_policy_update": _before_policy_update,
@@ -233,7 +261,6 @@ ABSENT: Mapping[str, str] = {
     "advantage.masked_normalisation": "minibatches have no mask of valid steps",
     "networks.single_critic": "the scripts make their Q networks themselves",
     "dqn.exploration.draw": "the DQN scripts run one environment",
-    "collection.truncated_flags": "the replay buffers of the scripts hold no truncation flags",
     "optimizer.gradient_clip.switch": "there is one number, max_grad_norm, and no switch",
     "optimizer.config_epsilon": "there are no classes that configure optimisers",
     "logging.update_count": "no number of updates is logged",

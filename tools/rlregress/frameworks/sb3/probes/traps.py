@@ -12,6 +12,7 @@ from gymnasium import spaces
 from stable_baselines3 import DQN, PPO, SAC, TD3
 
 from rlregress.frameworks.base import Probe
+from rlregress.frameworks.raised import raised_in
 from rlregress.frameworks.sb3.probes import _agents, _watching
 from rlregress.frameworks.sb3.probes._environments import Scripted
 
@@ -68,7 +69,9 @@ def _lambda_zero(inputs: Mapping[str, Any]) -> np.ndarray:
     agent = _rollout(environment, steps, gamma=float(inputs["discount"]), gae_lambda=0.0)
     try:
         agent.learn(steps)
-    except (IndexError, ValueError, ZeroDivisionError):
+    except (IndexError, ValueError, ZeroDivisionError) as error:
+        if not raised_in(error, "stable_baselines3"):
+            raise
         return np.array([1.0] + [0.0] * steps)
     return np.array([0.0, *agent.rollout_buffer.advantages.flatten()])
 
@@ -244,7 +247,9 @@ def _before_policy_update(inputs: Mapping[str, Any]) -> np.ndarray:
     try:
         update()
         agent.logger.dump(1)
-    except (IndexError, KeyError, NameError, ValueError):
+    except (IndexError, KeyError, NameError, ValueError) as error:
+        if not raised_in(error, "stable_baselines3"):
+            raise
         return np.array([1.0])
     return np.array([0.0])
 

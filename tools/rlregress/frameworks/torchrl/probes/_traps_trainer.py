@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torchrl.modules import IndependentNormal
 
+from rlregress.frameworks.raised import raised_in
 from rlregress.frameworks.torchrl.probes import loops
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.networks import (
@@ -218,7 +219,9 @@ def _before_policy_update(i: Inputs) -> float:
     loss, actor = loops.off_policy_loss("td3", environment)
     try:
         loops.td3(environment, loss, actor, delay=int(i["delay"]))
-    except (IndexError, KeyError, NameError, ValueError):
+    except (IndexError, KeyError, NameError, ValueError) as error:
+        if not raised_in(error, "torchrl"):
+            raise
         return 1.0
     return 0.0
 
