@@ -18,7 +18,10 @@ def raised_in(error: BaseException, package: str) -> bool:
     frames = traceback.extract_tb(error.__traceback__)
     if spec is None or spec.origin is None or not frames:
         return False
-    own, origin = Path(frames[-1].filename).resolve(), Path(spec.origin).resolve()
-    return own == origin or (
-        spec.submodule_search_locations is not None and origin.parent in own.parents
+    own, origin = Path(frames[-1].filename).absolute(), Path(spec.origin).absolute()
+    is_package = spec.submodule_search_locations is not None
+    # a copy may be made of links: what is not changed resolves to what is installed
+    return any(
+        file == module or (is_package and module.parent in file.parents)
+        for file, module in ((own, origin), (own.resolve(), origin.resolve()))
     )
