@@ -28,6 +28,10 @@ Algorithms = Annotated[str, typer.Option("--algorithm", help="Names, comma-separ
 Environments = Annotated[str, typer.Option("--environment", help="Gymnasium ids, comma-separated.")]
 BudgetName = Annotated[str, typer.Option("--budget", help="smoke, short or full.")]
 Workers = Annotated[int, typer.Option("-n", "--workers", min=0, help="0: one per core.")]
+Packages = Annotated[
+    str, typer.Option(help="Packages whose lines are named in a trace, comma-separated.")
+]
+Steps = Annotated[int, typer.Option(min=0, help="Environment steps to record; 0: all.")]
 StoreFolder = Annotated[str, typer.Option("--store", help="Folder of run records; default: runs/.")]
 
 
@@ -37,8 +41,14 @@ def _split(text: str) -> list[str]:
     return names(text)
 
 
-@app.command()
+def _gate_code(code: int, inconclusive: str) -> int:
+    """The exit code, with that of 'inconclusive' as it was asked for."""
+    return {"pass": 0, "fail": 1}.get(inconclusive, code) if code == 3 else code
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": False})
 def gate(
+    context: typer.Context,
     framework: Frameworks = "",
     algorithm: Algorithms = "",
     environment: Environments = "",
@@ -70,12 +80,18 @@ def gate(
     returns: Annotated[
         bool, typer.Option(help="Train what has diverged between the two sides.")
     ] = True,
+    script: Annotated[
+        Path | None,
+        typer.Option(help="Of an upgrade: trace this script, not the built-in trainings."),
+    ] = None,
+    package: Packages = "",
+    steps: Steps = 0,
 ) -> None:
     """Judge the installed frameworks: formulas, behaviour, returns. Or an upgrade: --from A --to B.
 
     Ends with one verdict per framework. Exit code 0: holds, 1: regressed, 2: could not judge,
     3: inconclusive. The report folder holds summary.md, verdict.json, evidence.json, junit.xml;
-    of an upgrade, upgrade.md and upgrade.json.
+    of an upgrade, upgrade.md and upgrade.json. What follows -- are the arguments of the script.
     """
     from rlregress.gate.run import GateOptions
     from rlregress.reporting import gate as gate_report
@@ -83,24 +99,28 @@ def gate(
     if inconclusive not in ("code", "pass", "fail"):
         raise UserError(f"--inconclusive is '{inconclusive}', expected code, pass or fail")
     if from_ or to:
+        from rlregress.reporting import traces
         from rlregress.reporting import upgrade as upgrade_report
         from rlregress.upgrade.gate import Options
 
-        code = upgrade_report.judge(
-            Options(
-                from_ or "installed",
-                to or "installed",
-                report.resolve(),
-                _split(framework),
-                _split(algorithm),
-                returns,
-                workers,
-                typer.echo,
-            )
+        job = None
+        if script is not None:
+            job = traces.of_script(script, context.args, _split(package), steps)
+        asked = Options(
+            a=from_ or "installed",
+            b=to or "installed",
+            report=report.resolve(),
+            frameworks=_split(framework),
+            algorithms=_split(algorithm),
+            returns=returns,
+            workers=workers,
+            script=job,
+            say=typer.echo,
         )
-        if code == 3 and inconclusive != "code":
-            code = {"pass": 0, "fail": 1}[inconclusive]
-        raise typer.Exit(code)
+        raise typer.Exit(_gate_code(upgrade_report.judge(asked), inconclusive))
+    if script is not None or context.args:
+        given = f"the script {script}" if script is not None else f"'{' '.join(context.args)}'"
+        raise UserError(f"{given} is for the gate on two sides; name one with --from or --to")
     options = GateOptions(
         report=report.resolve(),
         budget=budget,
@@ -114,10 +134,7 @@ def gate(
         store=str(Path(store).resolve()) if store else "",
         workers=workers,
     )
-    code = gate_report.judge(options)
-    if code == 3 and inconclusive != "code":
-        code = {"pass": 0, "fail": 1}[inconclusive]
-    raise typer.Exit(code)
+    raise typer.Exit(_gate_code(gate_report.judge(options), inconclusive))
 
 
 @app.command()
@@ -278,10 +295,8 @@ def trace(
     script: Annotated[Path | None, typer.Argument(help="A training script.")] = None,
     framework: Annotated[str, typer.Option(help="A built-in training of this framework.")] = "",
     algorithm: Annotated[str, typer.Option(help="Its algorithm.")] = "",
-    package: Annotated[
-        str, typer.Option(help="Packages whose lines are named, comma-separated.")
-    ] = "",
-    steps: Annotated[int, typer.Option(min=0, help="Environment steps to record; 0: all.")] = 0,
+    package: Packages = "",
+    steps: Steps = 0,
     output: Annotated[Path, typer.Option("-o", "--output", help="The trace.")] = Path("run.trace"),
 ) -> None:
     """Record what a training does, event by event: rlregress trace SCRIPT [-- its arguments].

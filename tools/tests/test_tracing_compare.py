@@ -19,7 +19,7 @@ def traced(folder, text, name="a"):
     inner = folder / name
     inner.mkdir()
     recorder, _ = recorded_here(text, inner)
-    events.write(str(inner / "trace"), {"failure": "", "seeded": []}, recorder.events)
+    events.write(str(inner / "trace"), {"failure": "", "seeded": [], "lines": {}}, recorder.events)
     return trace.load(inner / "trace")
 
 
@@ -140,7 +140,7 @@ def made(kinds, numbers=None):
         number = float(n if numbers is None else numbers[n])
         part = Part(f"{number!r}", abs(number), (number,))
         rows.append(Event(n, names[kind], "x", "f.py", n, "train", {parts[kind]: part}))
-    return Trace({"failure": "", "seeded": []}, tuple(rows))
+    return Trace({"failure": "", "seeded": [], "lines": {}}, tuple(rows))
 
 
 def test_a_training_that_goes_on_on_one_side_is_diverged():

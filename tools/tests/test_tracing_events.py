@@ -69,7 +69,7 @@ def test_what_is_not_finite_is_kept(tmp_path):
     """NaN and infinity go through the file and come back."""
     found = part(np.array([np.nan, np.inf, 1.0, 2.0, 3.0]))
     event = {"kind": "backward", "name": "loss", "at": None, "parts": {"loss": found}}
-    events.write(str(tmp_path / "t"), {"failure": "", "seeded": []}, [event])
+    events.write(str(tmp_path / "t"), {"failure": "", "seeded": [], "lines": {}}, [event])
     (read,) = trace.load(tmp_path / "t").events
     assert np.isnan(read.parts["loss"].values[0])
     assert read.parts["loss"].values[1] == np.inf
@@ -99,7 +99,7 @@ def written(folder, text):
     return path
 
 
-HEADER = json.dumps({"schema": events.SCHEMA, "failure": "", "seeded": []})
+HEADER = json.dumps({"schema": events.SCHEMA, "failure": "", "seeded": [], "lines": {}})
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_cut_or_overwritten_file_says_so(tmp_path):
         {"kind": "draw", "name": "x", "at": None, "parts": {"value": part(np.random.rand(9))}}
         for _ in range(50)
     ]
-    events.write(str(path), {"failure": "", "seeded": []}, rows)
+    events.write(str(path), {"failure": "", "seeded": [], "lines": {}}, rows)
     whole = path.read_bytes()
     middle = len(whole) // 2
     damaged = [
@@ -147,7 +147,7 @@ def test_a_cut_or_overwritten_file_says_so(tmp_path):
 
 def test_a_trace_of_another_format_says_so(tmp_path):
     """A trace of an old version is refused with its format and the one expected."""
-    text = json.dumps({"schema": 1, "failure": "", "seeded": []})
+    text = json.dumps({"schema": 1, "failure": "", "seeded": [], "lines": {}})
     with pytest.raises(UserError, match=f"has format 1, expected {events.SCHEMA}; record it anew"):
         trace.load(written(tmp_path, text))
 
@@ -155,7 +155,7 @@ def test_a_trace_of_another_format_says_so(tmp_path):
 def test_an_interrupted_write_leaves_the_old_file(tmp_path):
     """A trace that cannot be written to its end does not take the place of the one before."""
     path = tmp_path / "t"
-    events.write(str(path), {"failure": "", "seeded": []}, [])
+    events.write(str(path), {"failure": "", "seeded": [], "lines": {}}, [])
     with pytest.raises(TypeError):
-        events.write(str(path), {"failure": "x", "seeded": []}, [{"parts": object()}])
+        events.write(str(path), {"failure": "x", "seeded": [], "lines": {}}, [{"parts": object()}])
     assert trace.load(path).failure == ""

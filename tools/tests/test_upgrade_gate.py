@@ -17,7 +17,7 @@ from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.reporting import upgrade as report
 from rlregress.tracing.run import Side
-from rlregress.upgrade import environments, gate, making, stages
+from rlregress.upgrade import environments, gate, making
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.wanted import Wanted
 
@@ -117,7 +117,7 @@ def record(job, output, side):
         output.write_text("half")
         time.sleep(60)
     step = {"kind": "step", "name": "x", "at": None, "parts": {"reward": events.part(1.0)}}
-    events.write(str(output), {"failure": "", "seeded": []}, [step])
+    events.write(str(output), {"failure": "", "seeded": [], "lines": {}}, [step])
     return trace.load(output)
 
 fingerprints.asking.ask, run.record = ask, record
@@ -173,7 +173,7 @@ def test_an_interpreter_that_does_not_run_is_one_sentence(tmp_path):
     python.write_text("#!/bin/sh\necho broken >&2\nexit 1\n")
     python.chmod(0o755)
     with pytest.raises(UserError, match="cannot be used: broken"):
-        stages.python_of(Side("A", python=str(python)))
+        environments.python_of(Side("A", python=str(python)))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,9 @@ from filelock import FileLock
 
 from rlregress import frameworks
 from rlregress.errors import UserError
+from rlregress.tracing.run import Side
 from rlregress.upgrade import environments, making, needs, wanted
+from rlregress.upgrade.environments import Prepared
 
 SB3 = frameworks.get("sb3")
 
@@ -207,6 +209,26 @@ def test_an_overlay_whose_caps_are_not_met_becomes_an_environment(cache, pip, mo
     assert side.how == "environment"
     assert "because a 9 needs numpy<1" in "\n".join(side.lines)
     assert asked == [frozenset({"numpy"})]
+
+
+@pytest.mark.parametrize(
+    ("below", "asked", "on"),
+    [("0.9", "a==10", True), ("1.9", "a==10", False), ("0.9", "b==10", False),
+     ("0.9", "installed", False)],
+)  # fmt: skip
+def test_a_side_goes_on_the_environment_of_the_other_where_it_fits(
+    cache, pip, monkeypatch, below, asked, on
+):
+    """The same packages in other versions stand on the same ground: nothing else moves."""
+    pip(INSTALLS + "    \n    install('a', '9', 'numpy<1')\n")
+    there = {"python": "3.11.7", "numpy": below}
+    monkeypatch.setattr(environments, "distributions", lambda python: there)
+    ground = Prepared(wanted.parse("a==9"), Side("A", python="there"), "environment")
+    side = environments.prepare_on("B", wanted.parse(asked), ground)
+    assert (side is not None) == on
+    if side is not None:
+        assert (side.side.python, side.how) == ("there", "overlay on the environment of side A")
+        assert environments.versions(side)["a"] == "9"
 
 
 def test_an_installed_framework_that_asks_for_another_version_is_named(cache, pip):

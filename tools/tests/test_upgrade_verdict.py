@@ -12,10 +12,12 @@ from rlregress.details import catalogue
 from rlregress.frameworks import ask
 from rlregress.frameworks.base import Adapter, Unprobed
 from rlregress.reporting import upgrade as report
+from rlregress.reporting import upgrade_data, upgrade_text
 from rlregress.tracing.compare import Comparison, Divergence
 from rlregress.tracing.run import Side
 from rlregress.tracing.trace import Event, Part, Trace
-from rlregress.upgrade import coverage, explained, fingerprints, found, returns, stages, wanted
+from rlregress.upgrade import coverage, explained, fingerprints, found, physics, returns, wanted
+from rlregress.upgrade import traced as traces
 from rlregress.upgrade.environments import Prepared
 
 SB3 = frameworks.get("sb3")
@@ -27,7 +29,8 @@ GAMMA = fingerprints.ChangedDetail("td3.target.minimum", "library", "min", "firs
 def trace(failure=""):
     """A trace of one loss."""
     event = Event(0, "backward", "loss", FILE, 276, "train", {"loss": Part("d", 8.4, (8.4,))})
-    return Trace({"failure": failure, "seeded": []}, (event,))
+    lines = {FILE: [[1, 2], [1, 2, 3, 4]]}
+    return Trace({"failure": failure, "seeded": [], "lines": lines}, (event,))
 
 
 def traced(algorithm="sac", verdict="equal", failures=(), repeats=True):
@@ -39,15 +42,14 @@ def traced(algorithm="sac", verdict="equal", failures=(), repeats=True):
         first = Divergence("loss", "loss", a.events[0], other, ())
     said = dict.fromkeys(failures, "Traceback\nE: no")
     comparison = Comparison(verdict, 1, first)
-    return stages.Traced(algorithm, comparison, a, b, repeats, (), said)
+    return traces.Traced(algorithm, comparison, a, b, repeats, (), said)
 
 
-def of(*traces, details=(), alone=(), judged=None):
+def of(*trainings, details=(), alone=(), judged=None):
     """What was found of a framework."""
-    reached = {t.algorithm: coverage.Reached({"A": 0.8, "B": 0.75}, {FILE: "3-4"}) for t in traces}
     versions = ({"package": "1"}, {"package": "2"})
     return found.OfFramework(
-        SB3, versions, list(details), list(alone), (9, 9), list(traces), reached, judged
+        SB3, versions, list(details), list(alone), (9, 9), list(trainings), judged
     )
 
 
@@ -113,7 +115,7 @@ def test_the_worst_framework_decides():
 def test_physics_that_moved_is_a_change():
     """Equal traces on the built-in environments do not acquit another physics."""
     row, other = {"rows": [[0.0, 1.0], [0.5, 2.0]]}, {"rows": [[0.0, 1.0], [0.5, 2.5]]}
-    moved = stages.physics({"x": row, "y": row}, {"x": other, "y": row})
+    moved = physics.compared({"x": row, "y": row}, {"x": other, "y": row})
     assert [(m.step, m.at_first) for m in moved] == [(1, 0.5), (None, 0.0)]
     assert upgrade(of(traced()), physics=moved).verdict == "changed"
     assert upgrade(of(traced()), physics=moved[1:]).verdict == "unchanged"
@@ -131,49 +133,53 @@ def test_physics_that_moved_is_a_change():
 def test_an_environment_that_cannot_be_compared_says_why(a, b, said):
     """An environment that a side lacks, or whose observations changed shape, is named."""
     text = "\n".join(
-        report.lines(upgrade(of(traced()), physics=stages.physics({"x": a}, {"x": b})))
+        upgrade_text.lines(upgrade(of(traced()), physics=physics.compared({"x": a}, {"x": b})))
     )
     assert said in text
 
 
-def test_only_a_trace_that_parts_is_recorded_again():
-    """Equal traces of two processes repeat each other; others are held against a repetition."""
+def test_only_traces_that_part_are_recorded_again():
+    """Equal traces of two processes repeat each other; others are held against repetitions."""
     parts = {"A": 8.4, "B": 16.8, "C": 9.9}
-    traces = {}
+    recorded = {}
     for name, value in parts.items():
         part = Part(name, value, (value,))
-        event = Event(0, "backward", "loss", FILE, 276, "train", {"loss": part})
-        traces[name] = Trace({"failure": "", "seeded": []}, (event,))
+        event = Event(0, "optimizer", "Adam", FILE, 276, "train", {"parameters": part})
+        recorded[name] = Trace({"failure": "", "seeded": [], "lines": {}}, (event,))
     again = []
 
-    def compared(b, repetition):
+    def compared(b, *repetitions):
         def record():
             again.append(b)
-            return traces[repetition]
+            return tuple(recorded[name] for name in repetitions)
 
-        return stages.compared("sac", traces["A"], traces[b], record)
+        return traces.compared("sac", recorded["A"], recorded[b], record)
 
-    assert (compared("A", "A").proved, again) == (True, [])
-    parted = compared("B", "A")
+    assert (compared("A").proved, again) == (True, [])
+    parted = compared("B", "A", "B")
     assert (parted.comparison.verdict, parted.repeats, again) == ("diverged", True, ["B"])
-    assert not compared("B", "C").repeats
+    for pair, label in (("CB", "side A"), ("AC", "side B")):
+        loose = compared("B", *pair)
+        assert not loose.repeats
+        assert loose.word == "diverged, but does not repeat itself"
+        assert any(note.startswith(f"{label}: the trace does not") for note in loose.notes)
 
 
 def test_a_crash_on_one_side_is_one_sentence():
     """The sentence names the algorithm, the side and the error, and stands at the top."""
-    text = report.lines(upgrade(of(traced(failures=("B",)))))
+    text = upgrade_text.lines(upgrade(of(traced(failures=("B",)))))
     assert "- sac: the training ended in an error on side B only: E: no" in text[:6]
 
 
 def test_a_changed_detail_and_a_diverged_trace_are_connected_by_name():
     """SAC's factor explains SAC's trace, because its code is where the trace parts."""
     framework = of(traced(verdict="diverged"), details=[GAMMA, SCALE])
-    text = "\n".join(report.lines(upgrade(framework)))
+    text = "\n".join(upgrade_text.lines(upgrade(framework)))
     assert "explained by sac.critic_loss.scale [library]: half -> none" in text
     assert "explained by td3" not in text
-    assert report.as_json(upgrade(framework))["frameworks"]["sb3"]["traces"]["sac"]["details"] == [
-        {"id": SCALE.id, "scope": "library", "sure": True}
-    ]
+    assert upgrade_data.as_json(upgrade(framework))["frameworks"]["sb3"]["traces"]["sac"][
+        "details"
+    ] == [{"id": SCALE.id, "scope": "library", "sure": True}]
 
 
 def test_a_detail_of_another_algorithm_explains_nothing():
@@ -185,19 +191,19 @@ def test_a_detail_of_another_algorithm_explains_nothing():
 
 def test_the_report_states_what_an_acquittal_covers():
     """Shares of both sides and the lines that were not reached are in the report."""
-    text = "\n".join(report.lines(upgrade(of(traced()))))
-    assert "| sac | equal | 1 | 80% and 75% |" in text
+    text = "\n".join(upgrade_text.lines(upgrade(of(traced()))))
+    assert "| sac | equal | 1 | 50% and 50% |" in text
     assert f"- sac: `{FILE}` 3-4" in text
 
 
 def test_the_report_says_why_a_side_is_an_environment_of_its_own():
     """The cap that was not met is in the report."""
-    assert "- because a 1 needs b<2" in report.lines(upgrade(of(traced())))
+    assert "- because a 1 needs b<2" in upgrade_text.lines(upgrade(of(traced())))
 
 
 def test_a_detail_of_one_side_is_said_and_not_counted():
     """A missing package is named as what it is."""
-    text = "\n".join(report.lines(upgrade(of(traced(), alone=[alone("package")]))))
+    text = "\n".join(upgrade_text.lines(upgrade(of(traced(), alone=[alone("package")]))))
     assert "no change of the framework" in text
     assert "`atari.warp_frame` [library], not on side A: no cv2" in text
 

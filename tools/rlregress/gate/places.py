@@ -6,6 +6,7 @@ is the line that a seeded fault of that detail changes: it has been shown to dec
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from functools import cache
 
@@ -66,3 +67,23 @@ def place(implementation: Implementation) -> Place | None:
         if found is not None:
             return found
     return None
+
+
+def function(adapter: Adapter, file: str, fragment: str, occurrence: int = 0) -> str:
+    """The innermost function around a fragment of code; "" if the fragment is not found.
+
+    Args:
+        occurrence: which one, from 1; 0: the only one.
+    """
+    found = _find(adapter, file, fragment, occurrence)
+    path = adapter.locate(file)
+    if found is None or path is None:
+        return ""
+    inner = "<module>"
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        if node.lineno <= found.line <= (node.end_lineno or 0):
+            # the walk goes from the outer to the inner ones
+            inner = node.name
+    return inner

@@ -79,12 +79,13 @@ def counts(adapters: Sequence[Adapter]) -> None:
 
 
 def one(id: str, adapters: Sequence[Adapter]) -> None:
-    """Print one entry of the catalogue and what is documented of it."""
+    """Print one entry of the catalogue and what is documented of it.
+
+    Raises:
+        UserError: there is no such detail, or what is documented cannot be read; nothing is
+            printed.
+    """
     detail = catalogue.get(id)
-    console = _console()
-    console.print(f"[bold]{detail.id}[/]\n{escape(detail.question)}\n{escape(detail.consequence)}")
-    console.print(f"\nSources: {escape('; '.join(detail.sources))}")
-    console.print(f"\nProbe: {escape(detail.observed)}\nInputs: {escape(str(dict(detail.inputs)))}")
     table = Table("variant", "meaning", "documented of")
     for variant in detail.variants.values():
         frameworks = [
@@ -94,4 +95,8 @@ def one(id: str, adapters: Sequence[Adapter]) -> None:
             if of == id and entry.variant == variant.name
         ]
         table.add_row(variant.name, escape(variant.meaning), escape(", ".join(frameworks)))
+    console = _console()
+    console.print(f"[bold]{detail.id}[/]\n{escape(detail.question)}\n{escape(detail.consequence)}")
+    console.print(f"\nSources: {escape('; '.join(detail.sources))}")
+    console.print(f"\nProbe: {escape(detail.observed)}\nInputs: {escape(str(dict(detail.inputs)))}")
     console.print(table)

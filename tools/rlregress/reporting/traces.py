@@ -34,23 +34,30 @@ def job(
             "expected either a script, or --framework and --algorithm; "
             f"found {'both' if framework else 'neither'}"
         )
-    known = [frameworks.get(name) for name in frameworks.names()]
-    modules = [module for adapter in known for module in adapter.modules]
     if script is not None:
-        if not script.is_file():
-            raise UserError(f"there is no script {script}; expected a Python file")
-        return {
-            "script": str(script.resolve()),
-            "arguments": list(arguments),
-            "packages": list(packages) or modules,
-            "steps": steps,
-        }
+        return of_script(script, arguments, packages, steps)
     trainings = list(frameworks.get(framework).trace_trainings())
     if algorithm not in trainings:
         clause = catalogue.nearest(algorithm, trainings)
         raise UserError(f"{framework} has no built-in training of '{algorithm}'; {clause}?")
     found = {"framework": framework, "algorithm": algorithm, "steps": steps, "seed": 0}
     return {**found, "packages": list(packages)}
+
+
+def of_script(
+    script: Path, arguments: Sequence[str], packages: Sequence[str], steps: int
+) -> dict[str, Any]:
+    """The job of a script; UserError if there is none."""
+    if not script.is_file():
+        raise UserError(f"there is no script {script}; expected a Python file")
+    known = [frameworks.get(name) for name in frameworks.names()]
+    modules = [module for adapter in known for module in adapter.modules]
+    return {
+        "script": str(script.resolve()),
+        "arguments": list(arguments),
+        "packages": list(packages) or modules,
+        "steps": steps,
+    }
 
 
 def record(asked: dict[str, Any], output: Path) -> int:

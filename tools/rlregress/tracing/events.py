@@ -20,7 +20,7 @@ from typing import Any, Dict, List, Optional, Sequence
 
 import numpy as np
 
-SCHEMA = 2
+SCHEMA = 3
 #: values of an array that are kept.
 KEPT = 4
 #: significant digits that are kept of a number; the digest is of all of them.

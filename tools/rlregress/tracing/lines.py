@@ -1,22 +1,17 @@
-"""Which lines a built-in training reaches: ``python -m rlregress.tracing.lines JOB``.
+"""Which lines of the traced code a training reaches: what an acquittal covers.
 
-Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and what is
-traced only, Python 3.9 syntax. What counts are the lines of the functions that the training enters.
+Runs inside foreign and old environments: standard library only, Python 3.9 syntax. What counts are
+the lines of the functions that the training enters.
 """
 
 from __future__ import annotations
 
 import dis
-import json
 import sys
 from types import CodeType
 from typing import Any, Dict, List, Set, Tuple
 
-import torch
-
-from rlregress import frameworks
 from rlregress.tracing.events import Places
-from rlregress.tracing.toys import Ends
 
 
 def own_lines(code: CodeType) -> Set[int]:
@@ -26,52 +21,57 @@ def own_lines(code: CodeType) -> Set[int]:
     return lines - {code.co_firstlineno} if code.co_name != "<module>" else lines
 
 
-def reached(job: Dict[str, Any]) -> Dict[str, Tuple[List[int], List[int]]]:
-    """File below its root -> lines reached, and all lines of the functions that were entered."""
-    torch.set_num_threads(1)
-    adapter = frameworks.get(job["framework"])
-    places = Places(adapter.code_folders())
-    training = adapter.trace_trainings()[job["algorithm"]]
-    hit: Dict[str, Set[int]] = {}
-    entered: Set[CodeType] = set()
+class Lines:
+    """Notes the lines that are reached while it is entered; use it as a context manager.
 
-    def watch(frame: Any, event: str, _: Any) -> Any:
-        code = frame.f_code
-        if event == "call":
-            if places.name(code.co_filename) is None:
-                return None
-            # a script is a module that is run; any other module only defines things
-            if code.co_name == "<module>" and frame.f_globals.get("__name__") != "__main__":
-                return None
-            entered.add(code)
-        elif event == "line":
-            hit.setdefault(code.co_filename, set()).add(frame.f_lineno)
-        return watch
+    Args:
+        places: tells the traced code from all other.
+    """
 
-    sys.settrace(watch)
-    try:
-        training(lambda discrete=False: Ends(discrete), int(job.get("seed", 0)))
-    finally:
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        #: by identity: hashes of code objects are slow. Lines that were not reached yet.
+        self._left: Dict[int, Set[int]] = {}
+        self._entered: List[CodeType] = []
+        self._others: List[CodeType] = []
+
+    def __enter__(self) -> Lines:
+        sys.settrace(self._call)
+        return self
+
+    def __exit__(self, *_: Any) -> None:
         sys.settrace(None)
-    every: Dict[str, Set[int]] = {}
-    for code in entered:
-        every.setdefault(code.co_filename, set()).update(own_lines(code))
-    return {
-        str(places.name(file)): (sorted(lines & hit.get(file, set())), sorted(lines))
-        for file, lines in every.items()
-        if lines
-    }
 
+    def _call(self, frame: Any, event: str, _: Any) -> Any:
+        left = self._left.get(id(frame.f_code))
+        if left is None:
+            left = self._meet(frame)
+        # a function that was reached whole costs nothing any more
+        return self._line if left else None
 
-def main(arguments: List[str]) -> int:
-    """Entry point."""
-    with open(arguments[0], encoding="utf-8") as file:
-        job = json.load(file)
-    found = reached(job)
-    with open(job["output"], "w", encoding="utf-8") as file:
-        json.dump(found, file)
-    return 0
+    def _line(self, frame: Any, event: str, _: Any) -> Any:
+        left = self._left[id(frame.f_code)]
+        if event == "line":
+            left.discard(frame.f_lineno)
+        return self._line if left else None
 
+    def _meet(self, frame: Any) -> Set[int]:
+        """The lines of a function that is entered for the first time; none of other code."""
+        code = frame.f_code
+        # a script is a module that is run; any other module only defines things
+        defines = code.co_name == "<module>" and frame.f_globals.get("__name__") != "__main__"
+        counts = self._places.name(code.co_filename) is not None and not defines
+        # kept, so that no other code comes to have its identity
+        (self._entered if counts else self._others).append(code)
+        self._left[id(code)] = own_lines(code) if counts else set()
+        return self._left[id(code)]
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    def reached(self) -> Dict[str, Tuple[List[int], List[int]]]:
+        """File below its root -> lines reached, and all lines of the functions entered."""
+        every: Dict[str, Set[int]] = {}
+        hit: Dict[str, Set[int]] = {}
+        for code in self._entered:
+            file, lines = str(self._places.name(code.co_filename)), own_lines(code)
+            every.setdefault(file, set()).update(lines)
+            hit.setdefault(file, set()).update(lines - self._left[id(code)])
+        return {file: (sorted(hit[file]), sorted(lines)) for file, lines in every.items() if lines}

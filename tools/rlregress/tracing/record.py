@@ -4,13 +4,16 @@ Runs inside foreign and old environments: standard library, NumPy, torch, gymnas
 traced only, Python 3.9 syntax.
 
 The job is a JSON file: ``output`` (path of the trace), ``packages`` (importable packages of the
-traced code), ``steps`` (environment steps to record, 0: all), and either ``script`` (path) with
-``arguments``, or ``framework``, ``algorithm`` and ``seed`` of a built-in training. ``coverage`` is
-the path of a list of reached lines, which is written instead of a trace.
+traced code), ``distributions`` (more of it, by the names of their releases), ``steps``
+(environment steps to record, 0: all), ``lines`` (whether to note the lines that are reached), and
+either ``script`` (path) with ``arguments``, or ``framework``, ``algorithm`` and ``seed`` of a
+built-in training.
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -26,6 +29,7 @@ import torch
 
 from rlregress.tracing import events
 from rlregress.tracing.hooks import Recorder, Stop
+from rlregress.tracing.lines import Lines
 
 
 def roots_of(packages: List[str]) -> List[str]:
@@ -40,6 +44,15 @@ def roots_of(packages: List[str]) -> List[str]:
         elif spec.origin:
             found.append(spec.origin)
     return found
+
+
+def modules_of(distribution: str) -> List[str]:
+    """Importable packages of a release; none if it is not installed."""
+    try:
+        files = importlib.metadata.files(distribution) or []
+    except importlib.metadata.PackageNotFoundError:
+        return []
+    return sorted({f.parts[0] for f in files if f.parts[1:] == ("__init__.py",)})
 
 
 def _script(job: Dict[str, Any]) -> Callable[[Any], None]:
@@ -92,17 +105,21 @@ def versions(packages: List[str]) -> Dict[str, str]:
 def record(job: Dict[str, Any]) -> Dict[str, Any]:
     """Run the job under a recorder, write the trace, return its header."""
     torch.set_num_threads(1)
-    roots = roots_of(job.get("packages", []))
+    packages = list(job.get("packages", []))
+    for distribution in job.get("distributions", []):
+        packages.extend(modules_of(distribution))
+    roots = roots_of(packages)
     if job.get("script"):
         roots.append(os.path.abspath(job["script"]))
     else:
         from rlregress import frameworks
 
         roots.extend(frameworks.get(job["framework"]).code_folders())
-    recorder = Recorder(events.Places(roots), int(job.get("steps", 0)))
+    places = events.Places(roots)
+    recorder, lines = Recorder(places, int(job.get("steps", 0))), Lines(places)
     run = _script(job) if job.get("script") else _built_in(job)
     failure, wall, cpu = "", time.perf_counter(), time.process_time()
-    with recorder:
+    with recorder, lines if job.get("lines") else contextlib.nullcontext():
         try:
             run(recorder)
         except Stop:
@@ -113,9 +130,10 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
             failure = traceback.format_exc(limit=-4)
     header = {
         "job": {key: value for key, value in job.items() if key != "output"},
-        "versions": versions(job.get("packages", [])),
+        "versions": versions(packages),
         "failure": failure,
         "seeded": recorder.seeded,
+        "lines": lines.reached(),
         "gpu": torch.cuda.is_available() and torch.cuda.is_initialized(),
         "wall_seconds": round(time.perf_counter() - wall, 3),
         "cpu_seconds": round(time.process_time() - cpu, 3),

@@ -102,17 +102,33 @@ class Repeated:
         """Whether the trace repeats itself to the bit."""
         return self.with_itself.verdict == "equal"
 
-    def lines(self) -> list[str]:
-        """In words: what was seeded, and what is out of control if it does not repeat itself."""
-        seeded = list(self.trace.header["seeded"])
-        lines = [f"seeded by the tracer, not by the script: {', '.join(seeded)}"] if seeded else []
+    def uncontrolled(self) -> list[str]:
+        """In words, what is out of control; empty if the trace repeats itself."""
         if self.repeats:
-            return lines
+            return []
         return [
-            *lines,
             f"the trace does not repeat itself: {causes(self.with_itself)} is out of control",
             *comparison(self.with_itself, self.trace, self.repetition),
         ]
+
+    def lines(self) -> list[str]:
+        """In words: what was seeded, and what is out of control if it does not repeat itself."""
+        return seeded_lines(self.trace) + self.uncontrolled()
+
+
+def seeded_lines(found: Trace) -> list[str]:
+    """In words, what the tracer seeded."""
+    seeded = list(found.header["seeded"])
+    return [f"seeded by the tracer, not by the script: {', '.join(seeded)}"] if seeded else []
+
+
+def check_trained(found: Trace, label: str) -> None:
+    """Raise UserError if nothing was traced, and nothing failed either."""
+    if not found.failure and not found.count("optimizer") and not found.count("step"):
+        raise UserError(
+            f"nothing was traced on side {label}: no environment step and no optimiser step; "
+            "expected a script that trains with PyTorch on environments of gymnasium.make"
+        )
 
 
 def record_twice(job: Mapping[str, Any], output: Path, side: Side) -> Repeated:
@@ -122,11 +138,7 @@ def record_twice(job: Mapping[str, Any], output: Path, side: Side) -> Repeated:
         UserError: the process ended without a trace, or nothing was traced.
     """
     first = record(job, output, side)
-    if not first.failure and not first.count("optimizer") and not first.count("step"):
-        raise UserError(
-            f"nothing was traced on side {side.label}: no environment step and no optimiser step; "
-            "expected a script that trains with PyTorch on environments of gymnasium.make"
-        )
+    check_trained(first, side.label)
     with TemporaryDirectory(prefix="rlregress-trace-") as folder:
         again = record(job, Path(folder) / "again.trace", side)
     return Repeated(first, compare(first, again), again)

@@ -115,7 +115,7 @@ def load(path: Path) -> Trace:
             raise UserError(
                 f"the trace {path} has format {header['schema']}, expected {SCHEMA}; record it anew"
             )
-        for key in ("failure", "seeded"):
+        for key in ("failure", "seeded", "lines"):
             header[key]
         return Trace(header, tuple(_event(n, row) for n, row in enumerate(rows)))
     except (

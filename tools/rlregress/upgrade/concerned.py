@@ -61,10 +61,15 @@ def _has(adapter: Adapter, side: Wanted) -> bool:
     return False
 
 
-def adapters(sides: Sequence[Wanted], named: Sequence[str] = ()) -> list[Adapter]:
+def adapters(
+    sides: Sequence[Wanted], named: Sequence[str] = (), script: bool = False
+) -> list[Adapter]:
     """The frameworks that an upgrade is about: those of its packages, or all that are installed.
 
     None where two lock files differ in nothing that a framework stands on.
+
+    Args:
+        script: a script is traced: only its packages count, and they may be none of a framework.
 
     Raises:
         UserError: none of the packages is a framework or below one.
@@ -79,20 +84,34 @@ def adapters(sides: Sequence[Wanted], named: Sequence[str] = ()) -> list[Adapter
         for adapter in known
         if _own(adapter) & moved or any(_has(adapter, side) for side in sides)
     ]
+    same = not moved and not any(side.tree or side.environment for side in sides)
+    if script and not same:
+        return concerned
     if moved & _BELOW:
         pinned = [adapter for adapter in known if _own(adapter) & (a.packages | b.packages)]
         return pinned or frameworks.installed()
     if concerned or (a.lock and b.lock):
         return concerned
-    if not moved and not any(side.tree or side.environment for side in sides):
+    if same:
         raise UserError(
             "both sides are what is installed; expected another version on one side, such as "
             f"--from {known[0].packages[0]}==<version>"
         )
     raise UserError(
         f"'{' '.join(sorted(moved)) or sides[0].text}' concerns no framework known here; "
-        f"expected one of {', '.join(x.packages[0] for x in known)}, or name it with --framework"
+        f"expected one of {', '.join(x.packages[0] for x in known)}; name it with "
+        "--framework, or a script that uses it with --script"
     )
+
+
+def traced(a: Wanted, b: Wanted) -> dict[str, list[str]]:
+    """What a script stands on: ``distributions`` that differ, and ``packages`` of working trees."""
+    trees = [side.tree for side in (a, b) if side.tree is not None]
+    return {
+        "distributions": sorted(changed(a, b) - _BELOW),
+        "packages": [m for tree in trees for r in (tree / "src", tree)
+                     for m in environments.modules(r)],
+    }  # fmt: skip
 
 
 def physics(a: Wanted, b: Wanted) -> bool:

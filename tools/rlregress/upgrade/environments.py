@@ -36,7 +36,7 @@ class Prepared:
     """One side, ready to run.
 
     Attributes:
-        how: "installed", "tree", "overlay" or "environment".
+        how: "installed", "tree", "overlay", "environment", or an overlay on the other side's.
         cached: it was there already.
         why: of an environment, in words, what kept it from being an overlay.
         notes: what does not fit together and is run all the same.
@@ -90,6 +90,24 @@ def prepare(
     return Prepared(wanted, Side(label, python=python), "environment", cached, tuple(why))
 
 
+def prepare_on(
+    label: str, wanted: Wanted, ground: Prepared, say: making.Say = making.silent
+) -> Prepared | None:
+    """A side on the environment of the other one, so that nothing else differs; None: unfit.
+
+    Both have to pin the same packages, and what they ask of all others has to fit together.
+    """
+    own = wanted.requirements and wanted.lock is None and ground.how == "environment"
+    if not own or wanted.packages != ground.wanted.packages or "torch" in wanted.packages:
+        return None
+    folder, cached = _overlay(wanted.requirements, say)
+    unmet = needs.unmet(folder, distributions(ground.side.python))
+    if unmet.capped or unmet.missing:
+        return None
+    side = Side(label, python=ground.side.python, paths=(str(folder),))
+    return Prepared(wanted, side, f"overlay on the environment of side {ground.side.label}", cached)
+
+
 def _of_environment(label: str, folder: Path) -> Side:
     python = folder / "bin" / "python"
     if not python.exists():
@@ -98,17 +116,28 @@ def _of_environment(label: str, folder: Path) -> Side:
 
 
 def _of_tree(label: str, tree: Path, adapters: Sequence[Adapter]) -> Side:
+    roots = (tree, tree / "src")
     for adapter in adapters:
         if adapter.checkout and adapter.is_checkout(tree):
             return Side(label, paths=current_paths(), variables={adapter.checkout: str(tree)})
-        for root in (tree, tree / "src"):
+        for root in roots:
             if any((root / module / "__init__.py").is_file() for module in adapter.modules):
+                return Side(label, paths=(str(root), *current_paths()))
+    if not adapters:
+        # of a script: whatever it imports
+        for root in reversed(roots):
+            if modules(root):
                 return Side(label, paths=(str(root), *current_paths()))
     known = ", ".join(m for name in frameworks.names() for m in frameworks.get(name).modules[:1])
     raise UserError(
         f"{tree} holds no framework; expected a working tree with the package {known}, a checkout "
         "of scripts, or a virtual environment"
     )
+
+
+def modules(root: Path) -> list[str]:
+    """Importable packages in a folder."""
+    return sorted(path.parent.name for path in root.glob("*/__init__.py"))
 
 
 # -- overlays ------------------------------------------------------------------------------------
@@ -209,6 +238,13 @@ def distributions(python: str) -> dict[str, str]:
         raise UserError(f"the interpreter {python} cannot be used: {said}")
     interpreter, found = json.loads(ended.stdout)
     return {"python": interpreter, **{canonicalize_name(k): v for k, v in found.items()}}
+
+
+def python_of(side: Side) -> str:
+    """The version of a side's interpreter."""
+    if side.python == sys.executable:
+        return platform.python_version()
+    return distributions(side.python)["python"]
 
 
 def versions(prepared: Prepared) -> dict[str, str]:

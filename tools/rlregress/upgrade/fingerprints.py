@@ -56,7 +56,7 @@ class Fingerprint:
     found: Mapping[Key, Answer]
 
 
-def fingerprint(side: Side, adapter: Adapter, kept: Path) -> Fingerprint:
+def fingerprint(side: Side, kept: Path, adapter: Adapter) -> Fingerprint:
     """Ask every detail on a side; judged here."""
     inputs = {
         detail.id: {

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rlregress.frameworks.base import Adapter
-from rlregress.upgrade import coverage, environments, fingerprints, returns, stages
+from rlregress.upgrade import environments, fingerprints, physics, returns
 from rlregress.upgrade.environments import Prepared
+from rlregress.upgrade.traced import Traced
 
 UNCHANGED, CHANGED = "unchanged", "changed"
 HOLDS, IMPROVED, REGRESSED, INCONCLUSIVE = "holds", "improved", "regressed", "inconclusive"
@@ -23,7 +24,6 @@ class OfFramework:
         alone: those that only one side could be asked.
         asked: how many details each side was asked.
         traced: by algorithm.
-        reached: algorithm -> share of executable lines reached, on either side.
         returns: verdict of the trainings of diverged algorithms on side B; None: not trained.
     """
 
@@ -32,19 +32,13 @@ class OfFramework:
     details: list[fingerprints.ChangedDetail]
     alone: list[fingerprints.OneSided]
     asked: tuple[int, int]
-    traced: list[stages.Traced]
-    reached: dict[str, coverage.Reached]
+    traced: list[Traced]
     returns: returns.Verdict | None = None
 
     @property
     def diverged(self) -> list[str]:
         """Algorithms that do not do the same on both sides, or of which nothing is proved."""
-        return [t.algorithm for t in self.traced if not t.proved]
-
-    @property
-    def failed(self) -> list[str]:
-        """In a sentence each, trainings that ended in an error."""
-        return [sentence for t in self.traced for sentence in t.failed]
+        return [t.name for t in self.traced if not t.proved]
 
     @property
     def moved(self) -> bool:
@@ -56,7 +50,7 @@ class OfFramework:
         """Of this framework alone; see ``Upgrade.verdict``."""
         if self.returns is not None and self.returns.verdict == REGRESSED:
             return REGRESSED
-        if self.failed:
+        if any(traced.failures for traced in self.traced):
             return COULD_NOT_JUDGE
         if not self.diverged:
             return CHANGED if self.moved else UNCHANGED
@@ -70,12 +64,17 @@ class OfFramework:
 
 @dataclass(frozen=True)
 class Upgrade:
-    """Everything that was found of A and B."""
+    """Everything that was found of A and B.
+
+    Attributes:
+        script: what was traced instead of the built-in trainings.
+    """
 
     a: Prepared
     b: Prepared
     frameworks: list[OfFramework]
-    physics: list[stages.Moved]
+    physics: list[physics.Moved]
+    script: Traced | None = None
 
     @property
     def verdict(self) -> str:
@@ -85,12 +84,27 @@ class Upgrade:
         regressed, inconclusive.
         """
         found = [of.verdict for of in self.frameworks]
+        if self.script is not None and self.script.failures:
+            found.append(COULD_NOT_JUDGE)
+        elif self.script is not None and not self.script.proved:
+            found.append(CHANGED)
         # physics that moved has been judged where returns have
         judged = any(of.returns is not None for of in self.frameworks)
         if any(m.moves for m in self.physics) and not judged:
             found.append(CHANGED)
         order = (REGRESSED, COULD_NOT_JUDGE, INCONCLUSIVE, CHANGED, HOLDS, IMPROVED)
         return next((verdict for verdict in order if verdict in found), UNCHANGED)
+
+    @property
+    def traced(self) -> list[Traced]:
+        """Every training that was traced."""
+        own = [self.script] if self.script is not None else []
+        return [traced for of in self.frameworks for traced in of.traced] + own
+
+    @property
+    def failed(self) -> list[str]:
+        """In a sentence each, trainings that ended in an error."""
+        return [sentence for traced in self.traced for sentence in traced.failed]
 
     @property
     def exit_code(self) -> int:

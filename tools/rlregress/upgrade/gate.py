@@ -5,35 +5,39 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.tracing.run import Side, current
+from rlregress.tracing.run import current
 from rlregress.upgrade import (
     concerned,
-    coverage,
     environments,
     fingerprints,
     making,
+    physics,
     returns,
-    stages,
     wanted,
 )
+from rlregress.upgrade.both import Both
 from rlregress.upgrade.environments import Prepared
+from rlregress.upgrade.fingerprints import Fingerprint
 from rlregress.upgrade.found import OfFramework, Upgrade
+from rlregress.upgrade.traced import Training, built_in, script_training
 
 _FINISHED = ".finished"
 
 
 @dataclass(frozen=True)
 class Options:
-    """What ``rlregress gate --from A --to B`` was asked; see the command's help."""
+    """What ``rlregress gate --from A --to B`` was asked; see the command's help.
+
+    Attributes:
+        script: the job of a script that is traced instead of the built-in trainings.
+    """
 
     a: str
     b: str
@@ -42,6 +46,7 @@ class Options:
     algorithms: Sequence[str] = ()
     returns: bool = True
     workers: int = 2
+    script: Mapping[str, Any] | None = None
     say: Callable[[str], None] = field(default=making.silent)
 
 
@@ -51,33 +56,41 @@ def run(options: Options) -> Upgrade:
     Raises:
         UserError: a side cannot be made, or cannot be asked.
     """
+    if options.script is not None and options.algorithms:
+        raise UserError(
+            "a script is traced instead of the built-in trainings, and --algorithm chooses among "
+            "those; leave one of the two out"
+        )
     asked = (wanted.parse(options.a), wanted.parse(options.b))
-    adapters = concerned.adapters(asked, options.frameworks)
-    if not adapters:
+    adapters = concerned.adapters(asked, options.frameworks, options.script is not None)
+    if not adapters and options.script is None:
         idle = [Prepared(side, current(x), "not made") for x, side in zip("AB", asked, strict=True)]
         return Upgrade(idle[0], idle[1], [], [])
-    a, b = (
-        _prepared(label, side, adapters, options)
-        for label, side in zip(("A", "B"), asked, strict=True)
-    )
+    a, b = _prepared(*asked, adapters, options.say)
     _check(a, b)
-    with _work(a, b, adapters, options.say) as folder:
-        found, moved = _compared(a, b, adapters, folder, options)
-        judged = [_judged(of, b, options) for of in found]
-    return Upgrade(a, b, judged, moved)
+    script = script_training(options.script, *asked) if options.script is not None else None
+    with _work(a, b, adapters, options, script) as folder:
+        found = _compared(a, b, adapters, folder, options, script)
+        judged = [_judged(of, b, options) for of in found.frameworks]
+    return replace(found, frameworks=judged)
 
 
 def _prepared(
-    label: str, side: wanted.Wanted, adapters: Sequence[Adapter], options: Options
-) -> Prepared:
-    made = environments.prepare(label, side, adapters, options.say)
-    for line in made.lines:
-        options.say(line)
-    return made
+    one: wanted.Wanted, other: wanted.Wanted, adapters: Sequence[Adapter], say: making.Say
+) -> tuple[Prepared, Prepared]:
+    """Both sides; one on the environment of the other where it fits: then little else differs."""
+    a = environments.prepare("A", one, adapters, say)
+    b = environments.prepare_on("B", other, a, say)
+    if b is None:
+        b = environments.prepare("B", other, adapters, say)
+        a = environments.prepare_on("A", one, b, say) or a
+    for line in (*a.lines, *b.lines):
+        say(line)
+    return a, b
 
 
 def _check(a: Prepared, b: Prepared) -> None:
-    pythons = [stages.python_of(side.side) for side in (a, b)]
+    pythons = [environments.python_of(side.side) for side in (a, b)]
     if pythons[0] != pythons[1]:
         raise UserError(
             f"side A runs on Python {pythons[0]} and side B on {pythons[1]}; bits can only be "
@@ -86,152 +99,108 @@ def _check(a: Prepared, b: Prepared) -> None:
 
 
 @contextmanager
-def _work(a: Prepared, b: Prepared, adapters: Sequence[Adapter], say: making.Say) -> Iterator[Path]:
+def _work(
+    a: Prepared,
+    b: Prepared,
+    adapters: Sequence[Adapter],
+    options: Options,
+    script: Training | None,
+) -> Iterator[Path]:
     """Where traces are kept until the gate has ended: one that was interrupted goes on there.
 
     A gate that had ended is done anew: both sides are recorded in one session on one machine.
     """
     parts = [environments.state(side, adapters) for side in (a, b)]
     parts += [environments.own_digest(), environments.machine()]
+    parts += [script.key] if script is not None else []
     key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
     folder = making.cache() / "gates" / key
-    with making.locked(folder, say):
+    with making.locked(folder, options.say):
         if (folder / _FINISHED).exists():
             shutil.rmtree(folder)
         folder.mkdir(parents=True, exist_ok=True)
         left = len(list(folder.glob("*.trace")))
         if left:
-            say(f"going on where an interrupted gate ended: {left} traces are there")
+            options.say(f"going on where an interrupted gate ended: {left} traces are there")
         yield folder
         (folder / _FINISHED).touch()
 
 
-Tasks = dict[str, "Future[Any]"]
-
-
 def _compared(
-    a: Prepared, b: Prepared, adapters: Sequence[Adapter], folder: Path, options: Options
-) -> tuple[list[OfFramework], list[stages.Moved]]:
-    """Everything that is asked of both sides, as many at once as there are workers."""
-    sides = {"a": a.side, "b": b.side}
-    pool = ThreadPoolExecutor(options.workers or 2)
-    try:
-        prints: dict[str, Tasks] = {}
-        for adapter in adapters:
-            prints[adapter.full_name] = {
-                mark: pool.submit(
-                    fingerprints.fingerprint,
-                    side,
-                    adapter,
-                    folder / f"{adapter.full_name}-details-{mark}.json",
-                )
-                for mark, side in sides.items()
-            }
-        physics: Tasks = {}
-        if concerned.physics(a.wanted, b.wanted):
-            for mark, side in sides.items():
-                physics[mark] = pool.submit(stages.played, side, folder / f"physics-{mark}.json")
-        asked = {name: (of["a"].result(), of["b"].result()) for name, of in prints.items()}
-        chosen = _chosen(adapters, asked, options.algorithms)
-        tasks = {
-            adapter.full_name: _submit(pool, adapter, chosen[adapter.full_name], sides, folder)
-            for adapter in adapters
-        }
-        found = [
-            _collected(
-                adapter,
-                *asked[adapter.full_name],
-                tasks[adapter.full_name],
-                a.side,
-                folder,
-                options.say,
-            )
-            for adapter in adapters
-        ]
-        moved = []
-        if physics:
-            moved = stages.physics(physics["a"].result(), physics["b"].result())
-            options.say(f"physics: {sum(m.moves for m in moved)} of {len(moved)} moved")
-        return found, moved
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _chosen(
+    a: Prepared,
+    b: Prepared,
     adapters: Sequence[Adapter],
-    asked: Mapping[str, tuple[fingerprints.Fingerprint, fingerprints.Fingerprint]],
-    names: Sequence[str],
-) -> dict[str, list[str]]:
-    """By framework, the algorithms that have a built-in training on both sides."""
-    found = {
-        adapter.full_name: [
-            name
-            for name in asked[adapter.full_name][0].algorithms
-            if name in asked[adapter.full_name][1].algorithms
+    folder: Path,
+    options: Options,
+    script: Training | None,
+) -> Upgrade:
+    """Everything that is asked of both sides."""
+    with Both(a.side, b.side, folder, options.workers, options.say) as both:
+        scripted = both.record(script) if script is not None else None
+        prints = [
+            both.ask(f"{adapter.full_name}-details", fingerprints.fingerprint, adapter)
+            for adapter in adapters
         ]
-        for adapter in adapters
-    }
-    known = sorted({name for algorithms in found.values() for name in algorithms})
-    for name in names:
+        asks_physics = concerned.physics(a.wanted, b.wanted)
+        played = both.ask("physics", physics.played) if asks_physics else None
+        asked = [(one.result(), other.result()) for one, other in prints]
+        tasks = [
+            [(training, both.record(training)) for training in chosen]
+            for chosen in _trainings(adapters, asked, options)
+        ]
+        found = []
+        for adapter, pair, recorded in zip(adapters, asked, tasks, strict=True):
+            of = _found(adapter, *pair, options.say)
+            traces = [both.compared(training, futures) for training, futures in recorded]
+            found.append(replace(of, traced=traces))
+        of_script = None
+        if script is not None and scripted is not None:
+            of_script = both.compared(script, scripted)
+        moved = []
+        if played is not None:
+            moved = physics.compared(played[0].result(), played[1].result())
+            options.say(f"physics: {sum(m.moves for m in moved)} of {len(moved)} moved")
+    return Upgrade(a, b, found, moved, of_script)
+
+
+def _trainings(
+    adapters: Sequence[Adapter],
+    asked: Sequence[tuple[Fingerprint, Fingerprint]],
+    options: Options,
+) -> list[list[Training]]:
+    """By framework, the algorithms that have a built-in training on both sides."""
+    if options.script is not None:
+        return [[] for _ in adapters]
+    common = [[name for name in a.algorithms if name in b.algorithms] for a, b in asked]
+    known = sorted({name for names in common for name in names})
+    for name in options.algorithms:
         if name not in known:
             raise UserError(
                 f"there is no built-in training of '{name}'; known: {', '.join(known) or 'none'}"
             )
-    return {
-        framework: [name for name in algorithms if not names or name in names]
-        for framework, algorithms in found.items()
-    }
+    return [
+        [
+            built_in(adapter, name)
+            for name in names
+            if not options.algorithms or name in options.algorithms
+        ]
+        for adapter, names in zip(adapters, common, strict=True)
+    ]
 
 
-def _submit(
-    pool: ThreadPoolExecutor,
-    adapter: Adapter,
-    algorithms: Sequence[str],
-    sides: Mapping[str, Side],
-    folder: Path,
-) -> dict[str, Tasks]:
-    """By algorithm: both traces, and the lines that both sides reach."""
-    tasks: dict[str, Tasks] = {}
-    for algorithm in algorithms:
-        of: Tasks = {}
-        for mark, side in sides.items():
-            of[mark] = pool.submit(stages.recorded, adapter, algorithm, side, folder, mark)
-        for mark, side in sides.items():
-            kept = folder / f"{adapter.full_name}-{algorithm}-lines-{mark}.json"
-            of[f"lines {mark}"] = pool.submit(coverage.lines, side, adapter, algorithm, kept)
-        tasks[algorithm] = of
-    return tasks
-
-
-def _collected(
-    adapter: Adapter,
-    one: fingerprints.Fingerprint,
-    other: fingerprints.Fingerprint,
-    tasks: Mapping[str, Tasks],
-    side: Side,
-    folder: Path,
-    say: making.Say,
-) -> OfFramework:
+def _found(adapter: Adapter, one: Fingerprint, other: Fingerprint, say: making.Say) -> OfFramework:
+    """What the fingerprints of a framework say."""
     details, alone = fingerprints.changed(one, other)
     say(
         f"{adapter.full_name}: {len(one.found)} and {len(other.found)} details asked, "
         f"{len(details)} not done alike"
     )
-    traced, reached = [], {}
-    for name, of in tasks.items():
-        again = partial(stages.recorded, adapter, name, side, folder, "a2")
-        found = stages.compared(name, of["a"].result(), of["b"].result(), again)
-        reached[name] = coverage.reached(*(of[f"lines {mark}"].result() for mark in ("a", "b")))
-        traced.append(found)
-        verdict = "ended in an error" if found.failures else found.comparison.verdict
-        say(f"{adapter.full_name} {name}: {verdict}")
     versions = (dict(one.versions), dict(other.versions))
-    asked = (len(one.found), len(other.found))
-    return OfFramework(adapter, versions, details, alone, asked, traced, reached)
+    return OfFramework(adapter, versions, details, alone, (len(one.found), len(other.found)), [])
 
 
 def _judged(found: OfFramework, b: Prepared, options: Options) -> OfFramework:
-    failing = {t.algorithm for t in found.traced if t.failures}
+    failing = {t.name for t in found.traced if t.failures}
     names = [name for name in found.diverged if name not in failing]
     if not options.returns or not names:
         return found

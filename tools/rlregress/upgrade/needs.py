@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,15 +64,20 @@ def _required(found: importlib.metadata.Distribution) -> Iterator[Requirement]:
             yield requirement
 
 
-def unmet(folder: Path) -> Unmet:
-    """What the packages in a folder need that neither it nor the current environment has."""
+def unmet(folder: Path, ground: Mapping[str, str] | None = None) -> Unmet:
+    """What the packages in a folder need that neither it nor the environment below it has.
+
+    Args:
+        ground: name -> version of what is in that environment; None: the current one.
+    """
     here = list(importlib.metadata.distributions(path=[str(folder)]))
     own = {canonicalize_name(found.metadata["Name"]): found.version for found in here}
     missing, capped, names = [], [], set()
     for found in here:
         for requirement in _required(found):
             name = canonicalize_name(requirement.name)
-            there = own.get(name) or version(name)
+            below = version(name) if ground is None else ground.get(name)
+            there = own.get(name) or below
             if there is None:
                 missing.append(f"{requirement.name}{requirement.specifier}")
             elif not requirement.specifier.contains(there, prereleases=True):

@@ -6,7 +6,6 @@ a copy; the built-in training of its algorithm is traced on the installed code a
 
 from __future__ import annotations
 
-import ast
 import os
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -19,7 +18,7 @@ from typing import Any
 from rlregress import frameworks, suite
 from rlregress.details import catalogue
 from rlregress.errors import UserError
-from rlregress.gate import faults
+from rlregress.gate import faults, places
 from rlregress.tracing import run, trace
 from rlregress.tracing.compare import Comparison, compare
 from rlregress.tracing.run import Side
@@ -167,18 +166,6 @@ def _seed(fault: Traced, original: trace.Trace, folder: Path) -> Found:
         output = folder / f"{fault.framework}-{fault.name}.trace"
         changed = run.record(_job(fault.framework, fault.algorithm), output, side)
     output.unlink()
-    return Found(fault, compare(original, changed), changed.failure, _function(fault))
-
-
-def _function(fault: Traced) -> str:
-    """The function around the changed line, as frames name it."""
-    place = faults.fault_line(frameworks.get(fault.framework), fault.fault)
-    if place is None:
-        return ""
-    path, line = place
-    inner = "<module>"
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or 0):
-            # the walk goes from the outer to the inner ones
-            inner = node.name
-    return inner
+    adapter = frameworks.get(fault.framework)
+    inside = places.function(adapter, fault.file, fault.old, fault.occurrence)
+    return Found(fault, compare(original, changed), changed.failure, inside)

@@ -16,8 +16,8 @@ from torchrl.collectors import Collector
 from torchrl.modules import MLP, AdditiveGaussianModule, IndependentNormal, TanhNormal
 from torchrl.objectives import ClipPPOLoss, SACLoss, TD3Loss
 from torchrl.objectives.value import GAE
-from torchrl.trainers.algorithms import PPOTrainer, TD3Trainer
-from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper
+from torchrl.trainers.algorithms import PPOTrainer
+from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper, TD3Trainer
 
 from rlregress.frameworks.base import Unprobed
 from rlregress.frameworks.torchrl.applied import applied, number

@@ -33,8 +33,8 @@ from torchrl.modules import (
     ValueOperator,
 )
 from torchrl.objectives import ClipPPOLoss, SACLoss, SoftUpdate, TD3Loss
-from torchrl.trainers.algorithms import PPOTrainer, SACTrainer, TD3Trainer
-from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper
+from torchrl.trainers.algorithms import PPOTrainer, SACTrainer
+from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper, TD3Trainer
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Trained, TrainingRequest

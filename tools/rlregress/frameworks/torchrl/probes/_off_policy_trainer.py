@@ -57,8 +57,8 @@ def _train(
 ) -> None:  # fmt: skip
     """Let a trainer collect ``steps`` steps, ``frames`` at once, with ``updates`` after each."""
     from torchrl import collectors
-    from torchrl.trainers.algorithms import SACTrainer, TD3Trainer
-    from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper
+    from torchrl.trainers.algorithms import SACTrainer
+    from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper, TD3Trainer
 
     kind = getattr(collectors, "Collector", None) or collectors.SyncDataCollector
     started = {} if starts is None else {"init_random_frames": starts}

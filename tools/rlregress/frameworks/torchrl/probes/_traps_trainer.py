@@ -33,8 +33,8 @@ def _after_warmup(family: str, i: Inputs) -> Any:
     from torchrl import collectors
     from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
     from torchrl.objectives import SoftUpdate
-    from torchrl.trainers.algorithms import SACTrainer, TD3Trainer
-    from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper
+    from torchrl.trainers.algorithms import SACTrainer
+    from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper, TD3Trainer
 
     environment = Playback(rewards=[1.0])
     loss, actor = loops.off_policy_loss(family, environment)

@@ -92,8 +92,7 @@ def td3(
     ``after_update`` is called after each of them, target update included.
     """
     from torchrl.data import TensorDictReplayBuffer
-    from torchrl.trainers.algorithms import TD3Trainer
-    from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper
+    from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper, TD3Trainer
 
     settings, storage = _common(environment, actor, frames, loss)
 

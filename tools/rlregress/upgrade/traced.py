@@ -1,0 +1,157 @@
+"""Traces of both sides, each recorded in an environment of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.tracing import run, trace
+from rlregress.tracing.compare import Comparison, compare
+from rlregress.tracing.run import Side
+from rlregress.tracing.trace import Trace
+from rlregress.upgrade import asking, concerned, coverage
+from rlregress.upgrade.wanted import Wanted
+
+
+@dataclass(frozen=True)
+class Training:
+    """What is traced on both sides: a built-in training, or a script.
+
+    Attributes:
+        owner: full name of the framework, or "script".
+        name: of the algorithm, or of the script's file.
+        job: for the recorder; see ``tracing.record``.
+    """
+
+    owner: str
+    name: str
+    job: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """What decides what the training does beside the sides: its code, if it is a script."""
+        script = self.job.get("script")
+        files = sorted(Path(script).parent.glob("*.py")) if script else []
+        digest = hashlib.sha256(repr(sorted(self.job.items())).encode())
+        for path in files:
+            digest.update(path.name.encode() + path.read_bytes())
+        return digest.hexdigest()
+
+
+def built_in(adapter: Adapter, algorithm: str) -> Training:
+    """A built-in training of a framework."""
+    job = {"framework": adapter.full_name, "algorithm": algorithm, "seed": 0}
+    return Training(adapter.full_name, algorithm, job)
+
+
+def script_training(job: Mapping[str, Any], a: Wanted, b: Wanted) -> Training:
+    """A script, with the packages that differ between two sides among what is traced of it."""
+    found = concerned.traced(a, b)
+    packages = [*job["packages"], *found["packages"]]
+    whole = {**job, "packages": packages, "distributions": found["distributions"]}
+    return Training("script", Path(job["script"]).name, whole)
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A training on both sides.
+
+    Attributes:
+        name: of the training.
+        repeats: the traces repeat themselves to the bit; otherwise nothing is proved.
+        notes: what the tracer seeded, and what is out of control.
+        failures: side label -> how its training ended in an error.
+    """
+
+    name: str
+    comparison: Comparison
+    a: Trace
+    b: Trace
+    repeats: bool
+    notes: tuple[str, ...]
+    failures: Mapping[str, str]
+
+    @property
+    def proved(self) -> bool:
+        """The two sides do the same, as far as this training goes."""
+        return self.comparison.verdict != "diverged" and self.repeats and not self.failures
+
+    @property
+    def word(self) -> str:
+        """The verdict of the comparison, or that there can be none."""
+        if self.failures:
+            return "ended in an error"
+        verdict = self.comparison.verdict
+        return verdict if self.repeats else f"{verdict}, but does not repeat itself"
+
+    @property
+    def reached(self) -> coverage.Reached:
+        """What the training reached on either side."""
+        return coverage.reached(self.a, self.b)
+
+    @property
+    def failed(self) -> list[str]:
+        """In a sentence, what ended in an error, and on which side only."""
+        if not self.failures:
+            return []
+        words = {s: asking.last_words(text) for s, text in self.failures.items()}
+        if len(words) == 1:
+            ((side, word),) = words.items()
+            return [f"{self.name}: the training ended in an error on side {side} only: {word}"]
+        same = len(set(words.values())) == 1
+        said = words["A"] if same else f"{words['A']} (A), {words['B']} (B)"
+        return [f"{self.name}: the training ended in an error on both sides: {said}"]
+
+
+def recorded(training: Training, side: Side, folder: Path, mark: str, lines: bool = False) -> Trace:
+    """The trace that an interrupted gate has left in a folder, or a new one.
+
+    Args:
+        lines: whether to note the lines that are reached.
+
+    Raises:
+        UserError: the process ended without a trace.
+    """
+    path = folder / f"{training.owner}-{training.name}-{mark}.trace"
+    if path.is_file():
+        try:
+            return trace.load(path)
+        except UserError:
+            path.unlink()
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    found = run.record({**training.job, "lines": lines}, part, side)
+    os.replace(part, path)
+    return found
+
+
+def compared(name: str, a: Trace, b: Trace, again: Callable[[], tuple[Trace, Trace]]) -> Traced:
+    """Side A's trace beside side B's, and both beside their own repetitions where they differ.
+
+    Traces of two processes that are equal to the bit repeat each other: what is out of control in
+    a training would have parted them.
+
+    Args:
+        again: record both sides once more.
+
+    Raises:
+        UserError: neither trained.
+    """
+    run.check_trained(a, "A")
+    run.check_trained(b, "B")
+    found = compare(a, b)
+    failures = {label: t.failure for label, t in (("A", a), ("B", b)) if t.failure}
+    seeded = run.seeded_lines(a)
+    if found.verdict == "equal" or failures:
+        return Traced(name, found, a, b, True, tuple(seeded), failures)
+    repeats, notes = True, list(seeded)
+    for label, first, repetition in zip("AB", (a, b), again(), strict=True):
+        repeated = run.Repeated(first, compare(first, repetition), repetition)
+        repeats = repeats and repeated.repeats
+        notes += [f"side {label}: {line}" for line in repeated.uncontrolled()]
+    return Traced(name, found, a, b, repeats, tuple(notes), failures)

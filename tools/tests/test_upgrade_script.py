@@ -1,0 +1,140 @@
+"""The gate on a user's own script: working trees of a package that no adapter knows."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rlregress.errors import UserError
+from rlregress.reporting import traces
+from rlregress.reporting import upgrade as report
+from rlregress.tracing import record
+from rlregress.tracing.events import Places
+from rlregress.tracing.lines import Lines
+from rlregress.upgrade import gate, making
+from rlregress.upgrade.traced import script_training
+from rlregress.upgrade.wanted import parse
+
+from .tracing_scripts import changed
+
+LOSS = """
+def loss(given, wanted):
+    if given.isnan().any():
+        raise ValueError("not a number")
+    return ((given - wanted) ** 2).mean()
+"""
+SCRIPT = "import learner\n" + changed(
+    ("    return ((given - wanted) ** 2).mean()", "    return learner.loss(given, wanted)")
+)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A working tree of the package that the script imports."""
+
+    def made(name, old="", new=""):
+        folder = tmp_path / name / "learner"
+        folder.mkdir(parents=True)
+        text = LOSS.replace(old, new)
+        assert (text == LOSS) == (old == new)
+        (folder / "__init__.py").write_text(text, encoding="utf-8")
+        return str(tmp_path / name)
+
+    return made
+
+
+@pytest.fixture
+def judge(tmp_path, monkeypatch):
+    """Judge two trees by a script; the exit code and the report."""
+    monkeypatch.setenv(making.CACHE_VARIABLE, str(tmp_path / "cache"))
+
+    def judged(a, b, text=SCRIPT):
+        script = tmp_path / "train.py"
+        script.write_text(text, encoding="utf-8")
+        job = traces.of_script(script, [], [], 0)
+        code = report.judge(gate.Options(a, b, tmp_path / "report", script=job))
+        found = json.loads((tmp_path / "report" / "upgrade.json").read_text())
+        return code, found, (tmp_path / "report" / "upgrade.md").read_text()
+
+    return judged
+
+
+def test_a_script_that_does_the_same_is_acquitted(judge, tree):
+    """Other text, the same numbers: unchanged, with what the script reached of the package."""
+    code, found, text = judge(tree("a"), tree("b", "** 2", "** (1 + 1)"))
+    traced = found["script"]["train.py"]
+    assert (code, found["verdict"], traced["verdict"]) == (0, "unchanged", "equal")
+    assert found["frameworks"] == {}
+    assert traced["reached"]["missed"]["learner/__init__.py"] == "4"
+    assert "| script | train.py | equal |" in text
+
+
+def test_a_script_that_does_other_things_is_named_by_line(judge, tree):
+    """A loss of twice the value is found where the script hands it to backward."""
+    code, found, text = judge(tree("a"), tree("b", ".mean()", ".mean() * 2"))
+    first = found["script"]["train.py"]["first"]
+    assert (code, found["verdict"]) == (3, "changed")
+    assert (first["kind"], first["functions"]) == ("loss", ["main", "main"])
+    assert first["ratio"] == pytest.approx(2.0)
+    assert "**train.py: diverged**" in text
+
+
+def test_a_crash_on_one_side_only_is_said(judge, tree):
+    """What the script ended with, and on which side: nothing can be judged."""
+    code, found, text = judge(tree("a"), tree("b", ".isnan()", ".isfinite()"))
+    assert (code, found["verdict"]) == (2, "could not judge")
+    sentence = "train.py: the training ended in an error on side B only: ValueError: not a number"
+    assert f"- {sentence}" in text
+
+
+def test_a_script_that_never_trains_is_refused(judge, tree):
+    """A gate on nothing is no acquittal."""
+    with pytest.raises(UserError, match="nothing was traced on side A"):
+        judge(tree("a"), tree("b"), "import learner\n")
+
+
+def test_a_script_has_no_algorithm_to_choose(tmp_path):
+    """The option is about built-in trainings."""
+    options = gate.Options("installed", "installed", tmp_path, algorithms=["sac"], script={})
+    with pytest.raises(UserError, match="--algorithm chooses among those"):
+        gate.run(options)
+
+
+def test_a_script_of_other_content_is_another_training(tmp_path):
+    """Nothing of an interrupted gate is used when the script has changed since."""
+    script = tmp_path / "train.py"
+    script.write_text("1")
+    sides = parse("typer==0.1.0"), parse("typer==0.2.0")
+    keys = []
+    for text in ("1", "2"):
+        script.write_text(text)
+        keys.append(script_training(traces.of_script(script, [], [], 0), *sides).key)
+    script.write_text("1")
+    keys.append(script_training(traces.of_script(script, [], [], 9), *sides).key)
+    assert len(set(keys)) == 3
+
+
+def test_the_packages_that_differ_are_among_what_is_traced():
+    """A release is known by its name, and the recorder finds its modules where it runs."""
+    job = {"script": "train.py", "packages": []}
+    found = script_training(job, parse("typer==0.1.0 numpy==1.26.4"), parse("installed")).job
+    assert found["distributions"] == ["typer"]
+    assert record.modules_of("typer") == ["typer"]
+    assert record.modules_of("no-such-release") == []
+
+
+def test_lines_are_counted_once_and_by_function(tmp_path):
+    """Lines that were reached in any call, of functions that were entered at all."""
+    text = "def used(x):\n    if x:\n        return 1\n    return 2\ndef unused():\n    return 3\n"
+    path = tmp_path / "module.py"
+    path.write_text(text)
+    names = {"__name__": "module"}
+    exec(compile(text, str(path), "exec"), names)
+    lines = Lines(Places([str(path)]))
+    with lines:
+        names["used"](1)
+    assert lines.reached() == {"module.py": ([2, 3], [2, 3, 4])}
+    with lines:
+        names["used"](0)
+    assert lines.reached() == {"module.py": ([2, 3, 4], [2, 3, 4])}
