@@ -106,7 +106,7 @@ def ask(side, module, job, kept):
     if kept.is_file():
         return json.loads(kept.read_text())
     noted(kept.name)
-    answers = {"versions": {}, "algorithms": ["sac"], "observed": {}}
+    answers = {"versions": {}, "algorithms": ["sac"], "observed": {}, "defaults": {}}
     answers = answers if module.endswith("ask") else {}
     asking.keep(kept, json.dumps(answers))
     return answers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -49,7 +50,7 @@ def of(*trainings, details=(), alone=(), judged=None):
     """What was found of a framework."""
     versions = ({"package": "1"}, {"package": "2"})
     return found.OfFramework(
-        SB3, versions, list(details), list(alone), (9, 9), list(trainings), judged
+        SB3, versions, list(details), list(alone), (9, 9), list(trainings), returns=judged
     )
 
 
@@ -191,9 +192,9 @@ def test_a_detail_of_another_algorithm_explains_nothing():
 
 def test_the_report_states_what_an_acquittal_covers():
     """Shares of both sides and the lines that were not reached are in the report."""
-    text = "\n".join(upgrade_text.lines(upgrade(of(traced()))))
-    assert "| sac | equal | 1 | 50% and 50% |" in text
-    assert f"- sac: `{FILE}` 3-4" in text
+    found = upgrade(of(traced(), traced("td3")))
+    assert any("| sac | equal | 1 | 50% and 50% |" in line for line in upgrade_text.lines(found))
+    assert f"- `{FILE}` 3-4 (sac, td3)" in upgrade_text.not_reached(found.traced)
 
 
 def test_the_report_says_why_a_side_is_an_environment_of_its_own():
@@ -323,3 +324,30 @@ def test_the_trainings_verdict_is_of_returns():
 def test_ranges_of_lines():
     """Lines are shown as a reader wants them."""
     assert coverage.ranges({3, 1, 2, 7}) == "1-3, 7"
+
+
+def _defaulting(**values):
+    cells = {"td3 library": {name: repr(value) for name, value in values.items()}}
+    return fingerprints.Fingerprint({}, (), {}, cells)
+
+
+def test_another_default_is_a_change():
+    """What a user gets who sets nothing is compared, of what both sides have."""
+    a, b = _defaulting(batch=100, delay=2, old=1), _defaulting(batch=256, delay=2, new=1)
+    (only,) = fingerprints.changed_defaults(a, b)
+    assert (only.algorithm, only.scope, only.name, only.a, only.b) == (
+        "td3", "library", "batch", "100", "256"
+    )  # fmt: skip
+    framework = replace(of(traced()), defaults=[only])
+    assert upgrade(framework).verdict == "changed"
+    assert "- td3 [library] `batch`: 100 -> 256" in upgrade_text.lines(upgrade(framework))
+
+
+def test_defaults_that_cannot_be_read_are_said():
+    """They are not compared, and no change by that."""
+    unread = fingerprints.Fingerprint({}, (), {}, "TypeError: no such keyword")
+    assert fingerprints.changed_defaults(_defaulting(batch=1), unread) == []
+    framework = replace(of(traced()), unread=("side B: TypeError: no such keyword",))
+    text = "\n".join(upgrade_text.lines(upgrade(framework)))
+    assert upgrade(framework).verdict == "unchanged"
+    assert "not compared, because they cannot be read on side B: TypeError" in text

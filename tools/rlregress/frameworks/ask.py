@@ -16,11 +16,15 @@ import numpy as np
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.frameworks.base import Unprobed
+from rlregress.frameworks.base import Adapter, Unprobed
 
 
 def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]:
-    """``versions``, ``algorithms`` of built-in trainings, ``observed`` by "<id> <scope>"."""
+    """What an adapter says of its framework.
+
+    ``versions``; ``algorithms`` of built-in trainings; ``observed`` by "<id> <scope>"; ``defaults``
+    by "<algorithm> <scope>", or the error that kept them from being read.
+    """
     adapter = frameworks.get(framework)
     observed: Dict[str, Any] = {}
     for (id, scope), probe in adapter.probes().items():
@@ -34,13 +38,28 @@ def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]
             found = np.atleast_1d(np.asarray(probe(given), dtype=np.float64))
             observed[f"{id} {scope}"] = {"observed": found.tolist()}
         except Exception as error:  # whatever the foreign code raises is the finding
-            text = f"{type(error).__name__}: {error}".strip().splitlines()[0]
-            observed[f"{id} {scope}"] = {"error": text, "why": _why(error, adapter.modules)}
+            observed[f"{id} {scope}"] = {"error": _text(error), "why": _why(error, adapter.modules)}
     return {
         "versions": dict(adapter.versions()),
         "algorithms": list(adapter.trace_trainings()),
         "observed": observed,
+        "defaults": _defaults(adapter),
     }
+
+
+def _defaults(adapter: Adapter) -> Any:
+    try:
+        found = adapter.defaults()
+    except Exception as error:  # foreign code, as above
+        return _text(error)
+    return {
+        f"{algorithm} {scope}": {name: repr(value) for name, value in given.items()}
+        for (algorithm, scope), given in found.items()
+    }
+
+
+def _text(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".strip().splitlines()[0]
 
 
 def _why(error: BaseException, modules: Sequence[str]) -> str:

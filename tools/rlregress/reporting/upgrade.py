@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rlregress.errors import UserError
 from rlregress.reporting.upgrade_data import as_json
-from rlregress.reporting.upgrade_text import lines
+from rlregress.reporting.upgrade_text import lines, not_reached
 from rlregress.upgrade import gate
 from rlregress.upgrade.found import Upgrade
 from rlregress.upgrade.gate import Options
@@ -19,7 +19,7 @@ _PLATFORM_SUMMARY = "GITHUB_STEP_SUMMARY"
 
 def write(found: Upgrade, folder: Path) -> None:
     """Write ``upgrade.md`` and ``upgrade.json``, and the summary where the platform shows it."""
-    text = "\n".join(lines(found))
+    text = "\n".join([*lines(found), *not_reached(found.traced)])
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "upgrade.md").write_text(text + "\n", encoding="utf-8")
@@ -50,6 +50,9 @@ def judge(options: Options) -> int:
     options.say("")
     for line in lines(found):
         options.say(line)
-    options.say(f"report: {options.report} (upgrade.md, upgrade.json)")
+    options.say(
+        f"report: {options.report} (upgrade.md, which also lists what the traces did not reach, "
+        "and upgrade.json)"
+    )
     options.say(f"verdict {found.a.wanted.text} -> {found.b.wanted.text}: {found.verdict}")
     return found.exit_code

@@ -38,6 +38,8 @@ def _plain(of: OfFramework) -> dict[str, Any]:
         "verdict": of.verdict,
         "versions": [dict(versions) for versions in of.versions],
         "details": [asdict(detail) for detail in of.details],
+        "defaults": [asdict(default) for default in of.defaults],
+        "defaults_unread": of.unread,
         "one_sided": [{**asdict(one), "counts": one.counts} for one in of.alone],
         "returns": returns,
         "traces": {t.name: _trace(t, explained.of_training(of, t)) for t in of.traced},

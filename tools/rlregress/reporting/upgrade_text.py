@@ -32,7 +32,7 @@ _SHOWN_RANGES = 12
 
 
 def lines(found: Upgrade) -> list[str]:
-    """The report as Markdown."""
+    """The report as Markdown, but for what was not reached."""
     a, b = found.a.wanted.text, found.b.wanted.text
     text = [f"# {a} -> {b}: {found.verdict}", "", f"{_SENTENCES[found.verdict].capitalize()}.", ""]
     text += [f"- {sentence}" for sentence in found.failed]
@@ -48,7 +48,6 @@ def lines(found: Upgrade) -> list[str]:
         text += ["## Script", "", *_traced(found.script, explained.of_script(found))]
     if found.physics:
         text += _physics(found.physics)
-    text += _reached(found.traced)
     return [line for n, line in enumerate(text) if line or n == 0 or text[n - 1]]
 
 
@@ -89,7 +88,7 @@ def _framework(of: OfFramework) -> list[str]:
         text += [f"- `{d.id}` [{d.scope}]: {d.a} -> {d.b}. {d.consequence}" for d in of.details]
     else:
         text.append(f"All {counts} details that both sides were asked are done alike.")
-    text += ["", *_alone(of.alone)]
+    text += ["", *_defaults(of), *_alone(of.alone)]
     text += ["### Traces", ""] if of.traced else []
     for traced in of.traced:
         text += _traced(traced, explained.of_training(of, traced))
@@ -98,6 +97,15 @@ def _framework(of: OfFramework) -> list[str]:
         text += [f"    {line}" for line in of.returns.lines]
         text.append("")
     return text
+
+
+def _defaults(of: OfFramework) -> list[str]:
+    if not of.defaults and not of.unread:
+        return []
+    text = ["### Defaults", ""]
+    text += [f"- {d.algorithm} [{d.scope}] `{d.name}`: {d.a} -> {d.b}" for d in of.defaults]
+    text += [f"- not compared, because they cannot be read on {why}" for why in of.unread]
+    return [*text, ""]
 
 
 def _alone(alone: Sequence[OneSided]) -> list[str]:
@@ -142,16 +150,20 @@ def _physics(moved: Sequence[Moved]) -> list[str]:
     return [*text, ""]
 
 
-def _reached(traced: Sequence[Traced]) -> list[str]:
+def not_reached(traced: Sequence[Traced]) -> list[str]:
     """What equal traces say nothing about."""
-    rows = []
+    missed: dict[tuple[str, str], list[str]] = {}
     for of in traced:
         for file, ranges in of.reached.missed.items():
-            shown = ranges.split(", ")
-            rest = len(shown) - _SHOWN_RANGES
-            more = f" and {rest} more" if rest > 0 else ""
-            rows.append(f"- {of.name}: `{file}` {', '.join(shown[:_SHOWN_RANGES])}{more}")
-    if not rows:
+            missed.setdefault((file, ranges), []).append(of.name)
+    if not missed:
         return []
-    said = "Lines of side B, in functions that the trainings enter; equal traces say nothing"
-    return ["## What the traces did not reach", "", said, "about them:", "", *rows, ""]
+    text = ["## What the traces did not reach", ""]
+    text.append("Lines of side B, in functions that the trainings enter; equal traces say nothing")
+    text += ["about them:", ""]
+    for (file, ranges), names in sorted(missed.items()):
+        shown = ranges.split(", ")
+        rest = len(shown) - _SHOWN_RANGES
+        more = f" and {rest} more" if rest > 0 else ""
+        text.append(f"- `{file}` {', '.join(shown[:_SHOWN_RANGES])}{more} ({', '.join(names)})")
+    return [*text, ""]

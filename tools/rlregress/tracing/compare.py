@@ -35,6 +35,7 @@ KINDS = {
     ("data", "value"): "data",
     ("parameters", "value"): "initialisation",
     ("backward", "loss"): "loss",
+    ("optimizer", "size"): "optimiser",
     ("optimizer", "parameters"): "parameters",
     ("optimizer", "gradient"): "gradient",
     ("optimizer", "learning_rate"): "schedule",

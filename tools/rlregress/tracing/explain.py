@@ -33,6 +33,8 @@ _KINDS = {
     "target update": "other values were written in place, as target networks are",
     "order": "other events happen on the two sides",
 }
+#: the same, where the part says more than the kind.
+_PARTS = {"size": "the optimiser is given another number of tensors, or of parameters in them"}
 _DRAWS = "random draws, such as minibatch sampling"
 
 
@@ -51,7 +53,8 @@ def event(found: Event) -> str:
 
 def divergence(first: Divergence) -> list[str]:
     """The first difference: what it is, both lines, both values, what came just before."""
-    lines = [f"first difference ({first.kind}): {_KINDS[first.kind]}"]
+    meaning = _PARTS.get(first.part, _KINDS[first.kind])
+    lines = [f"first difference ({first.kind}): {meaning}"]
     for side, found in (("A", first.a), ("B", first.b)):
         if found is None:
             lines.append(f"  {side}: the trace has ended")
@@ -70,6 +73,8 @@ def divergence(first: Divergence) -> list[str]:
 
 
 def _growth(growth: Sequence[tuple[int, float]]) -> str:
+    if not any(gap for _, gap in growth):
+        return f"all {len(growth)} losses from there on are the same"
     chosen = sorted({0, min(9, len(growth) - 1), min(99, len(growth) - 1), len(growth) - 1})
     shown = ", ".join(f"{growth[n][1]:.2g} (loss {n + 1})" for n in chosen)
     return f"relative difference of the losses from there on: {shown}"

@@ -1,4 +1,4 @@
-"""Optimisers under a recorder: learning rate, gradient, parameters before, and the step taken.
+"""Optimisers under a recorder: how many parameters, their values, gradient, rate, step taken.
 
 Runs inside foreign and old environments: NumPy and torch only, Python 3.9 syntax.
 """
@@ -46,6 +46,7 @@ class Steps:
         before = [as_array(p).copy() for p in trained]
         rates = np.array([float(group.get("lr", 0.0)) for group in optimizer.param_groups])
         parts = {
+            "size": part(np.array([len(before), sum(array.size for array in before)])),
             "parameters": parts_of(before),
             "gradient": parts_of(gradients),
             "learning_rate": part(rates),

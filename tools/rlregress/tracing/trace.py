@@ -16,7 +16,7 @@ from rlregress.tracing.events import SCHEMA
 #: of an event, the parts in the order in which one follows from the other.
 CAUSAL = {
     "step": ("action", "observation", "reward", "flags"),
-    "optimizer": ("parameters", "gradient", "learning_rate", "update"),
+    "optimizer": ("size", "parameters", "gradient", "learning_rate", "update"),
 }
 
 

@@ -7,7 +7,7 @@ decides what it counts as.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +49,14 @@ class Fingerprint:
 
     Attributes:
         algorithms: those that have a built-in training.
+        defaults: "<algorithm> <scope>" -> hyperparameter -> value as Python writes it; in a
+            sentence, why they cannot be read.
     """
 
     versions: Mapping[str, str]
     algorithms: tuple[str, ...]
     found: Mapping[Key, Answer]
+    defaults: Mapping[str, Mapping[str, str]] | str = field(default_factory=dict)
 
 
 def fingerprint(side: Side, kept: Path, adapter: Adapter) -> Fingerprint:
@@ -71,7 +74,8 @@ def fingerprint(side: Side, kept: Path, adapter: Adapter) -> Fingerprint:
     for cell, given in answers["observed"].items():
         id, _, scope = cell.partition(" ")
         found[id, scope] = _answer(id, given)
-    return Fingerprint(answers["versions"], tuple(answers["algorithms"]), found)
+    algorithms = tuple(answers["algorithms"])
+    return Fingerprint(answers["versions"], algorithms, found, answers["defaults"])
 
 
 def _answer(id: str, given: Mapping[str, Any]) -> Answer:
@@ -140,6 +144,31 @@ def changed(a: Fingerprint, b: Fingerprint) -> tuple[list[ChangedDetail], list[O
         elif one.variant is None and one.observed != other.observed:
             details.append(ChangedDetail(*cell, _vector(one), _vector(other)))
     return details, alone
+
+
+@dataclass(frozen=True)
+class ChangedDefault:
+    """A hyperparameter that has another value if a user sets nothing."""
+
+    algorithm: str
+    scope: str
+    name: str
+    a: str
+    b: str
+
+
+def changed_defaults(a: Fingerprint, b: Fingerprint) -> list[ChangedDefault]:
+    """Hyperparameters that both sides have, with other defaults."""
+    if isinstance(a.defaults, str) or isinstance(b.defaults, str):
+        return []
+    found = []
+    for cell in a.defaults:
+        for name, value in a.defaults[cell].items():
+            other = b.defaults.get(cell, {}).get(name, value)
+            if other != value:
+                algorithm, _, scope = cell.partition(" ")
+                found.append(ChangedDefault(algorithm, scope, name, value, other))
+    return found
 
 
 def _vector(answer: Answer) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rlregress.frameworks.base import Adapter
 from rlregress.upgrade import environments, fingerprints, physics, returns
@@ -22,6 +22,7 @@ class OfFramework:
     Attributes:
         details: those that are not done alike.
         alone: those that only one side could be asked.
+        defaults: hyperparameters whose defaults changed; ``unread``: in words, why not compared.
         asked: how many details each side was asked.
         traced: by algorithm.
         returns: verdict of the trainings of diverged algorithms on side B; None: not trained.
@@ -33,6 +34,8 @@ class OfFramework:
     alone: list[fingerprints.OneSided]
     asked: tuple[int, int]
     traced: list[Traced]
+    defaults: list[fingerprints.ChangedDefault] = field(default_factory=list)
+    unread: tuple[str, ...] = ()
     returns: returns.Verdict | None = None
 
     @property
@@ -42,8 +45,11 @@ class OfFramework:
 
     @property
     def moved(self) -> bool:
-        """Whether a detail is done otherwise, or can no longer be asked for no outer reason."""
-        return bool(self.details) or any(one.counts for one in self.alone)
+        """Whether a detail or a default is another one, or can no longer be asked.
+
+        What cannot be asked for an outer reason, such as a missing package, does not count.
+        """
+        return bool(self.details or self.defaults) or any(one.counts for one in self.alone)
 
     @property
     def verdict(self) -> str:

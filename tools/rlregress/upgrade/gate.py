@@ -191,12 +191,22 @@ def _trainings(
 def _found(adapter: Adapter, one: Fingerprint, other: Fingerprint, say: making.Say) -> OfFramework:
     """What the fingerprints of a framework say."""
     details, alone = fingerprints.changed(one, other)
+    defaults = fingerprints.changed_defaults(one, other)
     say(
         f"{adapter.full_name}: {len(one.found)} and {len(other.found)} details asked, "
-        f"{len(details)} not done alike"
+        f"{len(details)} not done alike; {len(defaults)} other defaults"
     )
-    versions = (dict(one.versions), dict(other.versions))
-    return OfFramework(adapter, versions, details, alone, (len(one.found), len(other.found)), [])
+    pairs = zip("AB", (one, other), strict=True)
+    return OfFramework(
+        adapter,
+        (dict(one.versions), dict(other.versions)),
+        details,
+        alone,
+        (len(one.found), len(other.found)),
+        [],
+        defaults,
+        tuple(f"side {x}: {side.defaults}" for x, side in pairs if isinstance(side.defaults, str)),
+    )
 
 
 def _judged(found: OfFramework, b: Prepared, options: Options) -> OfFramework:

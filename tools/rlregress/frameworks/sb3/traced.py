@@ -81,11 +81,12 @@ def _sac() -> Dict[str, Any]:
 
 
 def _td3() -> Dict[str, Any]:
-    return {**_off_policy(), "policy_delay": 2, "action_noise": _noise()}
+    return {**_ddpg(), "policy_delay": 2}
 
 
 def _ddpg() -> Dict[str, Any]:
-    return {**_off_policy(), "action_noise": _noise()}
+    # the default was an episode before 2.3.0, which two environments do not allow
+    return {**_off_policy(), "train_freq": 1, "action_noise": _noise()}
 
 
 def _dqn() -> Dict[str, Any]:

@@ -24,6 +24,7 @@ _OFF_POLICY = {
     "steps_per_collection": 20,
     "updates_per_collection": 10,
     "critic_loss": "l2",
+    "duplicate_critic": True,
 }
 _SETTINGS: Dict[str, Dict[str, Any]] = {
     # 64 samples in minibatches of 24: the last one is incomplete

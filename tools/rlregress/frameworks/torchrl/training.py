@@ -39,6 +39,8 @@ from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper, TD3Trainer
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Trained, TrainingRequest
 
+#: of trainings that are traced, not of stored runs.
+_OPTIONAL = {"duplicate_critic"}
 _KEYS = {
     "ppo": {
         "learning_rate", "adam_epsilon", "rollout_steps", "minibatch_size", "epochs", "discount",
@@ -99,15 +101,17 @@ def _mlp(inputs: int, outputs: int, hidden_sizes, activation) -> MLP:
     )
 
 
-def _q_networks(space: Space, hidden_sizes):
-    # a list keeps the initial weights; one module would be duplicated with resampled weights
-    return [
+def _q_networks(space: Space, given: Mapping[str, Any]):
+    # a list keeps the initial weights; one module is duplicated with resampled weights, which
+    # versions before 0.14.0 know alone where targets are delayed
+    networks = [
         ValueOperator(
-            _mlp(space.observations + space.actions, 1, hidden_sizes, nn.ReLU),
+            _mlp(space.observations + space.actions, 1, given["hidden_sizes"], nn.ReLU),
             in_keys=["observation", "action"],
         )
-        for _ in range(2)
+        for _ in range(1 if given.get("duplicate_critic") else 2)
     ]
+    return networks[0] if given.get("duplicate_critic") else networks
 
 
 def _collector(environment, policy, steps_per_batch, request, learning_starts):
@@ -192,7 +196,7 @@ def _sac(request: TrainingRequest, environment, space: Space, given: Mapping[str
     actor = _tanh_normal_actor(network, space, False)
     loss = SACLoss(
         actor,
-        _q_networks(space, given["hidden_sizes"]),
+        _q_networks(space, given),
         loss_function=given["critic_loss"],
         alpha_init=given["initial_temperature"],
         target_entropy=given["target_entropy"],
@@ -221,7 +225,7 @@ def _td3(request: TrainingRequest, environment, space: Space, given: Mapping[str
     )
     loss = TD3Loss(
         actor,
-        _q_networks(space, given["hidden_sizes"]),
+        _q_networks(space, given),
         action_spec=space.spec,
         policy_noise=given["target_noise"],
         noise_clip=given["target_noise_clip"],
@@ -303,7 +307,7 @@ def single_precision(environment):
 def train(request: TrainingRequest) -> Trained:
     """Train with the framework's trainer of the algorithm."""
     given = request.hyperparameters
-    differing = sorted(set(given) ^ _KEYS[request.algorithm])
+    differing = sorted((set(given) - _OPTIONAL) ^ _KEYS[request.algorithm])
     if differing:
         raise UserError(
             f"the hyperparameters of TorchRL's {request.algorithm.upper()} do not fit: "
