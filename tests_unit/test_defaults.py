@@ -35,26 +35,21 @@ def _spelled(given, without=()):
     return {key: defaults.spelled(value) for key, value in given.items() if key not in without}
 
 
-def _of_this_suite(framework):
-    if framework.expectations() is not None:
-        pytest.skip(f"{framework.title} is another party's: no defaults are documented")
-
-
+@pytest.mark.usefixtures("of_this_suite")
 def test_defaults_are_documented(framework):
     """A hyperparameter that nobody sets has the documented value (Tables 6 to 8)."""
-    _of_this_suite(framework)
     _check(framework, framework.defaults(), lambda entry: entry.values if entry else {})
 
 
+@pytest.mark.usefixtures("of_this_suite")
 def test_names_are_documented(framework):
     """A hyperparameter has the documented name (Tables 6 to 8)."""
-    _of_this_suite(framework)
     _check(framework, framework.parameter_names(), lambda entry: entry.names if entry else {})
 
 
+@pytest.mark.usefixtures("of_this_suite")
 def test_printed_names_are_right_or_recorded_as_wrong(framework):
     """What Tables 6 to 8 call a hyperparameter is its name, unless it is recorded as wrong."""
-    _of_this_suite(framework)
     names, version = framework.parameter_names(), framework.version()
     wrong = [
         f"{cell.table}, {cell.row}: '{cell.printed}' is "
@@ -65,10 +60,10 @@ def test_printed_names_are_right_or_recorded_as_wrong(framework):
     assert not wrong, f"{framework.full_name} {version}: {'; '.join(wrong)}"
 
 
+@pytest.mark.usefixtures("of_this_suite")
 @pytest.mark.parametrize("name", SETS)
 def test_set_goes_there_and_back(framework, name):
     """A hyperparameter set in a framework's own names and numbers, and back, is the same set."""
-    _of_this_suite(framework)
     for (algorithm, _), entry in defaults.documented(framework).items():
         given = defaults.hyperparameter_set(name)[algorithm]
         kept = {key: value for key, value in given.items() if key in entry.names}
@@ -83,9 +78,9 @@ def test_set_goes_there_and_back(framework, name):
         assert _spelled(back, {*shared, *(set(back) - set(kept))}) == _spelled(kept, shared)
 
 
+@pytest.mark.usefixtures("of_this_suite")
 def test_set_of_a_framework_holds_its_defaults(framework):
     """The hyperparameter set of a framework holds its defaults, where its values are documented."""
-    _of_this_suite(framework)
     given, found = defaults.hyperparameter_set(framework.name), framework.defaults()
     for (algorithm, scope), entry in defaults.documented(framework).items():
         if entry.set:

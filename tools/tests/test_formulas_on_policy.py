@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from rlregress.formulas import gae, initialisation, ppo
 
@@ -54,18 +53,14 @@ def test_lambda_one_is_the_discounted_return_minus_the_value() -> None:
     following = np.append(values[1:], RNG.normal())
     end = np.eye(9)[8]
     found = gae.advantages(rewards, values, following, end, np.zeros(9), 0.9, 1.0)
-    np.testing.assert_allclose(found, gae.discounted_returns(rewards, end, 0.9) - values)
+    returns = [np.sum(rewards[t:] * 0.9 ** np.arange(9 - t)) for t in range(9)]
+    np.testing.assert_allclose(found, returns - values)
 
 
 def test_lambda_zero_is_the_one_step_error() -> None:
     """r + gamma V' - V, step by step."""
     found = gae.advantages(REWARDS, VALUES, NEXT_VALUES, RUNNING, RUNNING, 0.5, 0.0)
     np.testing.assert_array_equal(found, [1.5, 1.5, 2.5])
-
-
-def test_discounted_returns_start_again_after_an_end_and_bootstrap_at_the_last_step() -> None:
-    """4 + 0.5 * 8 = 8; 2 at the end of the first episode; 1 + 0.5 * 2 = 2."""
-    np.testing.assert_array_equal(gae.discounted_returns(REWARDS, MIDDLE, 0.5, 8.0), [2, 2, 8])
 
 
 RATIOS = np.array([0.5, 1.0, 2.0, 0.5, 2.0])
@@ -168,14 +163,6 @@ def test_an_unknown_value_clip_is_an_error() -> None:
         ppo.value_loss(np.ones(1), np.ones(1), np.ones(1), 0.2, "sideways")
 
 
-def test_the_gaussian_entropy_is_that_of_the_law_and_has_slope_one() -> None:
-    """Against SciPy's normal law; one more in log sigma is one more in entropy."""
-    log_std = np.array([0.3, -1.0])
-    expected = sum(stats.norm(scale=np.exp(s)).entropy() for s in log_std)
-    assert ppo.gaussian_entropy(log_std) == pytest.approx(expected)
-    assert ppo.gaussian_entropy(np.array([1.3, -1.0])) == pytest.approx(expected + 1.0)
-
-
 def test_a_joint_norm_is_clipped_without_changing_the_direction() -> None:
     """Gradients 3 and 4 have norm 5: clipped to 0.5 they are a tenth; below 10 they stay."""
     gradients = [np.array([3.0]), np.array([[4.0]])]
@@ -186,11 +173,8 @@ def test_a_joint_norm_is_clipped_without_changing_the_direction() -> None:
 
 
 def test_an_orthogonal_matrix_times_a_gain_has_the_gain_as_every_singular_value() -> None:
-    """A tall random orthogonal matrix; a Gaussian matrix is no such thing."""
-    gaussian = RNG.normal(size=(6, 3))
-    orthogonal, _ = np.linalg.qr(gaussian)
-    found = np.append(initialisation.singular_value_range(2.0 * orthogonal), 0.0)
+    """A tall random orthogonal matrix."""
+    orthogonal, _ = np.linalg.qr(RNG.normal(size=(6, 3)))
+    found = np.linalg.svd(2.0 * orthogonal, compute_uv=False)
     expected = initialisation.orthogonal_singular_values(np.array([2.0]))
-    np.testing.assert_allclose(found, expected)
-    low, high = initialisation.singular_value_range(gaussian)
-    assert high > 1.2 * low
+    np.testing.assert_allclose([found.min(), found.max(), 0.0], expected)

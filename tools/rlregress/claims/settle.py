@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from rlregress.claims.statements import NOT_CHECKABLE, Claim
 from rlregress.details import defaults
-from rlregress.details.implementation import implementations, stated
+from rlregress.details.implementation import Asked, asked, implementations, stated
 from rlregress.details.judge import Judgement
 from rlregress.frameworks.base import Adapter
 
@@ -48,26 +48,17 @@ class _Range(Protocol):
     def until(self) -> str | None: ...
 
 
-#: what was asked already: a copy of a framework is probed once per process.
-_ANSWERS: dict[tuple[str, str, str], Mapping[str, Judgement]] = {}
-_VALUES: dict[tuple[str, str], Mapping[tuple[str, str], Mapping[str, Any]]] = {}
-
-
-@cache
-def _version(adapter: Adapter) -> str:
-    return adapter.version()  # reads the metadata of packages: slow beside everything else here
+#: defaults that were asked already: a copy of a framework is asked once per process.
+_VALUES: dict[Asked, Mapping[tuple[str, str], Mapping[str, Any]]] = {}
 
 
 def answers(adapter: Adapter, detail: str) -> Mapping[str, Judgement]:
     """scope -> judgement of a detail."""
-    key = (adapter.full_name, _version(adapter), detail)
-    if key not in _ANSWERS:
-        _ANSWERS[key] = {each.scope: each.judgement for each in implementations(adapter, detail)}
-    return _ANSWERS[key]
+    return {each.scope: each.judgement for each in implementations(adapter, detail)}
 
 
 def _values(adapter: Adapter) -> Mapping[tuple[str, str], Mapping[str, Any]]:
-    key = (adapter.full_name, _version(adapter))
+    key = asked(adapter)
     if key not in _VALUES:
         _VALUES[key] = adapter.defaults()
     return _VALUES[key]
@@ -85,7 +76,7 @@ def settle(claim: Claim, adapter: Adapter) -> Settled:
     names none. outdated: it does something else, and another version did, or does, what the claim
     says. refuted: it does something else. unprobed: nothing could be asked.
     """
-    version = _version(adapter)
+    version = adapter.version()
     if claim.not_checkable:
         return Settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable)
     found = {

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rlregress import suite
@@ -17,7 +20,16 @@ if TYPE_CHECKING:
     from rlregress.frameworks.base import Adapter
 
 
-_JUDGED: dict[tuple[type, str, str, str, str], Judgement] = {}
+#: what tells the code of an adapter from any other that this process may ask.
+Asked = tuple[type, str, str, str | None]
+
+_JUDGED: dict[tuple[Asked, str, str], Judgement] = {}
+
+
+def asked(adapter: Adapter) -> Asked:
+    """Kind, copy and version of what an adapter asks, and the checkout if one is named."""
+    checkout = os.environ.get(adapter.checkout)
+    return type(adapter), adapter.full_name, adapter.version(), checkout
 
 
 @dataclass(frozen=True)
@@ -50,7 +62,7 @@ class Implementation:
         Asked once per process: details, claims and comparisons rest on the same answer.
         """
         adapter = self.adapter
-        key = (type(adapter), adapter.full_name, self.version, self.detail.id, self.scope)
+        key = (asked(adapter), self.detail.id, self.scope)
         if key not in _JUDGED:
             _JUDGED[key] = run_probe(self.detail, adapter.probes()[self.detail.id, self.scope])
         return _JUDGED[key]
@@ -61,14 +73,23 @@ def _loaded(path: Path) -> tuple[Expectation, ...]:
     return expectations.load(path)
 
 
+@cache
+def _of_version(path: Path, version: str) -> Mapping[expectations.Cell, Expectation]:
+    return MappingProxyType(expectations.for_version(_loaded(path), version))
+
+
+def _path(adapter: Adapter) -> Path:
+    return adapter.expectations() or suite.baselines() / "details" / adapter.name
+
+
 def stated(adapter: Adapter) -> tuple[Expectation, ...]:
     """Everything that is documented of a framework, at whatever version."""
-    return _loaded(adapter.expectations() or suite.baselines() / "details" / adapter.name)
+    return _loaded(_path(adapter))
 
 
-def documented(adapter: Adapter) -> dict[tuple[str, str], Expectation]:
+def documented(adapter: Adapter) -> Mapping[expectations.Cell, Expectation]:
     """What is documented of the installed version; UserError if the file does not fit."""
-    return expectations.for_version(stated(adapter), adapter.version())
+    return _of_version(_path(adapter), adapter.version())
 
 
 def implementations(adapter: Adapter, detail_id: str) -> list[Implementation]:
@@ -77,8 +98,7 @@ def implementations(adapter: Adapter, detail_id: str) -> list[Implementation]:
     known = documented(adapter)
     return [
         Implementation(adapter, detail, scope, known.get((detail_id, scope)))
-        for id, scope in sorted(adapter.probes())
-        if id == detail_id
+        for scope in sorted(scope for id, scope in adapter.probes() if id == detail_id)
     ]
 
 

@@ -62,15 +62,3 @@ def advantages(
     values = np.asarray(values, dtype=np.float64)
     deltas = np.asarray(rewards) + discount * b * np.asarray(next_values) - values
     return recursion(deltas, c, discount, trace)
-
-
-def discounted_returns(
-    rewards: np.ndarray, ends: np.ndarray, discount: float, last_value: float = 0.0
-) -> np.ndarray:
-    """G_t = r_t + gamma (1 - end_t) G_(t+1), [T]; after the last step comes ``last_value``."""
-    returns = np.zeros(len(rewards), dtype=np.float64)
-    following = last_value
-    for t in range(len(rewards) - 1, -1, -1):
-        following = rewards[t] + discount * (1.0 - ends[t]) * following
-        returns[t] = following
-    return returns

@@ -12,9 +12,3 @@ def orthogonal_singular_values(gains: np.ndarray, largest_bias: float = 0.0) -> 
     of each layer, in the order of ``gains``, then the largest absolute bias of all layers.
     """
     return np.append(np.repeat(np.asarray(gains, dtype=np.float64), 2), largest_bias)
-
-
-def singular_value_range(weight: np.ndarray) -> np.ndarray:
-    """[smallest, largest] singular value of one weight matrix [out, in]."""
-    found = np.linalg.svd(np.asarray(weight, dtype=np.float64), compute_uv=False)
-    return np.array([found.min(), found.max()])

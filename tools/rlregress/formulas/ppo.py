@@ -93,14 +93,6 @@ def value_loss(
     raise ValueError(f"unknown value clip '{clip}'")
 
 
-def gaussian_entropy(log_std: np.ndarray) -> float:
-    """Entropy of a diagonal Gaussian: sum over dimensions of log sigma + (1 + log 2 pi) / 2.
-
-    Its derivative with respect to each log sigma is 1.
-    """
-    return float(np.sum(np.asarray(log_std, np.float64) + 0.5 * (1.0 + np.log(2.0 * np.pi))))
-
-
 def clip_joint_norm(gradients: list[np.ndarray], max_norm: float) -> list[np.ndarray]:
     """All gradients times min(1, max_norm / norm of all of them together); any shapes."""
     norm = float(np.sqrt(sum(np.sum(squared(g)) for g in gradients)))

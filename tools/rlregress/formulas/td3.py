@@ -31,15 +31,6 @@ def noise_statistics(sigma: float, bound: float, level: float = 0.999) -> np.nda
     return np.array([std, quantile / std])
 
 
-def sample_noise_statistics(deviations: np.ndarray, level: float = 0.999) -> np.ndarray:
-    """The same two statistics of a sample [n] of deviations; [0, 0] where all are equal to 0."""
-    deviations = np.asarray(deviations, dtype=np.float64)
-    std = float(np.sqrt(np.mean(deviations**2)))
-    if std == 0.0:
-        return np.zeros(2)
-    return np.array([std, float(np.quantile(np.abs(deviations), level)) / std])
-
-
 def actor_loss(q_values: np.ndarray, reduction: str = "first") -> float:
     """-mean over samples of Q(s, mu(s)); [n, b] (thesis, equation 16: the first network's Q)."""
     return float(-np.mean(over_networks(q_values, reduction)))

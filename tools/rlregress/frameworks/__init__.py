@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import os
 import pkgutil
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import List
 
 from rlregress.errors import UserError
+from rlregress.frameworks import metadata
 from rlregress.frameworks.base import Adapter
 
 ENTRY_POINT_GROUP = "rlregress.frameworks"
-_NOT_ADAPTERS = {"ask", "base", "journal", "raised"}
-
-
-def _third_party() -> Dict[str, importlib.metadata.EntryPoint]:
-    points: Any = importlib.metadata.entry_points()
-    if hasattr(points, "select"):
-        points = points.select(group=ENTRY_POINT_GROUP)
-    else:  # Python 3.9
-        points = points.get(ENTRY_POINT_GROUP, [])
-    return {point.name: point for point in points}
+_NOT_ADAPTERS = {"ask", "base", "journal", "metadata", "raised"}
 
 
 def names() -> List[str]:
     """Names of all known frameworks, installed or not, sorted."""
     here = {module.name for module in pkgutil.iter_modules(__path__)} - _NOT_ADAPTERS
-    return sorted(here | set(_third_party()))
+    return sorted(here | set(metadata.entry_points(ENTRY_POINT_GROUP)))
 
 
 def get(name: str) -> Adapter:
@@ -44,7 +35,7 @@ def get(name: str) -> Adapter:
         return get(name).at(label)
     if name not in names():
         raise UserError(f"unknown framework '{name}'; known: {', '.join(names())}")
-    third_party = _third_party()
+    third_party = metadata.entry_points(ENTRY_POINT_GROUP)
     if name in third_party:
         made = third_party[name].load()
         return made() if isinstance(made, type) else made

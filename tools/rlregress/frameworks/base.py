@@ -22,6 +22,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Tuple
 import numpy as np
 
 from rlregress.errors import UserError
+from rlregress.frameworks import metadata
 
 #: observations [n, *observation_shape] -> deterministic actions [n, *action_shape], in the units
 #: of the environment; any observation normalisation is applied inside, with frozen statistics.
@@ -35,6 +36,15 @@ TraceTraining = Callable[[Callable[..., Any], int], None]
 
 #: inputs -> observed quantity, a float array whose meaning the detail's catalogue entry defines.
 Probe = Callable[[Mapping[str, Any]], np.ndarray]
+
+
+def absences(families: Sequence[Any]) -> Mapping[str, str]:
+    """What modules of probes state in ``ABSENT``: detail id -> what the framework does not have."""
+    return {
+        detail: reason
+        for family in families
+        for detail, reason in getattr(family, "ABSENT", {}).items()
+    }
 
 
 class Unprobed(Exception):
@@ -172,16 +182,14 @@ class Adapter:
 
     def versions(self) -> Mapping[str, str]:
         """Versions of ``packages``; raises UserError that names the first missing one."""
-        found = {}
-        for package in self.packages:
-            try:
-                found[package] = importlib.metadata.version(package)
-            except importlib.metadata.PackageNotFoundError:
-                raise UserError(
-                    f"{self.title} cannot be tested: the package '{package}' is not installed; "
-                    f"install it with: pip install {package}"
-                ) from None
-        return found
+        try:
+            return metadata.versions(self.packages)
+        except importlib.metadata.PackageNotFoundError as error:
+            missing = error.args[0]
+            raise UserError(
+                f"{self.title} cannot be tested: the package '{missing}' is not installed; "
+                f"install it with: pip install {missing}"
+            ) from None
 
     def version(self) -> str:
         """The version of the package under test."""

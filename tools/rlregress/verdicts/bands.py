@@ -66,11 +66,6 @@ def recover(mean: float, half: float, seeds: int = 5, decimals: int = 1) -> Band
     )  # fmt: skip
 
 
-def outside_printed_interval(band: Band, new: Sequence[float]) -> bool:
-    """The naive check, for comparison only: is the new mean outside the printed interval?"""
-    return abs(float(np.mean(new)) - band.mean) > band.half
-
-
 def band_p(band: Band, new: Sequence[float]) -> float:
     """Two-sided p-value of the pooled two-sample t-test: band against new returns [n], n >= 2.
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Mapping, Optional, Sequence, Tuple
 
 from rlregress.errors import UserError
+from rlregress.frameworks import metadata
 from rlregress.frameworks.base import Adapter, Probe
 from rlregress.frameworks.cleanrl.sources import VARIABLE, Source, all_sources, find_source
 
@@ -62,7 +63,7 @@ class CleanRL(Adapter):
         """Versions of the scripts and of torch."""
         found = {"cleanrl": self.source.version}
         try:
-            found["torch"] = importlib.metadata.version("torch")
+            found.update(metadata.versions(("torch",)))
         except importlib.metadata.PackageNotFoundError:
             raise UserError(
                 "CleanRL cannot be tested: the package 'torch' is not installed; "

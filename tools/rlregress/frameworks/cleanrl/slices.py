@@ -97,17 +97,24 @@ class Sliced(Mapping[str, Any]):
         return np.array(value, dtype=np.float64)
 
 
-def run(place: Place, given: Mapping[str, Any]) -> Sliced:
+def run(place: Place, given: Mapping[str, Any], used: Sequence[str] = ()) -> Sliced:
     """Run the statement of a place and those before it that it needs.
 
     Args:
         place: from ``Script.bound`` or ``Script.shaped``.
         given: names that the statements find bound; nothing that would bind these is run.
+        used: of these, what stands in for a part that the script would make itself.
 
     Raises:
+        AnchorLost: the statements read none of that name: the script calls its part otherwise,
+            and would use its own.
         SliceUnbound: a name is needed that is neither given nor bound above the place.
         SliceFailed: a statement raised an error.
     """
+    reads = _prepared(place, frozenset(given), whole=True).reads
+    for name in used:
+        if name not in reads:
+            raise place.script.lost(place.quantity, name)
     return _run(place, given, whole=True)
 
 
@@ -149,6 +156,7 @@ class _Prepared(NamedTuple):
     guards: Sequence[str]
     lines: Sequence[Tuple[int, int]]
     missing: Set[str]
+    reads: FrozenSet[str]
 
 
 def _prepared(place: Place, given: FrozenSet[str], whole: bool) -> _Prepared:
@@ -161,7 +169,8 @@ def _prepared(place: Place, given: FrozenSet[str], whole: bool) -> _Prepared:
         tree = ast.fix_missing_locations(ast.Module(body=statements, type_ignores=[]))
         lines = [(node.lineno, node.end_lineno or node.lineno) for node in statements]
         code = compile(tree, str(place.script.path), "exec")
-        slices[key] = _Prepared(code, guards, lines, missing)
+        reads = scopes.of_block(statements).reads
+        slices[key] = _Prepared(code, guards, lines, missing, reads)
     return slices[key]
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import functools
 import random
 import warnings
+from types import MappingProxyType
 from typing import Any, Callable, Mapping, Tuple
 
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Probe
+from rlregress.frameworks.base import Probe, absences
 from rlregress.frameworks.cleanrl.probes import (
     atari,
     gae,
@@ -49,11 +50,7 @@ _FAMILIES: Tuple[Any, ...] = (
 )
 
 #: detail id -> what this framework does not have.
-ABSENT: Mapping[str, str] = {
-    detail: reason
-    for family in _FAMILIES
-    for detail, reason in getattr(family, "ABSENT", {}).items()
-}
+ABSENT: Mapping[str, str] = absences(_FAMILIES)
 
 
 def _alone(probe: Callable[..., np.ndarray], source: Source) -> Probe:
@@ -67,7 +64,8 @@ def _alone(probe: Callable[..., np.ndarray], source: Source) -> Probe:
             with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
                 # how the scripts make their tensors is slow, which is no finding here
                 warnings.filterwarnings("ignore", "Creating a tensor from a list", UserWarning)
-                torch.manual_seed(0)
+                # that of the CPU: for other kinds of device torch.manual_seed keeps a traceback
+                torch.default_generator.manual_seed(0)
                 np.random.seed(0)
                 random.seed(0)
                 return probe(source, inputs)
@@ -79,10 +77,13 @@ def _alone(probe: Callable[..., np.ndarray], source: Source) -> Probe:
     return probe_of_source
 
 
+@functools.lru_cache(maxsize=16)
 def bound_to(source: Source) -> Mapping[Tuple[str, str], Probe]:
     """(detail id, "script") -> probe of this copy of the scripts."""
-    return {
-        (detail, "script"): _alone(probe, source)
-        for family in _FAMILIES
-        for detail, probe in family.PROBES.items()
-    }
+    return MappingProxyType(
+        {
+            (detail, "script"): _alone(probe, source)
+            for family in _FAMILIES
+            for detail, probe in family.PROBES.items()
+        }
+    )

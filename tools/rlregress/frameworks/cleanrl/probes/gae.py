@@ -73,7 +73,7 @@ def _advantages(source: Source, inputs: Inputs) -> Sliced:
         gae_lambda=float(inputs["trace"]),
     )
     given = {"args": args, "device": CPU, "envs": envs, "agent": agent, "writer": None}
-    return run(script.bound("returns", "returns"), given)
+    return run(script.bound("returns", "returns"), given, used=("envs", "agent"))
 
 
 def advantages(source: Source, inputs: Inputs) -> np.ndarray:

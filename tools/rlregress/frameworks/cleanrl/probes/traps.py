@@ -74,7 +74,8 @@ def _stored_values(source: Source, inputs: Inputs) -> np.ndarray:
     envs = Bag(step=step, reset=reset, **vars(spaces(-1.0, 1.0)))
     args = arguments(script, num_steps=1, gamma=float(inputs["discount"]))
     given = {"args": args, "device": CPU, "envs": envs, "agent": agent, "writer": None}
-    return run(script.bound("returns", "returns"), given).vector("advantages").reshape(-1)
+    found = run(script.bound("returns", "returns"), given, used=("envs", "agent"))
+    return found.vector("advantages").reshape(-1)
 
 
 def _network(source: Source, name: str, *classes: str, low: float, high: float) -> Any:

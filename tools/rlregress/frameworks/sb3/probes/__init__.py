@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Mapping, Tuple
 
-from rlregress.frameworks.base import Probe
+from rlregress.frameworks.base import Probe, absences
 from rlregress.frameworks.sb3.probes import (
     atari,
     normalisation,
@@ -43,8 +43,4 @@ PROBES: Mapping[Tuple[str, str], Probe] = {
 }
 
 #: detail id -> what this framework does not have.
-ABSENT: Mapping[str, str] = {
-    detail: reason
-    for family in _FAMILIES
-    for detail, reason in getattr(family, "ABSENT", {}).items()
-}
+ABSENT: Mapping[str, str] = absences(_FAMILIES)

@@ -1,0 +1,75 @@
+"""Asking CleanRL's own scripts by their statements, where they are present."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+import torch
+
+from rlregress.details import catalogue
+from rlregress.errors import UserError
+from rlregress.frameworks import cleanrl
+from rlregress.frameworks.cleanrl import sources
+from rlregress.frameworks.cleanrl.script import AnchorLost
+
+
+def _labels() -> list[str]:
+    try:
+        return [found.label for found in sources.all_sources()]
+    except UserError:
+        return []
+
+
+HERE = [
+    pytest.param(
+        label,
+        marks=pytest.mark.skipif(
+            label not in _labels(),
+            reason=f"CleanRL {label} is neither in CLEANRL_HOME nor installed",
+        ),
+    )
+    for label in ("HEAD", "0.4.8")
+]
+
+
+@pytest.mark.parametrize("label", HERE)
+@pytest.mark.parametrize("name", ["ppo", "sac", "td3"])
+def test_the_scripts_are_those_that_the_suite_was_written_for(label, name):
+    """Their digests are in the list, so that an anchor that is lost in them is a failure."""
+    if label == "HEAD" and sources.find_source(label).version != "2.0.0b1":
+        pytest.skip("a checkout of another version: its scripts are new to the suite")
+    assert sources.find_source(label).script(f"{name}_continuous_action").known
+
+
+@pytest.mark.parametrize("label", HERE)
+def test_probes_leave_generators_and_default_type_alone(label):
+    """What is drawn after a probe is what would have been drawn without it."""
+    probe = cleanrl.CleanRL().at(label).probes()["td3.target_noise.law", "script"]
+    torch.manual_seed(5), np.random.seed(5)
+    expected = torch.rand(2), np.random.rand(2)
+    torch.manual_seed(5), np.random.seed(5)
+    probe(catalogue.get("td3.target_noise.law").copy_inputs())
+    assert torch.equal(torch.rand(2), expected[0])
+    assert np.array_equal(np.random.rand(2), expected[1])
+    assert torch.get_default_dtype() == torch.float32
+
+
+@pytest.mark.parametrize("label", HERE)
+@pytest.mark.parametrize("name", ["agent", "envs"])
+def test_a_renamed_part_of_the_script_is_named_by_what_is_asked_of_its_rollout(
+    label, name, tmp_path
+):
+    """No numbers of a network or an environment that the probe did not choose."""
+    source = sources.find_source(label)
+    copy = dataclasses.replace(source, root=source.copy_into(tmp_path))
+    path = copy.folder / "ppo_continuous_action.py"
+    text = path.read_text()
+    path.unlink()
+    path.write_text(re.sub(rf"\b{name}\b", "renamed", text))
+    for id in ("gae.truncation", "gae.value_target", "gae.lambda_zero", "gae.stored_values"):
+        probe = cleanrl.CleanRL(copy).probes()[id, "script"]
+        with pytest.raises(AnchorLost, match=f"returns: nothing is assigned to {name}; nearest"):
+            probe(catalogue.get(id).copy_inputs())

@@ -1,0 +1,66 @@
+"""The built-in trainings reach what happens rarely: an acquittal is worth what its traces cover."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.tracing import run
+
+SB3 = frameworks.get("sb3")
+TRAININGS = [
+    pytest.param(adapter, algorithm, id=f"{adapter.full_name}-{algorithm}")
+    for adapter in frameworks.installed()
+    for algorithm in adapter.trace_trainings()
+]
+ON_POLICY = ("ppo", "a2c")
+
+
+def events(found, kind):
+    """The events of a kind."""
+    return [event for event in found.events if event.kind == kind]
+
+
+@pytest.mark.parametrize(("adapter", "algorithm"), TRAININGS)
+def test_a_training_reaches_what_happens_rarely(tmp_path, adapter, algorithm):
+    """Every kind of end, several environments, delayed targets and policies; rare lines."""
+    job = {"framework": adapter.full_name, "algorithm": algorithm, "seed": 0, "lines": True}
+    found = run.record(job, tmp_path / "trace", run.current("A"))
+    assert found.failure == ""
+    steps, updates = events(found, "step"), events(found, "optimizer")
+    ends = {event.parts["flags"].values for event in steps}
+    assert ends == {(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)}
+    assert len({event.name for event in steps}) > 1
+    first = updates[0].index
+    if algorithm not in ON_POLICY:
+        assert any(event.index > first for event in events(found, "write"))
+    if algorithm == "td3":
+        counts = Counter(event.name for event in updates)
+        critic, actor = (counts[name] for name in list(counts)[:2])
+        assert actor == critic // 2
+    if adapter is SB3:
+        _rare_lines(found, algorithm)
+
+
+def _rare_lines(found, algorithm):
+    """Schedules come to their end, buffers overwrite, minibatches are left over, and it plays."""
+    updates = events(found, "optimizer")
+    rates = [event.parts["learning_rate"].values[0] for event in updates]
+    assert min(rates) < 0.05 * rates[0]
+    played = [event for event in events(found, "step") if event.index > updates[-1].index]
+    assert any(event.parts["flags"].values != (0.0, 0.0) for event in played)
+    if algorithm == "ppo":
+        # 320 steps in rollouts of 64, three epochs each, two minibatches of 48 and 16
+        assert len(updates) == 5 * 3 * 2
+    if algorithm not in ON_POLICY:
+        assert _reached(found, f"{SB3.modules[0]}/common/buffers.py", "self.full = True")
+
+
+def _reached(found, file, fragment):
+    """Whether some line with a fragment was reached."""
+    numbered = enumerate(SB3.locate(file).read_text(encoding="utf-8").splitlines(), start=1)
+    lines = {number for number, line in numbered if fragment in line}
+    assert lines
+    return bool(lines & set(found.header["lines"][file][0]))
