@@ -9,15 +9,14 @@ import sys
 import textwrap
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.tracing.run import Side
-from rlregress.upgrade import environments, making, needs, wanted
-from rlregress.upgrade.environments import Prepared
+from rlregress.upgrade import environments, ground, making, needs, wanted
 
 SB3 = frameworks.get("sb3")
 
@@ -204,31 +203,49 @@ def test_an_overlay_whose_caps_are_not_met_becomes_an_environment(cache, pip, mo
         asked.append(capped)
         return cache / "environments" / "x", False
 
-    monkeypatch.setattr(environments, "_environment", made)
+    monkeypatch.setattr(environments, "environment", made)
     side = environments.prepare("A", wanted.parse("a==9"), [SB3])
     assert side.how == "environment"
     assert "because a 9 needs numpy<1" in "\n".join(side.lines)
     assert asked == [frozenset({"numpy"})]
 
 
-@pytest.mark.parametrize(
-    ("below", "asked", "on"),
-    [("0.9", "a==10", True), ("1.9", "a==10", False), ("0.9", "b==10", False),
-     ("0.9", "installed", False)],
-)  # fmt: skip
-def test_a_side_goes_on_the_environment_of_the_other_where_it_fits(
-    cache, pip, monkeypatch, below, asked, on
-):
-    """The same packages in other versions stand on the same ground: nothing else moves."""
-    pip(INSTALLS + "    \n    install('a', '9', 'numpy<1')\n")
-    there = {"python": "3.11.7", "numpy": below}
-    monkeypatch.setattr(environments, "distributions", lambda python: there)
-    ground = Prepared(wanted.parse("a==9"), Side("A", python="there"), "environment")
-    side = environments.prepare_on("B", wanted.parse(asked), ground)
-    assert (side is not None) == on
-    if side is not None:
-        assert (side.side.python, side.how) == ("there", "overlay on the environment of side A")
-        assert environments.versions(side)["a"] == "9"
+GROUNDS = {
+    "it fits": ("0.9", "a==10", ["there", "there"]),
+    "it fits one for both": ("1.9", "a==10", ["joint", "joint"]),
+    "other packages": ("0.9", "b==10", ["there", "own"]),
+    "what is installed": ("0.9", "installed", ["there", "here"]),
+}
+
+
+@pytest.mark.parametrize("case", GROUNDS)
+def test_the_same_packages_stand_on_the_same_ground(cache, pip, monkeypatch, case):
+    """A side goes on the environment of the other, or both on one, so that nothing else moves."""
+    below, asked, pythons = GROUNDS[case]
+    pip(
+        INSTALLS
+        + "    \n    words = ' '.join(words)\n"
+        + "    if 'a==9' in words: install('a', '9', 'numpy<1')\n"
+        + "    else: install('a' if 'a==' in words else 'b', '10', 'numpy<1')\n"
+    )
+    found = {"there": below, "joint": "0.9", "own": "0.9"}
+
+    def made(wanted_, adapters, capped, say, also=()):
+        name = "joint" if also else "there" if wanted_.text == "a==9" else "own"
+        assert also in ((), ["numpy<1"])
+        assert capped == {"numpy"}
+        return cache / name, False
+
+    monkeypatch.setattr(environments, "environment", made)
+    monkeypatch.setattr(
+        environments, "distributions", lambda python: {"numpy": found[Path(python).parts[-3]]}
+    )
+    sides = ground.prepare(wanted.parse("a==9"), wanted.parse(asked), [SB3], making.silent)
+    here = sys.executable
+    assert [side.side.label for side in sides] == ["A", "B"]
+    assert [
+        "here" if side.side.python == here else Path(side.side.python).parts[-3] for side in sides
+    ] == pythons
 
 
 def test_an_installed_framework_that_asks_for_another_version_is_named(cache, pip):

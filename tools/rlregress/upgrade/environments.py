@@ -40,6 +40,7 @@ class Prepared:
         cached: it was there already.
         why: of an environment, in words, what kept it from being an overlay.
         notes: what does not fit together and is run all the same.
+        capped: names of the packages that kept it from being an overlay.
     """
 
     wanted: Wanted
@@ -48,6 +49,7 @@ class Prepared:
     cached: bool = False
     why: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    capped: frozenset[str] = frozenset()
 
     @property
     def lines(self) -> list[str]:
@@ -78,34 +80,17 @@ def prepare(
         why = ["an overlay cannot hold another torch"]
         capped: frozenset[str] = frozenset()
     else:
-        folder, cached = _overlay(rows, say)
+        folder, cached = overlay(rows, say)
         unmet = needs.unmet(folder)
         if not unmet.capped:
             side = Side(label, paths=(str(folder), *current_paths()))
             notes = tuple(needs.against(folder, adapters))
             return Prepared(wanted, side, "overlay", cached, notes=notes)
         why, capped = list(unmet.capped), unmet.names
-    folder, cached = _environment(wanted, adapters, capped, say)
+    folder, cached = environment(wanted, adapters, capped, say)
     python = str(folder / "bin" / "python")
-    return Prepared(wanted, Side(label, python=python), "environment", cached, tuple(why))
-
-
-def prepare_on(
-    label: str, wanted: Wanted, ground: Prepared, say: making.Say = making.silent
-) -> Prepared | None:
-    """A side on the environment of the other one, so that nothing else differs; None: unfit.
-
-    Both have to pin the same packages, and what they ask of all others has to fit together.
-    """
-    own = wanted.requirements and wanted.lock is None and ground.how == "environment"
-    if not own or wanted.packages != ground.wanted.packages or "torch" in wanted.packages:
-        return None
-    folder, cached = _overlay(wanted.requirements, say)
-    unmet = needs.unmet(folder, distributions(ground.side.python))
-    if unmet.capped or unmet.missing:
-        return None
-    side = Side(label, python=ground.side.python, paths=(str(folder),))
-    return Prepared(wanted, side, f"overlay on the environment of side {ground.side.label}", cached)
+    side = Side(label, python=python)
+    return Prepared(wanted, side, "environment", cached, tuple(why), capped=capped)
 
 
 def _of_environment(label: str, folder: Path) -> Side:
@@ -147,7 +132,7 @@ def _key(*parts: str) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
-def _overlay(rows: Sequence[str], say: making.Say) -> tuple[Path, bool]:
+def overlay(rows: Sequence[str], say: making.Say) -> tuple[Path, bool]:
     """The packages, and what they need of which nothing is installed here."""
     folder = making.cache() / "overlays" / f"{_TAG}-{_key(*rows)}"
     found = making.ready(folder)
@@ -171,12 +156,22 @@ def _overlay(rows: Sequence[str], say: making.Say) -> tuple[Path, bool]:
 # -- environments of their own -------------------------------------------------------------------
 
 
-def _environment(
-    wanted: Wanted, adapters: Sequence[Adapter], capped: frozenset[str], say: making.Say
+def environment(
+    wanted: Wanted,
+    adapters: Sequence[Adapter],
+    capped: frozenset[str],
+    say: making.Say,
+    also: Sequence[str] = (),
 ) -> tuple[Path, bool]:
+    """Folder of an environment with what is wanted, and whether it was there.
+
+    Args:
+        capped: packages that are not to be held at the version that is installed here.
+        also: requirements that have to be met beside its own.
+    """
     others = needs.own(adapters, wanted.packages)
     torch = [] if "torch" in wanted.packages else needs.current(["torch"])
-    key = _key(*wanted.requirements, *torch, "with", *others)
+    key = _key(*wanted.requirements, *also, *torch, "with", *others)
     folder = making.cache() / "environments" / f"{_TAG}-{key}"
     if making.ready(folder) is not None and not (folder / "bin" / "python").exists():
         # its interpreter is gone: a link that leads nowhere
@@ -189,7 +184,7 @@ def _environment(
             check=True,
             capture_output=True,
         )
-        chosen = _installed(target, [*wanted.requirements, *torch], others, free, say)
+        chosen = _installed(target, [*wanted.requirements, *also, *torch], others, free, say)
         return {"requirements": list(wanted.requirements), "chosen": chosen}
 
     return folder, making.made(folder, make, say)

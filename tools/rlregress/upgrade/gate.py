@@ -17,6 +17,7 @@ from rlregress.upgrade import (
     concerned,
     environments,
     fingerprints,
+    ground,
     making,
     physics,
     returns,
@@ -66,27 +67,15 @@ def run(options: Options) -> Upgrade:
     if not adapters and options.script is None:
         idle = [Prepared(side, current(x), "not made") for x, side in zip("AB", asked, strict=True)]
         return Upgrade(idle[0], idle[1], [], [])
-    a, b = _prepared(*asked, adapters, options.say)
+    a, b = ground.prepare(*asked, adapters, options.say)
+    for line in (*a.lines, *b.lines):
+        options.say(line)
     _check(a, b)
     script = script_training(options.script, *asked) if options.script is not None else None
     with _work(a, b, adapters, options, script) as folder:
         found = _compared(a, b, adapters, folder, options, script)
         judged = [_judged(of, b, options) for of in found.frameworks]
     return replace(found, frameworks=judged)
-
-
-def _prepared(
-    one: wanted.Wanted, other: wanted.Wanted, adapters: Sequence[Adapter], say: making.Say
-) -> tuple[Prepared, Prepared]:
-    """Both sides; one on the environment of the other where it fits: then little else differs."""
-    a = environments.prepare("A", one, adapters, say)
-    b = environments.prepare_on("B", other, a, say)
-    if b is None:
-        b = environments.prepare("B", other, adapters, say)
-        a = environments.prepare_on("A", one, b, say) or a
-    for line in (*a.lines, *b.lines):
-        say(line)
-    return a, b
 
 
 def _check(a: Prepared, b: Prepared) -> None:

@@ -64,6 +64,19 @@ def _required(found: importlib.metadata.Distribution) -> Iterator[Requirement]:
             yield requirement
 
 
+def required(folder: Path) -> list[str]:
+    """What the packages in a folder ask for, of others."""
+    here = list(importlib.metadata.distributions(path=[str(folder)]))
+    own = {canonicalize_name(found.metadata["Name"]) for found in here}
+    rows = {
+        f"{r.name}{r.specifier}"
+        for found in here
+        for r in _required(found)
+        if canonicalize_name(r.name) not in own
+    }
+    return sorted(rows)
+
+
 def unmet(folder: Path, ground: Mapping[str, str] | None = None) -> Unmet:
     """What the packages in a folder need that neither it nor the environment below it has.
 
