@@ -238,7 +238,9 @@ def test_the_same_packages_stand_on_the_same_ground(cache, pip, monkeypatch, cas
 
     monkeypatch.setattr(environments, "environment", made)
     monkeypatch.setattr(
-        environments, "distributions", lambda python: {"numpy": found[Path(python).parts[-3]]}
+        environments,
+        "distributions",
+        lambda python: {"python": "3", "numpy": found[Path(python).parts[-3]]},
     )
     sides = ground.prepare(wanted.parse("a==9"), wanted.parse(asked), [SB3], making.silent)
     here = sys.executable

@@ -190,6 +190,19 @@ def test_a_detail_of_another_algorithm_explains_nothing():
     assert explained.links(SB3, "sac", [SCALE], None) == []
 
 
+def test_the_report_begins_with_one_line_for_each_question():
+    """Who has to decide reads how many of what there are before any list."""
+    row, other = {"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 2.0]]}
+    moved = physics.compared({"x": row, "y": row}, {"x": other, "y": row})
+    framework = of(traced(), traced("td3", "diverged"), details=[SCALE])
+    text = upgrade_text.lines(upgrade(framework, physics=moved))
+    assert text[4:7] == [
+        "- traces: 1 equal, 1 diverged",
+        f"- {SB3.title}: 1 of 9 details not done alike, 0 other defaults",
+        "- physics: 1 of 2 environments moved",
+    ]
+
+
 def test_the_report_states_what_an_acquittal_covers():
     """Shares of both sides and the lines that were not reached are in the report."""
     found = upgrade(of(traced(), traced("td3")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from rlregress.tracing import explain
@@ -40,7 +41,7 @@ def lines(found: Upgrade) -> list[str]:
         named = ", ".join(sorted(concerned.changed(found.a.wanted, found.b.wanted))) or "none"
         said = "No package that differs is one that a framework stands on, and nothing was run"
         return [*text, f"{said}: {named}."]
-    text += ["", *_table(found), ""]
+    text += ["", *_summary(found), "", *_table(found), ""]
     text += _sides(found)
     for of in found.frameworks:
         text += _framework(of)
@@ -49,6 +50,21 @@ def lines(found: Upgrade) -> list[str]:
     if found.physics:
         text += _physics(found.physics)
     return [line for n, line in enumerate(text) if line or n == 0 or text[n - 1]]
+
+
+def _summary(found: Upgrade) -> list[str]:
+    """One line for each kind of question."""
+    words = Counter(traced.word for traced in found.traced)
+    text = [f"- traces: {', '.join(f'{count} {word}' for word, count in words.items()) or 'none'}"]
+    for of in found.frameworks:
+        text.append(
+            f"- {of.adapter.title}: {len(of.details)} of {max(of.asked)} details not done alike, "
+            f"{len(of.defaults)} other defaults"
+        )
+    if found.physics:
+        moved = sum(m.moves for m in found.physics)
+        text.append(f"- physics: {moved} of {len(found.physics)} environments moved")
+    return text
 
 
 def _table(found: Upgrade) -> list[str]:

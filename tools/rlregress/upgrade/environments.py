@@ -132,13 +132,19 @@ def _key(*parts: str) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
-def overlay(rows: Sequence[str], say: making.Say) -> tuple[Path, bool]:
-    """The packages, and what they need of which nothing is installed here."""
-    folder = making.cache() / "overlays" / f"{_TAG}-{_key(*rows)}"
+def overlay(rows: Sequence[str], say: making.Say, python: str = "") -> tuple[Path, bool]:
+    """Folder of the packages, and of what they need of which nothing is installed yet.
+
+    Args:
+        python: the interpreter of the environment below it; empty: the current one.
+    """
+    there = distributions(python) if python else None
+    parts = [*rows, *([f"on {python}"] if python else [])]
+    folder = making.cache() / "overlays" / f"{_TAG}-{_key(*parts)}"
     found = making.ready(folder)
-    if found is not None and needs.unmet(folder).missing:
+    if found is not None and needs.unmet(folder, there).missing:
         # made in an environment that had more
-        folder = folder.with_name(f"{_TAG}-{_key(*rows, *needs.unmet(folder).missing)}")
+        folder = folder.with_name(f"{_TAG}-{_key(*parts, *needs.unmet(folder, there).missing)}")
 
     def make(target: Path) -> dict[str, Any]:
         say(f"installing {' '.join(rows)} without dependencies")
@@ -146,7 +152,7 @@ def overlay(rows: Sequence[str], say: making.Say) -> tuple[Path, bool]:
         asked = list(rows)
         while asked:
             making.pip(["--no-deps", "--upgrade", "--target", str(target)], asked)
-            asked = [row for row in needs.unmet(target).missing if row not in added]
+            asked = [row for row in needs.unmet(target, there).missing if row not in added]
             added += asked
         return {"requirements": list(rows), "added": added}
 

@@ -45,7 +45,8 @@ def _common(
     if second is not None:
         return first, second
     folder, _ = environments.overlay(wanted.requirements, say)
-    also, capped = needs.required(folder), needs.unmet(folder).names | first.capped
+    also = needs.required(folder, wanted.packages)
+    capped = needs.unmet(folder).names | first.capped
     try:
         joint, cached = environments.environment(first.wanted, adapters, capped, say, also)
     except making.Unreachable:
@@ -60,7 +61,7 @@ def _common(
 
 def on(label: str, wanted: Wanted, ground: Prepared, say: making.Say) -> Prepared | None:
     """A side as an overlay on the environment of the other one; None: it does not fit."""
-    folder, cached = environments.overlay(wanted.requirements, say)
+    folder, cached = environments.overlay(wanted.requirements, say, ground.side.python)
     unmet = needs.unmet(folder, environments.distributions(ground.side.python))
     if unmet.capped or unmet.missing:
         return None

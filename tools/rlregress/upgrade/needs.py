@@ -64,15 +64,14 @@ def _required(found: importlib.metadata.Distribution) -> Iterator[Requirement]:
             yield requirement
 
 
-def required(folder: Path) -> list[str]:
-    """What the packages in a folder ask for, of others."""
-    here = list(importlib.metadata.distributions(path=[str(folder)]))
-    own = {canonicalize_name(found.metadata["Name"]) for found in here}
+def required(folder: Path, packages: frozenset[str]) -> list[str]:
+    """What some packages in a folder ask for, of others."""
     rows = {
-        f"{r.name}{r.specifier}"
-        for found in here
-        for r in _required(found)
-        if canonicalize_name(r.name) not in own
+        f"{requirement.name}{requirement.specifier}"
+        for found in importlib.metadata.distributions(path=[str(folder)])
+        if canonicalize_name(found.metadata["Name"]) in packages
+        for requirement in _required(found)
+        if canonicalize_name(requirement.name) not in packages
     }
     return sorted(rows)
 
