@@ -17,7 +17,7 @@ from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.reporting import upgrade as report
 from rlregress.tracing.run import Side
-from rlregress.upgrade import environments, gate, making
+from rlregress.upgrade import gate, interpreters, making, state
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.wanted import Wanted
 
@@ -158,7 +158,7 @@ def test_an_interrupted_gate_goes_on_where_it_was(cache, branch, tmp_path):
 def test_sides_under_different_pythons_are_refused(cache, monkeypatch):
     """Bits are compared under one interpreter only."""
     monkeypatch.setattr(
-        environments, "distributions", lambda python: {"python": f"3.{len(python)}.0"}
+        interpreters, "distributions", lambda python: {"python": f"3.{len(python)}.0"}
     )
     sides = [Prepared(Wanted("x"), Side(label, python=label * 9), "environment") for label in "AB"]
     gate._check(*sides)
@@ -173,7 +173,7 @@ def test_an_interpreter_that_does_not_run_is_one_sentence(tmp_path):
     python.write_text("#!/bin/sh\necho broken >&2\nexit 1\n")
     python.chmod(0o755)
     with pytest.raises(UserError, match="cannot be used: broken"):
-        environments.python_of(Side("A", python=str(python)))
+        interpreters.python_of(Side("A", python=str(python)))
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_bad_input_is_one_sentence_and_exit_code_two(
 def test_the_state_of_a_side_moves_with_its_code(cache, branch, monkeypatch):
     """A changed copy on the path is another side, although its versions are the same."""
     side = Prepared(Wanted("installed"), Side("A"), "installed")
-    before = environments.state(side, [SB3])
-    assert environments.state(side, [SB3]) == before
-    monkeypatch.setattr(environments, "_digests", lambda adapter: {"module": "other"})
-    assert environments.state(side, [SB3]) != before
+    before = state.state(side, [SB3])
+    assert state.state(side, [SB3]) == before
+    monkeypatch.setattr(state, "_digests", lambda adapter: {"module": "other"})
+    assert state.state(side, [SB3]) != before

@@ -16,7 +16,7 @@ from filelock import FileLock
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.upgrade import environments, ground, making, needs, wanted
+from rlregress.upgrade import environments, ground, interpreters, making, needs, state, wanted
 
 SB3 = frameworks.get("sb3")
 
@@ -238,7 +238,7 @@ def test_the_same_packages_stand_on_the_same_ground(cache, pip, monkeypatch, cas
 
     monkeypatch.setattr(environments, "environment", made)
     monkeypatch.setattr(
-        environments,
+        interpreters,
         "distributions",
         lambda python: {"python": "3", "numpy": found[Path(python).parts[-3]]},
     )
@@ -303,3 +303,20 @@ def test_an_environment_without_its_python_is_refused(tmp_path):
     (tmp_path / "pyvenv.cfg").write_text("")
     with pytest.raises(UserError, match="without a Python"):
         environments.prepare("B", wanted.parse(str(tmp_path)), [SB3])
+
+
+def test_a_users_environment_that_changed_in_place_is_another_side(tmp_path, monkeypatch):
+    """Nothing that an interrupted gate has left of it is used again."""
+    source = tmp_path / "lib" / "python3" / "site-packages" / "package" / "code.py"
+    source.parent.mkdir(parents=True)
+    source.write_text("1\n")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").touch()
+    (tmp_path / "pyvenv.cfg").touch()
+    monkeypatch.setattr(interpreters, "distributions", lambda python: {"python": "3"})
+    side = environments.prepare("A", wanted.parse(str(tmp_path)), [SB3])
+    assert side.lines == [f"side A: {tmp_path} (your environment)"]
+    before = state.state(side, [SB3])
+    assert state.state(side, [SB3]) == before
+    source.write_text("22\n")
+    assert state.state(side, [SB3]) != before

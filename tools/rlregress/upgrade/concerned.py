@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.upgrade import environments, needs
+from rlregress.upgrade import environments, interpreters, needs
 from rlregress.upgrade.wanted import Wanted
 
 #: packages that can change what an environment answers.
@@ -56,7 +56,7 @@ def _has(adapter: Adapter, side: Wanted) -> bool:
         return any((root / m / "__init__.py").is_file() for root in roots for m in adapter.modules)
     if side.environment is not None:
         python = side.environment / "bin" / "python"
-        there = environments.distributions(str(python)) if python.exists() else {}
+        there = interpreters.distributions(str(python)) if python.exists() else {}
         return str(canonicalize_name(adapter.packages[0])) in there
     return False
 

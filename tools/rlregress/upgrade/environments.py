@@ -5,14 +5,10 @@ Both are kept by their exact requirement set, so that they are made once.
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import importlib.metadata
-import json
-import platform
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +20,7 @@ from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import Side, current_paths
-from rlregress.upgrade import making, needs
+from rlregress.upgrade import interpreters, making, needs
 from rlregress.upgrade.making import cache as cache
 from rlregress.upgrade.wanted import Wanted
 
@@ -36,7 +32,8 @@ class Prepared:
     """One side, ready to run.
 
     Attributes:
-        how: "installed", "tree", "overlay", "environment", or an overlay on the other side's.
+        how: "installed", "tree", "overlay", "environment", "your environment", or an overlay on the
+            environment of the other side.
         cached: it was there already.
         why: of an environment, in words, what kept it from being an overlay.
         notes: what does not fit together and is run all the same.
@@ -69,7 +66,7 @@ def prepare(
         UserError: a version that does not exist, no network, a tree without a framework.
     """
     if wanted.environment is not None:
-        return Prepared(wanted, _of_environment(label, wanted.environment), "environment", True)
+        return Prepared(wanted, _of_environment(label, wanted.environment), "your environment")
     if wanted.tree is not None:
         return Prepared(wanted, _of_tree(label, wanted.tree, adapters), "tree")
     # of a lock file, what the current environment has already is no part of the overlay
@@ -138,7 +135,7 @@ def overlay(rows: Sequence[str], say: making.Say, python: str = "") -> tuple[Pat
     Args:
         python: the interpreter of the environment below it; empty: the current one.
     """
-    there = distributions(python) if python else None
+    there = interpreters.distributions(python) if python else None
     parts = [*rows, *([f"on {python}"] if python else [])]
     folder = making.cache() / "overlays" / f"{_TAG}-{_key(*parts)}"
     found = making.ready(folder)
@@ -223,76 +220,3 @@ def _installed(
             if number == len(attempts):
                 raise
     raise AssertionError
-
-
-@functools.cache
-def distributions(python: str) -> dict[str, str]:
-    """Name -> version of everything that an interpreter finds."""
-    code = (
-        "import importlib.metadata as m, json, platform;"
-        "print(json.dumps([platform.python_version(),"
-        "{d.metadata['Name']: d.version for d in m.distributions() if d.metadata['Name']}]))"
-    )
-    ended = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
-    if ended.returncode:
-        said = (ended.stderr.strip().splitlines() or ["nothing was said"])[-1]
-        raise UserError(f"the interpreter {python} cannot be used: {said}")
-    interpreter, found = json.loads(ended.stdout)
-    return {"python": interpreter, **{canonicalize_name(k): v for k, v in found.items()}}
-
-
-def python_of(side: Side) -> str:
-    """The version of a side's interpreter."""
-    if side.python == sys.executable:
-        return platform.python_version()
-    return distributions(side.python)["python"]
-
-
-def versions(prepared: Prepared) -> dict[str, str]:
-    """Name -> version of everything on a side, "python" included."""
-    found = dict(distributions(prepared.side.python))
-    for path in reversed(prepared.side.paths):
-        for distribution in importlib.metadata.distributions(path=[path]):
-            found[str(canonicalize_name(distribution.metadata["Name"]))] = distribution.version
-    return found
-
-
-def state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
-    """What decides what a side does: its content, and the environment below it."""
-    parts = [prepared.how, prepared.wanted.key]
-    parts += [f"{name}=={v}" for name, v in sorted(versions(prepared).items())]
-    if prepared.how != "environment":
-        # a changed copy on the path, or a checkout, has the version of the one it was made from
-        for adapter in adapters:
-            parts += [f"{k} {v}" for k, v in sorted(_digests(adapter).items())]
-    return "\n".join(parts)
-
-
-def _digests(adapter: Adapter) -> dict[str, str]:
-    from rlregress.training import identity
-
-    digest: Callable[[Adapter], dict[str, str]] = identity.sources
-    try:
-        return digest(adapter)
-    except UserError as error:
-        return {adapter.name: str(error)}
-
-
-def own_digest() -> str:
-    """Of the code of this library that records and asks: what another one left is void."""
-    digest = hashlib.sha256()
-    root = Path(__file__).resolve().parents[1]
-    for part in ("tracing", "frameworks", "details", "formulas"):
-        for path in sorted((root / part).rglob("*.py")):
-            digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
-def machine() -> str:
-    """What bits depend on beside the code: they are not compared across machines."""
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-        models = {line for line in text.splitlines() if line.startswith(("model name", "flags"))}
-    except OSError:
-        models = set()
-    return "\n".join([*platform.uname(), *sorted(models)])

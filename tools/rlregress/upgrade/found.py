@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rlregress.frameworks.base import Adapter
-from rlregress.upgrade import environments, fingerprints, physics, returns
+from rlregress.upgrade import fingerprints, physics, returns, state
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.traced import Traced
 
@@ -120,5 +120,5 @@ class Upgrade:
     @property
     def differing(self) -> dict[str, tuple[str, str]]:
         """Package -> versions on both sides, of all that differ and are on both."""
-        one, other = environments.versions(self.a), environments.versions(self.b)
+        one, other = state.versions(self.a), state.versions(self.b)
         return {n: (v, other[n]) for n, v in sorted(one.items()) if other.get(n, v) != v}

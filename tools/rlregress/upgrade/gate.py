@@ -15,12 +15,13 @@ from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import current
 from rlregress.upgrade import (
     concerned,
-    environments,
     fingerprints,
     ground,
+    interpreters,
     making,
     physics,
     returns,
+    state,
     wanted,
 )
 from rlregress.upgrade.both import Both
@@ -79,7 +80,7 @@ def run(options: Options) -> Upgrade:
 
 
 def _check(a: Prepared, b: Prepared) -> None:
-    pythons = [environments.python_of(side.side) for side in (a, b)]
+    pythons = [interpreters.python_of(side.side) for side in (a, b)]
     if pythons[0] != pythons[1]:
         raise UserError(
             f"side A runs on Python {pythons[0]} and side B on {pythons[1]}; bits can only be "
@@ -99,8 +100,8 @@ def _work(
 
     A gate that had ended is done anew: both sides are recorded in one session on one machine.
     """
-    parts = [environments.state(side, adapters) for side in (a, b)]
-    parts += [environments.own_digest(), environments.machine()]
+    parts = [state.state(side, adapters) for side in (a, b)]
+    parts += [state.own_digest(), state.machine()]
     parts += [script.key] if script is not None else []
     key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
     folder = making.cache() / "gates" / key

@@ -12,7 +12,7 @@ from dataclasses import replace
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import Side
-from rlregress.upgrade import environments, making, needs
+from rlregress.upgrade import environments, interpreters, making, needs
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.wanted import Wanted
 
@@ -62,7 +62,7 @@ def _common(
 def on(label: str, wanted: Wanted, ground: Prepared, say: making.Say) -> Prepared | None:
     """A side as an overlay on the environment of the other one; None: it does not fit."""
     folder, cached = environments.overlay(wanted.requirements, say, ground.side.python)
-    unmet = needs.unmet(folder, environments.distributions(ground.side.python))
+    unmet = needs.unmet(folder, interpreters.distributions(ground.side.python))
     if unmet.capped or unmet.missing:
         return None
     side = Side(label, python=ground.side.python, paths=(str(folder),))

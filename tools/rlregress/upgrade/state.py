@@ -1,0 +1,78 @@
+"""What decides what a side does: answers that are kept hold as long as it stays."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import platform
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from packaging.utils import canonicalize_name
+
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.upgrade import interpreters
+from rlregress.upgrade.environments import Prepared
+
+
+def versions(prepared: Prepared) -> dict[str, str]:
+    """Name -> version of everything on a side, "python" included."""
+    found = dict(interpreters.distributions(prepared.side.python))
+    for path in reversed(prepared.side.paths):
+        for distribution in importlib.metadata.distributions(path=[path]):
+            found[str(canonicalize_name(distribution.metadata["Name"]))] = distribution.version
+    return found
+
+
+def state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
+    """What decides what a side does: its content, and the environment below it."""
+    parts = [prepared.how, prepared.wanted.key]
+    parts += [f"{name}=={v}" for name, v in sorted(versions(prepared).items())]
+    if prepared.wanted.environment is not None:
+        # it may have been changed in place, at the same version
+        parts += _stamps(prepared.wanted.environment)
+    elif prepared.how != "environment":
+        # a changed copy on the path, or a checkout, has the version of the one it was made from
+        for adapter in adapters:
+            parts += [f"{k} {v}" for k, v in sorted(_digests(adapter).items())]
+    return "\n".join(parts)
+
+
+def _stamps(folder: Path) -> list[str]:
+    """Path, size in bytes and time of change in ns of every source file in an environment."""
+    found = []
+    for path in sorted(folder.glob("lib*/python*/site-packages/**/*.py")):
+        facts = path.stat()
+        found.append(f"{path.relative_to(folder)} {facts.st_size} {facts.st_mtime_ns}")
+    return found
+
+
+def _digests(adapter: Adapter) -> dict[str, str]:
+    from rlregress.training import identity
+
+    digest: Callable[[Adapter], dict[str, str]] = identity.sources
+    try:
+        return digest(adapter)
+    except UserError as error:
+        return {adapter.name: str(error)}
+
+
+def own_digest() -> str:
+    """Of the code of this library that records and asks: what another one left is void."""
+    digest = hashlib.sha256()
+    root = Path(__file__).resolve().parents[1]
+    for part in ("tracing", "frameworks", "details", "formulas"):
+        for path in sorted((root / part).rglob("*.py")):
+            digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def machine() -> str:
+    """What bits depend on beside the code: they are not compared across machines."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+        models = {line for line in text.splitlines() if line.startswith(("model name", "flags"))}
+    except OSError:
+        models = set()
+    return "\n".join([*platform.uname(), *sorted(models)])
