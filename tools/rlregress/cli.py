@@ -340,6 +340,9 @@ def _take_checkouts(arguments: list[str]) -> list[str]:
     rest = iter(arguments)
     checkouts = {f"--{a.name}": a for a in map(frameworks.get, frameworks.names()) if a.checkout}
     for argument in rest:
+        if argument == "--":
+            # what follows are the arguments of a script
+            return [*left, argument, *rest]
         option, equals, folder = argument.partition("=")
         if option not in checkouts:
             left.append(argument)

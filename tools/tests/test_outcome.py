@@ -151,3 +151,18 @@ def test_the_error_rate_is_stated_once_for_the_session():
     """The last line states the rate of false alarms of the whole session."""
     assert "5%" in words.lines([cell("x", "holds"), cell("y", "holds")])[-1]
     assert words.lines([entry("a")]) == []
+
+
+def test_a_framework_that_was_not_trained_can_hold_in_its_formulas():
+    """It has a verdict of its own, owes no returns, and does not spoil the others' exit code."""
+    own = [entry("u", "bare@1"), {**entry("b", "bare@1"), "tier": "behavior"}]
+    entries = [*own, cell("x", "holds")]
+    found = outcome.outcomes(entries, {"some"})
+    assert [(each.framework, each.verdict) for each in found] == [
+        ("bare@1", outcome.FORMULAS_HOLD), ("some", "holds")
+    ]  # fmt: skip
+    assert outcome.untested(found, ["bare@1"], {"some"}) == []
+    assert outcome.untested(found, ["bare@1"], {"bare"}) == ["bare@1 performance"]
+    assert outcome.exit_code(found, entries) == 0
+    red = outcome.outcomes([entry("u", "bare@1", result="failed")], {"some"})
+    assert (red[0].verdict, outcome.exit_code(red, entries)) == ("regressed", 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -133,8 +135,10 @@ def test_a_function_split_in_two_draws_alike(tmp_path):
 
 def made(kinds, numbers=None):
     """A trace of events of these kinds, "b" a backward, "o" an optimiser step, and so on."""
-    names = {"b": "backward", "o": "optimizer", "d": "draw", "s": "step", "w": "write"}
-    parts = {"b": "loss", "o": "update", "d": "value", "s": "observation", "w": "value"}
+    names = {"b": "backward", "o": "optimizer", "d": "draw", "s": "step", "w": "write",
+             "f": "final", "r": "optimizer"}  # fmt: skip
+    parts = {"b": "loss", "o": "update", "d": "value", "s": "observation", "w": "value",
+             "f": "value", "r": "learning_rate"}  # fmt: skip
     rows = []
     for n, kind in enumerate(kinds):
         number = float(n if numbers is None else numbers[n])
@@ -219,3 +223,91 @@ def test_the_empty_trace_is_equal_to_itself():
     """Nothing beside nothing is equal; nothing beside a training is diverged."""
     assert compare(made(""), made("")).verdict == "equal"
     assert compare(made(""), made("dbo")).verdict == "diverged"
+
+
+def test_what_is_no_number_is_no_rounding():
+    """A loss that is NaN on one side is a divergence, also after a rounding."""
+    a, b = made("bobo", [1, 1, 1, 1]), made("bobo", [1 + 1e-8, 1, float("nan"), 1])
+    found = compare(a, b)
+    assert found.verdict == "diverged"
+    assert found.first is not None
+    assert found.first.a is not None
+    assert found.first.a.index == 2
+
+
+def test_a_rounding_excuses_no_other_learning_rate():
+    """What no rounding moves is compared as closely after it as before."""
+    assert compare(made("br", [1, 1]), made("br", [1 + 1e-7, 1 + 1e-8])).verdict == "close"
+    found = compare(made("br", [1, 1]), made("br", [1 + 1e-7, 1.009]))
+    assert found.verdict == "diverged"
+    assert found.first is not None
+    assert found.first.kind == "schedule"
+
+
+def test_the_same_numbers_of_another_type_excuse_nothing():
+    """Another type is close, and a difference of half a percent after it is one of its own."""
+
+    def beside(number):
+        a, b = made("bbo", [1, 1, 1]), made("bbo", [1, number, 1])
+        (first, *rest) = b.events
+        retyped = replace(first, parts={"loss": Part("another type", 1.0, (1.0,))})
+        return compare(a, replace(b, events=(retyped, *rest)))
+
+    assert (beside(1).verdict, beside(1).equal) == ("close", 0)
+    assert beside(1.005).verdict == "diverged"
+
+
+def named(found, *names):
+    """A trace with other names of its events."""
+    rows = [replace(event, name=name) for event, name in zip(found.events, names, strict=True)]
+    return replace(found, events=tuple(rows))
+
+
+def test_an_environment_of_one_side_only_is_a_note():
+    """An evaluation that was added changes nothing that the training does."""
+    a = named(made("sbosbo", range(6)), *["x"] * 6)
+    b = named(made("sbossbo", [0, 1, 2, 77, 3, 4, 5]), *["x"] * 3, "other", *["x"] * 3)
+    found = compare(a, b)
+    assert found.verdict == "equal"
+    assert [(side, event.name) for side, event in found.extra] == [("B", "other")]
+
+
+def test_an_optimiser_of_another_class_is_known_by_its_number():
+    """A subclass that makes the same steps is the same optimiser."""
+    a, b = named(made("bo"), "x", "Adam 0"), named(made("bo"), "x", "OwnAdam 0")
+    assert compare(a, b).verdict == "equal"
+    assert compare(a, named(made("bo"), "x", "Adam 1")).verdict == "diverged"
+
+
+def test_extra_updates_are_acquitted_by_how_networks_end():
+    """An update that only one side makes counts unless what was trained ends alike."""
+    few, more = "bobobobo", "bobobobobo"
+
+    def beside(end_a, end_b):
+        a = made(few + "f" * len(end_a), [0, 1, 2, 3, 4, 5, 6, 7, *end_a])
+        b = made(more + "f" * len(end_b), [0, 1, 98, 99, 2, 3, 4, 5, 6, 7, *end_b])
+        return compare(a, b)
+
+    assert beside([], []).verdict == "diverged"
+    assert beside([5.0], [5.0]).verdict == "equal"
+    found = beside([5.0], [6.0])
+    assert found.verdict == "diverged"
+    assert found.first is not None
+    assert found.first.kind == "order"
+
+
+def test_networks_that_end_otherwise_are_a_divergence():
+    """Whatever no event shows is seen in how the networks end."""
+    found = compare(made("bof", [0, 1, 2]), made("bof", [0, 1, 3]))
+    assert found.verdict == "diverged"
+    assert found.first is not None
+    assert found.first.kind == "parameters"
+    assert "the networks end with other values" in explain.divergence(found.first)[0]
+
+
+def test_what_repeats_itself_badly_is_no_arithmetic():
+    """A large difference of a repetition does not come from threads."""
+    far = compare(made("b", [1]), made("b", [2]))
+    near = compare(made("b", [1]), made("b", [1 + 2e-6]))
+    assert "does not see" in explain.causes(far)
+    assert "arithmetic" in explain.causes(near)

@@ -10,8 +10,11 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+from rlregress import cli
 from rlregress.cli import app
 from rlregress.errors import UserError
+from rlregress.reporting import traces as reports
+from rlregress.reporting.traces import diff
 from rlregress.tracing import explain, record, run, trace
 from rlregress.tracing.compare import compare
 
@@ -102,10 +105,15 @@ _SYSTEM = "random.SystemRandom()"
         ("torch.manual_seed(1)", "torch.seed()", "the initialisation of the networks"),
         ("reset(seed=3)", f"reset(seed={_SYSTEM}.randrange(10**6))",
          "the environment (its reset or its steps are not seeded)"),
-        (".mean()\n", f".mean() * (1 + 1e-3 * {_SYSTEM}.random())\n",
+        (".mean()\n", f".mean() * (1 + 1e-6 * {_SYSTEM}.random())\n",
          "arithmetic (threads, or a GPU)"),
+        (".mean()\n", f".mean() * (1 + {_SYSTEM}.random())\n",
+         "something that the tracer does not see (a generator of its own, the clock, the order "
+         "of a set, a file that another run has left, an environment not made by "
+         "gymnasium.make)"),
     ],
-    ids=["actions", "minibatches", "initialisation", "environment", "arithmetic"],
+    ids=["actions", "minibatches", "initialisation", "environment", "arithmetic",
+         "unseen"],
 )  # fmt: skip
 def test_what_is_out_of_control_is_named(recorded, old, new, source):
     """A source that cannot be seeded makes the trace no evidence, and is named."""
@@ -165,3 +173,22 @@ def test_a_crash_is_in_the_comparison(recorded):
     assert found.first is not None
     assert found.first.b is None
     assert "  B: the trace has ended" in explain.comparison(found, whole, cut)
+
+
+def test_a_trace_of_a_training_that_failed_is_not_compared(tmp_path, recorded, capsys):
+    """Nothing beside nothing would be equal."""
+    recorded("raise ValueError('no')", "a")
+    with pytest.raises(UserError, match=r"a\.trace ended in an error.*ValueError: no"):
+        diff(tmp_path / "a.trace", tmp_path / "a.trace")
+
+
+def test_a_trace_that_cannot_be_written_is_refused_before_the_training(tmp_path):
+    """The folder is looked for first."""
+    with pytest.raises(UserError, match="there is no folder .*missing"):
+        reports.record({}, tmp_path / "missing" / "x.trace")
+
+
+def test_what_follows_two_dashes_belongs_to_the_script():
+    """An option of ours among them is the script's own."""
+    given = ["gate", "--script", "x.py", "--", "--cleanrl", "folder"]
+    assert cli._take_checkouts(given) == given

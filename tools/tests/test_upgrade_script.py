@@ -16,7 +16,7 @@ from rlregress.upgrade import gate, making
 from rlregress.upgrade.traced import script_training
 from rlregress.upgrade.wanted import parse
 
-from .tracing_scripts import changed
+from .tracing_scripts import TRAINING, changed
 
 LOSS = """
 def loss(given, wanted):
@@ -92,6 +92,30 @@ def test_a_script_that_never_trains_is_refused(judge, tree):
     """A gate on nothing is no acquittal."""
     with pytest.raises(UserError, match="nothing was traced on side A"):
         judge(tree("a"), tree("b"), "import learner\n")
+
+
+def test_a_script_that_does_not_use_what_differs_is_refused(judge, tree):
+    """Nothing of the two trees was run: no acquittal."""
+    with pytest.raises(UserError, match="imported nothing of what differs on side A .learner"):
+        judge(tree("a"), tree("b", ".mean()", ".mean() * 2"), TRAINING)
+
+
+def test_sides_that_import_the_same_files_are_refused(judge, tree):
+    """A script that puts a copy of its own first would compare it with itself."""
+    own = tree("own")
+    text = f"import sys\nsys.path.insert(0, {own!r})\n{SCRIPT}"
+    with pytest.raises(UserError, match="both sides imported 'learner' from .*own"):
+        judge(tree("a"), tree("b", ".mean()", ".mean() * 2"), text)
+
+
+def test_neither_the_working_directory_nor_the_scripts_goes_before_a_side(
+    judge, tree, tmp_path, monkeypatch
+):
+    """A script started inside one tree is traced with the packages of either side."""
+    other = tree("b", ".mean()", ".mean() * 2")
+    monkeypatch.chdir(other)
+    (tmp_path / "learner.py").write_text("raise AssertionError", encoding="utf-8")
+    assert judge(tree("a"), other)[1]["verdict"] == "changed"
 
 
 def test_a_script_has_no_algorithm_to_choose(tmp_path):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED, worst_verdict
 
+#: of a framework without stored runs: what could be asked of it holds
+FORMULAS_HOLD = "formulas hold"
 #: exit codes of the gate; 2 is kept for "could not judge" (usage, environment)
 EXIT_CODES = {HOLDS: 0, IMPROVED: 0, REGRESSED: 1, INCONCLUSIVE: 3}
 COULD_NOT_JUDGE = 2
@@ -58,8 +60,20 @@ def _verdict(failures: list[dict[str, Any]], verdicts: Mapping[str, Mapping[str,
     return worst_verdict(counted)
 
 
-def outcomes(entries: list[dict[str, Any]]) -> list[FrameworkOutcome]:
-    """One outcome per framework that a test was about, by name."""
+def _trained(framework: str, trained: Collection[str] | None) -> bool:
+    # a copy of a framework, "name@label", is judged by the runs of that name
+    return trained is None or framework.partition("@")[0] in trained
+
+
+def outcomes(
+    entries: list[dict[str, Any]], trained: Collection[str] | None = None
+) -> list[FrameworkOutcome]:
+    """One outcome per framework that a test was about, by name.
+
+    Args:
+        trained: frameworks whose returns are judged; None: all. Of others formulas and behaviour
+            are all that can hold.
+    """
     made = []
     for framework in sorted({e["framework"] for e in entries if e.get("framework")}):
         own = [entry for entry in entries if entry.get("framework") == framework]
@@ -73,11 +87,10 @@ def outcomes(entries: list[dict[str, Any]]) -> list[FrameworkOutcome]:
             for entry in own
             if isinstance(entry.get("verdict"), dict)
         }
-        made.append(
-            FrameworkOutcome(
-                framework, _verdict(failures, verdicts), tests, tuple(failures), verdicts
-            )
-        )
+        verdict = _verdict(failures, verdicts)
+        if not failures and not _trained(framework, trained):
+            verdict = FORMULAS_HOLD
+        made.append(FrameworkOutcome(framework, verdict, tests, tuple(failures), verdicts))
     return made
 
 
@@ -101,10 +114,15 @@ def unjudged(names: Iterable[str], entries: list[dict[str, Any]]) -> list[str]:
     return sorted(set(names) - judged)
 
 
-def untested(found: Iterable[FrameworkOutcome], frameworks: Iterable[str]) -> list[str]:
+def untested(
+    found: Iterable[FrameworkOutcome],
+    frameworks: Iterable[str],
+    trained: Collection[str] | None = None,
+) -> list[str]:
     """Tiers of a selected framework in which no test has passed: ``framework tier``."""
     passed = {(o.framework, tier) for o in found for tier, n in o.tests.items() if n.get("passed")}
-    wanted = {(name, tier) for name in frameworks for tier in ("unit", "behavior", "performance")}
+    wanted = {(name, tier) for name in frameworks for tier in ("unit", "behavior")}
+    wanted |= {(name, "performance") for name in frameworks if _trained(name, trained)}
     return [" ".join(pair) for pair in sorted(wanted - passed)]
 
 
@@ -116,4 +134,5 @@ def exit_code(
         return EXIT_CODES[REGRESSED]
     if not found or missing or broken(entries):
         return COULD_NOT_JUDGE
-    return EXIT_CODES[worst_verdict(outcome.verdict for outcome in found)]
+    verdicts = [outcome.verdict for outcome in found if outcome.verdict != FORMULAS_HOLD]
+    return EXIT_CODES[worst_verdict(verdicts)] if verdicts else 0

@@ -36,18 +36,19 @@ def judge(options: run.GateOptions) -> int:
         options.first_seed,
     )
     adapters = selection.adapters(frameworks)
-    versions = {adapter.name: identity.versions(adapter) for adapter in adapters}
-    sources = {adapter.name: identity.sources(adapter) for adapter in adapters}
-    copies = {adapter.name: identity.changed_copies(adapter) for adapter in adapters}
+    versions = {adapter.full_name: identity.versions(adapter) for adapter in adapters}
+    sources = {adapter.full_name: identity.sources(adapter) for adapter in adapters}
+    copies = {adapter.full_name: identity.changed_copies(adapter) for adapter in adapters}
     for adapter in adapters:
         documented(adapter)
     run.clear(options)
     print(f"gate: {session.describe()}", flush=True)
     run.run(options)
     entries = evidence.read(options.evidence)
-    found = outcome.outcomes(entries)
+    trained = {cell.framework for cell in session.cells}
+    found = outcome.outcomes(entries, trained)
     missing = outcome.unjudged(session.verdict_names(), entries)
-    missing += [f"tests of {name}" for name in outcome.untested(found, versions)]
+    missing += [f"tests of {name}" for name in outcome.untested(found, versions, trained)]
     code = outcome.exit_code(found, entries, missing)
     text = summary.markdown(
         found, outcome.broken(entries), missing, versions, copies, options.alpha

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlregress.gate.outcome import FrameworkOutcome
+from rlregress.gate.outcome import FORMULAS_HOLD, FrameworkOutcome
 from rlregress.reporting import words
 
 #: new seeds that neither the stored runs nor a default gate has
 CONFIRM = "--first-seed 2000"
 MEANING = {
+    FORMULAS_HOLD: "formulas and behaviour are as documented",
     "holds": "nothing changed that this gate can see",
     "improved": "returns rose: a change too; explain it",
     "regressed": "something is worse, or no longer as documented",
@@ -54,6 +55,8 @@ def markdown(
             lines += [f"Not the installed files: `{module}` was imported from `{place}`.", ""]
         for failure in outcome.failures:
             lines += [f"Failed: `{failure['test']}`", "", *_quoted(failure), ""]
+        if outcome.verdict == FORMULAS_HOLD:
+            lines += ["Returns were not judged: none of its cells was trained here.", ""]
         if outcome.verdicts:
             lines += ["Returns:", ""]
             for name, verdict in sorted(outcome.verdicts.items()):

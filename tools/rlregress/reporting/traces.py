@@ -62,6 +62,8 @@ def of_script(
 
 def record(asked: dict[str, Any], output: Path) -> int:
     """Record twice and say what was recorded; 0, or 3 if the trace does not repeat itself."""
+    if not output.resolve().parent.is_dir():
+        raise UserError(f"there is no folder {output.resolve().parent} to write the trace to")
     side = run.current("A")
     repeated = run.record_twice(asked, output, side)
     found = repeated.trace
@@ -90,6 +92,12 @@ def record(asked: dict[str, Any], output: Path) -> int:
 def diff(a: Path, b: Path) -> int:
     """Compare two traces and say where they part; 0 if equal or close, 1 if diverged."""
     one, other = traces.load(a), traces.load(b)
+    for path, side in ((a, one), (b, other)):
+        if side.failure:
+            raise UserError(
+                f"the training in {path} ended in an error, and nothing is compared: "
+                f"{side.failure.strip().splitlines()[-1]}"
+            )
     found = compare.compare(one, other)
     for line in explain.comparison(found, one, other):
         typer.echo(line)

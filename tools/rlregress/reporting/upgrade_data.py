@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -51,6 +52,8 @@ def _trace(traced: Traced, links: Sequence[explained.Link]) -> dict[str, Any]:
         "verdict": traced.comparison.verdict,
         "events": traced.comparison.compared,
         "repeats": traced.repeats,
+        "notes": traced.notes,
+        "extra_events": dict(Counter(side for side, _ in traced.comparison.extra)),
         "failures": dict(traced.failures),
         "first": _first(traced),
         "details": [

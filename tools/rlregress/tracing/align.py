@@ -28,10 +28,11 @@ def difference(a: Part, b: Part) -> float:
         return math.inf
     if len(a.values) != len(b.values) or len(a.shadow) != len(b.shadow):
         return math.inf
-    gap = max(abs(one - other) for one, other in [*pairs, (a.norm, b.norm)])
-    scale = max(a.norm, b.norm)
-    if not math.isfinite(gap):
+    pairs.append((a.norm, b.norm))
+    # a number that is none on one side is no rounding
+    if not all(math.isfinite(number) for pair in pairs for number in pair):
         return math.inf
+    gap, scale = max(abs(one - other) for one, other in pairs), max(a.norm, b.norm)
     # another digest of the same numbers: another type or shape, or digits that are not kept
     return gap / scale if scale else 0.0
 

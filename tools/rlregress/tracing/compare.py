@@ -40,7 +40,12 @@ KINDS = {
     ("optimizer", "gradient"): "gradient",
     ("optimizer", "learning_rate"): "schedule",
     ("optimizer", "update"): "optimiser",
+    ("final", "value"): "parameters",
 }
+#: parts that no rounding moves by more than a rounding, however long the training has gone on.
+EXACT = frozenset({"learning_rate", "size", "flags"})
+#: events that train something; values written in place show in what is computed from them.
+TRAINING = frozenset({"backward", "optimizer"})
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,14 @@ class Divergence:
     a: Event | None
     b: Event | None
     before: tuple[Event, ...]
+
+    @property
+    def gap(self) -> float:
+        """Relative size of the difference; infinite for other events."""
+        if self.a is None or self.b is None or not self.part:
+            return math.inf
+        other = self.b.parts.get(self.part)
+        return math.inf if other is None else difference(self.a.parts[self.part], other)
 
     @property
     def ratio(self) -> float | None:
@@ -105,12 +118,17 @@ class _Walk:
     """Both traces side by side, up to the first event that is not the same."""
 
     def __init__(self, a: Trace, b: Trace) -> None:
-        self.a, self.b = a.events, b.events
+        self.a, beside_a = _common(a.events, b.events)
+        self.b, beside_b = _common(b.events, a.events)
         self.i = self.j = self.compared = self.equal = 0
-        self.extra: list[tuple[str, Event]] = []
+        self.extra = [("A", event) for event in beside_a] + [("B", event) for event in beside_b]
         self.growth: list[tuple[int, float]] = []
         self.rounding: Divergence | None = None
         self.worst = 0.0
+        #: the same numbers in another type or shape, if they were.
+        self.retyped: Divergence | None = None
+        #: the first extra event that trains something: acquitted if networks end alike.
+        self.trains: Divergence | None = None
         #: the first extra event that is not acquitted yet, and equal steps of optimisers since.
         self.suspect: Divergence | None = None
         self.since = 0
@@ -125,7 +143,7 @@ class _Walk:
     def here(self, kind: str, part: str) -> Divergence:
         """A difference of the next events."""
         x, y = self.heads()
-        return Divergence(kind, part, x, y, self.a[max(0, self.i - 3) : self.i])
+        return Divergence(kind, part, x, y, tuple(self.a[max(0, self.i - 3) : self.i]))
 
     def walk(self) -> Comparison:
         """The comparison."""
@@ -135,9 +153,10 @@ class _Walk:
                 if self.rounding is not None and found is not self.rounding:
                     return self._ended("diverged", found, self.rounding)
                 return self._ended("diverged", found)
-        if self.rounding is not None:
-            return self._ended("close", self.rounding)
-        return self._ended("equal", None)
+        if self.trains is not None and not any(event.kind == "final" for event in self.a):
+            return self._ended("diverged", self.trains)
+        first = self.rounding or self.retyped
+        return self._ended("close" if first is not None else "equal", first)
 
     def _ended(
         self, verdict: str, first: Divergence | None, rounding: Divergence | None = None
@@ -168,15 +187,21 @@ class _Walk:
     def _passes(self, part: str, gap: float) -> bool:
         if not part or gap <= CLOSE:
             return True
-        return self.rounding is not None and gap < GROWN
+        if self.rounding is None or part in EXACT:
+            return False
+        # rounding that has grown, not a difference of its own that comes on top
+        return gap < GROWN and gap <= JUMP * self.worst
 
     def _count(self, x: Event, part: str, gap: float) -> None:
         self.compared += 1
         if part and self.rounding is None:
-            y = self.b[self.j]
-            self.rounding = self.here(self._kind(x, y, part), part)
+            found = self.here(self._kind(x, self.b[self.j], part), part)
+            if gap > 0.0:
+                self.rounding = found
+            elif self.retyped is None:
+                self.retyped = found
         self.worst = max(self.worst, gap)
-        self.equal += self.rounding is None
+        self.equal += self.rounding is None and self.retyped is None
         if part and x.kind == "backward":
             self.growth.append((x.index, gap))
         if x.kind == "optimizer" and self.suspect is not None:
@@ -198,6 +223,8 @@ class _Walk:
             return False
         if self.suspect is None:
             self.suspect, self.since = self.here("order", ""), 0
+        if self.trains is None and any(event.kind in TRAINING for event in only):
+            self.trains = self.here("order", "")
         self.extra += [("A", event) for event in self.a[self.i : found[0]]]
         self.extra += [("B", event) for event in self.b[self.j : found[1]]]
         self.i, self.j = found
@@ -207,6 +234,9 @@ class _Walk:
         """What to blame for the difference that is found here."""
         if self.suspect is not None:
             return self.suspect
+        head = self.heads()[0]
+        if self.trains is not None and head is not None and head.kind == "final":
+            return self.trains
         # rounding that has grown, or a difference of its own that comes on top?
         if self.rounding is not None and gap <= JUMP * self.worst:
             return self.rounding
@@ -241,9 +271,20 @@ def _comparable(x: Event, y: Event) -> bool:
     """Whether a difference of the two is one of numbers, not two other events."""
     if x.key != y.key:
         return False
-    # a function may be renamed, but draws of two functions are two draws
-    loose = x.kind in ("step", "reset", "backward", "optimizer", "parameters")
+    # a function may be renamed, but draws of two functions are two draws, and losses two losses
+    if x.kind == "backward":
+        return x.function == y.function or event_difference(x, y)[1] < GROWN
+    loose = x.kind in ("step", "reset", "optimizer", "parameters", "final")
     return loose or x.function == y.function or x.digests == y.digests
+
+
+def _common(events: Sequence[Event], others: Sequence[Event]) -> tuple[list[Event], list[Event]]:
+    """Events without those of environments that the other side does not have, and these."""
+    there = {event.name for event in others if event.kind in ("reset", "step")}
+    beside = [e for e in events if e.kind in ("reset", "step") and e.name not in there]
+    if not there or not beside:
+        return list(events), []
+    return [e for e in events if e.kind not in ("reset", "step") or e.name in there], beside
 
 
 def _first(events: Sequence[Event]) -> Event | None:

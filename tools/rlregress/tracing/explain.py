@@ -17,6 +17,7 @@ _EVENTS = {
     "backward": "a loss on its way back",
     "optimizer": "a step of {name}",
     "write": "values written in place",
+    "final": "a {name} as the training leaves it",
 }
 #: kind of difference -> what it means.
 _KINDS = {
@@ -35,6 +36,8 @@ _KINDS = {
 }
 #: the same, where the part says more than the kind.
 _PARTS = {"size": "the optimiser is given another number of tensors, or of parameters in them"}
+#: relative difference up to which a first difference may come from the order of additions.
+_ROUNDING = 1e-5
 _DRAWS = "random draws, such as minibatch sampling"
 
 
@@ -54,6 +57,8 @@ def event(found: Event) -> str:
 def divergence(first: Divergence) -> list[str]:
     """The first difference: what it is, both lines, both values, what came just before."""
     meaning = _PARTS.get(first.part, _KINDS[first.kind])
+    if first.a is not None and first.a.kind == "final":
+        meaning = "all events are the same, and yet the networks end with other values"
     lines = [f"first difference ({first.kind}): {meaning}"]
     for side, found in (("A", first.a), ("B", first.b)):
         if found is None:
@@ -123,10 +128,18 @@ def causes(found: Comparison) -> str:
         kinds = {event.kind for event in (first.a, first.b) if event is not None}
         if "draw" in kinds:
             kind = "exploration" if "step" in kinds else "sampling"
-    return {
+    known = {
         "environment": "the environment (its reset or its steps are not seeded)",
         "exploration": "action sampling",
         "initialisation": "the initialisation of the networks",
         "sampling": _DRAWS,
         "data": _DRAWS,
-    }.get(kind, "arithmetic (threads, or a GPU)")
+    }
+    if kind in known:
+        return known[kind]
+    if first.gap < _ROUNDING:
+        return "arithmetic (threads, or a GPU)"
+    return (
+        "something that the tracer does not see (a generator of its own, the clock, the order of a "
+        "set, a file that another run has left, an environment not made by gymnasium.make)"
+    )

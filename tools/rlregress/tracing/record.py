@@ -4,10 +4,11 @@ Runs inside foreign and old environments: standard library, NumPy, torch, gymnas
 traced only, Python 3.9 syntax.
 
 The job is a JSON file: ``output`` (path of the trace), ``packages`` (importable packages of the
-traced code), ``distributions`` (more of it, by the names of their releases), ``steps``
-(environment steps to record, 0: all), ``lines`` (whether to note the lines that are reached), and
-either ``script`` (path) with ``arguments``, or ``framework``, ``algorithm`` and ``seed`` of a
-built-in training.
+traced code), ``distributions`` and ``trees`` (more of it, which differs between two sides: names of
+releases, and importable packages), ``steps`` (environment steps to record, 0: all), ``lines``
+(whether to note the lines that are reached), and either ``script`` (path) with ``arguments`` and
+``first`` (entries of the path of modules that go before its folder), or ``framework``,
+``algorithm`` and ``seed`` of a built-in training.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ def roots_of(packages: List[str]) -> List[str]:
     """Folders of importable packages; a package that is not installed has none."""
     found = []
     for package in packages:
-        spec = importlib.util.find_spec(package)
+        try:
+            spec = importlib.util.find_spec(package)
+        except ModuleNotFoundError:  # of the package that it would be in
+            spec = None
         if spec is None:
             continue
         if spec.submodule_search_locations:
@@ -66,7 +70,8 @@ def _script(job: Dict[str, Any]) -> Callable[[Any], None]:
         module.__file__ = path
         sys.modules["__main__"] = module
         sys.argv = [path, *job.get("arguments", [])]
-        sys.path.insert(0, os.path.dirname(path))
+        # behind the packages of the side: the script may lie in a tree with others of their name
+        sys.path.insert(int(job.get("first", 0)), os.path.dirname(path))
         exec(code, module.__dict__)
 
     return run
@@ -102,12 +107,19 @@ def versions(packages: List[str]) -> Dict[str, str]:
     return found
 
 
+def _file(module: str) -> str:
+    """Where a module was imported from; empty if it was not."""
+    found = sys.modules.get(module)
+    return str(getattr(found, "__file__", None) or "")
+
+
 def record(job: Dict[str, Any]) -> Dict[str, Any]:
     """Run the job under a recorder, write the trace, return its header."""
     torch.set_num_threads(1)
-    packages = list(job.get("packages", []))
+    differing = list(job.get("trees", []))
     for distribution in job.get("distributions", []):
-        packages.extend(modules_of(distribution))
+        differing.extend(modules_of(distribution))
+    packages = [*job.get("packages", []), *differing]
     roots = roots_of(packages)
     if job.get("script"):
         roots.append(os.path.abspath(job["script"]))
@@ -131,6 +143,7 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
     header = {
         "job": {key: value for key, value in job.items() if key != "output"},
         "versions": versions(packages),
+        "modules": {name: _file(name) for name in differing},
         "failure": failure,
         "seeded": recorder.seeded,
         "lines": lines.reached(),

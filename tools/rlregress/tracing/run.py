@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import sysconfig
 from collections.abc import Mapping, Sequence
@@ -14,11 +13,16 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rlregress.errors import UserError
-from rlregress.tracing import trace
+from rlregress.tracing import processes, trace
 from rlregress.tracing.compare import Comparison, compare
 from rlregress.tracing.explain import causes, comparison
 from rlregress.tracing.trace import Trace
 
+#: not with -m, which puts the working directory before the packages of the side.
+_START = (
+    "import sys; del sys.path[0]; from rlregress.tracing.record import main; "
+    "sys.exit(main(sys.argv[1:]))"
+)
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
@@ -46,6 +50,9 @@ class Side:
         made["PYTHONPATH"] = os.pathsep.join([*self.paths, library])
         made["PYTHONHASHSEED"] = "0"
         made["PYTHONDONTWRITEBYTECODE"] = "1"
+        # what is compiled hides its draws and updates from the recorder
+        made["TORCHDYNAMO_DISABLE"] = "1"
+        made["PYTORCH_JIT"] = "0"
         return made
 
 
@@ -70,14 +77,12 @@ def record(job: Mapping[str, Any], output: Path, side: Side) -> Trace:
     """
     with TemporaryDirectory(prefix="rlregress-trace-") as folder:
         path = Path(folder) / "job.json"
-        path.write_text(json.dumps({**job, "output": str(output.resolve())}), encoding="utf-8")
-        ended = subprocess.run(
-            [side.python, "-m", "rlregress.tracing.record", str(path)],
-            env=side.environment(),
-            cwd=folder if job.get("script") is None else None,
-            capture_output=True,
-            text=True,
-            check=False,
+        whole = {**job, "output": str(output.resolve()), "first": len(side.paths)}
+        path.write_text(json.dumps(whole), encoding="utf-8")
+        ended = processes.call(
+            [side.python, "-c", _START, str(path)],
+            side.environment(),
+            folder if job.get("script") is None else None,
         )
     if ended.returncode or not output.is_file():
         said = (ended.stderr.strip().splitlines() or ["nothing was said"])[-1]

@@ -13,6 +13,10 @@ from typing import Any, NamedTuple
 from rlregress.errors import UserError
 from rlregress.tracing.events import SCHEMA
 
+#: kinds of events; see ``Event``.
+KINDS = (
+    "reset", "step", "draw", "data", "parameters", "backward", "optimizer", "write", "final",
+)  # fmt: skip
 #: of an event, the parts in the order in which one follows from the other.
 CAUSAL = {
     "step": ("action", "observation", "reward", "flags"),
@@ -49,7 +53,8 @@ class Event:
     """One event.
 
     Attributes:
-        kind: "reset", "step", "draw", "data", "parameters", "backward", "optimizer" or "write".
+        kind: "reset", "step", "draw", "data", "parameters", "backward", "optimizer", "write", or
+            "final" for a tensor of a network as the training leaves it.
         name: which one of its kind.
         file, line, function: the nearest frame of the traced code; empty and 0 if there was none.
         parts: in the order in which one follows from the other.
@@ -68,7 +73,9 @@ class Event:
     @property
     def key(self) -> tuple[str, str]:
         """What makes two events comparable: neither the place, which moves, nor the values."""
-        return self.kind, self.name
+        # an optimiser by its number: a class of another name may do the same
+        name = self.name.rpartition(" ")[2] if self.kind == "optimizer" else self.name
+        return self.kind, name
 
     @property
     def place(self) -> str:
@@ -113,7 +120,8 @@ def load(path: Path) -> Trace:
             header, *rows = [json.loads(line) for line in file]
         if header["schema"] != SCHEMA:
             raise UserError(
-                f"the trace {path} has format {header['schema']}, expected {SCHEMA}; record it anew"
+                f"the trace {path} has format {header['schema']!r}, expected {SCHEMA}; "
+                "record it anew"
             )
         for key in ("failure", "seeded", "lines"):
             header[key]
@@ -127,6 +135,8 @@ def load(path: Path) -> Trace:
 
 
 def _event(index: int, row: Mapping[str, Any]) -> Event:
+    if row["kind"] not in KINDS:
+        raise ValueError(f"unknown kind of event '{row['kind']}'")
     file, line, function, callers = row["at"] or ("", 0, "", [])
     order = CAUSAL.get(row["kind"], tuple(row["parts"]))
     parts = {name: _part(*row["parts"][name]) for name in order if name in row["parts"]}

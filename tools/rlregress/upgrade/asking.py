@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from rlregress.errors import UserError
+from rlregress.tracing import processes
 from rlregress.tracing.run import Side
 
 
@@ -40,14 +40,8 @@ def ask(side: Side, module: str, job: Mapping[str, Any], kept: Path) -> Any:
         given, answered = Path(folder) / "job.json", Path(folder) / "answers.json"
         # an answer may be asked for as an argument or in the job
         given.write_text(json.dumps({**job, "output": str(answered)}), encoding="utf-8")
-        ended = subprocess.run(
-            [side.python, "-W", "ignore", "-m", module, str(given), str(answered)],
-            env=side.environment(),
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = [side.python, "-W", "ignore", "-m", module, str(given), str(answered)]
+        ended = processes.call(command, side.environment(), folder)
         if ended.returncode or not answered.is_file():
             raise UserError(
                 f"side {side.label} gave no answers ({module.rpartition('.')[2]} ended with status "

@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from rlregress.tracing import processes
 from rlregress.tracing.run import Side
 from rlregress.tracing.trace import Trace
 from rlregress.upgrade import making, traced
@@ -33,7 +34,9 @@ class Both:
     def __enter__(self) -> Both:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            processes.end()
         self._pool.shutdown(cancel_futures=True)
 
     def ask(self, name: str, question: Callable[..., Any], *arguments: Any) -> Pair:

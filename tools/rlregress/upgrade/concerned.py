@@ -105,13 +105,11 @@ def adapters(
 
 
 def traced(a: Wanted, b: Wanted) -> dict[str, list[str]]:
-    """What a script stands on: ``distributions`` that differ, and ``packages`` of working trees."""
-    trees = [side.tree for side in (a, b) if side.tree is not None]
-    return {
-        "distributions": sorted(changed(a, b) - _BELOW),
-        "packages": [m for tree in trees for r in (tree / "src", tree)
-                     for m in environments.modules(r)],
-    }  # fmt: skip
+    """What differs of what a script imports: ``distributions``, and packages in ``trees``."""
+    folders = [side.tree for side in (a, b) if side.tree is not None]
+    found = {m for tree in folders for root in (tree / "src", tree)
+             for m in environments.modules(root)}  # fmt: skip
+    return {"distributions": sorted(changed(a, b) - _BELOW), "trees": sorted(found)}
 
 
 def physics(a: Wanted, b: Wanted) -> bool:

@@ -118,8 +118,9 @@ def _of_tree(label: str, tree: Path, adapters: Sequence[Adapter]) -> Side:
 
 
 def modules(root: Path) -> list[str]:
-    """Importable packages in a folder."""
-    return sorted(path.parent.name for path in root.glob("*/__init__.py"))
+    """Importable packages and modules in a folder."""
+    packages = [path.parent.name for path in root.glob("*/__init__.py")]
+    return sorted(packages + [path.stem for path in root.glob("*.py") if path.stem != "setup"])
 
 
 # -- overlays ------------------------------------------------------------------------------------

@@ -112,7 +112,12 @@ def _work(
         left = len(list(folder.glob("*.trace")))
         if left:
             options.say(f"going on where an interrupted gate ended: {left} traces are there")
-        yield folder
+        try:
+            yield folder
+        except UserError:
+            # what cannot be judged once is not gone on with
+            shutil.rmtree(folder)
+            raise
         (folder / _FINISHED).touch()
 
 

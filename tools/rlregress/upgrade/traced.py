@@ -52,10 +52,7 @@ def built_in(adapter: Adapter, algorithm: str) -> Training:
 
 def script_training(job: Mapping[str, Any], a: Wanted, b: Wanted) -> Training:
     """A script, with the packages that differ between two sides among what is traced of it."""
-    found = concerned.traced(a, b)
-    packages = [*job["packages"], *found["packages"]]
-    whole = {**job, "packages": packages, "distributions": found["distributions"]}
-    return Training("script", Path(job["script"]).name, whole)
+    return Training("script", Path(job["script"]).name, {**job, **concerned.traced(a, b)})
 
 
 @dataclass(frozen=True)
@@ -140,13 +137,15 @@ def compared(name: str, a: Trace, b: Trace, again: Callable[[], tuple[Trace, Tra
         again: record both sides once more.
 
     Raises:
-        UserError: neither trained.
+        UserError: nothing was trained, or nothing of what differs was run.
     """
-    run.check_trained(a, "A")
-    run.check_trained(b, "B")
+    for label, side in (("A", a), ("B", b)):
+        run.check_trained(side, label)
     found = compare(a, b)
     failures = {label: t.failure for label, t in (("A", a), ("B", b)) if t.failure}
-    seeded = run.seeded_lines(a)
+    if not failures:
+        _check_imports(a, b)
+    seeded = _seeded(a, b)
     if found.verdict == "equal" or failures:
         return Traced(name, found, a, b, True, tuple(seeded), failures)
     repeats, notes = True, list(seeded)
@@ -155,3 +154,30 @@ def compared(name: str, a: Trace, b: Trace, again: Callable[[], tuple[Trace, Tra
         repeats = repeats and repeated.repeats
         notes += [f"side {label}: {line}" for line in repeated.uncontrolled()]
     return Traced(name, found, a, b, repeats, tuple(notes), failures)
+
+
+def _seeded(a: Trace, b: Trace) -> list[str]:
+    """In words, what the tracer seeded on either side."""
+    one, other = run.seeded_lines(a), run.seeded_lines(b)
+    if one == other:
+        return one
+    lines = [(label, line) for label, lines in (("A", one), ("B", other)) for line in lines]
+    return [f"side {label}: {line}" for label, line in lines]
+
+
+def _check_imports(a: Trace, b: Trace) -> None:
+    """Raise UserError if what differs between the sides was not run."""
+    found = {label: side.header.get("modules", {}) for label, side in (("A", a), ("B", b))}
+    for label, modules in found.items():
+        if modules and not any(modules.values()):
+            raise UserError(
+                f"the script imported nothing of what differs on side {label} "
+                f"({', '.join(sorted(modules))}); expected a script that uses it"
+            )
+    for name in sorted(set(found["A"]) & set(found["B"])):
+        file = found["A"][name]
+        if file and file == found["B"][name]:
+            raise UserError(
+                f"both sides imported '{name}' from {file}, so that nothing differed; expected "
+                "each to find its own: move the script out of that folder, or take it off the path"
+            )

@@ -125,4 +125,9 @@ def _pinned(rows: list[str], where: str) -> tuple[str, ...]:
         if requirement.marker is None or requirement.marker.evaluate():
             requirement.marker = None
             found.append(str(requirement))
+    if not found:
+        raise UserError(
+            f"nothing of '{where}' holds for this Python: the markers of all its requirements "
+            "exclude it"
+        )
     return tuple(sorted(found))
