@@ -50,9 +50,7 @@ def judge(options: Options) -> int:
     options.say("")
     for line in lines(found):
         options.say(line)
-    options.say(
-        f"report: {options.report} (upgrade.md, which also lists what the traces did not reach, "
-        "and upgrade.json)"
-    )
+    unreached = ", which also lists what the traces did not reach," if found.traced else ""
+    options.say(f"report: {options.report} (upgrade.md{unreached} and upgrade.json)")
     options.say(f"verdict {found.a.wanted.text} -> {found.b.wanted.text}: {found.verdict}")
     return found.exit_code

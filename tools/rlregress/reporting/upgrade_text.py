@@ -35,7 +35,7 @@ _SHOWN_RANGES = 12
 def lines(found: Upgrade) -> list[str]:
     """The report as Markdown, but for what was not reached."""
     a, b = found.a.wanted.text, found.b.wanted.text
-    text = [f"# {a} -> {b}: {found.verdict}", "", f"{_SENTENCES[found.verdict].capitalize()}.", ""]
+    text = [f"# {a} -> {b}: {found.verdict}", "", f"{_sentence(found).capitalize()}.", ""]
     text += [f"- {sentence}" for sentence in found.failed]
     if not found.frameworks and found.script is None:
         named = ", ".join(sorted(concerned.changed(found.a.wanted, found.b.wanted))) or "none"
@@ -50,6 +50,19 @@ def lines(found: Upgrade) -> list[str]:
     if found.physics:
         text += _physics(found.physics)
     return [line for n, line in enumerate(text) if line or n == 0 or text[n - 1]]
+
+
+def _sentence(found: Upgrade) -> str:
+    """What the verdict means, here."""
+    proved = found.traced and all(traced.proved for traced in found.traced)
+    if found.verdict == verdicts.CHANGED and proved:
+        return (
+            "every training that was traced does the same on both sides; something else changed, "
+            "see below, and concerns you if you use it"
+        )
+    if not found.frameworks and found.script is None:
+        return "nothing was asked: nothing that differs concerns a framework"
+    return _SENTENCES[found.verdict]
 
 
 def _summary(found: Upgrade) -> list[str]:
@@ -101,7 +114,10 @@ def _framework(of: OfFramework) -> list[str]:
     text = [f"## {of.adapter.title}", "", "; ".join(versions) or "The same versions.", ""]
     if of.details:
         text += [f"### Details that are not done alike ({len(of.details)} of {counts})", ""]
-        text += [f"- `{d.id}` [{d.scope}]: {d.a} -> {d.b}. {d.consequence}" for d in of.details]
+        for d in of.details:
+            text.append(f"- `{d.id}` [{d.scope}]: {d.a} -> {d.b}. {d.consequence}")
+            said = explained.documented(of.adapter, d)
+            text.append(f"  - {'documented: ' + '; '.join(said) if said else 'not documented'}")
     else:
         text.append(f"All {counts} details that both sides were asked are done alike.")
     text += ["", *_defaults(of), *_alone(of.alone)]

@@ -115,6 +115,8 @@ def load(path: Path) -> Trace:
     Raises:
         UserError: the file is missing, damaged, or of another version of the format.
     """
+    if not path.is_file():
+        raise UserError(f"there is no trace {path}; record one with: rlregress trace")
     try:
         with gzip.open(path, "rt", encoding="utf-8") as file:
             header, *rows = [json.loads(line) for line in file]

@@ -109,6 +109,22 @@ def _elsewhere(adapter: Adapter, family: str, algorithm: str) -> bool:
     return family in others or family in adapter.trace_trainings()
 
 
+def documented(adapter: Adapter, detail: ChangedDetail) -> list[str]:
+    """What is documented of a changed detail: since when it is done so, why, and where."""
+    found = []
+    with contextlib.suppress(UserError):
+        for row in stated(adapter):
+            if (row.id, row.scope) == (detail.id, detail.scope) and row.variant in (
+                detail.a,
+                detail.b,
+            ):
+                until = f" until {row.until}" if row.until else ""
+                rest = [part for part in (row.note or row.deviation, row.upstream) if part]
+                after = f": {' '.join(rest)}" if rest else ""
+                found.append(f"{row.variant} since {row.since}{until}{after}")
+    return found
+
+
 def words(found: Sequence[Link]) -> str:
     """In words: what explains a trace, or what may."""
     sure = [link.detail for link in found if link.sure]

@@ -118,10 +118,9 @@ def _pinned(rows: list[str], where: str) -> tuple[str, ...]:
             ) from None
         pins = [s for s in requirement.specifier if s.operator in ("==", "===")]
         if not requirement.url and (len(pins) != 1 or pins[0].version.endswith("*")):
-            raise UserError(
-                f"'{row}' in '{where}' is not pinned to one version; "
-                f"write {requirement.name}==<version>"
-            )
+            bare = re.fullmatch(r"v?[0-9][0-9.a-z]*", row)
+            write = f"<package>=={row.lstrip('v')}" if bare else f"{requirement.name}==<version>"
+            raise UserError(f"'{row}' in '{where}' is not pinned to one version; write {write}")
         if requirement.marker is None or requirement.marker.evaluate():
             requirement.marker = None
             found.append(str(requirement))
