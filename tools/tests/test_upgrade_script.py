@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -162,3 +167,44 @@ def test_lines_are_counted_once_and_by_function(tmp_path):
     with lines:
         names["used"](0)
     assert lines.reached() == {"module.py": ([2, 3, 4], [2, 3, 4])}
+
+
+def test_what_could_not_be_judged_is_not_gone_on_with(judge, tree, tmp_path):
+    """After bad input nothing of the attempt is taken for an interrupted gate."""
+    a, b = tree("a"), tree("b")
+    steps = tmp_path / "steps.txt"
+    text = SCRIPT.replace("trained = main()", f"open({str(steps)!r}).read() and main()")
+    steps.write_text("")
+    with pytest.raises(UserError, match="nothing was traced"):
+        judge(a, b, text)
+    steps.write_text("go")
+    assert judge(a, b, text)[1]["verdict"] == "unchanged"
+
+
+def test_a_gate_that_is_ended_takes_its_trainings_with_it(tree, tmp_path):
+    """SIGTERM, as a scheduler sends it: nothing runs on."""
+    log, script = tmp_path / "log", tmp_path / "train.py"
+    script.write_text(
+        f"import os, time\nprint(os.getpid(), file=open({str(log)!r}, 'a'))\ntime.sleep(120)\n"
+    )
+    command = [sys.executable, "-m", "rlregress.cli", "gate", "--from", tree("a"), "--to"]
+    command += [tree("b", "** 2", "** 3"), "--script", str(script), "--report", str(tmp_path / "r")]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        making.CACHE_VARIABLE: str(tmp_path / "cache"),
+    }
+    with subprocess.Popen(command, env=environment, cwd=tmp_path) as process:
+        _until(lambda: log.is_file() and len(log.read_text().split()) == 2)
+        process.terminate()
+        assert process.wait(timeout=20) == 143
+    pids = [int(word) for word in log.read_text().split()]
+    _until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))
+
+
+def _until(condition, seconds=60):
+    for _ in range(10 * seconds):
+        if condition():
+            return
+        time.sleep(0.1)
+    raise AssertionError("waited in vain")
