@@ -138,7 +138,7 @@ def made(kinds, numbers=None):
     names = {"b": "backward", "o": "optimizer", "d": "draw", "s": "step", "w": "write",
              "f": "final", "r": "optimizer"}  # fmt: skip
     parts = {"b": "loss", "o": "update", "d": "value", "s": "observation", "w": "value",
-             "f": "value", "r": "learning_rate"}  # fmt: skip
+             "f": "parameters", "r": "learning_rate"}  # fmt: skip
     rows = []
     for n, kind in enumerate(kinds):
         number = float(n if numbers is None else numbers[n])
@@ -303,6 +303,11 @@ def test_networks_that_end_otherwise_are_a_divergence():
     assert found.first is not None
     assert found.first.kind == "parameters"
     assert "the networks end with other values" in explain.divergence(found.first)[0]
+
+
+def test_networks_that_end_within_a_rounding_are_close():
+    """Equal to the bit is said of bits alone."""
+    assert compare(made("bof", [0, 1, 2]), made("bof", [0, 1, 2 + 1e-7])).verdict == "close"
 
 
 def test_what_repeats_itself_badly_is_no_arithmetic():

@@ -11,7 +11,7 @@ import torch
 
 from rlregress.errors import UserError
 from rlregress.tracing import events, trace
-from rlregress.tracing.events import Places, joined, part, parts_of
+from rlregress.tracing.events import Places, as_array, joined, part, parts_of, readable
 
 
 def test_equal_bits_have_equal_digests():
@@ -56,6 +56,52 @@ def test_what_is_no_number_has_a_digest_only():
     tree = {"b": np.zeros(2), "a": (1.0, "word")}
     assert part(tree)[0] == part({"a": (1.0, "word"), "b": np.zeros(2)})[0]
     assert part(tree)[0] != part({"a": (1.0, "word"), "b": np.ones(2)})[0]
+
+
+class Odd:
+    """Cannot be read, and has no words for itself."""
+
+    def __repr__(self):
+        raise RuntimeError("no words")
+
+    def __array__(self, *_, **__):
+        raise RuntimeError("no numbers")
+
+    def detach(self):
+        """Not what a tensor does."""
+        raise RuntimeError("no tensor")
+
+
+def test_what_cannot_be_read_is_known_by_its_type():
+    """No value makes the recorder fail; the same type is the same part, in any process."""
+    assert part(Odd()) == part(Odd())
+    assert bytes(as_array(Odd())).decode().startswith("unreadable ")
+    assert part(Odd()) != part(torch.nn.UninitializedParameter())
+    # an object's place in memory is no value
+    assert part(object()) == part(object())
+    assert part([Odd(), object(), "word", None]) is not None
+
+
+def test_tensors_of_all_kinds_are_read():
+    """Sparse, small, complex and conjugate numbers are kept as they are."""
+    dense = torch.tensor([[0.0, 2.0], [0.0, 0.0]])
+    for sparse in (dense.to_sparse(), dense.to_sparse_csr()):
+        assert part(sparse) == part(dense)
+    assert part(torch.tensor([1.5, 2.5], dtype=torch.bfloat16))[2] == [1.5, 2.5]
+    assert part(torch.tensor([1.5, 2.5], dtype=torch.float16))[2] == [1.5, 2.5]
+    number = torch.tensor([1.0 + 2.0j])
+    assert part(number)[2] == [1.0, 2.0]
+    assert part(number.conj())[2] == [1.0, -2.0]
+    assert part(np.array([1.0 + 2.0j]))[2] == [1.0, 2.0]
+
+
+def test_tensors_without_numbers_are_not_readable():
+    """On device meta there are none; in a tree one of them is enough."""
+    empty = torch.ones(2, device="meta")
+    assert readable(torch.ones(2))
+    assert readable([torch.ones(2), 1.0, "word"])
+    assert not readable(empty)
+    assert not readable([torch.ones(2), (empty,)])
 
 
 def test_an_exchange_of_two_parts_shows():
@@ -141,7 +187,7 @@ def test_a_cut_or_overwritten_file_says_so(tmp_path):
         path.write_bytes(content)
         with pytest.raises(UserError, match="whole cannot be read"):
             trace.load(path)
-    with pytest.raises(UserError, match="nothing cannot be read"):
+    with pytest.raises(UserError, match="there is no trace .*nothing"):
         trace.load(tmp_path / "nothing")
 
 

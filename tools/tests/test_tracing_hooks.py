@@ -18,6 +18,7 @@ from .tracing_scripts import TRAINING, changed, recorded_here
 
 OWNERS = (
     torch, torch.Tensor, torch.autograd, torch.optim.Optimizer, torch.optim.Adam, np.random, random,
+    torch.random, torch.nn.Module,
     gymnasium, gymnasium.envs.registration, gymnasium.spaces.Space, gymnasium.spaces.Box,
     gymnasium.spaces.Discrete, gymnasium.vector.AsyncVectorEnv,
 )  # fmt: skip
@@ -251,3 +252,49 @@ def test_threads_do_not_end_the_recording(tmp_path):
     )
     recorder, _ = recorded_here(text, tmp_path)
     assert counts(recorder)["draw"] == 2
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "torch.random.manual_seed(1)",
+        "torch.manual_seed(1)",
+        "torch.default_generator.manual_seed(1)",
+    ],
+)
+def test_a_seed_by_any_name_is_the_scripts_own(tmp_path, call):
+    """Torch's generator has several names for its seed; nothing was seeded for the script."""
+    recorder, _ = recorded_here(f"import torch\n{call}\ntorch.rand(2)\n", tmp_path)
+    assert recorder.seeded == []
+
+
+def test_a_generator_with_a_seed_is_left_alone(tmp_path):
+    """``default_rng`` with a seed is NumPy's own, by position and by name."""
+    text = (
+        "import numpy as np\n"
+        "found = [np.random.default_rng(5).random(), np.random.default_rng(seed=5).random()]\n"
+    )
+    recorder, names = recorded_here(text, tmp_path)
+    assert names["found"] == [np.random.default_rng(5).random()] * 2
+    assert recorder.seeded == []
+
+
+@pytest.mark.parametrize(
+    ("seed", "draw"),
+    [
+        ("torch.manual_seed(0)", "torch.rand(2)"),
+        ("np.random.seed(0)", "np.random.rand(2)"),
+        ("random.seed(0)", "random.random()"),
+        ("space.seed(0)", "space.sample()"),
+        ("rng = np.random.default_rng(0)", "torch.as_tensor(rng.random(2))"),
+    ],
+)
+def test_a_seed_that_a_script_lost_shows(tmp_path, seed, draw):
+    """What the tracer gives is no seed that a script would give."""
+    head = (
+        "import random, gymnasium, torch\nimport numpy as np\n"
+        "space, rng = gymnasium.spaces.Discrete(10**6), np.random.default_rng()\n"
+    )
+    one, _ = recorded_here(f"{head}{seed}\n{draw}\n", tmp_path)
+    other, _ = recorded_here(f"{head}{draw}\n", tmp_path)
+    assert one.events[-1]["parts"] != other.events[-1]["parts"]

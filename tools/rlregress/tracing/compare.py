@@ -40,7 +40,8 @@ KINDS = {
     ("optimizer", "gradient"): "gradient",
     ("optimizer", "learning_rate"): "schedule",
     ("optimizer", "update"): "optimiser",
-    ("final", "value"): "parameters",
+    ("final", "parameters"): "parameters",
+    ("final", "buffers"): "parameters",
 }
 #: parts that no rounding moves by more than a rounding, however long the training has gone on.
 EXACT = frozenset({"learning_rate", "size", "flags"})
@@ -118,8 +119,9 @@ class _Walk:
     """Both traces side by side, up to the first event that is not the same."""
 
     def __init__(self, a: Trace, b: Trace) -> None:
-        self.a, beside_a = _common(a.events, b.events)
-        self.b, beside_b = _common(b.events, a.events)
+        (events_a, self.end_a), (events_b, self.end_b) = _split(a.events), _split(b.events)
+        self.a, beside_a = _common(events_a, events_b)
+        self.b, beside_b = _common(events_b, events_a)
         self.i = self.j = self.compared = self.equal = 0
         self.extra = [("A", event) for event in beside_a] + [("B", event) for event in beside_b]
         self.growth: list[tuple[int, float]] = []
@@ -153,10 +155,26 @@ class _Walk:
                 if self.rounding is not None and found is not self.rounding:
                     return self._ended("diverged", found, self.rounding)
                 return self._ended("diverged", found)
-        if self.trains is not None and not any(event.kind == "final" for event in self.a):
-            return self._ended("diverged", self.trains)
+        found = self._at_the_end()
+        if found is not None:
+            return self._ended("diverged", found)
         first = self.rounding or self.retyped
         return self._ended("close" if first is not None else "equal", first)
+
+    def _at_the_end(self) -> Divergence | None:
+        """What the networks say in the end, which shows what no event does."""
+        x, y = self.end_a, self.end_b
+        if x is None or y is None:
+            # without it nothing acquits an update that only one side has made
+            return self.trains
+        part, gap = event_difference(x, y)
+        if not part:
+            return None
+        found = Divergence(KINDS[x.kind, part], part, x, y, tuple(self.a[-3:]))
+        if self._passes(part, gap):
+            self.rounding = self.rounding or found
+            return None
+        return self.trains or found
 
     def _ended(
         self, verdict: str, first: Divergence | None, rounding: Divergence | None = None
@@ -234,9 +252,6 @@ class _Walk:
         """What to blame for the difference that is found here."""
         if self.suspect is not None:
             return self.suspect
-        head = self.heads()[0]
-        if self.trains is not None and head is not None and head.kind == "final":
-            return self.trains
         # rounding that has grown, or a difference of its own that comes on top?
         if self.rounding is not None and gap <= JUMP * self.worst:
             return self.rounding
@@ -274,8 +289,15 @@ def _comparable(x: Event, y: Event) -> bool:
     # a function may be renamed, but draws of two functions are two draws, and losses two losses
     if x.kind == "backward":
         return x.function == y.function or event_difference(x, y)[1] < GROWN
-    loose = x.kind in ("step", "reset", "optimizer", "parameters", "final")
+    loose = x.kind in ("step", "reset", "optimizer", "parameters")
     return loose or x.function == y.function or x.digests == y.digests
+
+
+def _split(events: Sequence[Event]) -> tuple[Sequence[Event], Event | None]:
+    """The events, and the last one if it is of the networks as the training leaves them."""
+    if events and events[-1].kind == "final":
+        return events[:-1], events[-1]
+    return events, None
 
 
 def _common(events: Sequence[Event], others: Sequence[Event]) -> tuple[list[Event], list[Event]]:

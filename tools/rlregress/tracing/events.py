@@ -15,16 +15,19 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import sys
 from typing import Any, Dict, List, Optional, Sequence
 
 import numpy as np
 
-SCHEMA = 3
+SCHEMA = 4
 #: values of an array that are kept.
 KEPT = 4
 #: significant digits that are kept of a number; the digest is of all of them.
 DIGITS = 9
+#: tensors that stand for others while a function is compiled.
+_SHELLS = ("FakeTensor", "FunctionalTensor")
 #: frames of the traced code that are kept above the nearest one.
 CALLERS = 2
 
@@ -35,15 +38,45 @@ Place = List[Any]
 
 
 def as_array(value: Any) -> np.ndarray:
-    """Any number, array or tensor as an array in memory."""
-    if hasattr(value, "detach"):
-        value = value.detach()
-        if str(value.dtype) == "torch.bfloat16":
-            value = value.float()
-        return np.ascontiguousarray(value.cpu().numpy())
-    return np.ascontiguousarray(value)
+    """Any number, array or tensor as an array in memory; what cannot be read as its type's name."""
+    try:
+        array = np.ascontiguousarray(_of_tensor(value) if hasattr(value, "detach") else value)
+    except Exception:
+        # a recorder's failure must not end a training
+        kind = type(value)
+        name = f"unreadable {kind.__module__}.{kind.__qualname__}"
+        return np.frombuffer(name.encode(), dtype=np.uint8)
+    return array.view(array.real.dtype) if array.dtype.kind == "c" else array
 
 
+def _of_tensor(tensor: Any) -> Any:
+    tensor = tensor.detach()
+    if str(tensor.layout) != "torch.strided":
+        tensor = tensor.to_dense()
+    if tensor.is_quantized:
+        tensor = tensor.dequantize()
+    if tensor.is_floating_point() and tensor.element_size() < 4:
+        # NumPy has no bfloat16, and none of the smaller ones
+        tensor = tensor if str(tensor.dtype) == "torch.float16" else tensor.float()
+    return tensor.cpu().resolve_conj().resolve_neg().numpy()
+
+
+def readable(value: Any) -> bool:
+    """Whether there are numbers: not so on device meta, or in what is transformed or compiled."""
+    if isinstance(value, (list, tuple)):
+        return all(readable(item) for item in value)
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(value, torch.Tensor):
+        return True
+    if value.device.type == "meta" or type(value).__name__ in _SHELLS:
+        return False
+    functorch = getattr(torch._C, "_functorch", None)
+    wrapped = getattr(functorch, "is_functorch_wrapped_tensor", None)
+    return wrapped is None or not wrapped(value)
+
+
+#: where an object lies, in its words: another place in every process.
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _directions = [np.zeros((2, 0))]
 
 
@@ -67,9 +100,16 @@ def part(value: Any) -> Part:
         return joined([part(item) for item in value])
     array = as_array(value)
     if array.dtype == object or array.dtype.kind not in "biuf":
-        text = repr(value).encode()
+        text = _ADDRESS.sub("", _words(value)).encode()
         return [hashlib.blake2b(text, digest_size=8).hexdigest(), None, [], None]
     return parts_of([array])
+
+
+def _words(value: Any) -> str:
+    try:
+        return repr(value)
+    except Exception:
+        return f"unreadable {type(value).__module__}.{type(value).__qualname__}"
 
 
 def parts_of(arrays: Sequence[np.ndarray]) -> Part:

@@ -17,7 +17,7 @@ _EVENTS = {
     "backward": "a loss on its way back",
     "optimizer": "a step of {name}",
     "write": "values written in place",
-    "final": "a {name} as the training leaves it",
+    "final": "the {name} as the training leaves them",
 }
 #: kind of difference -> what it means.
 _KINDS = {

@@ -6,15 +6,18 @@ foreign and old environments: standard library, NumPy, torch, gymnasium, Python 
 
 from __future__ import annotations
 
+import importlib.util
+import inspect
 import os
 import random
 import weakref
-from typing import Any, Callable, Dict, List, Sequence
+from typing import Any, Callable, Dict, List
 
 import numpy as np
 import torch
 
-from rlregress.tracing.events import Event, Places, as_array, joined, part, parts_of
+from rlregress.tracing import final
+from rlregress.tracing.events import Event, Places, as_array, joined, part, parts_of, readable
 
 _TORCH_DRAWS = (
     "rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "randint_like",
@@ -32,6 +35,16 @@ _TENSOR_WRITES = ("copy_", "lerp_", "mul_", "add_")
 _TORCH_WRITES = ("add", "lerp", "mul", "_foreach_lerp_", "_foreach_mul_", "_foreach_add_")
 #: functions that make tensors of arrays: observations, minibatches, what was computed of a rollout.
 _TORCH_DATA = ("tensor", "as_tensor", "from_numpy")
+#: times that a script may eat ``Stop``; after them it runs to its own end, unrecorded.
+_EATEN = 1000
+
+
+def _not_compiling() -> bool:
+    return False
+
+
+# torch.compile follows neither frames nor the state of the recorder: it has to meet the original
+_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", _not_compiling)
 
 
 class Stop(BaseException):
@@ -58,7 +71,12 @@ class Recorder:
         self.inside = False
         #: inside a step of an optimiser.
         self.stepping = False
+        #: nothing is recorded any more.
+        self.over = False
         self._steps_left = steps
+        self._stopped = False
+        self._eaten = 0
+        self._networks = final.Networks()
         self._undo: List[Callable[[], None]] = []
         self._parameters: Dict[int, Any] = {}
         self._new: List[Any] = []
@@ -69,18 +87,31 @@ class Recorder:
     def add(self, kind: str, name: str, parts: Dict[str, Any], at: Any) -> None:
         """Append an event; ``at`` is None outside of the traced code."""
         # a forked worker has hooks, too, and nobody who reads its events
-        if os.getpid() == self._process:
-            self.events.append({"kind": kind, "name": name, "at": at, "parts": parts})
+        if os.getpid() != self._process or self.over:
+            return
+        self.events.append({"kind": kind, "name": name, "at": at, "parts": parts})
+        # not while a network is being made: with draws and writes
+        if kind in ("reset", "step", "backward", "optimizer"):
+            self._networks.look()
+
+    def end(self) -> None:
+        """The last event: the networks as the training leaves them."""
+        parts = self._networks.parts()
+        if parts:
+            self.add("final", "networks", parts, None)
+        self.over = True
 
     def draw(self, name: str, value: Any) -> None:
         """A random draw of the traced code."""
         at = self.places.nearest(3)
-        if at is not None and not self.stepping:
+        if at is not None and not self.stepping and readable(value):
             self.add("draw", name, {"value": part(value)}, at)
 
     def write(self, name: str, tensor: Any) -> None:
         """A tensor written in place without a gradient: target networks, buffers, gradients."""
-        if self.stepping or not torch.is_tensor(tensor) or not tensor.is_floating_point():
+        if self.stepping or not torch.is_tensor(tensor) or not readable(tensor):
+            return
+        if not tensor.is_floating_point():
             return
         if torch.is_grad_enabled() and tensor.requires_grad:
             return
@@ -108,7 +139,7 @@ class Recorder:
         """An event with all parameters registered since the last one: how networks begin."""
         alive = [p for p in (reference() for reference in self._new) if p is not None]
         self._new.clear()
-        arrays = [as_array(p) for p in alive if torch.is_tensor(p) and p.device.type != "meta"]
+        arrays = [as_array(p) for p in alive if torch.is_tensor(p) and readable(p)]
         if arrays:
             self.add("parameters", "initial", {"value": parts_of(arrays)}, self.places.nearest(2))
 
@@ -117,7 +148,16 @@ class Recorder:
         if self._steps_left and os.getpid() == self._process:
             self._steps_left -= 1
             if not self._steps_left:
+                self.end()
+                self._stopped = True
                 raise Stop
+
+    def check(self) -> None:
+        """Raise ``Stop`` again in a script that has eaten it and goes on."""
+        # some loops count only the steps that succeed: they would never end
+        if self._stopped and os.getpid() == self._process and self._eaten < _EATEN:
+            self._eaten += 1
+            raise Stop
 
     def unseeded(self, what: str) -> None:
         """Note that the tracer seeded something."""
@@ -137,6 +177,11 @@ class Recorder:
             else:
                 setattr(owner, name, own)
 
+        if inspect.isfunction(new):
+            # pickled by reference: a thunk that is sent to another process takes no recorder along
+            new.__name__ = name
+            new.__module__ = owner.__module__ if inspect.isclass(owner) else owner.__name__
+            new.__qualname__ = f"{owner.__qualname__}.{name}" if inspect.isclass(owner) else name
         setattr(owner, name, new)
         self._undo.append(undo)
 
@@ -147,10 +192,12 @@ class Recorder:
     def __enter__(self) -> Recorder:
         from rlregress.tracing import environments, optimizers, seeds
 
+        _remember_constructors()
         try:
             self._hook_functions()
             self._hook_backward()
             self._hook_parameters()
+            self._networks.install(self)
             optimizers.install(self)
             seeds.install(self)
             environments.install(self)
@@ -160,6 +207,7 @@ class Recorder:
         return self
 
     def __exit__(self, *_: Any) -> None:
+        self.end()
         while self._undo:
             self._undo.pop()()
 
@@ -186,7 +234,7 @@ class Recorder:
         original = getattr(owner, name)
 
         def wrapped(*arguments: Any, **options: Any) -> Any:
-            if self.inside:
+            if _compiling() or self.inside:
                 return original(*arguments, **options)
             self.inside = True
             try:
@@ -197,6 +245,16 @@ class Recorder:
             return value
 
         self.replace(owner, name, wrapped)
+        self._tell_jit(original, wrapped)
+
+    def _tell_jit(self, original: Any, wrapped: Any) -> None:
+        """Let functions that are compiled by torch.jit mean the original."""
+        from torch.jit import _builtins as jit
+
+        operator = jit._find_builtin(original)
+        if operator is not None:
+            jit._register_builtin(wrapped, operator)
+            self.on_exit(lambda: jit._get_builtin_table().pop(id(wrapped), None))
 
     def _wrap_writing(self, name: str) -> None:
         """Functions that write only where they are told to: ``out=``, or into a list."""
@@ -205,8 +263,10 @@ class Recorder:
 
         def wrapped(*arguments: Any, **options: Any) -> Any:
             value = original(*arguments, **options)
+            if _compiling() or self.inside:
+                return value
             target = arguments[0] if in_place and arguments else options.get("out")
-            if target is None or self.inside:
+            if target is None:
                 return value
             self.inside = True
             try:
@@ -217,11 +277,14 @@ class Recorder:
             return value
 
         self.replace(torch, name, wrapped)
+        self._tell_jit(original, wrapped)
 
     def _wrap_data(self, name: str) -> None:
         original = getattr(torch, name)
 
         def wrapped(*arguments: Any, **options: Any) -> Any:
+            if _compiling():
+                return original(*arguments, **options)
             given = arguments[0] if arguments else None
             if self.inside or not isinstance(given, np.ndarray) or given.size < 2:
                 return original(*arguments, **options)
@@ -233,30 +296,39 @@ class Recorder:
                 self.inside = False
 
         self.replace(torch, name, wrapped)
+        self._tell_jit(original, wrapped)
 
     def _hook_backward(self) -> None:
-        original_method, original = torch.Tensor.backward, torch.autograd.backward
+        for owner, name, label in (
+            (torch.Tensor, "backward", "loss"),
+            (torch.autograd, "backward", "loss"),
+            (torch.autograd, "grad", "grad"),
+        ):
+            self._wrap_backward(owner, name, label)
 
-        def method(tensor: Any, *arguments: Any, **options: Any) -> Any:
-            self._backward([tensor])
-            self.inside, before = True, self.inside
+    def _wrap_backward(self, owner: Any, name: str, label: str) -> None:
+        original = getattr(owner, name)
+
+        def wrapped(*arguments: Any, **options: Any) -> Any:
+            if _compiling() or self.inside:
+                return original(*arguments, **options)
+            given = options.get("outputs", options.get("tensors"))
+            self._backward(label, arguments[0] if arguments else given)
+            self.inside = True
             try:
-                return original_method(tensor, *arguments, **options)
+                return original(*arguments, **options)
             finally:
-                self.inside = before
+                self.inside = False
 
-        def function(tensors: Any, *arguments: Any, **options: Any) -> Any:
-            if not self.inside:
-                self._backward([tensors] if torch.is_tensor(tensors) else list(tensors))
-            return original(tensors, *arguments, **options)
+        self.replace(owner, name, wrapped)
 
-        self.replace(torch.Tensor, "backward", method)
-        self.replace(torch.autograd, "backward", function)
-
-    def _backward(self, tensors: Sequence[Any]) -> None:
+    def _backward(self, name: str, tensors: Any) -> None:
+        if not readable(tensors):
+            return
         self.new_parameters()
-        value = part(tensors[0] if len(tensors) == 1 else list(tensors))
-        self.add("backward", "loss", {"loss": value}, self.places.nearest(3))
+        alone = isinstance(tensors, (list, tuple)) and len(tensors) == 1
+        value = part(tensors[0] if alone else tensors)
+        self.add("backward", name, {"loss": value}, self.places.nearest(3))
 
     def _hook_parameters(self) -> None:
         module = torch.nn.modules.module
@@ -273,3 +345,11 @@ class Recorder:
                 self._new.append(self._parameters[id(parameter)])
 
         self.on_exit(register(registered).remove)
+
+
+def _remember_constructors() -> None:
+    """Let torch note which functions obey its default device before they are replaced."""
+    # torch imports it on demand
+    if importlib.util.find_spec("torch.utils._device") is not None:
+        module = importlib.import_module("torch.utils._device")
+        getattr(module, "_device_constructors", list)()

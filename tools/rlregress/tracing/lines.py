@@ -7,7 +7,9 @@ the lines of the functions that the training enters.
 from __future__ import annotations
 
 import dis
+import inspect
 import sys
+import threading
 from types import CodeType
 from typing import Any, Dict, List, Set, Tuple
 
@@ -36,11 +38,13 @@ class Lines:
         self._others: List[CodeType] = []
 
     def __enter__(self) -> Lines:
+        threading.settrace(self._call)
         sys.settrace(self._call)
         return self
 
     def __exit__(self, *_: Any) -> None:
         sys.settrace(None)
+        threading.settrace(None)
 
     def _call(self, frame: Any, event: str, _: Any) -> Any:
         left = self._left.get(id(frame.f_code))
@@ -58,9 +62,10 @@ class Lines:
     def _meet(self, frame: Any) -> Set[int]:
         """The lines of a function that is entered for the first time; none of other code."""
         code = frame.f_code
-        # a script is a module that is run; any other module only defines things
-        defines = code.co_name == "<module>" and frame.f_globals.get("__name__") != "__main__"
-        counts = self._places.name(code.co_filename) is not None and not defines
+        # a script is a module that is run; any other module, and a class, only defines things
+        script = code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__"
+        does = bool(code.co_flags & inspect.CO_OPTIMIZED) or script
+        counts = self._places.name(code.co_filename) is not None and does
         # kept, so that no other code comes to have its identity
         (self._entered if counts else self._others).append(code)
         self._left[id(code)] = own_lines(code) if counts else set()

@@ -61,10 +61,16 @@ class Steps:
         after = [as_array(p) for group in optimizer.param_groups for p in group["params"]]
         if optimizer not in self._numbers:
             self._numbers[optimizer] = next(self._count)
-        moved = [a - b for a, b in zip(after, before)]
+        moved = [_difference(a, b) for a, b in zip(after, before)]
         parts["update"] = parts_of(moved)
         name = f"{type(optimizer).__name__} {self._numbers[optimizer]}"
         self._recorder.add("optimizer", name, parts, self._recorder.places.nearest(2))
+
+
+def _difference(after: np.ndarray, before: np.ndarray) -> np.ndarray:
+    # of a parameter that came to be in the step, all of it
+    alike = after.shape == before.shape and after.dtype == before.dtype and after.dtype != bool
+    return np.asarray(after - before) if alike else after
 
 
 def _install_on_classes(recorder: Any, steps: Steps) -> None:

@@ -64,8 +64,9 @@ def _script(job: Dict[str, Any]) -> Callable[[Any], None]:
     path = os.path.abspath(job["script"])
 
     def run(recorder: Any) -> None:
-        with open(path, encoding="utf-8") as file:
-            code = compile(file.read(), path, "exec")
+        with open(path, "rb") as file:
+            # bytes for its coding; not with the future statements of this file
+            code = compile(file.read(), path, "exec", dont_inherit=True)
         module = type(sys)("__main__")
         module.__file__ = path
         sys.modules["__main__"] = module

@@ -11,6 +11,9 @@ from typing import Any, Callable, Dict
 import numpy as np
 import torch
 
+#: given to whatever the script does not seed; no script's own, so that a lost seed shows.
+SEED = 1_234_567
+
 
 def _states() -> Dict[str, Any]:
     """The state of each generator, in a form that can be compared."""
@@ -23,14 +26,17 @@ def _states() -> Dict[str, Any]:
 
 
 def install(recorder: Any) -> None:
-    """Seed every generator with 0, and note at the end which of them the script only used."""
-    random.seed(0)
-    np.random.seed(0)
-    torch.manual_seed(0)
+    """Seed every generator, and note at the end which of them the script only used."""
+    random.seed(SEED)
+    np.random.seed(SEED)
+    torch.manual_seed(SEED)
     begun, left = _states(), set(_states())
 
     def note() -> None:
         states = _states()
+        if torch.initial_seed() != SEED:
+            # by a method of the generator itself
+            left.discard("torch's generator")
         for what in sorted(left):
             if states[what] != begun[what]:
                 recorder.unseeded(what)
@@ -38,6 +44,7 @@ def install(recorder: Any) -> None:
     recorder.on_exit(note)
     for owner, name, what in (
         (torch, "manual_seed", "torch's generator"),
+        (torch.random, "manual_seed", "torch's generator"),
         (np.random, "seed", "NumPy's generator"),
         (random, "seed", "Python's generator"),
     ):
@@ -47,7 +54,7 @@ def install(recorder: Any) -> None:
     def default_rng(seed: Any = None) -> Any:
         if seed is None:
             recorder.unseeded("generators made by numpy.random.default_rng()")
-            seed = 0
+            seed = SEED
         return make(seed)
 
     recorder.replace(np.random, "default_rng", default_rng)
@@ -58,7 +65,7 @@ def _seeding(original: Callable[..., Any], left: Any, what: str) -> Callable[...
         given = [*arguments, *options.values()]
         if not given or given[0] is None:
             # asked for a seed of the clock: one of the tracer's
-            return original(0)
+            return original(SEED)
         left.discard(what)
         return original(*arguments, **options)
 

@@ -20,6 +20,7 @@ KINDS = (
 #: of an event, the parts in the order in which one follows from the other.
 CAUSAL = {
     "step": ("action", "observation", "reward", "flags"),
+    "final": ("parameters", "buffers"),
     "optimizer": ("size", "parameters", "gradient", "learning_rate", "update"),
 }
 
@@ -54,7 +55,7 @@ class Event:
 
     Attributes:
         kind: "reset", "step", "draw", "data", "parameters", "backward", "optimizer", "write", or
-            "final" for a tensor of a network as the training leaves it.
+            "final", the last one, of the networks as the training leaves them.
         name: which one of its kind.
         file, line, function: the nearest frame of the traced code; empty and 0 if there was none.
         parts: in the order in which one follows from the other.

@@ -1,0 +1,99 @@
+"""The networks as a training leaves them: what no loss and no step of an optimiser tells.
+
+Runs inside foreign and old environments: torch only, Python 3.9 syntax.
+
+Networks are held until the next event after the script has let go of them: those of a function are
+gone when it returns, and the end of a script is mostly that of a function. What a training leaves
+as it was is left out: a network that it only makes is no part of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import weakref
+from typing import Any, Dict, Iterable, List, Optional, Tuple
+
+import numpy as np
+import torch
+
+from rlregress.tracing.events import Part, as_array, parts_of, readable
+
+
+def _references(held: Dict[int, Any]) -> Dict[int, int]:
+    return {key: sys.getrefcount(held[key]) for key in held}
+
+
+#: references that are counted of an object that nobody else holds.
+_ALONE = _references({0: object()})[0]
+
+
+class Networks:
+    """All modules that were made or copied and are still in use."""
+
+    def __init__(self) -> None:
+        #: by identity, in the order in which they were made.
+        self._held: Dict[int, Any] = {}
+        self._new: List[Any] = []
+        #: parameters and buffers by identity, as they began.
+        self._begun: Dict[int, Tuple[Any, str]] = {}
+
+    def install(self, recorder: Any) -> None:
+        """Meet every module from now on."""
+        # copies and what was pickled come by their state
+        for name in ("__init__", "__setstate__"):
+            recorder.replace(torch.nn.Module, name, self._meeting(getattr(torch.nn.Module, name)))
+
+    def _meeting(self, original: Any) -> Any:
+        def made(module: Any, *arguments: Any, **options: Any) -> None:
+            if id(module) not in self._held:
+                self._held[id(module)] = module
+                self._new.append(module)
+            original(module, *arguments, **options)
+
+        return made
+
+    def look(self) -> None:
+        """Note how new networks begin, and let go of those that nobody else holds."""
+        new, self._new = self._new, []
+        for tensor in _tensors(new, "parameters") + _tensors(new, "buffers"):
+            if self._began(tensor) is None:
+                self._begun[id(tensor)] = (weakref.ref(tensor), parts_of([as_array(tensor)])[0])
+        new.clear()
+        self._forget_dead()
+
+    def _forget_dead(self) -> None:
+        while True:
+            dead = [key for key, count in _references(self._held).items() if count <= _ALONE]
+            if not dead:
+                return
+            # with a network go its layers, in the next round
+            for key in dead:
+                del self._held[key]
+
+    def _began(self, tensor: Any) -> Optional[str]:
+        """The digest that a tensor had at first, if it was looked at."""
+        known, digest = self._begun.get(id(tensor), (lambda: None, ""))
+        return digest if known() is tensor else None
+
+    def parts(self) -> Dict[str, Part]:
+        """Parameters and buffers that the training has changed; nothing if there are none."""
+        found = {kind: self._changed(kind) for kind in ("parameters", "buffers")}
+        if not any(found.values()):
+            return {}
+        return {kind: parts_of(arrays) for kind, arrays in found.items()}
+
+    def _changed(self, kind: str) -> List[np.ndarray]:
+        pairs = [(self._began(t), as_array(t)) for t in _tensors(self._held.values(), kind)]
+        return [array for began, array in pairs if parts_of([array])[0] != began]
+
+
+def _tensors(modules: Iterable[Any], kind: str) -> List[Any]:
+    """Parameters or buffers of modules, each once."""
+    found: Dict[int, Any] = {}
+    for module in modules:
+        # it may have been left half made
+        with contextlib.suppress(Exception):
+            for tensor in getattr(module, kind)():
+                found.setdefault(id(tensor), tensor)
+    return [tensor for tensor in found.values() if readable(tensor)]

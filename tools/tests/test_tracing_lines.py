@@ -1,0 +1,83 @@
+"""Which lines count as reached, and how a script is compiled."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+import pytest
+
+from rlregress.tracing import record
+from rlregress.tracing.events import Places
+from rlregress.tracing.lines import Lines
+
+MODULE = """
+class Some:
+    low = 1
+    high = 2
+
+    def reach(self):
+        if self.low > self.high:
+            return 0
+        return 1
+"""
+
+
+def lines_of(folder, text, call):
+    """Line numbers reached, and all that count, of a module that is run by a thread or here."""
+    path = folder / "module.py"
+    path.write_text(text, encoding="utf-8")
+    lines = Lines(Places([str(path)]))
+    names = {"__name__": "module"}
+    before = sys.gettrace()
+    with lines:
+        exec(compile(text, str(path), "exec"), names)
+        call(names)
+    assert sys.gettrace() is None
+    sys.settrace(before)
+    return lines.reached()["module.py"]
+
+
+def test_lines_of_classes_do_not_count(tmp_path):
+    """A class only defines things: what counts are the functions that are entered."""
+    assert lines_of(tmp_path, MODULE, lambda n: n["Some"]().reach()) == ([7, 9], [7, 8, 9])
+
+
+def test_lines_reached_by_a_thread_count(tmp_path):
+    """A function that only another thread enters is reached."""
+
+    def call(names):
+        thread = threading.Thread(target=names["Some"]().reach)
+        thread.start()
+        thread.join()
+
+    assert lines_of(tmp_path, MODULE, call) == ([7, 9], [7, 8, 9])
+
+
+def test_the_main_module_counts(tmp_path):
+    """The statements of a script do things; those of its classes define them."""
+    path = tmp_path / "script.py"
+    path.write_text(MODULE, encoding="utf-8")
+    with Lines(Places([str(path)])) as lines:
+        exec(compile(MODULE, str(path), "exec"), {"__name__": "__main__"})
+    assert lines.reached()["script.py"] == ([2], [2])
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        b"\xef\xbb\xbfword = '\xc3\xa4'\n",
+        b"# -*- coding: latin-1 -*-\nword = '\xe4'\n",
+        b"def f(x: int): pass\nassert f.__annotations__ == {'x': int}\nword = '\\xe4'\n",
+    ],
+    ids=["byte-order-mark", "coding", "annotations"],
+)
+def test_a_script_is_compiled_as_python_would(tmp_path, monkeypatch, source):
+    """Its coding is its own, and the recorder's future statements are not its."""
+    path = tmp_path / "script.py"
+    path.write_bytes(source)
+    monkeypatch.setattr(sys, "argv", [])
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    record._script({"script": str(path)})(None)
+    assert sys.modules["__main__"].word == "\xe4"
