@@ -244,6 +244,21 @@ def test_a_rounding_excuses_no_other_learning_rate():
     assert found.first.kind == "schedule"
 
 
+def test_a_rounding_of_one_part_hides_no_other_part():
+    """All parts of an event are looked at, not the first that differs."""
+
+    def step(gradient, rate):
+        numbers = {"gradient": gradient, "learning_rate": rate}
+        parts = {name: Part(f"{x!r}", abs(x), (x,)) for name, x in numbers.items()}
+        return (Event(0, "optimizer", "Adam 0", "f.py", 1, "train", parts),)
+
+    header = {"failure": "", "seeded": [], "lines": {}}
+    found = compare(Trace(header, step(1.0, 1e-3)), Trace(header, step(1 + 1e-7, 1.009e-3)))
+    assert found.verdict == "diverged"
+    assert found.first is not None
+    assert (found.first.kind, found.first.part) == ("schedule", "learning_rate")
+
+
 def test_the_same_numbers_of_another_type_excuse_nothing():
     """Another type is close, and a difference of half a percent after it is one of its own."""
 

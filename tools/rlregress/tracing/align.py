@@ -37,23 +37,28 @@ def difference(a: Part, b: Part) -> float:
     return gap / scale if scale else 0.0
 
 
-def event_difference(a: Event, b: Event) -> tuple[str, float]:
-    """The first part that differs, and by how much; ("", 0) if none does."""
+def event_differences(a: Event, b: Event) -> list[tuple[str, float]]:
+    """The parts that differ, in the order in which one follows from the other, and by how much."""
+    found = []
     for name, part in a.parts.items():
         other = b.parts.get(name)
         if other is None:
-            return name, math.inf
-        if part.digest != other.digest:
-            return name, difference(part, other)
-    return "", 0.0
+            found.append((name, math.inf))
+        elif part.digest != other.digest:
+            found.append((name, difference(part, other)))
+    return found
+
+
+def event_difference(a: Event, b: Event) -> tuple[str, float]:
+    """The first part that differs, and by how much; ("", 0) if none does."""
+    return next(iter(event_differences(a, b)), ("", 0.0))
 
 
 def alike(a: Event, b: Event, limit: float) -> bool:
     """Whether two events are the same, or no further apart than the limit."""
     if a.key != b.key:
         return False
-    part, gap = event_difference(a, b)
-    return not part or gap < limit
+    return all(gap < limit for _, gap in event_differences(a, b))
 
 
 def resume(

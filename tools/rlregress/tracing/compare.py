@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rlregress.tracing.align import difference, event_difference, resume
+from rlregress.tracing.align import difference, event_difference, event_differences, resume
 from rlregress.tracing.trace import Event, Part, Trace
 
 #: relative difference of reordered arithmetic in float32, at first.
@@ -21,7 +21,7 @@ CLOSE = 1e-6
 #: what it may grow to in a few hundred updates before it is a difference of its own.
 GROWN = 1e-2
 #: rounding grows by less than this factor from one event to the next.
-JUMP = 1e4
+JUMP = 1e3
 #: steps of optimisers, equal on both sides, after which an extra event is no suspect any more.
 ACQUITTED = 3
 
@@ -167,7 +167,7 @@ class _Walk:
         if x is None or y is None:
             # without it nothing acquits an update that only one side has made
             return self.trains
-        part, gap = event_difference(x, y)
+        part, gap = self._worst(x, y)
         if not part:
             return None
         found = Divergence(KINDS[x.kind, part], part, x, y, tuple(self.a[-3:]))
@@ -190,17 +190,23 @@ class _Walk:
         """Go on by one event or one alignment; the divergence if there is no going on."""
         x, y = self.heads()
         if x is not None and y is not None and _comparable(x, y):
-            part, gap = event_difference(x, y)
+            part, gap = self._worst(x, y)
             if self._passes(part, gap):
                 self._count(x, part, gap)
                 return None
-            if self._skip(both=False):
+            if part not in EXACT and self._skip(both=False):
                 return None
             self.compared += 1
             return self._parted(self.here(self._kind(x, y, part), part), gap)
         if self._skip(both=True):
             return None
         return self._parted(self.here("order", ""), math.inf)
+
+    def _worst(self, x: Event, y: Event) -> tuple[str, float]:
+        """The first part that no rounding explains, or else the first that differs at all."""
+        found = event_differences(x, y)
+        beyond = [each for each in found if not self._passes(*each)]
+        return (beyond or found or [("", 0.0)])[0]
 
     def _passes(self, part: str, gap: float) -> bool:
         if not part or gap <= CLOSE:
