@@ -364,3 +364,14 @@ def test_defaults_that_cannot_be_read_are_said():
     text = "\n".join(upgrade_text.lines(upgrade(framework)))
     assert upgrade(framework).verdict == "unchanged"
     assert "not compared, because they cannot be read on side B: TypeError" in text
+
+
+def test_what_is_documented_of_a_change_is_said():
+    """A reader learns since when a detail is done so, and where that is written."""
+    change = fingerprints.ChangedDetail("nstep.window", "library", "one_step", "n_rewards")
+    text = "\n".join(upgrade_text.lines(upgrade(of(traced(), details=[change]))))
+    assert "documented: one_step since 2.0.0 until 2.7.0: There are no n-step returns yet" in text
+    assert "n_rewards since 2.7.0: https://github.com" in text
+    assert "every training that was traced does the same" in text.lower()
+    unknown = fingerprints.ChangedDetail("nstep.window", "library", "?", "none of them")
+    assert explained.documented(SB3, unknown) == []

@@ -120,7 +120,7 @@ def documented(adapter: Adapter, detail: ChangedDetail) -> list[str]:
             ):
                 until = f" until {row.until}" if row.until else ""
                 rest = [part for part in (row.note or row.deviation, row.upstream) if part]
-                after = f": {' '.join(rest)}" if rest else ""
+                after = f": {' '.join(rest).rstrip('.')}" if rest else ""
                 found.append(f"{row.variant} since {row.since}{until}{after}")
     return found
 
