@@ -152,7 +152,11 @@ def chosen(frameworks: Sequence[str], names: Sequence[str]) -> list[tuple[str, F
     for name in names:
         if name not in known:
             near = difflib.get_close_matches(name, sorted(known), n=3, cutoff=0.4)
-            clause = f"did you mean {', '.join(near)}?" if near else "see baselines/faults"
+            clause = (
+                f"did you mean {', '.join(near)}?"
+                if near
+                else "their names are in baselines/faults"
+            )
             raise UserError(f"unknown fault '{name}'; {clause}")
     return [(framework, fault) for framework, fault in found if not names or fault.name in names]
 

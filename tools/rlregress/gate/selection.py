@@ -142,6 +142,7 @@ def choose(selection: Selection) -> list[Cell]:
     if not cells:
         raise UserError(
             f"no stored cell of budget '{selection.budget}' is left after --framework and "
-            f"--algorithm; stored: {', '.join(stored)}"
+            f"--algorithm; stored: {', '.join(stored)}; store more with rlregress record, or ask "
+            "formulas and behaviour alone: pytest tests_unit tests_behavior --framework <name>"
         )
     return cells
