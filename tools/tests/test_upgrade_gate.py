@@ -94,7 +94,8 @@ INTERRUPTED = """
 import json, sys, time
 from pathlib import Path
 from rlregress.tracing import events, run, trace
-from rlregress.upgrade import asking, fingerprints, gate
+from rlregress.training.record import write_atomically
+from rlregress.upgrade import fingerprints, gate
 
 log = Path(sys.argv[1])
 
@@ -108,7 +109,7 @@ def ask(side, module, job, kept):
     noted(kept.name)
     answers = {"versions": {}, "algorithms": ["sac"], "observed": {}, "defaults": {}}
     answers = answers if module.endswith("ask") else {}
-    asking.keep(kept, json.dumps(answers))
+    write_atomically(kept, json.dumps(answers))
     return answers
 
 def record(job, output, side):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from rlregress.gate import seeding
 from rlregress.gate.faults import Seen, chosen
+from rlregress.tracing.processes import last_words
 from rlregress.upgrade import seeded
 
 #: share of the traced faults that have to be found in the right file and function.
@@ -54,7 +55,7 @@ def _traced(found: seeded.Found) -> str:
     if not found.right:
         line += f" (expected: {fault.kind} at {', '.join(fault.at)})"
     if found.failure:
-        line += f"; it ended in {found.failure.strip().splitlines()[-1]}"
+        line += f"; it ended in {last_words(found.failure)}"
     return line
 
 

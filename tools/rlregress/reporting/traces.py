@@ -13,6 +13,7 @@ from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.tracing import compare, explain, run
 from rlregress.tracing import trace as traces
+from rlregress.tracing.processes import last_words
 
 
 def job(
@@ -70,7 +71,7 @@ def record(asked: dict[str, Any], output: Path) -> int:
     if found.failure:
         raise UserError(
             f"the training ended in an error after {len(found.events)} events: "
-            f"{found.failure.strip().splitlines()[-1]}"
+            f"{last_words(found.failure)}"
         )
     counts = ", ".join(
         f"{found.count(kind)} {name}"
@@ -96,7 +97,7 @@ def diff(a: Path, b: Path) -> int:
         if side.failure:
             raise UserError(
                 f"the training in {path} ended in an error, and nothing is compared: "
-                f"{side.failure.strip().splitlines()[-1]}"
+                f"{last_words(side.failure)}"
             )
     found = compare.compare(one, other)
     for line in explain.comparison(found, one, other):

@@ -152,8 +152,6 @@ class _Walk:
         while self.i < len(self.a) or self.j < len(self.b):
             found = self._next()
             if found is not None:
-                if self.rounding is not None and found is not self.rounding:
-                    return self._ended("diverged", found, self.rounding)
                 return self._ended("diverged", found)
         found = self._at_the_end()
         if found is not None:
@@ -176,10 +174,9 @@ class _Walk:
             return None
         return self.trains or found
 
-    def _ended(
-        self, verdict: str, first: Divergence | None, rounding: Divergence | None = None
-    ) -> Comparison:
+    def _ended(self, verdict: str, first: Divergence | None) -> Comparison:
         growth = list(self.growth)
+        rounding = self.rounding if first is not self.rounding else None
         if verdict == "diverged":
             growth += _growth(self.a[self.i :], self.b[self.j :])
         return Comparison(

@@ -31,6 +31,11 @@ def call(
     return subprocess.CompletedProcess(command, process.returncode, out, error)
 
 
+def last_words(said: str) -> str:
+    """The last line of what a process said before it ended."""
+    return (said.strip().splitlines() or ["nothing was said"])[-1].strip()
+
+
 def end() -> None:
     """End all that are running."""
     for process in list(_RUNNING):

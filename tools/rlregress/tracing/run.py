@@ -85,7 +85,7 @@ def record(job: Mapping[str, Any], output: Path, side: Side) -> Trace:
             folder if job.get("script") is None else None,
         )
     if ended.returncode or not output.is_file():
-        said = (ended.stderr.strip().splitlines() or ["nothing was said"])[-1]
+        said = processes.last_words(ended.stderr)
         raise UserError(f"no trace was recorded on side {side.label}: {said}")
     return trace.load(output)
 

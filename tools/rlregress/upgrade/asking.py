@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,18 +11,7 @@ from typing import Any
 from rlregress.errors import UserError
 from rlregress.tracing import processes
 from rlregress.tracing.run import Side
-
-
-def last_words(said: str) -> str:
-    """The last line of what a process said before it ended."""
-    return (said.strip().splitlines() or ["nothing was said"])[-1].strip()
-
-
-def keep(path: Path, text: str) -> None:
-    """Write a file whole or not at all, whoever else writes it."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)
+from rlregress.training.record import write_atomically
 
 
 def ask(side: Side, module: str, job: Mapping[str, Any], kept: Path) -> Any:
@@ -45,8 +33,8 @@ def ask(side: Side, module: str, job: Mapping[str, Any], kept: Path) -> Any:
         if ended.returncode or not answered.is_file():
             raise UserError(
                 f"side {side.label} gave no answers ({module.rpartition('.')[2]} ended with status "
-                f"{ended.returncode}): {last_words(ended.stderr)}"
+                f"{ended.returncode}): {processes.last_words(ended.stderr)}"
             )
         text = answered.read_text(encoding="utf-8")
-    keep(kept, text)
+    write_atomically(kept, text)
     return json.loads(text)

@@ -52,8 +52,7 @@ def _has(adapter: Adapter, side: Wanted) -> bool:
     if side.tree is not None:
         if adapter.checkout:
             return adapter.is_checkout(side.tree)
-        roots = (side.tree, side.tree / "src")
-        return any((root / m / "__init__.py").is_file() for root in roots for m in adapter.modules)
+        return environments.root_of(adapter, side.tree) is not None
     if side.environment is not None:
         python = side.environment / "bin" / "python"
         there = interpreters.distributions(str(python)) if python.exists() else {}
@@ -107,8 +106,8 @@ def adapters(
 def traced(a: Wanted, b: Wanted) -> dict[str, list[str]]:
     """What differs of what a script imports: ``distributions``, and packages in ``trees``."""
     folders = [side.tree for side in (a, b) if side.tree is not None]
-    found = {m for tree in folders for root in (tree / "src", tree)
-             for m in environments.modules(root)}  # fmt: skip
+    roots = [root for tree in folders for root in environments.roots(tree)]
+    found = {module for root in roots for module in environments.modules(root)}
     return {"distributions": sorted(changed(a, b) - _BELOW), "trees": sorted(found)}
 
 

@@ -21,7 +21,6 @@ from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import Side, current_paths
 from rlregress.upgrade import interpreters, making, needs
-from rlregress.upgrade.making import cache as cache
 from rlregress.upgrade.wanted import Wanted
 
 _TAG = sys.implementation.cache_tag or sys.implementation.name
@@ -98,16 +97,15 @@ def _of_environment(label: str, folder: Path) -> Side:
 
 
 def _of_tree(label: str, tree: Path, adapters: Sequence[Adapter]) -> Side:
-    roots = (tree, tree / "src")
     for adapter in adapters:
         if adapter.checkout and adapter.is_checkout(tree):
             return Side(label, paths=current_paths(), variables={adapter.checkout: str(tree)})
-        for root in roots:
-            if any((root / module / "__init__.py").is_file() for module in adapter.modules):
-                return Side(label, paths=(str(root), *current_paths()))
+        root = root_of(adapter, tree)
+        if root is not None:
+            return Side(label, paths=(str(root), *current_paths()))
     if not adapters:
         # of a script: whatever it imports
-        for root in reversed(roots):
+        for root in reversed(roots(tree)):
             if modules(root):
                 return Side(label, paths=(str(root), *current_paths()))
     known = ", ".join(m for name in frameworks.names() for m in frameworks.get(name).modules[:1])
@@ -115,6 +113,19 @@ def _of_tree(label: str, tree: Path, adapters: Sequence[Adapter]) -> Side:
         f"{tree} holds no framework; expected a working tree with the package {known}, a checkout "
         "of scripts, or a virtual environment"
     )
+
+
+def roots(tree: Path) -> tuple[Path, Path]:
+    """Where the packages of a working tree may lie."""
+    return tree, tree / "src"
+
+
+def root_of(adapter: Adapter, tree: Path) -> Path | None:
+    """The folder of a working tree with a package of the framework; None: there is none."""
+    for root in roots(tree):
+        if any((root / module / "__init__.py").is_file() for module in adapter.modules):
+            return root
+    return None
 
 
 def modules(root: Path) -> list[str]:

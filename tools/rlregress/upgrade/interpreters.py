@@ -11,6 +11,7 @@ import sys
 from packaging.utils import canonicalize_name
 
 from rlregress.errors import UserError
+from rlregress.tracing.processes import last_words
 from rlregress.tracing.run import Side
 
 
@@ -24,7 +25,7 @@ def distributions(python: str) -> dict[str, str]:
     )
     ended = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
     if ended.returncode:
-        said = (ended.stderr.strip().splitlines() or ["nothing was said"])[-1]
+        said = last_words(ended.stderr)
         raise UserError(f"the interpreter {python} cannot be used: {said}")
     interpreter, found = json.loads(ended.stdout)
     return {"python": interpreter, **{canonicalize_name(k): v for k, v in found.items()}}

@@ -12,8 +12,8 @@ from typing import Any
 from rlregress import suite
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline, outcome, run
+from rlregress.tracing.processes import last_words
 from rlregress.tracing.run import Side
-from rlregress.upgrade import asking
 
 COULD_NOT_JUDGE = "could not judge"
 _TIER = "tests_performance"
@@ -64,7 +64,7 @@ def judge(adapter: Adapter, algorithms: Sequence[str], side: Side, report: Path)
     try:
         entries = json.loads(options.evidence.read_text(encoding="utf-8"))["tests"]
     except (OSError, ValueError, KeyError):
-        said = asking.last_words(ended.stderr or ended.stdout)
+        said = last_words(ended.stderr or ended.stdout)
         return Verdict(COULD_NOT_JUDGE, (f"the trainings did not run: {said}",), report)
     return of_evidence(adapter.name, entries, chosen, report)
 

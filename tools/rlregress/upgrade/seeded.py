@@ -21,6 +21,7 @@ from rlregress.errors import UserError
 from rlregress.gate import faults, places
 from rlregress.tracing import run, trace
 from rlregress.tracing.compare import Comparison, compare
+from rlregress.tracing.processes import last_words
 from rlregress.tracing.run import Side
 from rlregress.tracing.trace import Event
 
@@ -154,7 +155,7 @@ def _original(framework: str, algorithm: str, folder: Path) -> trace.Trace:
     if found.failure:
         raise UserError(
             f"the built-in training of {algorithm} ended in an error without any fault: "
-            f"{found.failure.strip().splitlines()[-1]}"
+            f"{last_words(found.failure)}"
         )
     return found
 

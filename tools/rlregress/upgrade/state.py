@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
+from rlregress.training import identity
 from rlregress.upgrade import interpreters
 from rlregress.upgrade.environments import Prepared
 
@@ -49,11 +50,8 @@ def _stamps(folder: Path) -> list[str]:
 
 
 def _digests(adapter: Adapter) -> dict[str, str]:
-    from rlregress.training import identity
-
-    digest: Callable[[Adapter], dict[str, str]] = identity.sources
     try:
-        return digest(adapter)
+        return identity.sources(adapter)
     except UserError as error:
         return {adapter.name: str(error)}
 

@@ -13,9 +13,10 @@ from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing import run, trace
 from rlregress.tracing.compare import Comparison, compare
+from rlregress.tracing.processes import last_words
 from rlregress.tracing.run import Side
 from rlregress.tracing.trace import Trace
-from rlregress.upgrade import asking, concerned, coverage
+from rlregress.upgrade import concerned, coverage
 from rlregress.upgrade.wanted import Wanted
 
 
@@ -97,7 +98,7 @@ class Traced:
         """In a sentence, what ended in an error, and on which side only."""
         if not self.failures:
             return []
-        words = {s: asking.last_words(text) for s, text in self.failures.items()}
+        words = {s: last_words(text) for s, text in self.failures.items()}
         if len(words) == 1:
             ((side, word),) = words.items()
             return [f"{self.name}: the training ended in an error on side {side} only: {word}"]
