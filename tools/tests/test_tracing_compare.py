@@ -235,10 +235,16 @@ def test_what_is_no_number_is_no_rounding():
     assert found.first.a.index == 2
 
 
+def test_what_is_no_number_shows_behind_numbers():
+    """A value that is NaN after one that is the same is no rounding either."""
+    one, other = Part("one", 2.0, (1.0, 1.5)), Part("other", 2.0, (1.0, float("nan")))
+    assert difference(one, other) == float("inf")
+
+
 def test_a_rounding_excuses_no_other_learning_rate():
     """What no rounding moves is compared as closely after it as before."""
     assert compare(made("br", [1, 1]), made("br", [1 + 1e-7, 1 + 1e-8])).verdict == "close"
-    found = compare(made("br", [1, 1]), made("br", [1 + 1e-7, 1.009]))
+    found = compare(made("br", [1, 1]), made("br", [1 + 1e-7, 1 + 5e-5]))
     assert found.verdict == "diverged"
     assert found.first is not None
     assert found.first.kind == "schedule"
@@ -253,7 +259,7 @@ def test_a_rounding_of_one_part_hides_no_other_part():
         return (Event(0, "optimizer", "Adam 0", "f.py", 1, "train", parts),)
 
     header = {"failure": "", "seeded": [], "lines": {}}
-    found = compare(Trace(header, step(1.0, 1e-3)), Trace(header, step(1 + 1e-7, 1.009e-3)))
+    found = compare(Trace(header, step(1.0, 1e-3)), Trace(header, step(1 + 1e-7, 1.00005e-3)))
     assert found.verdict == "diverged"
     assert found.first is not None
     assert (found.first.kind, found.first.part) == ("schedule", "learning_rate")
@@ -270,6 +276,11 @@ def test_the_same_numbers_of_another_type_excuse_nothing():
 
     assert (beside(1).verdict, beside(1).equal) == ("close", 0)
     assert beside(1.005).verdict == "diverged"
+    # a rounding that comes after it is the difference that is named
+    rounding = beside(1 + 1e-7).first
+    assert rounding is not None
+    assert rounding.a is not None
+    assert rounding.a.index == 1
 
 
 def named(found, *names):
@@ -281,10 +292,12 @@ def named(found, *names):
 def test_an_environment_of_one_side_only_is_a_note():
     """An evaluation that was added changes nothing that the training does."""
     a = named(made("sbosbo", range(6)), *["x"] * 6)
-    b = named(made("sbossbo", [0, 1, 2, 77, 3, 4, 5]), *["x"] * 3, "other", *["x"] * 3)
+    # more often than events in a row could agree
+    numbers = [0, 70, 1, 71, 2, 72, 3, 73, 4, 74, 5]
+    b = named(made("ssbsosssbso", numbers), *["x", "other"] * 5, "x")
     found = compare(a, b)
     assert found.verdict == "equal"
-    assert [(side, event.name) for side, event in found.extra] == [("B", "other")]
+    assert [(side, event.name) for side, event in found.extra] == [("B", "other")] * 5
 
 
 def test_an_optimiser_of_another_class_is_known_by_its_number():

@@ -256,7 +256,8 @@ class _Walk:
         if self.suspect is not None:
             return self.suspect
         # rounding that has grown, or a difference of its own that comes on top?
-        if self.rounding is not None and gap <= JUMP * self.worst:
+        grown = found.part not in EXACT and gap <= JUMP * self.worst
+        if self.rounding is not None and grown:
             return self.rounding
         return found
 
