@@ -60,6 +60,10 @@ class Unprobed(Exception):
         self.known = known
 
 
+class NotOffered(Exception):
+    """The framework, in this version, does not have what a scenario asks for; says what."""
+
+
 @dataclass(frozen=True)
 class TrainingRequest:
     """One training, as an adapter receives it.
@@ -286,6 +290,22 @@ class Adapter:
         minibatch and an evaluation, as far as the algorithm has them.
         """
         return self._beside("traced").TRAININGS
+
+    def trace_scenario(
+        self, scenario: Mapping[str, Any], make_env: Callable[..., Any], seed: int
+    ) -> None:
+        """Train through what a scenario switches on; see ``baselines/scenarios``.
+
+        Args:
+            scenario: ``algorithm``, ``environment`` (options of ``make_env``), ``settings``
+                (hyperparameters in the names of ``baselines/hyperparameters``) and ``features``.
+            make_env: makes an environment of a scenario; its options are those of
+                ``rlregress.tracing.toys.Ends``.
+
+        Raises:
+            NotOffered: this framework, in this version, lacks an algorithm, a setting or a feature.
+        """
+        raise NotOffered(f"the adapter of {self.title} traces no scenarios")
 
     def transitions(self, request: TrainingRequest, environments: int = 1) -> Transitions:
         """Train with the framework's own loop and return what the algorithm stored.
