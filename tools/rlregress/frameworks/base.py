@@ -161,6 +161,8 @@ class Adapter:
     algorithms: Tuple[str, ...] = ()
     #: the scopes a detail can be probed in: "library" (class defaults), "trainer", "script".
     scopes: Tuple[str, ...] = ("library",)
+    #: patterns of "<file> <function>" whose code trains and evaluates nothing: logs, plots, checks.
+    periphery: Tuple[str, ...] = ()
     #: environment variable that names a checkout to ask instead of an installed package, if any.
     checkout: str = ""
     #: which of several copies of the framework this adapter asks; empty where there can be but one.

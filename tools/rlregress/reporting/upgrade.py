@@ -8,7 +8,8 @@ from pathlib import Path
 
 from rlregress.errors import UserError
 from rlregress.reporting.upgrade_data import as_json
-from rlregress.reporting.upgrade_text import lines, not_reached
+from rlregress.reporting.upgrade_text import headline, lines, not_reached
+from rlregress.training.record import write_atomically
 from rlregress.upgrade import gate
 from rlregress.upgrade.found import Upgrade
 from rlregress.upgrade.gate import Options
@@ -19,32 +20,32 @@ _PLATFORM_SUMMARY = "GITHUB_STEP_SUMMARY"
 
 def write(found: Upgrade, folder: Path) -> None:
     """Write ``upgrade.md`` and ``upgrade.json``, and the summary where the platform shows it."""
-    text = "\n".join([*lines(found), *not_reached(found.traced)])
+    text = "\n".join([*lines(found), *not_reached(found)]) + "\n"
+    data = json.dumps(as_json(found), indent=1, default=str) + "\n"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "upgrade.md").write_text(text + "\n", encoding="utf-8")
-        data = json.dumps(as_json(found), indent=1, default=str)
-        (folder / "upgrade.json").write_text(data + "\n", encoding="utf-8")
+        write_atomically(folder / "upgrade.json", data)
+        write_atomically(folder / "upgrade.md", text)
         if os.environ.get(_PLATFORM_SUMMARY):
             with Path(os.environ[_PLATFORM_SUMMARY]).open("a", encoding="utf-8") as summary:
-                summary.write(text + "\n")
+                summary.write(text)
     except OSError as error:
         raise UserError(f"the report cannot be written to {folder}: {error}") from None
 
 
-def clear(folder: Path) -> None:
-    """Remove an earlier report, so that nothing of it is taken for this one."""
+def check(folder: Path) -> None:
+    """Raise UserError unless a report can be written; the last one stays until there is another."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in ("upgrade.md", "upgrade.json"):
-            (folder / name).unlink(missing_ok=True)
+        write_atomically(folder / ".writable", "")
+        (folder / ".writable").unlink()
     except OSError as error:
         raise UserError(f"the report cannot be written to {folder}: {error}") from None
 
 
 def judge(options: Options) -> int:
     """Run the gate, print and write its report; the exit code."""
-    clear(options.report)
+    check(options.report)
     found = gate.run(options)
     write(found, options.report)
     options.say("")
@@ -52,5 +53,5 @@ def judge(options: Options) -> int:
         options.say(line)
     unreached = ", which also lists what the traces did not reach," if found.traced else ""
     options.say(f"report: {options.report} (upgrade.md{unreached} and upgrade.json)")
-    options.say(f"verdict {found.a.wanted.text} -> {found.b.wanted.text}: {found.verdict}")
+    options.say(f"verdict {found.a.wanted.text} -> {found.b.wanted.text}: {headline(found)}")
     return found.exit_code

@@ -3,63 +3,103 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rlregress.upgrade import explained
-from rlregress.upgrade.found import OfFramework, Upgrade
-from rlregress.upgrade.traced import Traced
+from rlregress.reporting.upgrade_text import headline
+from rlregress.upgrade import coverage, explained
+from rlregress.upgrade.causes import Cause
+from rlregress.upgrade.coverage import Reach
+from rlregress.upgrade.found import UNDOCUMENTED, OfFramework, Upgrade
+from rlregress.upgrade.prove import Proof
+from rlregress.upgrade.traced import NotTraced, Traced
 
 
 def as_json(found: Upgrade) -> dict[str, Any]:
     """The report as plain data."""
-    script = found.script
     return {
         "from": found.a.wanted.text,
         "to": found.b.wanted.text,
         "verdict": found.verdict,
+        "headline": headline(found),
         "exit_code": found.exit_code,
+        "asked": {name: [tally.asked, tally.all] for name, tally in found.tallies.items()},
         "sides": {
             side.side.label: {"how": side.how, "because": side.why, "although": side.notes}
             for side in (found.a, found.b)
         },
         "versions": found.differing,
         "frameworks": {of.adapter.full_name: _plain(of) for of in found.frameworks},
-        "script": script and {script.name: _trace(script, explained.of_script(found))},
+        "script": _script(found.script),
         "physics": [asdict(moved) for moved in found.physics],
     }
+
+
+def _script(found: Traced | NotTraced | None) -> dict[str, Any] | None:
+    if isinstance(found, NotTraced):
+        return {found.name: {"not_traced": dict(found.sides)}}
+    return found and {found.name: _trace(found, None, ())}
 
 
 def _plain(of: OfFramework) -> dict[str, Any]:
     returns = None
     if of.returns is not None:
         returns = {"verdict": of.returns.verdict, "lines": of.returns.lines}
+    changed = [each.function for each in of.reach]
     return {
         "verdict": of.verdict,
         "versions": [dict(versions) for versions in of.versions],
-        "details": [asdict(detail) for detail in of.details],
+        "details_alike": of.details.alike,
+        "details": [
+            {
+                "id": d.id,
+                "scope": d.scope,
+                "a": d.a.text,
+                "b": d.b.text,
+                "observed": [d.a.observed, d.b.observed],
+                "documented": of.standing.get((d.id, d.scope), UNDOCUMENTED),
+                "functions": [f"{f.file} {f.name}" for f in finding.functions],
+            }
+            for finding in explained.findings(of.details.changed, changed)
+            for d in finding.details
+        ],
+        "not_asked": [asdict(each) for each in of.details.not_asked],
         "defaults": [asdict(default) for default in of.defaults],
         "defaults_unread": of.unread,
-        "one_sided": [{**asdict(one), "counts": one.counts} for one in of.alone],
         "returns": returns,
-        "traces": {t.name: _trace(t, explained.of_training(of, t)) for t in of.traced},
+        "traces": {t.name: _trace(t, of.causes.get(t.name), of.details.changed) for t in of.traced},
+        "not_traced": [
+            {"name": each.name, "sides": dict(each.sides), "counts": each.counts}
+            for each in of.not_traced
+        ],
+        "functions": [_reach(each) for each in of.reach],
+        "functions_beside": of.beside,
+        "proof": of.proof and _proof(of.proof),
     }
 
 
-def _trace(traced: Traced, links: Sequence[explained.Link]) -> dict[str, Any]:
+def _trace(traced: Traced, cause: Cause | None, details: Any) -> dict[str, Any]:
     return {
         "verdict": traced.comparison.verdict,
         "events": traced.comparison.compared,
         "repeats": traced.repeats,
         "notes": traced.notes,
         "extra_events": dict(Counter(side for side, _ in traced.comparison.extra)),
-        "failures": dict(traced.failures),
         "first": _first(traced),
-        "details": [
-            {"id": link.detail.id, "scope": link.detail.scope, "sure": link.sure} for link in links
-        ],
-        "reached": asdict(traced.reached),
+        "cause": cause and _cause(cause),
+        "details": [f"{d.id} [{d.scope}]" for d in explained.details_of(cause, details)],
+        "reached": {"A": coverage.share(traced.a), "B": coverage.share(traced.b)},
+    }
+
+
+def _cause(cause: Cause) -> dict[str, Any]:
+    def name(function: Any) -> str:
+        return f"{function.file} {function.name}"
+
+    return {
+        "place": [name(each) for each in cause.place],
+        "shown": cause.shown and name(cause.shown),
+        "later": [name(each) for each in cause.later],
     }
 
 
@@ -74,4 +114,29 @@ def _first(traced: Traced) -> dict[str, Any] | None:
         "a": first.a.place if first.a else None,
         "b": first.b.place if first.b else None,
         "functions": [event.function if event else None for event in (first.a, first.b)],
+    }
+
+
+def _reach(reach: Reach) -> dict[str, Any]:
+    return {
+        "file": reach.function.file,
+        "function": reach.function.name,
+        "how": reach.function.how,
+        "state": reach.state,
+        "trainings": reach.trainings,
+        "details": reach.details,
+        "one_way": [[branch.line, branch.said] for branch in reach.one_way],
+        "hints": reach.hints,
+        "algorithms": reach.algorithms,
+    }
+
+
+def _proof(proof: Proof) -> dict[str, Any]:
+    return {
+        "functions": proof.functions,
+        "faults": proof.faults,
+        "seen": [str(fault) for fault in proof.seen],
+        "not_run": [str(fault) for fault in proof.not_run],
+        "unseen": [str(fault) for fault in proof.unseen],
+        "misfits": proof.misfits,
     }

@@ -1,55 +1,80 @@
-"""What ``rlregress gate --from A --to B`` has found, as Markdown."""
+"""What ``rlregress gate --from A --to B`` has found, as Markdown: first what was not asked."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rlregress.tracing import explain
-from rlregress.upgrade import concerned, explained
+from rlregress.upgrade import concerned, coverage, explained
 from rlregress.upgrade import found as verdicts
-from rlregress.upgrade.fingerprints import NO_PROBE, PACKAGE, UNKNOWN_CODE, OneSided
+from rlregress.upgrade.coverage import DIVERGED, STATES, Reach
+from rlregress.upgrade.explained import Finding
+from rlregress.upgrade.fingerprints import (
+    ERROR,
+    FRAMEWORK,
+    NO_PROBE,
+    PACKAGE,
+    SUITE,
+    UNKNOWN_CODE,
+    NotAsked,
+)
 from rlregress.upgrade.found import OfFramework, Upgrade
 from rlregress.upgrade.physics import Moved
-from rlregress.upgrade.traced import Traced
+from rlregress.upgrade.prove import Proof
+from rlregress.upgrade.traced import NotTraced, Traced
 
 _SENTENCES = {
-    verdicts.UNCHANGED: "nothing changed in what was asked and traced",
+    verdicts.UNCHANGED: "everything was asked of both sides, and nothing changed",
+    verdicts.AS_FAR: "nothing changed in what was asked; what was not is listed first",
     verdicts.CHANGED: "something changed, and no training has judged it",
+    verdicts.AS_DOCUMENTED: "something changed, and is documented to",
     verdicts.HOLDS: "something changed, and the returns hold",
     verdicts.IMPROVED: "something changed, and the returns improved",
-    verdicts.REGRESSED: "something changed, and returns regressed",
+    verdicts.REGRESSED: "returns regressed, or documented behaviour is violated",
     verdicts.INCONCLUSIVE: "something changed, and the returns cannot tell",
-    verdicts.COULD_NOT_JUDGE: "not everything could be judged",
+    verdicts.COULD_NOT_JUDGE: "too much could not be asked for a verdict",
 }
 _WHY = {
-    PACKAGE: "a package of others is missing there; no change of the framework",
-    UNKNOWN_CODE: "the code there is none that the probe knows; the traces decide",
-    NO_PROBE: "there is no such probe there; counted as a change",
-    "error": "the probe ended in an error there; counted as a change",
+    PACKAGE: "a package of others is missing there",
+    UNKNOWN_CODE: "the code there is none that the probe knows",
+    NO_PROBE: "there is no such probe there",
+    SUITE: "this suite's own probe does not fit that version",
+    FRAMEWORK: "the framework raised an error there",
+    ERROR: "the probe ended in an error there",
 }
-#: ranges of lines that the report shows of one file.
-_SHOWN_RANGES = 12
+#: entries of one list that the report shows.
+_SHOWN = 12
 
 
 def lines(found: Upgrade) -> list[str]:
-    """The report as Markdown, but for what was not reached."""
+    """The report as Markdown."""
     a, b = found.a.wanted.text, found.b.wanted.text
-    text = [f"# {a} -> {b}: {found.verdict}", "", f"{_sentence(found).capitalize()}.", ""]
-    text += [f"- {sentence}" for sentence in found.failed]
+    text = [f"# {a} -> {b}: {headline(found)}", "", f"{_sentence(found).capitalize()}.", ""]
     if not found.frameworks and found.script is None:
         named = ", ".join(sorted(concerned.changed(found.a.wanted, found.b.wanted))) or "none"
         said = "No package that differs is one that a framework stands on, and nothing was run"
         return [*text, f"{said}: {named}."]
-    text += ["", *_summary(found), "", *_table(found), ""]
+    text += [*_summary(found), "", *_not_asked(found), *_table(found), ""]
     text += _sides(found)
     for of in found.frameworks:
         text += _framework(of)
     if found.script is not None:
-        text += ["## Script", "", *_traced(found.script, explained.of_script(found))]
+        text += ["## Script", "", *_script(found.script)]
     if found.physics:
         text += _physics(found.physics)
     return [line for n, line in enumerate(text) if line or n == 0 or text[n - 1]]
+
+
+def headline(found: Upgrade) -> str:
+    """The verdict; if not everything was asked, with how much was."""
+    open_ = [(name, tally) for name, tally in found.tallies.items() if not tally.whole]
+    if found.verdict in (verdicts.UNCHANGED, verdicts.REGRESSED) or not open_:
+        return found.verdict
+    counts = ", ".join(f"{tally} {name}" for name, tally in open_)
+    if found.verdict in (verdicts.AS_FAR, verdicts.COULD_NOT_JUDGE):
+        return f"{found.verdict} ({counts})"
+    return f"{found.verdict} (asked: {counts})"
 
 
 def _sentence(found: Upgrade) -> str:
@@ -62,6 +87,9 @@ def _sentence(found: Upgrade) -> str:
         )
     if not found.frameworks and found.script is None:
         return "nothing was asked: nothing that differs concerns a framework"
+    violated = [d.id for of in found.frameworks for d in of.violated]
+    if violated:
+        return f"documented behaviour is violated: {', '.join(dict.fromkeys(violated))}"
     return _SENTENCES[found.verdict]
 
 
@@ -70,31 +98,99 @@ def _summary(found: Upgrade) -> list[str]:
     words = Counter(traced.word for traced in found.traced)
     text = [f"- traces: {', '.join(f'{count} {word}' for word, count in words.items()) or 'none'}"]
     for of in found.frameworks:
+        details = of.details
         text.append(
-            f"- {of.adapter.title}: {len(of.details)} of {max(of.asked)} details not done alike, "
+            f"- {of.adapter.title}: of {details.all} details {details.alike} asked and alike, "
+            f"{len(details.changed)} asked and different, {len(details.not_asked)} not asked; "
             f"{len(of.defaults)} other defaults"
         )
+        if of.reach:
+            states = Counter(each.state for each in of.reach)
+            counts = ", ".join(f"{states[s]} {s}" for s in STATES if states[s])
+            text.append(f"- {len(of.reach)} functions whose code differs: {counts}")
+        if of.proof is not None:
+            text.append(f"- {_proof_sentence(of.proof)}")
     if found.physics:
         moved = sum(m.moves for m in found.physics)
         text.append(f"- physics: {moved} of {len(found.physics)} environments moved")
     return text
 
 
+# -- what was not asked ----------------------------------------------------------------------------
+
+
+def _not_asked(found: Upgrade) -> list[str]:
+    text: list[str] = []
+    for of in found.frameworks:
+        text += _details_not_asked(of)
+        gaps = [each for each in of.not_traced if each.counts]
+        if gaps:
+            text += [f"{of.adapter.title}: trainings that could not be compared:", ""]
+            text += [*(f"- {each}" for each in gaps), ""]
+        if of.unreached:
+            text += [
+                f"{of.adapter.title}: functions whose code differs, and that nothing has reached:",
+                "",
+                *_reach_lines(of.unreached),
+                "",
+            ]
+        if of.unread:
+            text += ["Defaults that could not be compared:", ""]
+            text += [*(f"- {each}" for each in of.unread), ""]
+    if isinstance(found.script, NotTraced):
+        text += ["The script could not be compared:", "", f"- {found.script}", ""]
+    missing = [m for m in found.physics if m.missing]
+    if missing:
+        text += ["Environments that could not be compared:", ""]
+        text += [f"- {m.environment}: not on side {m.missing}: {m.note}" for m in missing]
+        text.append("")
+    return ["## Not asked", "", *text] if text else []
+
+
+def _details_not_asked(of: OfFramework) -> list[str]:
+    """By reason: many details have one."""
+    groups: dict[tuple[str, str, str], list[NotAsked]] = {}
+    for each in of.details.not_asked:
+        kind = each.whose if each.why == ERROR and each.whose in (SUITE, FRAMEWORK) else each.why
+        groups.setdefault((kind, each.side, each.text), []).append(each)
+    if not groups:
+        return []
+    text = [f"{of.adapter.title}: {len(of.details.not_asked)} of {of.details.all} details:", ""]
+    for (kind, side, said), group in sorted(groups.items(), key=lambda item: -len(item[1])):
+        names = _some([f"`{each.id}` [{each.scope}]" for each in group], 4)
+        place = f" ({group[0].place})" if group[0].place else ""
+        text.append(f"- {len(group)} on side {side}, {_WHY[kind]}: {said}{place}: {names}")
+    return [*text, ""]
+
+
+def _some(names: Sequence[str], shown: int = _SHOWN) -> str:
+    rest = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return ", ".join(names[:shown]) + rest
+
+
+# -- the table and the sides -----------------------------------------------------------------------
+
+
 def _table(found: Upgrade) -> list[str]:
     rows = ["| framework | training | trace | events | lines reached, A and B |", "|" + "---|" * 5]
     for of in found.frameworks:
-        for traced in of.traced:
-            rows.append(_row(of.adapter.title, traced))
+        shown = [t for t in of.traced if t.plain or t.comparison.verdict != "equal"]
+        rows += [_row(of.adapter.title, traced) for traced in shown]
+        rest = [t for t in of.traced if t not in shown]
+        if rest:
+            events = sum(t.comparison.compared for t in rest)
+            rows.append(f"| {of.adapter.title} | {len(rest)} scenarios | equal | {events} | |")
         if not of.traced and found.script is None:
             rows.append(f"| {of.adapter.title} | none | no training on both sides | 0 | |")
-    if found.script is not None:
+    if isinstance(found.script, Traced):
         rows.append(_row("script", found.script))
     return rows
 
 
 def _row(owner: str, traced: Traced) -> str:
-    shares = " and ".join(f"{share:.0%}" for share in traced.reached.shares.values())
-    cells = (owner, traced.name, traced.word, traced.comparison.compared, shares or "not measured")
+    shares = [coverage.share(side) for side in (traced.a, traced.b)]
+    said = " and ".join(f"{share:.0%}" for share in shares if share is not None)
+    cells = (owner, traced.name, traced.word, traced.comparison.compared, said or "not measured")
     return f"| {' | '.join(map(str, cells))} |"
 
 
@@ -107,23 +203,32 @@ def _sides(found: Upgrade) -> list[str]:
     return ["## Sides", "", *text, ""]
 
 
+# -- one framework ---------------------------------------------------------------------------------
+
+
 def _framework(of: OfFramework) -> list[str]:
     one, other = of.versions
-    versions = [f"{name} {one[name]} -> {v}" for name, v in other.items() if one.get(name) != v]
-    counts = " and ".join(str(n) for n in dict.fromkeys(of.asked))
-    text = [f"## {of.adapter.title}", "", "; ".join(versions) or "The same versions.", ""]
-    if of.details:
-        text += [f"### Details that are not done alike ({len(of.details)} of {counts})", ""]
-        for d in of.details:
-            text.append(f"- `{d.id}` [{d.scope}]: {d.a} -> {d.b}. {d.consequence}")
-            said = explained.documented(of.adapter, d)
-            text.append(f"  - {'documented: ' + '; '.join(said) if said else 'not documented'}")
-    else:
-        text.append(f"All {counts} details that both sides were asked are done alike.")
-    text += ["", *_defaults(of), *_alone(of.alone)]
-    text += ["### Traces", ""] if of.traced else []
+    versions = [f"{name} {one.get(name)} -> {v}" for name, v in other.items() if one.get(name) != v]
+    text = [f"## {of.adapter.title}: {of.verdict}", ""]
+    text += ["; ".join(versions) or "The same versions.", ""]
+    text += _details(of)
+    if of.defaults:
+        text += ["### Defaults", "", *(f"- {default}" for default in of.defaults), ""]
+    if of.traced:
+        text += ["### Traces", ""]
     for traced in of.traced:
-        text += _traced(traced, explained.of_training(of, traced))
+        if traced.comparison.verdict != "equal" or traced.plain:
+            text += _traced(traced, of)
+    equal = [t.name for t in of.traced if t.comparison.verdict == "equal" and not t.plain]
+    if equal:
+        text += [f"Equal to the bit: {', '.join(equal)}.", ""]
+    absent = [each for each in of.not_traced if not each.counts]
+    if absent:
+        text += ["On one side or on both there is no such thing to train:", ""]
+        text += [*(f"- {each}" for each in absent), ""]
+    text += _reach(of)
+    if of.proof is not None:
+        text += _proof(of.proof)
     if of.returns is not None:
         text += ["### Returns of side B", "", of.returns.verdict, ""]
         text += [f"    {line}" for line in of.returns.lines]
@@ -131,37 +236,100 @@ def _framework(of: OfFramework) -> list[str]:
     return text
 
 
-def _defaults(of: OfFramework) -> list[str]:
-    if not of.defaults and not of.unread:
-        return []
-    text = ["### Defaults", ""]
-    text += [f"- {d.algorithm} [{d.scope}] `{d.name}`: {d.a} -> {d.b}" for d in of.defaults]
-    text += [f"- not compared, because they cannot be read on {why}" for why in of.unread]
+def _details(of: OfFramework) -> list[str]:
+    details = of.details
+    if not details.changed:
+        said = f"All {details.alike} details that both sides were asked are done alike."
+        return [said if details.alike else "No detail could be asked of both sides.", ""]
+    counts = f"{len(details.changed)} of {details.asked} asked"
+    text = [f"### Details that are not done alike ({counts})", ""]
+    changed = [each.function for each in of.reach]
+    for finding in explained.findings(details.changed, changed):
+        text += _finding(of, finding)
     return [*text, ""]
 
 
-def _alone(alone: Sequence[OneSided]) -> list[str]:
-    if not alone:
-        return []
-    text = ["### Details that only one side could be asked", ""]
-    for why in dict.fromkeys(one.why for one in alone):
-        chosen = [one for one in alone if one.why == why]
-        text.append(f"{_WHY[why].capitalize()}:")
-        text.append("")
-        text += [f"- `{d.id}` [{d.scope}], not on side {d.side}: {d.text}" for d in chosen]
+def _finding(of: OfFramework, finding: Finding) -> list[str]:
+    """Changed details with one cause are one finding."""
+    text = []
+    for d in finding.details:
+        stands = of.standing.get((d.id, d.scope), verdicts.UNDOCUMENTED)
+        said = explained.documented(of.adapter, d)
+        text.append(f"- `{d.id}` [{d.scope}]: {d.words} ({stands}). {d.consequence}")
+        text += [f"  - {row}" for row in d.numbers()]
+        text += [f"  - documented: {'; '.join(said)}"] if said else []
+    shown = finding.functions[:2]
+    for function in shown:
+        text += [f"  - differs: `{function}`", ""]
+        text += [f"        {row}" for row in explained.source_difference(function)]
         text.append("")
     return text
 
 
-def _traced(traced: Traced, links: Sequence[explained.Link]) -> list[str]:
+def _traced(traced: Traced, of: OfFramework) -> list[str]:
     text = [f"**{traced.name}: {traced.word}**", ""]
-    text += [f"    {sentence}" for sentence in traced.failed]
     text += [f"    {note}" for note in traced.notes]
     text += [f"    {line}" for line in explain.comparison(traced.comparison, traced.a, traced.b)]
-    named = explained.words(links)
-    if named:
-        text.append(f"    {named}")
+    cause = of.causes.get(traced.name)
+    text += [f"    {line}" for line in explained.words(cause, of.details.changed)]
+    if cause is not None and cause.functions:
+        text += ["", *(f"        {row}" for row in explained.source_difference(cause.functions[0]))]
     return [*text, ""]
+
+
+def _script(found: Traced | NotTraced) -> list[str]:
+    if isinstance(found, NotTraced):
+        return [f"{found}", ""]
+    text = [f"**{found.name}: {found.word}**", ""]
+    text += [f"    {note}" for note in found.notes]
+    return [
+        *text,
+        *(f"    {line}" for line in explain.comparison(found.comparison, found.a, found.b)),
+        "",
+    ]
+
+
+def _reach(of: OfFramework) -> list[str]:
+    if not of.reach and not of.beside:
+        return []
+    text = ["### Functions whose code differs", ""]
+    rest = [each for each in of.reach if each not in of.unreached]
+    text += _reach_lines(rest)
+    if of.beside:
+        text.append(f"- {of.beside} more in code that trains and evaluates nothing")
+    return [*text, ""]
+
+
+def _reach_lines(reach: Iterable[Reach]) -> list[str]:
+    text = []
+    for each in reach:
+        by = _some(each.diverged if each.state == DIVERGED else each.trainings, 4)
+        asked = by or _some(each.details, 3)
+        text.append(f"- `{each.function}` ({each.function.how}): {each.state}{asked and ': '}{asked}")
+        text += [f"  - line {branch.line}: {branch.said}" for branch in each.one_way[:_SHOWN]]
+        text += [f"  - {hint}" for hint in each.hints]
+    return text
+
+
+def _proof_sentence(proof: Proof) -> str:
+    return (
+        f"of {proof.faults} faults seeded into {proof.functions} changed functions "
+        f"{len(proof.seen)} would have been seen ({proof.share:.0%})"
+    )
+
+
+def _proof(proof: Proof) -> list[str]:
+    text = ["### Proof", "", f"{_proof_sentence(proof).capitalize()}.", ""]
+    for said, faults in (
+        ("Would not have been seen, because no training runs the line", proof.not_run),
+        ("Run, and would not have been seen", proof.unseen),
+    ):
+        if faults:
+            text += [f"{said}:", "", *(f"- `{fault}`" for fault in faults), ""]
+    if proof.misfits:
+        text += ["Could not be seeded, and do not count:", ""]
+        text += [*(f"- {each}" for each in proof.misfits), ""]
+    return text
 
 
 def _physics(moved: Sequence[Moved]) -> list[str]:
@@ -172,30 +340,33 @@ def _physics(moved: Sequence[Moved]) -> list[str]:
         for m in moved
         if m.step is not None
     ]
-    text += [f"- {m.environment}: not on side {m.missing}: {m.note}" for m in moved if m.missing]
     for said, names in (
         ("the same to the bit", [m.environment for m in moved if not m.moves and not m.note]),
-        ("on neither side", [m.environment for m in moved if not m.moves and m.note]),
+        ("on neither side", [m.environment for m in moved if m.note == "on neither side"]),
     ):
         if names:
             text.append(f"- {said}: {', '.join(names)}")
     return [*text, ""]
 
 
-def not_reached(traced: Sequence[Traced]) -> list[str]:
-    """What equal traces say nothing about."""
-    missed: dict[tuple[str, str], list[str]] = {}
-    for of in traced:
-        for file, ranges in of.reached.missed.items():
-            missed.setdefault((file, ranges), []).append(of.name)
-    if not missed:
-        return []
-    text = ["## What the traces did not reach", ""]
-    text.append("Lines of side B, in functions that the trainings enter; equal traces say nothing")
-    text += ["about them:", ""]
-    for (file, ranges), names in sorted(missed.items()):
-        shown = ranges.split(", ")
-        rest = len(shown) - _SHOWN_RANGES
-        more = f" and {rest} more" if rest > 0 else ""
-        text.append(f"- `{file}` {', '.join(shown[:_SHOWN_RANGES])}{more} ({', '.join(names)})")
-    return [*text, ""]
+def not_reached(found: Upgrade) -> list[str]:
+    """What equal traces say nothing about: lines, and what went one way only."""
+    text: list[str] = []
+    missed = coverage.missed(found.traced)
+    if missed:
+        text += [
+            "## What the traces did not reach",
+            "",
+            "Lines of side B, in functions that the trainings enter; equal traces say nothing",
+            "about them:",
+            "",
+        ]
+        for file, numbers in missed.items():
+            text.append(f"- `{file}` {_some(coverage.ranges(numbers).split(', '))}")
+        text.append("")
+    one_way = coverage.Reached({t.name: t.b for t in found.traced}).one_way()
+    if one_way:
+        text += ["## What went one way only", "", "Branches, clamps and masks of side B:", ""]
+        text += [f"- `{branch.file}:{branch.line}` {branch.said}" for branch in one_way]
+        text.append("")
+    return text

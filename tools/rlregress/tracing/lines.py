@@ -1,7 +1,7 @@
-"""Which lines of the traced code a training reaches: what an acquittal covers.
+"""Which code a training reaches, and which way its branches go: what an acquittal covers.
 
 Runs inside foreign and old environments: standard library only, Python 3.9 syntax. What counts are
-the lines of the functions that the training enters.
+the lines of the functions that the training enters, and the branches of their ``if`` and ``while``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import threading
 from types import CodeType
 from typing import Any, Dict, List, Set, Tuple
 
+from rlregress import source
 from rlregress.tracing.events import Places
 
 
@@ -23,8 +24,25 @@ def own_lines(code: CodeType) -> Set[int]:
     return lines - {code.co_firstlineno} if code.co_name != "<module>" else lines
 
 
+class _Left:
+    """What of one code object was not reached yet.
+
+    Attributes:
+        lines: of the code.
+        ways: (line of a test, whether it holds).
+        tests: line -> test whose condition stands there.
+    """
+
+    __slots__ = ("lines", "ways", "tests")
+
+    def __init__(self, lines: Set[int], tests: Dict[int, source.Test]) -> None:
+        self.lines = lines
+        self.tests = tests
+        self.ways = {(test.line, holds) for test in tests.values() for holds in (True, False)}
+
+
 class Lines:
-    """Notes the lines that are reached while it is entered; use it as a context manager.
+    """Notes what is reached while it is entered; use it as a context manager.
 
     Args:
         places: tells the traced code from all other.
@@ -32,10 +50,11 @@ class Lines:
 
     def __init__(self, places: Places) -> None:
         self._places = places
-        #: by identity: hashes of code objects are slow. Lines that were not reached yet.
-        self._left: Dict[int, Set[int]] = {}
+        #: by identity: hashes of code objects are slow.
+        self._left: Dict[int, _Left] = {}
         self._entered: List[CodeType] = []
         self._others: List[CodeType] = []
+        self._tests: Dict[str, Dict[int, source.Test]] = {}
 
     def __enter__(self) -> Lines:
         threading.settrace(self._call)
@@ -51,16 +70,18 @@ class Lines:
         if left is None:
             left = self._meet(frame)
         # a function that was reached whole costs nothing any more
-        return self._line if left else None
+        if left.ways:
+            return _branching(left)
+        return self._line if left.lines else None
 
     def _line(self, frame: Any, event: str, _: Any) -> Any:
-        left = self._left[id(frame.f_code)]
+        left = self._left[id(frame.f_code)].lines
         if event == "line":
             left.discard(frame.f_lineno)
         return self._line if left else None
 
-    def _meet(self, frame: Any) -> Set[int]:
-        """The lines of a function that is entered for the first time; none of other code."""
+    def _meet(self, frame: Any) -> _Left:
+        """What a function that is entered for the first time has to reach; nothing of others."""
         code = frame.f_code
         # a script is a module that is run; any other module, and a class, only defines things
         script = code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__"
@@ -68,8 +89,18 @@ class Lines:
         counts = self._places.name(code.co_filename) is not None and does
         # kept, so that no other code comes to have its identity
         (self._entered if counts else self._others).append(code)
-        self._left[id(code)] = own_lines(code) if counts else set()
+        lines = own_lines(code) if counts else set()
+        self._left[id(code)] = _Left(lines, self._branches(code, lines) if counts else {})
         return self._left[id(code)]
+
+    def _branches(self, code: CodeType, lines: Set[int]) -> Dict[int, source.Test]:
+        file = code.co_filename
+        if file not in self._tests:
+            found = source.of_file(file)
+            self._tests[file] = source.branches_at(found) if found is not None else {}
+        tests = self._tests[file]
+        # of a test that spans lines only the own ones: a comprehension inside is other code
+        return {line: tests[line] for line in lines if line in tests and tests[line].body in lines}
 
     def reached(self) -> Dict[str, Tuple[List[int], List[int]]]:
         """File below its root -> lines reached, and all lines of the functions entered."""
@@ -78,5 +109,59 @@ class Lines:
         for code in self._entered:
             file, lines = str(self._places.name(code.co_filename)), own_lines(code)
             every.setdefault(file, set()).update(lines)
-            hit.setdefault(file, set()).update(lines - self._left[id(code)])
+            hit.setdefault(file, set()).update(lines - self._left[id(code)].lines)
         return {file: (sorted(hit[file]), sorted(lines)) for file, lines in every.items() if lines}
+
+    def functions(self) -> Dict[str, List[str]]:
+        """File below its root -> qualified names of the functions that were entered."""
+        found: Dict[str, Set[str]] = {}
+        for code in self._entered:
+            of_file = source.of_file(code.co_filename)
+            if of_file is not None:
+                file = str(self._places.name(code.co_filename))
+                found.setdefault(file, set()).add(of_file.function(code.co_firstlineno))
+        return {file: sorted(names) for file, names in found.items()}
+
+    def branches(self) -> Dict[str, List[Tuple[int, bool, bool, str]]]:
+        """File below its root -> tests met: line, whether it has held, has failed, and its text."""
+        found: Dict[str, Dict[int, Tuple[int, bool, bool, str]]] = {}
+        for code in self._entered:
+            left = self._left[id(code)]
+            of_file = found.setdefault(str(self._places.name(code.co_filename)), {})
+            for test in left.tests.values():
+                ways = [(test.line, holds) not in left.ways for holds in (True, False)]
+                # code of one line may be made more than once: of a function inside another
+                known = of_file.get(test.line, (0, False, False, ""))
+                row = (test.line, ways[0] or known[1], ways[1] or known[2], test.text)
+                of_file[test.line] = row
+        return {
+            file: [row for row in sorted(rows.values()) if row[1] or row[2]]
+            for file, rows in found.items()
+            if rows
+        }
+
+
+def _branching(left: _Left) -> Any:
+    """A tracer of one frame that notes which way its tests go."""
+    last = 0
+
+    def line(frame: Any, event: str, _: Any) -> Any:
+        nonlocal last
+        if event == "line":
+            number = frame.f_lineno
+            left.lines.discard(number)
+            test = left.tests.get(last)
+            if test is not None and left.tests.get(number) is not test:
+                left.ways.discard((test.line, number == test.body))
+            last = number
+        elif event == "return":
+            # from the condition out of the function, which is not into the body
+            test = left.tests.get(last)
+            if test is not None:
+                left.ways.discard((test.line, False))
+            last = 0
+        elif event == "exception":
+            last = 0
+        return line if left.lines or left.ways else None
+
+    return line

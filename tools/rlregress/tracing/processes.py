@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 
 _RUNNING: set[subprocess.Popen[str]] = set()
 
@@ -40,3 +41,36 @@ def end() -> None:
     """End all that are running."""
     for process in list(_RUNNING):
         process.terminate()
+
+
+def follow(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path | str | None,
+    line: Callable[[str], None],
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, handing on each line that it prints as it comes."""
+    with (
+        TemporaryFile("w+", encoding="utf-8", errors="replace") as errors,
+        subprocess.Popen(
+            command,
+            env=dict(environment),
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        ) as process,
+    ):
+        _RUNNING.add(process)
+        try:
+            assert process.stdout is not None
+            for printed in process.stdout:
+                line(printed.rstrip("\n"))
+            process.wait()
+        finally:
+            _RUNNING.discard(process)
+            if process.poll() is None:
+                process.kill()
+        errors.seek(0)
+        said = errors.read()
+    return subprocess.CompletedProcess(command, process.returncode, "", said)

@@ -8,7 +8,8 @@ traced code), ``distributions`` and ``trees`` (more of it, which differs between
 releases, and importable packages), ``steps`` (environment steps to record, 0: all), ``lines``
 (whether to note the lines that are reached), and either ``script`` (path) with ``arguments`` and
 ``first`` (entries of the path of modules that go before its folder), or ``framework``,
-``algorithm`` and ``seed`` of a built-in training.
+``algorithm`` and ``seed`` of a built-in training, with ``scenario`` if it is one of
+``baselines/scenarios``. ``swap`` puts other code into a function first; see ``tracing.swap``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ import gymnasium
 import numpy as np
 import torch
 
-from rlregress.tracing import events
+from rlregress.frameworks.base import NotOffered
+from rlregress.tracing import events, swap
+from rlregress.tracing.activity import Activity
 from rlregress.tracing.hooks import Recorder, Stop
 from rlregress.tracing.lines import Lines
 
@@ -85,10 +88,14 @@ def _built_in(job: Dict[str, Any]) -> Callable[[Any], None]:
     adapter = frameworks.get(job["framework"])
 
     def run(recorder: Any) -> None:
-        def make_env(discrete: bool = False) -> Any:
-            return recorder.wrap_environment(Ends(discrete))
+        def make_env(*arguments: Any, **options: Any) -> Any:
+            return recorder.wrap_environment(Ends(*arguments, **options))
 
-        adapter.trace_trainings()[job["algorithm"]](make_env, int(job.get("seed", 0)))
+        seed = int(job.get("seed", 0))
+        if job.get("scenario"):
+            adapter.trace_scenario(job["scenario"], make_env, seed)
+        else:
+            adapter.trace_trainings()[job["algorithm"]](make_env, seed)
 
     return run
 
@@ -131,12 +138,19 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
     places = events.Places(roots)
     recorder, lines = Recorder(places, int(job.get("steps", 0))), Lines(places)
     run = _script(job) if job.get("script") else _built_in(job)
-    failure, wall, cpu = "", time.perf_counter(), time.process_time()
+    if job.get("swap"):
+        swap.swap(job["swap"], roots)
+    failure, not_offered, wall, cpu = "", "", time.perf_counter(), time.process_time()
+    activity = Activity(places)
     with recorder, lines if job.get("lines") else contextlib.nullcontext():
+        if job.get("lines"):
+            activity.install(recorder)
         try:
             run(recorder)
         except Stop:
             pass
+        except NotOffered as reason:
+            not_offered = str(reason)
         except SystemExit as ended:
             failure = f"SystemExit: {ended.code}" if ended.code else ""
         except Exception:
@@ -146,8 +160,13 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
         "versions": versions(packages),
         "modules": {name: _file(name) for name in differing},
         "failure": failure,
+        "not_offered": not_offered,
         "seeded": recorder.seeded,
+        "folders": [os.path.dirname(os.path.abspath(root)) for root in roots],
         "lines": lines.reached(),
+        "functions": lines.functions(),
+        "branches": lines.branches(),
+        "activity": activity.seen(),
         "gpu": torch.cuda.is_available() and torch.cuda.is_initialized(),
         "wall_seconds": round(time.perf_counter() - wall, 3),
         "cpu_seconds": round(time.process_time() - cpu, 3),

@@ -20,7 +20,7 @@ from rlregress.tracing.trace import Trace
 
 #: not with -m, which puts the working directory before the packages of the side.
 _START = (
-    "import sys; del sys.path[0]; from rlregress.tracing.record import main; "
+    "import sys; del sys.path[0]; from rlregress.tracing.{module} import main; "
     "sys.exit(main(sys.argv[1:]))"
 )
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -64,6 +64,11 @@ def current_paths() -> tuple[str, ...]:
     return tuple(p for p in given if p and p not in installed and p != library)
 
 
+def start(module: str, side: Side, job: Path) -> list[str]:
+    """The command that runs a module of this package on a side."""
+    return [side.python, "-c", _START.format(module=module), str(job)]
+
+
 def current(label: str) -> Side:
     """The environment of this process."""
     return Side(label, paths=current_paths())
@@ -80,7 +85,7 @@ def record(job: Mapping[str, Any], output: Path, side: Side) -> Trace:
         whole = {**job, "output": str(output.resolve()), "first": len(side.paths)}
         path.write_text(json.dumps(whole), encoding="utf-8")
         ended = processes.call(
-            [side.python, "-c", _START, str(path)],
+            start("record", side, path),
             side.environment(),
             folder if job.get("script") is None else None,
         )

@@ -110,6 +110,11 @@ class Trace:
         return sum(event.kind == kind for event in self.events)
 
 
+def failed(said: str) -> Trace:
+    """In place of a trace, how the process that was to record it ended."""
+    return Trace({"failure": said, "seeded": [], "lines": {}}, ())
+
+
 def load(path: Path) -> Trace:
     """The trace in a file.
 

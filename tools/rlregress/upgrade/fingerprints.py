@@ -1,7 +1,7 @@
-"""Fingerprints of both sides: details that are done otherwise, and those that one side cannot say.
+"""Fingerprints of both sides: what each was asked, what it answered, and what it was not asked.
 
-A detail that one side cannot be asked about is no change of the framework by itself: the reason
-decides what it counts as.
+There are three answers, never two: asked and alike, asked and different, not asked. A probe without
+an answer, on one side or on both, is the third: it is neither equality nor a change.
 """
 
 from __future__ import annotations
@@ -20,10 +20,16 @@ from rlregress.tracing.run import Side
 from rlregress.upgrade import asking
 
 #: why a probe gave no answer: a package of others is missing, the code is none that the probe
-#: knows, or the probe ended in an error.
+#: knows, the probe ended in an error, or there is no such probe.
 PACKAGE, UNKNOWN_CODE, ERROR, NO_PROBE = "package", "code", "error", "no probe"
+#: whose code raised the error: this library's, or the framework's.
+SUITE, FRAMEWORK = "suite", "framework"
+#: variants that are named beside an observation that matches none.
+_NEAR = 3
 
 Key = tuple[str, str]
+#: file below the folder of its package, and qualified name.
+Function = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -35,12 +41,20 @@ class Answer:
         observed: the vector, or None if there was no answer.
         text: the variant, or why there is none.
         why: "" if there was an answer, else ``PACKAGE``, ``UNKNOWN_CODE`` or ``ERROR``.
+        whose: of an error, ``SUITE``, ``FRAMEWORK`` or "other".
+        place: of an error, where it was raised.
+        near: the nearest variants, with what each expects, if none matches.
+        entered: functions of the framework that the probe has entered.
     """
 
     variant: str | None
     observed: tuple[float, ...] | None
     text: str
     why: str = ""
+    whose: str = ""
+    place: str = ""
+    near: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    entered: frozenset[Function] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -49,14 +63,19 @@ class Fingerprint:
 
     Attributes:
         algorithms: those that have a built-in training.
-        defaults: "<algorithm> <scope>" -> hyperparameter -> value as Python writes it; in a
-            sentence, why they cannot be read.
+        defaults: "<algorithm> <scope>" -> hyperparameter -> value as Python writes it.
+        unread: "<algorithm> <scope>" -> why its defaults cannot be read.
+        signatures: public class or function -> parameter -> default as Python writes it.
+        folders: of the code under test.
     """
 
     versions: Mapping[str, str]
     algorithms: tuple[str, ...]
     found: Mapping[Key, Answer]
-    defaults: Mapping[str, Mapping[str, str]] | str = field(default_factory=dict)
+    defaults: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    unread: Mapping[str, str] = field(default_factory=dict)
+    signatures: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    folders: tuple[str, ...] = ()
 
 
 def fingerprint(side: Side, kept: Path, adapter: Adapter) -> Fingerprint:
@@ -69,20 +88,41 @@ def fingerprint(side: Side, kept: Path, adapter: Adapter) -> Fingerprint:
         for detail in catalogue.all_details()
     }
     job = {"framework": adapter.full_name, "inputs": inputs}
-    answers = asking.ask(side, "rlregress.frameworks.ask", job, kept)
+    return _read(asking.ask(side, "rlregress.frameworks.ask", job, kept))
+
+
+def _read(answers: Mapping[str, Any]) -> Fingerprint:
+    functions: list[Function] = [(file, name) for file, name in answers["functions"]]
     found: dict[Key, Answer] = {}
     for cell, given in answers["observed"].items():
         id, _, scope = cell.partition(" ")
-        found[id, scope] = _answer(id, given)
-    algorithms = tuple(answers["algorithms"])
-    return Fingerprint(answers["versions"], algorithms, found, answers["defaults"])
+        found[id, scope] = _answer(id, given, functions)
+    return Fingerprint(
+        answers["versions"],
+        tuple(answers["algorithms"]),
+        found,
+        answers["defaults"],
+        answers["defaults_unread"],
+        answers["signatures"],
+        tuple(answers["folders"]),
+    )
 
 
-def _answer(id: str, given: Mapping[str, Any]) -> Answer:
+def _answer(id: str, given: Mapping[str, Any], functions: list[Function]) -> Answer:
+    entered = frozenset(functions[n] for n in given.get("entered", ()))
     if "error" in given:
-        return Answer(None, None, str(given["error"]), str(given.get("why", ERROR)))
-    judged = judge(catalogue.get(id), given["observed"])
-    return Answer(judged.variant, tuple(given["observed"]), judged.found)
+        at = given.get("place") or {}
+        place = f"{at['file']}:{at['line']} in {at['function']}" if at else ""
+        why, whose = str(given.get("why", ERROR)), str(given.get("whose", ""))
+        return Answer(None, None, str(given["error"]), why, whose, place, entered=entered)
+    detail = catalogue.get(id)
+    judged = judge(detail, given["observed"])
+    near: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    if judged.variant is None:
+        names = sorted(judged.distances, key=lambda name: judged.distances[name])[:_NEAR]
+        near = tuple((n, tuple(map(float, judged.expected[n]))) for n in names)
+    observed = tuple(given["observed"])
+    return Answer(judged.variant, observed, judged.found, near=near, entered=entered)
 
 
 @dataclass(frozen=True)
@@ -91,8 +131,8 @@ class ChangedDetail:
 
     id: str
     scope: str
-    a: str
-    b: str
+    a: Answer
+    b: Answer
 
     @property
     def consequence(self) -> str:
@@ -100,18 +140,36 @@ class ChangedDetail:
         return catalogue.get(self.id).consequence
 
     @property
-    def family(self) -> str:
-        """The part of its name that says what it is about."""
-        return self.id.partition(".")[0]
+    def words(self) -> str:
+        """Both variants, or what there is in their place: "half -> none"."""
+        return f"{self.a.text} -> {self.b.text}"
+
+    @property
+    def entered(self) -> frozenset[Function]:
+        """Functions that its probe enters on either side."""
+        return self.a.entered | self.b.entered
+
+    def numbers(self) -> list[str]:
+        """What was observed, and what the nearest variants expect, where none matches."""
+        if self.a.variant is not None and self.b.variant is not None:
+            return []
+        lines = []
+        for label, answer in (("A", self.a), ("B", self.b)):
+            lines.append(f"observed on side {label}: {vector(answer.observed or ())}")
+            for name, expected in answer.near:
+                lines.append(f"  expected of {name}: {vector(expected)}")
+        return lines
 
 
 @dataclass(frozen=True)
-class OneSided:
-    """A detail that only one side could be asked.
+class NotAsked:
+    """A detail that could not be asked.
 
     Attributes:
-        side: label of the side that gave no answer.
+        side: label of the side that gave no answer, or "A and B".
         why: ``PACKAGE``, ``UNKNOWN_CODE``, ``ERROR`` or ``NO_PROBE``.
+        text: the reason.
+        whose, place: of an error; see ``Answer``.
     """
 
     id: str
@@ -119,58 +177,110 @@ class OneSided:
     side: str
     why: str
     text: str
+    whose: str = ""
+    place: str = ""
+
+
+@dataclass(frozen=True)
+class Details:
+    """The three answers.
+
+    Attributes:
+        alike: how many were asked on both sides and are done alike.
+    """
+
+    alike: int = 0
+    changed: tuple[ChangedDetail, ...] = ()
+    not_asked: tuple[NotAsked, ...] = ()
 
     @property
-    def counts(self) -> bool:
-        """Whether it may be a change of the framework itself."""
-        return self.why in (ERROR, NO_PROBE)
+    def asked(self) -> int:
+        """How many were asked on both sides."""
+        return self.alike + len(self.changed)
+
+    @property
+    def all(self) -> int:
+        """How many there are."""
+        return self.asked + len(self.not_asked)
 
 
-def changed(a: Fingerprint, b: Fingerprint) -> tuple[list[ChangedDetail], list[OneSided]]:
-    """Details that are done otherwise, and details that only one side could be asked."""
-    details, alone = [], []
+def compared(a: Fingerprint, b: Fingerprint) -> Details:
+    """What both sides answer to the same probes."""
+    alike, changed, not_asked = 0, [], []
+    gone = Answer(None, None, "there is no such probe of this copy", NO_PROBE)
     for cell in sorted(set(a.found) | set(b.found)):
-        one, other = a.found.get(cell), b.found.get(cell)
-        if one is None or other is None:
-            side = "A" if one is None else "B"
-            alone.append(OneSided(*cell, side, NO_PROBE, "there is no such probe of this copy"))
-        elif one.observed is None and other.observed is None:
-            continue
-        elif one.observed is None or other.observed is None:
-            side, missing = ("A", one) if one.observed is None else ("B", other)
-            alone.append(OneSided(*cell, side, missing.why, missing.text))
-        elif one.variant != other.variant:
-            details.append(ChangedDetail(*cell, one.text, other.text))
-        elif one.variant is None and one.observed != other.observed:
-            details.append(ChangedDetail(*cell, _vector(one), _vector(other)))
-    return details, alone
+        one, other = a.found.get(cell, gone), b.found.get(cell, gone)
+        if one.observed is None or other.observed is None:
+            not_asked.append(_not_asked(cell, one, other))
+        elif one.variant != other.variant or (
+            one.variant is None and not _same(one.observed, other.observed)
+        ):
+            changed.append(ChangedDetail(*cell, one, other))
+        else:
+            alike += 1
+    return Details(alike, tuple(changed), tuple(not_asked))
+
+
+def _same(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return len(one) == len(other) and bool(
+        np.array_equal(np.array(one), np.array(other), equal_nan=True)
+    )
+
+
+def _not_asked(cell: Key, one: Answer, other: Answer) -> NotAsked:
+    missing = [(label, x) for label, x in (("A", one), ("B", other)) if x.observed is None]
+    side = " and ".join(label for label, _ in missing)
+    answer = missing[0][1]
+    texts = dict.fromkeys(x.text for _, x in missing)
+    return NotAsked(*cell, side, answer.why, "; ".join(texts), answer.whose, answer.place)
 
 
 @dataclass(frozen=True)
 class ChangedDefault:
-    """A hyperparameter that has another value if a user sets nothing."""
+    """What a user gets who sets nothing, where it is another value.
 
-    algorithm: str
-    scope: str
+    Attributes:
+        owner: "<algorithm> [<scope>]", or the class or function that takes the parameter.
+    """
+
+    owner: str
     name: str
     a: str
     b: str
 
+    def __str__(self) -> str:
+        return f"{self.owner} `{self.name}`: {self.a} -> {self.b}"
+
 
 def changed_defaults(a: Fingerprint, b: Fingerprint) -> list[ChangedDefault]:
-    """Hyperparameters that both sides have, with other defaults."""
-    if isinstance(a.defaults, str) or isinstance(b.defaults, str):
-        return []
+    """Hyperparameters and parameters that both sides have, with other defaults."""
     found = []
-    for cell in a.defaults:
-        for name, value in a.defaults[cell].items():
-            other = b.defaults.get(cell, {}).get(name, value)
-            if other != value:
-                algorithm, _, scope = cell.partition(" ")
-                found.append(ChangedDefault(algorithm, scope, name, value, other))
+    for cell in sorted(set(a.defaults) & set(b.defaults)):
+        algorithm, _, scope = cell.partition(" ")
+        found += _other(f"{algorithm} [{scope}]", a.defaults[cell], b.defaults[cell])
+    for owner in sorted(set(a.signatures) & set(b.signatures)):
+        found += _other(owner, a.signatures[owner], b.signatures[owner])
     return found
 
 
-def _vector(answer: Answer) -> str:
-    shown = ", ".join(f"{x:.7g}" for x in (answer.observed or ())[:4])
-    return f"{answer.text} [{shown}]"
+def _other(owner: str, a: Mapping[str, str], b: Mapping[str, str]) -> list[ChangedDefault]:
+    return [
+        ChangedDefault(owner, name, value, b[name])
+        for name, value in a.items()
+        if b.get(name, value) != value
+    ]
+
+
+def unread(a: Fingerprint, b: Fingerprint) -> list[str]:
+    """Defaults that could not be compared, each with the side and the reason."""
+    return [
+        f"{cell} on side {label}: {why}"
+        for label, side in (("A", a), ("B", b))
+        for cell, why in sorted(side.unread.items())
+    ]
+
+
+def vector(numbers: tuple[float, ...]) -> str:
+    """Numbers as a reader wants them."""
+    shown = ", ".join(f"{x:.7g}" for x in numbers[:8])
+    return f"[{shown}{', ...' if len(numbers) > 8 else ''}]"

@@ -2,17 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rlregress.frameworks.base import Adapter
-from rlregress.upgrade import fingerprints, physics, returns, state
+from rlregress.upgrade import physics, returns, state
+from rlregress.upgrade.causes import Cause
+from rlregress.upgrade.coverage import UNREACHED, Reach
 from rlregress.upgrade.environments import Prepared
-from rlregress.upgrade.traced import Traced
+from rlregress.upgrade.fingerprints import ChangedDefault, ChangedDetail, Details
+from rlregress.upgrade.prove import Proof
+from rlregress.upgrade.traced import NotTraced, Traced
 
-UNCHANGED, CHANGED = "unchanged", "changed"
+UNCHANGED, AS_FAR, CHANGED = "unchanged", "unchanged as far as asked", "changed"
+AS_DOCUMENTED = "changed as documented"
 HOLDS, IMPROVED, REGRESSED, INCONCLUSIVE = "holds", "improved", "regressed", "inconclusive"
 COULD_NOT_JUDGE = returns.COULD_NOT_JUDGE
-_CODES = {UNCHANGED: 0, HOLDS: 0, IMPROVED: 0, REGRESSED: 1, COULD_NOT_JUDGE: 2}
+#: the worst first: the verdict of several is the worst of them.
+ORDER = (
+    REGRESSED, INCONCLUSIVE, CHANGED, COULD_NOT_JUDGE, HOLDS, IMPROVED, AS_DOCUMENTED, AS_FAR,
+    UNCHANGED,
+)  # fmt: skip
+EXIT_CODES = {REGRESSED: 1, COULD_NOT_JUDGE: 2, CHANGED: 3, INCONCLUSIVE: 3}
+
+#: how a changed detail stands to what is documented of side B's version.
+DOCUMENTED, VIOLATED, UNDOCUMENTED = "as documented", "documented otherwise", "not documented"
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many of how many were asked."""
+
+    asked: int
+    all: int
+
+    @property
+    def share(self) -> float:
+        """1 where there is nothing to ask."""
+        return self.asked / self.all if self.all else 1.0
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is missing."""
+        return self.asked == self.all
+
+    def __str__(self) -> str:
+        return f"{self.asked} of {self.all}"
 
 
 @dataclass(frozen=True)
@@ -20,52 +55,112 @@ class OfFramework:
     """What was found of one framework.
 
     Attributes:
-        details: those that are not done alike.
-        alone: those that only one side could be asked.
-        defaults: hyperparameters whose defaults changed; ``unread``: in words, why not compared.
-        asked: how many details each side was asked.
-        traced: by algorithm.
-        returns: verdict of the trainings of diverged algorithms on side B; None: not trained.
+        versions: package -> version, on either side.
+        details: asked and alike, asked and different, not asked.
+        standing: detail and scope -> how the change stands to what is documented of side B.
+        defaults: hyperparameters and parameters whose defaults changed.
+        unread: in words, defaults that could not be compared.
+        traced: trainings that were held against each other; not_traced: those that could not be.
+        reach: how the trainings went through the functions whose code differs.
+        beside: functions that differ and train nothing.
+        causes: training -> what makes it part, as far as that could be found.
+        proof: how many seeded faults the traces would have seen; None: not asked for.
+        returns: verdict of the trainings on side B; None: not trained.
+        threshold: share that has to be asked for a verdict.
     """
 
     adapter: Adapter
-    versions: tuple[dict[str, str], dict[str, str]]
-    details: list[fingerprints.ChangedDetail]
-    alone: list[fingerprints.OneSided]
-    asked: tuple[int, int]
-    traced: list[Traced]
-    defaults: list[fingerprints.ChangedDefault] = field(default_factory=list)
+    versions: tuple[Mapping[str, str], Mapping[str, str]]
+    details: Details = field(default_factory=Details)
+    standing: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    defaults: tuple[ChangedDefault, ...] = ()
     unread: tuple[str, ...] = ()
+    traced: tuple[Traced, ...] = ()
+    not_traced: tuple[NotTraced, ...] = ()
+    reach: tuple[Reach, ...] = ()
+    beside: int = 0
+    causes: Mapping[str, Cause] = field(default_factory=dict)
+    proof: Proof | None = None
     returns: returns.Verdict | None = None
+    threshold: float = 0.0
 
     @property
-    def diverged(self) -> list[str]:
-        """Algorithms that do not do the same on both sides, or of which nothing is proved."""
-        return [t.name for t in self.traced if not t.proved]
+    def diverged(self) -> list[Traced]:
+        """Trainings that do not do the same on both sides, or of which nothing is proved."""
+        return [t for t in self.traced if not t.proved]
 
     @property
-    def moved(self) -> bool:
-        """Whether a detail or a default is another one, or can no longer be asked.
+    def unreached(self) -> list[Reach]:
+        """Functions that differ, and that neither a training nor a probe has entered."""
+        return [reach for reach in self.reach if reach.state == UNREACHED]
 
-        What cannot be asked for an outer reason, such as a missing package, does not count.
+    @property
+    def to_train(self) -> list[str]:
+        """Algorithms whose returns have to be asked.
+
+        Those whose plain training parts, and those that use a function that nothing has reached.
         """
-        return bool(self.details or self.defaults) or any(one.counts for one in self.alone)
+        names = {t.algorithm for t in self.diverged if t.plain}
+        names |= {algorithm for reach in self.unreached for algorithm in reach.algorithms}
+        return sorted(names)
+
+    @property
+    def tallies(self) -> dict[str, Tally]:
+        """What was asked of what there is: details, trainings, changed functions."""
+        gaps = sum(each.counts for each in self.not_traced)
+        trained = len(self.traced)
+        reached = len(self.reach) - len(self.unreached)
+        found = {
+            "details": Tally(self.details.asked, self.details.all),
+            "trainings": Tally(trained, trained + gaps),
+            "changed functions": Tally(reached, len(self.reach)),
+        }
+        return {name: tally for name, tally in found.items() if tally.all}
+
+    @property
+    def one_sided(self) -> list[NotTraced]:
+        """Trainings that end in an error on one side and not on the other."""
+        return [each for each in self.not_traced if each.counts and len(each.sides) == 1]
+
+    @property
+    def moved(self) -> list[ChangedDetail]:
+        """Changed details that are not done as is documented of side B."""
+        return [d for d in self.details.changed if self._stands(d) != DOCUMENTED]
+
+    def _stands(self, detail: ChangedDetail) -> str:
+        return self.standing.get((detail.id, detail.scope), UNDOCUMENTED)
+
+    @property
+    def violated(self) -> list[ChangedDetail]:
+        """Changed details that are documented otherwise of side B."""
+        return [d for d in self.details.changed if self._stands(d) == VIOLATED]
 
     @property
     def verdict(self) -> str:
         """Of this framework alone; see ``Upgrade.verdict``."""
-        if self.returns is not None and self.returns.verdict == REGRESSED:
+        judged = self.returns.verdict if self.returns is not None else None
+        if judged == REGRESSED or self.violated:
             return REGRESSED
-        if any(traced.failures for traced in self.traced):
+        if self.diverged:
+            return self._of_diverged(judged)
+        if self.defaults or self.moved:
+            return CHANGED
+        short = [self.tallies[n] for n in ("details", "trainings") if n in self.tallies]
+        if self.one_sided or not self.tallies or min(t.share for t in short) < self.threshold:
             return COULD_NOT_JUDGE
-        if not self.diverged:
-            return CHANGED if self.moved else UNCHANGED
-        if self.returns is None:
+        if self.details.changed:
+            return AS_DOCUMENTED
+        # what was not reached and holds all the same was asked by its returns
+        open_ = [t for name, t in self.tallies.items() if not t.whole]
+        return AS_FAR if open_ or self.unread else UNCHANGED
+
+    def _of_diverged(self, judged: str | None) -> str:
+        if judged is None:
             return CHANGED
-        untrained = set(self.diverged) - returns.stored(self.adapter)
-        if untrained and self.returns.verdict in (HOLDS, IMPROVED):
-            return CHANGED
-        return self.returns.verdict
+        trained = returns.stored(self.adapter)
+        # a scenario is no stored cell: its returns were not asked
+        open_ = [t for t in self.diverged if not t.plain or t.algorithm not in trained]
+        return CHANGED if open_ and judged in (HOLDS, IMPROVED) else judged
 
 
 @dataclass(frozen=True)
@@ -78,19 +173,15 @@ class Upgrade:
 
     a: Prepared
     b: Prepared
-    frameworks: list[OfFramework]
-    physics: list[physics.Moved]
-    script: Traced | None = None
+    frameworks: tuple[OfFramework, ...]
+    physics: tuple[physics.Moved, ...] = ()
+    script: Traced | NotTraced | None = None
 
     @property
     def verdict(self) -> str:
-        """The worst of all frameworks; physics that moved is a change that no training judged.
-
-        "unchanged", "changed", "could not judge", or what the trainings say: holds, improved,
-        regressed, inconclusive.
-        """
+        """The worst of all frameworks; physics that moved is a change that no training judged."""
         found = [of.verdict for of in self.frameworks]
-        if self.script is not None and self.script.failures:
+        if isinstance(self.script, NotTraced):
             found.append(COULD_NOT_JUDGE)
         elif self.script is not None and not self.script.proved:
             found.append(CHANGED)
@@ -98,24 +189,34 @@ class Upgrade:
         judged = any(of.returns is not None for of in self.frameworks)
         if any(m.moves for m in self.physics) and not judged:
             found.append(CHANGED)
-        order = (REGRESSED, COULD_NOT_JUDGE, INCONCLUSIVE, CHANGED, HOLDS, IMPROVED)
-        return next((verdict for verdict in order if verdict in found), UNCHANGED)
+        if any(m.missing for m in self.physics):
+            found.append(AS_FAR)
+        return next((verdict for verdict in ORDER if verdict in found), UNCHANGED)
+
+    @property
+    def tallies(self) -> dict[str, Tally]:
+        """What was asked of what there is, of all frameworks together."""
+        found: dict[str, Tally] = {}
+        for of in self.frameworks:
+            for name, tally in of.tallies.items():
+                known = found.get(name, Tally(0, 0))
+                found[name] = Tally(known.asked + tally.asked, known.all + tally.all)
+        if self.physics:
+            played = [m for m in self.physics if not m.note or m.step is not None]
+            asked = [m for m in self.physics if m.missing or m in played]
+            found["environments"] = Tally(len(played), len(asked))
+        return found
 
     @property
     def traced(self) -> list[Traced]:
-        """Every training that was traced."""
-        own = [self.script] if self.script is not None else []
+        """Every training that was traced on both sides."""
+        own = [self.script] if isinstance(self.script, Traced) else []
         return [traced for of in self.frameworks for traced in of.traced] + own
 
     @property
-    def failed(self) -> list[str]:
-        """In a sentence each, trainings that ended in an error."""
-        return [sentence for traced in self.traced for sentence in traced.failed]
-
-    @property
     def exit_code(self) -> int:
-        """0: unchanged or holds; 1: regressed; 2: could not judge; 3: changed, undecided."""
-        return _CODES.get(self.verdict, 3)
+        """0, 1: regressed, 2: could not judge, 3: changed or inconclusive."""
+        return EXIT_CODES.get(self.verdict, 0)
 
     @property
     def differing(self) -> dict[str, tuple[str, str]]:

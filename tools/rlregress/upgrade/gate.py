@@ -1,11 +1,11 @@
-"""The cascade: fingerprints, traces, physics, and returns only where traces have parted."""
+"""The cascade: fingerprints, traces, physics, what makes them part, and returns where they do."""
 
 from __future__ import annotations
 
 import hashlib
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,24 +13,36 @@ from typing import Any
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import current
+from rlregress.tracing.trace import Trace
 from rlregress.upgrade import (
+    causes,
     concerned,
+    coverage,
+    explained,
     fingerprints,
+    functions,
     ground,
     interpreters,
     making,
     physics,
+    prove,
     returns,
+    scenarios,
     state,
+    traced,
     wanted,
 )
-from rlregress.upgrade.both import Both
+from rlregress.upgrade.causes import Cause
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.fingerprints import Fingerprint
 from rlregress.upgrade.found import OfFramework, Upgrade
-from rlregress.upgrade.traced import Training, built_in, script_training
+from rlregress.upgrade.functions import Changed
+from rlregress.upgrade.sides import MARKS, Sides
+from rlregress.upgrade.traced import NotTraced, Traced, Training
 
 _FINISHED = ".finished"
+#: share of the details and of the trainings that has to be asked for a verdict.
+ASKED = 0.8
 
 
 @dataclass(frozen=True)
@@ -38,7 +50,11 @@ class Options:
     """What ``rlregress gate --from A --to B`` was asked; see the command's help.
 
     Attributes:
+        scenarios: names of the scenarios to trace; None: all of them.
+        asked: share of the details and of the trainings that has to be asked for a verdict.
+        prove: how many faults to seed into what differs; 0: none.
         script: the job of a script that is traced instead of the built-in trainings.
+        keep: answers of a side are those of an earlier gate of this session.
     """
 
     a: str
@@ -46,9 +62,13 @@ class Options:
     report: Path
     frameworks: Sequence[str] = ()
     algorithms: Sequence[str] = ()
+    scenarios: Sequence[str] | None = None
+    asked: float = ASKED
+    prove: int = 0
     returns: bool = True
     workers: int = 2
     script: Mapping[str, Any] | None = None
+    keep: Path | None = None
     say: Callable[[str], None] = field(default=making.silent)
 
 
@@ -67,15 +87,17 @@ def run(options: Options) -> Upgrade:
     adapters = concerned.adapters(asked, options.frameworks, options.script is not None)
     if not adapters and options.script is None:
         idle = [Prepared(side, current(x), "not made") for x, side in zip("AB", asked, strict=True)]
-        return Upgrade(idle[0], idle[1], [], [])
+        return Upgrade(idle[0], idle[1], ())
     a, b = ground.prepare(*asked, adapters, options.say)
     for line in (*a.lines, *b.lines):
         options.say(line)
     _check(a, b)
-    script = script_training(options.script, *asked) if options.script is not None else None
-    with _work(a, b, adapters, options, script) as folder:
-        found = _compared(a, b, adapters, folder, options, script)
-        judged = [_judged(of, b, options) for of in found.frameworks]
+    script = (
+        traced.script_training(options.script, *asked) if options.script is not None else None
+    )
+    with _work(a, b, adapters, options, script) as folders:
+        found = _compared(a, b, adapters, folders, options, script)
+    judged = tuple(_judged(of, b, options) for of in found.frameworks)
     return replace(found, frameworks=judged)
 
 
@@ -95,25 +117,38 @@ def _work(
     adapters: Sequence[Adapter],
     options: Options,
     script: Training | None,
-) -> Iterator[Path]:
-    """Where traces are kept until the gate has ended: one that was interrupted goes on there.
+) -> Iterator[tuple[Path, Path]]:
+    """Where the answers and traces of either side are kept until the gate has ended.
 
-    A gate that had ended is done anew: both sides are recorded in one session on one machine.
+    One that was interrupted goes on there. A gate that had ended is done anew: both sides are
+    recorded in one session on one machine.
     """
-    parts = [state.state(side, adapters) for side in (a, b)]
-    parts += [state.own_digest(), state.machine()]
-    parts += [script.key] if script is not None else []
-    key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-    folder = making.cache() / "gates" / key
+    shared = [state.own_digest(), state.machine()]
+    shared += [script.key] if script is not None else []
+    states = [state.state(side, adapters) for side in (a, b)]
+    if options.keep is not None:
+        with ExitStack() as stack:
+            folders = []
+            for of_side in states:
+                folder = options.keep / _key([of_side, *shared])
+                if folder not in folders:
+                    stack.enter_context(making.locked(folder, options.say))
+                folder.mkdir(parents=True, exist_ok=True)
+                folders.append(folder)
+            yield folders[0], folders[1]
+        return
+    folder = making.cache() / "gates" / _key([*states, *shared])
     with making.locked(folder, options.say):
         if (folder / _FINISHED).exists():
             shutil.rmtree(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        left = len(list(folder.glob("*.trace")))
+        pair = folder / MARKS[0], folder / MARKS[1]
+        for of in pair:
+            of.mkdir(parents=True, exist_ok=True)
+        left = len(list(folder.glob("*/*.trace")))
         if left:
             options.say(f"going on where an interrupted gate ended: {left} traces are there")
         try:
-            yield folder
+            yield pair
         except UserError:
             # what cannot be judged once is not gone on with
             shutil.rmtree(folder)
@@ -121,41 +156,38 @@ def _work(
         (folder / _FINISHED).touch()
 
 
+def _key(parts: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
 def _compared(
     a: Prepared,
     b: Prepared,
     adapters: Sequence[Adapter],
-    folder: Path,
+    folders: tuple[Path, Path],
     options: Options,
     script: Training | None,
 ) -> Upgrade:
     """Everything that is asked of both sides."""
-    with Both(a.side, b.side, folder, options.workers, options.say) as both:
-        scripted = both.record(script) if script is not None else None
+    with Sides((a.side, b.side), folders, options.workers, options.say) as sides:
         prints = [
-            both.ask(f"{adapter.full_name}-details", fingerprints.fingerprint, adapter)
+            sides.ask(f"{adapter.full_name}-details", fingerprints.fingerprint, adapter)
             for adapter in adapters
         ]
         asks_physics = concerned.physics(a.wanted, b.wanted)
-        played = both.ask("physics", physics.played) if asks_physics else None
+        played = sides.ask("physics", physics.played) if asks_physics else None
         asked = [(one.result(), other.result()) for one, other in prints]
-        tasks = [
-            [(training, both.record(training)) for training in chosen]
-            for chosen in _trainings(adapters, asked, options)
+        chosen = _trainings(adapters, asked, options)
+        found = [
+            _framework(sides, adapter, pair, trainings, options)
+            for adapter, pair, trainings in zip(adapters, asked, chosen, strict=True)
         ]
-        found = []
-        for adapter, pair, recorded in zip(adapters, asked, tasks, strict=True):
-            of = _found(adapter, *pair, options.say)
-            traces = [both.compared(training, futures) for training, futures in recorded]
-            found.append(replace(of, traced=traces))
-        of_script = None
-        if script is not None and scripted is not None:
-            of_script = both.compared(script, scripted)
-        moved = []
+        of_script = _script(sides, script, options) if script is not None else None
+        moved: list[physics.Moved] = []
         if played is not None:
             moved = physics.compared(played[0].result(), played[1].result())
             options.say(f"physics: {sum(m.moves for m in moved)} of {len(moved)} moved")
-    return Upgrade(a, b, found, moved, of_script)
+    return Upgrade(a, b, tuple(found), tuple(moved), of_script)
 
 
 def _trainings(
@@ -163,50 +195,223 @@ def _trainings(
     asked: Sequence[tuple[Fingerprint, Fingerprint]],
     options: Options,
 ) -> list[list[Training]]:
-    """By framework, the algorithms that have a built-in training on both sides."""
+    """By framework, what is traced: every algorithm, plain and through its scenarios."""
     if options.script is not None:
         return [[] for _ in adapters]
-    common = [[name for name in a.algorithms if name in b.algorithms] for a, b in asked]
-    known = sorted({name for names in common for name in names})
+    every = [
+        [name for name in a.algorithms if name in b.algorithms] for a, b in asked
+    ]
+    offered = [_of_scenarios(adapter, options) for adapter in adapters]
+    known = sorted(
+        {name for names in every for name in names}
+        | {algorithm for of in offered for scenario in of for algorithm in scenario.algorithms}
+    )
     for name in options.algorithms:
         if name not in known:
             raise UserError(
                 f"there is no built-in training of '{name}'; known: {', '.join(known) or 'none'}"
             )
+
+    def wanted_(name: str) -> bool:
+        return not options.algorithms or name in options.algorithms
+
     return [
         [
-            built_in(adapter, name)
-            for name in names
-            if not options.algorithms or name in options.algorithms
+            *(traced.built_in(adapter, name) for name in names if wanted_(name)),
+            *(
+                traced.scenario_training(adapter, name, scenario)
+                for scenario in of
+                for name in scenario.algorithms
+                if wanted_(name)
+            ),
         ]
-        for adapter, names in zip(adapters, common, strict=True)
+        for adapter, names, of in zip(adapters, every, offered, strict=True)
     ]
 
 
-def _found(adapter: Adapter, one: Fingerprint, other: Fingerprint, say: making.Say) -> OfFramework:
-    """What the fingerprints of a framework say."""
-    details, alone = fingerprints.changed(one, other)
-    defaults = fingerprints.changed_defaults(one, other)
-    say(
-        f"{adapter.full_name}: {len(one.found)} and {len(other.found)} details asked, "
-        f"{len(details)} not done alike; {len(defaults)} other defaults"
+def _of_scenarios(adapter: Adapter, options: Options) -> list[scenarios.Scenario]:
+    every = scenarios.load(adapter)
+    if options.scenarios is None:
+        return list(every)
+    return [scenarios.named(every, name) for name in options.scenarios]
+
+
+def _framework(
+    sides: Sides,
+    adapter: Adapter,
+    pair: tuple[Fingerprint, Fingerprint],
+    trainings: Sequence[Training],
+    options: Options,
+) -> OfFramework:
+    """What the fingerprints and the traces of one framework say."""
+    one, other = pair
+    details = fingerprints.compared(one, other)
+    defaults = tuple(fingerprints.changed_defaults(one, other))
+    options.say(
+        f"{adapter.full_name}: {details.asked} of {details.all} details asked, "
+        f"{len(details.changed)} not done alike; {len(defaults)} other defaults"
     )
-    pairs = zip("AB", (one, other), strict=True)
+    held, lost, traces = _traces(sides, trainings, options)
+    differing, beside = coverage.of_the_algorithms(
+        functions.changed(one.folders, other.folders), adapter.periphery
+    )
+    reach = tuple(coverage.reach(differing, held, _probed(pair), other.folders))
+    found = _causes(sides, held, traces, trainings, differing, options)
+    version = other.versions.get(adapter.packages[0], "0")
+    proof = None
+    if options.prove:
+        proof = _prove(sides, reach, held, trainings, traces[1], options)
     return OfFramework(
         adapter,
-        (dict(one.versions), dict(other.versions)),
+        (one.versions, other.versions),
         details,
-        alone,
-        (len(one.found), len(other.found)),
-        [],
+        {(d.id, d.scope): explained.standing(adapter, d, version) for d in details.changed},
         defaults,
-        tuple(f"side {x}: {side.defaults}" for x, side in pairs if isinstance(side.defaults, str)),
+        tuple(fingerprints.unread(one, other)),
+        tuple(held),
+        tuple(lost),
+        reach,
+        len(beside),
+        found,
+        proof,
+        threshold=options.asked,
     )
+
+
+def _probed(pair: tuple[Fingerprint, Fingerprint]) -> dict[tuple[str, str], list[str]]:
+    """Function -> details whose probes have entered it and were answered on both sides."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for cell, answer in pair[1].found.items():
+        other = pair[0].found.get(cell)
+        if answer.observed is None or other is None or other.observed is None:
+            continue
+        for function in answer.entered | other.entered:
+            found.setdefault(function, []).append(f"{cell[0]} [{cell[1]}]")
+    return found
+
+
+def _traces(
+    sides: Sides, trainings: Sequence[Training], options: Options
+) -> tuple[list[Traced], list[NotTraced], tuple[dict[str, Trace], dict[str, Trace]]]:
+    """What is held against the other side, what could not be, and the traces themselves."""
+    if not trainings:
+        return [], [], ({}, {})
+    a, b = sides.record(trainings)
+    again: tuple[dict[str, Trace], dict[str, Trace]] | None = None
+    parted = [t for t in trainings if _parts(a[t.name], b[t.name])]
+    if parted:
+        options.say(f"recorded again, to see whether they repeat themselves: {len(parted)}")
+        again = sides.record(parted, again=True)
+
+    def repetition(name: str) -> Callable[[], tuple[Trace, Trace]]:
+        assert again is not None or name not in {t.name for t in parted}
+        return lambda: (again[0][name], again[1][name])  # type: ignore[index]
+
+    held, lost = [], []
+    for training in trainings:
+        name = training.name
+        found = traced.compared(name, a[name], b[name], repetition(name))
+        if isinstance(found, Traced):
+            held.append(found)
+            if not found.proved or found.plain:
+                options.say(f"{training.owner} {name}: {found.word}")
+        else:
+            lost.append(found)
+            if found.counts:
+                options.say(f"{training.owner} {found}")
+    return held, lost, (a, b)
+
+
+def _parts(a: Trace, b: Trace) -> bool:
+    lost = any(t.failure or t.header.get("not_offered") for t in (a, b))
+    return not lost and traced.compare(a, b).verdict != "equal"
+
+
+def _causes(
+    sides: Sides,
+    held: Sequence[Traced],
+    traces: tuple[Mapping[str, Trace], Mapping[str, Trace]],
+    trainings: Sequence[Training],
+    differing: Sequence[Changed],
+    options: Options,
+) -> dict[str, Cause]:
+    """What makes trainings part: tried on one training of all that part at the same place."""
+    parted = [t for t in held if t.comparison.verdict != "equal" and t.repeats]
+    by_name = {training.name: training for training in trainings}
+    jobs: dict[str, list[tuple[Changed, Training]]] = {}
+    places = {t.name: causes.at(t.comparison.first, differing) for t in parted}
+    first = {places[t.name] or (t.name,): t for t in reversed(parted)}
+    for one in first.values():
+        entered = [
+            (file, name)
+            for side in (one.a, one.b)
+            for file, names in side.header.get("functions", {}).items()
+            for name in names
+        ]
+        suspects = causes.suspects(one.comparison.first, entered, differing)
+        training = by_name[one.name]
+        jobs[one.name] = [
+            (
+                function,
+                Training(
+                    training.owner,
+                    f"{one.name} with {n}",
+                    {**training.job, "swap": causes.swap(function)},
+                ),
+            )
+            for n, function in enumerate(suspects)
+        ]
+    every = [training for of in jobs.values() for _, training in of]
+    if every:
+        options.say(f"looking for what makes them part: {len(every)} trainings with one function")
+    tried = sides.record_once("B", every) if every else {}
+    shown = {
+        name: causes.found(
+            next(t for t in parted if t.name == name).comparison,
+            traces[0][name],
+            {function: tried[training.name] for function, training in of},
+            places[name],
+        )
+        for name, of in jobs.items()
+    }
+    return {t.name: shown[first[places[t.name] or (t.name,)].name] for t in parted}
+
+
+def _prove(
+    sides: Sides,
+    reach: Sequence[coverage.Reach],
+    held: Sequence[Traced],
+    trainings: Sequence[Training],
+    traces: Mapping[str, Trace],
+    options: Options,
+) -> prove.Proof:
+    names = {t.name for t in held if t.proved}
+    options.say(f"seeding up to {options.prove} faults into {len(reach)} changed functions")
+    return prove.prove(
+        reach,
+        {training.name: training for training in trainings},
+        {name: trace for name, trace in traces.items() if name in names},
+        lambda jobs: sides.record_once("B", jobs),
+        options.prove,
+    )
+
+
+def _script(sides: Sides, script: Training, options: Options) -> Traced | NotTraced:
+    a, b = sides.record([script])
+
+    def again() -> tuple[Trace, Trace]:
+        options.say("recorded again, to see whether it repeats itself")
+        one, other = sides.record([script], again=True)
+        return one[script.name], other[script.name]
+
+    found = traced.compared(script.name, a[script.name], b[script.name], again)
+    word = found.word if isinstance(found, Traced) else "could not be compared"
+    options.say(f"script {script.name}: {word}")
+    return found
 
 
 def _judged(found: OfFramework, b: Prepared, options: Options) -> OfFramework:
-    failing = {t.name for t in found.traced if t.failures}
-    names = [name for name in found.diverged if name not in failing]
+    names = found.to_train
     if not options.returns or not names:
         return found
     options.say(f"{found.adapter.name}: trainings of {', '.join(names)} on side B")

@@ -41,8 +41,8 @@ class Moved:
 
     @property
     def moves(self) -> bool:
-        """Whether the two sides differ."""
-        return self.step is not None or bool(self.missing)
+        """Whether the two sides differ; one that a side cannot make was not asked."""
+        return self.step is not None
 
 
 def compared(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Moved]:

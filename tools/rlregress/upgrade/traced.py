@@ -1,9 +1,8 @@
-"""Traces of both sides, each recorded in an environment of its own."""
+"""Trainings on both sides: what is traced, and what came of it."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,22 +10,22 @@ from typing import Any
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.tracing import run, trace
+from rlregress.tracing import run
 from rlregress.tracing.compare import Comparison, compare
 from rlregress.tracing.processes import last_words
-from rlregress.tracing.run import Side
 from rlregress.tracing.trace import Trace
-from rlregress.upgrade import concerned, coverage
+from rlregress.upgrade import concerned
+from rlregress.upgrade.scenarios import Scenario
 from rlregress.upgrade.wanted import Wanted
 
 
 @dataclass(frozen=True)
 class Training:
-    """What is traced on both sides: a built-in training, or a script.
+    """What is traced on both sides: a built-in training, a scenario, or a script.
 
     Attributes:
         owner: full name of the framework, or "script".
-        name: of the algorithm, or of the script's file.
+        name: "<algorithm>", "<algorithm> <scenario>", or the name of the script's file.
         job: for the recorder; see ``tracing.record``.
     """
 
@@ -46,14 +45,45 @@ class Training:
 
 
 def built_in(adapter: Adapter, algorithm: str) -> Training:
-    """A built-in training of a framework."""
+    """The plain training of an algorithm."""
     job = {"framework": adapter.full_name, "algorithm": algorithm, "seed": 0}
     return Training(adapter.full_name, algorithm, job)
+
+
+def scenario_training(adapter: Adapter, algorithm: str, scenario: Scenario) -> Training:
+    """An algorithm through a scenario."""
+    plain = built_in(adapter, algorithm)
+    job = {**plain.job, "scenario": scenario.job(algorithm)}
+    return Training(plain.owner, f"{algorithm} {scenario.name}", job)
 
 
 def script_training(job: Mapping[str, Any], a: Wanted, b: Wanted) -> Training:
     """A script, with the packages that differ between two sides among what is traced of it."""
     return Training("script", Path(job["script"]).name, {**job, **concerned.traced(a, b)})
+
+
+@dataclass(frozen=True)
+class NotTraced:
+    """A training that could not be held against the other side.
+
+    Attributes:
+        sides: label -> why there is no trace of it.
+        offered: label -> whether the framework has there what the training is about. What no side
+            offers is no gap; what one side alone offers is new, or gone.
+    """
+
+    name: str
+    sides: Mapping[str, str]
+    offered: Mapping[str, bool]
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is a gap: both sides have it."""
+        return all(self.offered.values())
+
+    def __str__(self) -> str:
+        said = "; ".join(dict.fromkeys(self.sides.values()))
+        return f"{self.name}, on side {' and '.join(self.sides)}: {said}"
 
 
 @dataclass(frozen=True)
@@ -64,7 +94,6 @@ class Traced:
         name: of the training.
         repeats: the traces repeat themselves to the bit; otherwise nothing is proved.
         notes: what the tracer seeded, and what is out of control.
-        failures: side label -> how its training ended in an error.
     """
 
     name: str
@@ -73,62 +102,32 @@ class Traced:
     b: Trace
     repeats: bool
     notes: tuple[str, ...]
-    failures: Mapping[str, str]
+
+    @property
+    def algorithm(self) -> str:
+        """The algorithm that was trained; of a script, its file."""
+        return self.name.partition(" ")[0]
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is the training of the algorithm without a scenario."""
+        return self.name == self.algorithm
 
     @property
     def proved(self) -> bool:
         """The two sides do the same, as far as this training goes."""
-        return self.comparison.verdict != "diverged" and self.repeats and not self.failures
+        return self.comparison.verdict != "diverged" and self.repeats
 
     @property
     def word(self) -> str:
         """The verdict of the comparison, or that there can be none."""
-        if self.failures:
-            return "ended in an error"
         verdict = self.comparison.verdict
         return verdict if self.repeats else f"{verdict}, but does not repeat itself"
 
-    @property
-    def reached(self) -> coverage.Reached:
-        """What the training reached on either side."""
-        return coverage.reached(self.a, self.b)
 
-    @property
-    def failed(self) -> list[str]:
-        """In a sentence, what ended in an error, and on which side only."""
-        if not self.failures:
-            return []
-        words = {s: last_words(text) for s, text in self.failures.items()}
-        if len(words) == 1:
-            ((side, word),) = words.items()
-            return [f"{self.name}: the training ended in an error on side {side} only: {word}"]
-        same = len(set(words.values())) == 1
-        said = words["A"] if same else f"{words['A']} (A), {words['B']} (B)"
-        return [f"{self.name}: the training ended in an error on both sides: {said}"]
-
-
-def recorded(training: Training, side: Side, folder: Path, mark: str, lines: bool = False) -> Trace:
-    """The trace that an interrupted gate has left in a folder, or a new one.
-
-    Args:
-        lines: whether to note the lines that are reached.
-
-    Raises:
-        UserError: the process ended without a trace.
-    """
-    path = folder / f"{training.owner}-{training.name}-{mark}.trace"
-    if path.is_file():
-        try:
-            return trace.load(path)
-        except UserError:
-            path.unlink()
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    found = run.record({**training.job, "lines": lines}, part, side)
-    os.replace(part, path)
-    return found
-
-
-def compared(name: str, a: Trace, b: Trace, again: Callable[[], tuple[Trace, Trace]]) -> Traced:
+def compared(
+    name: str, a: Trace, b: Trace, again: Callable[[], tuple[Trace, Trace]]
+) -> Traced | NotTraced:
     """Side A's trace beside side B's, and both beside their own repetitions where they differ.
 
     Traces of two processes that are equal to the bit repeat each other: what is out of control in
@@ -140,21 +139,34 @@ def compared(name: str, a: Trace, b: Trace, again: Callable[[], tuple[Trace, Tra
     Raises:
         UserError: nothing was trained, or nothing of what differs was run.
     """
+    lost = _lost(name, a, b)
+    if lost is not None:
+        return lost
     for label, side in (("A", a), ("B", b)):
         run.check_trained(side, label)
     found = compare(a, b)
-    failures = {label: t.failure for label, t in (("A", a), ("B", b)) if t.failure}
-    if not failures:
-        _check_imports(a, b)
+    _check_imports(a, b)
     seeded = _seeded(a, b)
-    if found.verdict == "equal" or failures:
-        return Traced(name, found, a, b, True, tuple(seeded), failures)
+    if found.verdict == "equal":
+        return Traced(name, found, a, b, True, tuple(seeded))
     repeats, notes = True, list(seeded)
     for label, first, repetition in zip("AB", (a, b), again(), strict=True):
         repeated = run.Repeated(first, compare(first, repetition), repetition)
         repeats = repeats and repeated.repeats
         notes += [f"side {label}: {line}" for line in repeated.uncontrolled()]
-    return Traced(name, found, a, b, repeats, tuple(notes), failures)
+    return Traced(name, found, a, b, repeats, tuple(notes))
+
+
+def _lost(name: str, a: Trace, b: Trace) -> NotTraced | None:
+    sides, offered = {}, {}
+    for label, side in (("A", a), ("B", b)):
+        missing = str(side.header.get("not_offered", ""))
+        offered[label] = not missing
+        if missing:
+            sides[label] = f"not offered there: {missing}"
+        elif side.failure:
+            sides[label] = f"it ended in an error: {last_words(side.failure)}"
+    return NotTraced(name, sides, offered) if sides else None
 
 
 def _seeded(a: Trace, b: Trace) -> list[str]:

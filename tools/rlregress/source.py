@@ -1,0 +1,101 @@
+"""What stands where in a source file: its functions, and the tests that its branches hang on.
+
+Runs inside foreign and old environments: standard library only, Python 3.9 syntax.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+from typing import Dict, List, NamedTuple, Optional, Tuple
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class Function(NamedTuple):
+    """A function of a source file.
+
+    Attributes:
+        name: qualified by classes and outer functions: "SAC.train".
+        first, last: its lines, decorators included.
+    """
+
+    name: str
+    first: int
+    last: int
+
+
+class Test(NamedTuple):
+    """The condition of an ``if`` or a ``while``.
+
+    Attributes:
+        line: of the statement.
+        last: line of the condition's end.
+        body: line of the first statement that runs if it holds.
+        text: the condition.
+    """
+
+    line: int
+    last: int
+    body: int
+    text: str
+
+
+class Source(NamedTuple):
+    """Functions, the outer ones first, and tests of one file."""
+
+    functions: Tuple[Function, ...]
+    tests: Tuple[Test, ...]
+
+    def function(self, line: int) -> str:
+        """Qualified name of the innermost function at a line; "<module>" outside of all."""
+        inner = "<module>"
+        for each in self.functions:
+            if each.first <= line <= each.last:
+                inner = each.name
+        return inner
+
+
+def parse(text: str) -> Source:
+    """The functions and tests of a source text."""
+    functions: List[Function] = []
+    tests: List[Test] = []
+
+    def visit(node: ast.AST, above: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            name = above
+            if isinstance(child, (*_FUNCTIONS, ast.ClassDef)):
+                name = f"{above}.{child.name}" if above else child.name
+            if isinstance(child, _FUNCTIONS):
+                functions.append(Function(name, first_line(child), child.end_lineno or 0))
+            if isinstance(child, (ast.If, ast.While)):
+                last = child.test.end_lineno or child.lineno
+                body = first_line(child.body[0])
+                # on one line no step from line to line tells which way it went
+                if body > last:
+                    tests.append(Test(child.lineno, last, body, ast.unparse(child.test)))
+            visit(child, name)
+
+    visit(ast.parse(text), "")
+    return Source(tuple(functions), tuple(tests))
+
+
+def first_line(node: ast.AST) -> int:
+    """The first line of a statement: of its first decorator, if it has one."""
+    lines = [each.lineno for each in getattr(node, "decorator_list", [])]
+    return min([*lines, int(getattr(node, "lineno", 0))])
+
+
+@lru_cache(maxsize=None)
+def of_file(path: str) -> Optional[Source]:
+    """The same of a file; None if it is none of Python."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return parse(file.read())
+    except (OSError, ValueError, SyntaxError):
+        return None
+
+
+def branches_at(found: Source) -> Dict[int, Test]:
+    """Line -> test whose condition stands there."""
+    return {line: test for test in found.tests for line in range(test.line, test.last + 1)}

@@ -1,0 +1,177 @@
+"""Whether what a line does has made a difference: clamps that bind, masks that mask.
+
+Runs inside foreign and old environments: NumPy and torch only, Python 3.9 syntax. A clamp that never
+binds and a mask that is all ones are code that was run and not tried: an equal trace says nothing
+about the bound, or about what is masked.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Callable, Dict, List, Set, Tuple
+
+import numpy as np
+import torch
+
+from rlregress.tracing.events import Places, readable
+
+#: (file, line, function, operation)
+_Place = Tuple[str, int, str, str]
+_Outcomes = Callable[[Tuple[Any, ...], Dict[str, Any], Any], Set[str]]
+
+#: operation -> what it can do to a number.
+WAYS = {
+    "clamp": ("below", "inside", "above"),
+    "minimum": ("first", "second"),
+    "maximum": ("first", "second"),
+    "where": ("true", "false"),
+    "mask": ("true", "false"),
+    "complement": ("zero", "one"),
+    "clip_grad_norm": ("clipped", "left"),
+}
+
+
+def _array(value: Any) -> Any:
+    return value.detach().cpu().numpy() if torch.is_tensor(value) else np.asarray(value)
+
+
+def _clamp(given: Tuple[Any, ...], named: Dict[str, Any], _: Any) -> Set[str]:
+    low = named.get("min", named.get("a_min", given[1] if len(given) > 1 else None))
+    high = named.get("max", named.get("a_max", given[2] if len(given) > 2 else None))
+    value = _array(given[0] if given else named.get("input", named.get("a")))
+    found = set()
+    below = value < _array(low) if low is not None else np.zeros(value.shape, bool)
+    above = value > _array(high) if high is not None else np.zeros(value.shape, bool)
+    if low is None or below.any():
+        found.add("below")
+    if high is None or above.any():
+        found.add("above")
+    if not (below | above).all():
+        found.add("inside")
+    return found
+
+
+def _extremum(sign: int) -> _Outcomes:
+    def outcomes(given: Tuple[Any, ...], named: Dict[str, Any], _: Any) -> Set[str]:
+        second = given[1] if len(given) > 1 else named.get("other")
+        if not (torch.is_tensor(second) or isinstance(second, np.ndarray)):
+            return {"first", "second"}  # over an axis, not of two
+        difference = sign * (_array(given[0]) - _array(second))
+        return ({"first"} if (difference > 0).any() else set()) | (
+            {"second"} if (difference < 0).any() else set()
+        )
+
+    return outcomes
+
+
+def _condition(given: Tuple[Any, ...], named: Dict[str, Any], position: int) -> Set[str]:
+    mask = _array(given[position] if len(given) > position else named.get("condition"))
+    if mask.dtype != bool:
+        return {"true", "false"}
+    return ({"true"} if mask.any() else set()) | ({"false"} if not mask.all() else set())
+
+
+def _where(given: Tuple[Any, ...], named: Dict[str, Any], _: Any) -> Set[str]:
+    return _condition(given, named, 0)
+
+
+def _mask(given: Tuple[Any, ...], named: Dict[str, Any], _: Any) -> Set[str]:
+    return _condition(given, named, 1)
+
+
+def _complement(given: Tuple[Any, ...], named: Dict[str, Any], _: Any) -> Set[str]:
+    value = _array(given[0])
+    zero, one = value == 0, value == 1
+    if not (zero | one).all():
+        return {"zero", "one"}  # no mask
+    return ({"zero"} if one.any() else set()) | ({"one"} if zero.any() else set())
+
+
+def _clip_grad_norm(given: Tuple[Any, ...], named: Dict[str, Any], norm: Any) -> Set[str]:
+    limit = given[1] if len(given) > 1 else named.get("max_norm")
+    return {"clipped" if float(norm) > float(limit) else "left"}
+
+
+#: owner, name, operation, what it did; the last ones by their result.
+_HOOKED: List[Tuple[Any, str, str, _Outcomes]] = [
+    *((torch, name, "clamp", _clamp) for name in ("clamp", "clip")),
+    *((torch.Tensor, name, "clamp", _clamp) for name in ("clamp", "clip", "clamp_")),
+    (np, "clip", "clamp", _clamp),
+    *((torch, name, "minimum", _extremum(-1)) for name in ("min", "minimum")),
+    *((torch, name, "maximum", _extremum(1)) for name in ("max", "maximum")),
+    (torch, "where", "where", _where),
+    (torch.Tensor, "masked_fill", "mask", _mask),
+    (torch.Tensor, "masked_fill_", "mask", _mask),
+    (torch.Tensor, "masked_select", "mask", _mask),
+    (torch.Tensor, "__rsub__", "complement", _complement),
+    (torch.Tensor, "__invert__", "complement", _complement),
+    (torch.nn.utils, "clip_grad_norm_", "clip_grad_norm", _clip_grad_norm),
+]
+
+
+class Activity:
+    """Notes what clamps and masks of the traced code do; installed by a recorder."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._seen: Dict[_Place, Set[str]] = {}
+
+    def install(self, recorder: Any) -> None:
+        """Watch from now on, until the recorder is left."""
+        for owner, name, operation, outcomes in _HOOKED:
+            self._watch(recorder, owner, name, operation, outcomes)
+
+    def _watch(
+        self, recorder: Any, owner: Any, name: str, operation: str, outcomes: _Outcomes
+    ) -> None:
+        original = getattr(owner, name)
+
+        def watched(*given: Any, **named: Any) -> Any:
+            if recorder.inside or recorder.over:
+                return original(*given, **named)
+            # before it is done, which may be in place; but a norm is known after it
+            late = operation == "clip_grad_norm"
+            place = self._open(operation)
+            if place is not None and not late:
+                self._note(recorder, place, outcomes, given, named, None)
+            found = original(*given, **named)
+            if place is not None and late:
+                self._note(recorder, place, outcomes, given, named, found)
+            return found
+
+        recorder.replace(owner, name, watched)
+        recorder._tell_jit(original, watched)
+
+    def _open(self, operation: str) -> Any:
+        """The place, unless all that can happen there has happened."""
+        # called by the traced code itself, not by what it calls
+        caller = sys._getframe(2)
+        file = self._places.name(caller.f_code.co_filename)
+        if file is None:
+            return None
+        place = (file, caller.f_lineno, caller.f_code.co_name, operation)
+        return None if len(self._seen.get(place, ())) == len(WAYS[operation]) else place
+
+    def _note(
+        self,
+        recorder: Any,
+        place: _Place,
+        outcomes: _Outcomes,
+        given: Tuple[Any, ...],
+        named: Dict[str, Any],
+        found: Any,
+    ) -> None:
+        if not readable(list(given)) or not readable(list(named.values())):
+            return
+        recorder.inside = True
+        try:
+            seen = outcomes(given, named, found)
+        except Exception:  # a recorder's failure must not end a training
+            seen = set(WAYS[place[3]])
+        finally:
+            recorder.inside = False
+        self._seen.setdefault(place, set()).update(seen)
+
+    def seen(self) -> List[List[Any]]:
+        """File, line, function, operation and what has happened there."""
+        return [[*place, sorted(seen)] for place, seen in sorted(self._seen.items())]

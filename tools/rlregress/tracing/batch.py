@@ -1,0 +1,83 @@
+"""Record many trainings of one framework: ``python -m rlregress.tracing.batch JOBS``.
+
+Everything is imported once; each training runs in a child of its own, which begins where all
+others begin. Runs inside foreign and old environments: Python 3.9 syntax.
+
+The file holds ``jobs``, each as for ``tracing.record``, with ``name``. A job may have ``swap``: other
+code for a function, see ``tracing.swap``. A line on standard output, "<name>\\t<status>\\t<seconds>",
+follows each; where there is no trace, ``<output>.error`` holds what was said last.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+from typing import Any, Dict, List
+
+from rlregress.tracing import record
+
+#: seconds after which a training that has not ended is ended.
+PATIENCE = 300
+
+
+def _prepare(job: Dict[str, Any]) -> None:
+    """Import what the trainings share, so that each child has it."""
+    import torch
+
+    from rlregress import frameworks
+
+    torch.set_num_threads(1)
+    try:
+        frameworks.get(job["framework"]).trace_trainings()
+    except Exception:  # each training says so itself
+        traceback.print_exc()
+
+
+def _child(job: Dict[str, Any]) -> None:
+    """Record one training and end the process."""
+    signal.alarm(PATIENCE)
+    errors = os.open(job["output"] + ".error", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(errors, 2)
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    status = 1
+    try:
+        record.record(job)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def main(arguments: List[str]) -> int:
+    """Entry point; the exit status is 0 when all jobs were tried."""
+    with open(arguments[0], encoding="utf-8") as file:
+        jobs = json.load(file)["jobs"]
+    if jobs:
+        _prepare(jobs[0])
+    for job in jobs:
+        begun = time.perf_counter()
+        sys.stdout.flush()
+        child = os.fork()
+        if not child:
+            _child(job)
+        _, status = os.waitpid(child, 0)
+        if status == 0:
+            os.unlink(job["output"] + ".error")
+        elif os.WIFSIGNALED(status):
+            with open(job["output"] + ".error", "a", encoding="utf-8") as file:
+                ended = signal.Signals(os.WTERMSIG(status)).name
+                late = f" after {PATIENCE} s" if ended == "SIGALRM" else ""
+                file.write(f"\nthe process was ended by {ended}{late}\n")
+        print(f"{job['name']}\t{status}\t{time.perf_counter() - begun:.2f}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

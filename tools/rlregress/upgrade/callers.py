@@ -1,0 +1,84 @@
+"""What calls a function, and under which conditions: what would reach it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+from rlregress.upgrade.functions import Changed
+
+#: places that are named.
+_SHOWN = 2
+
+
+def callers(function: Changed, folders: Sequence[str]) -> list[str]:
+    """In words, where a function is called from, and what has to hold there.
+
+    Args:
+        folders: packages to look in.
+    """
+    kind, _, name = function.name.removeprefix("<class> ").rpartition(".")
+    if function.at_import:
+        return []
+    # a class is called by its own name
+    called = kind.rpartition(".")[2] if name in ("__init__", "__new__") else name
+    if called.startswith("__"):
+        return []
+    found = []
+    for folder in folders:
+        for path in sorted(Path(folder).rglob("*.py")):
+            for where, conditions in _calls(path, called):
+                held = f" if {' and '.join(conditions)}" if conditions else ""
+                file = path.relative_to(Path(folder).parent)
+                sentence = f"called by {where or 'the module'} ({file}){held}"
+                if where != function.name and sentence not in found:
+                    found.append(sentence)
+                if len(found) >= _SHOWN:
+                    return found
+    return found
+
+
+def _calls(path: Path, name: str) -> Iterator[tuple[str, list[str]]]:
+    text = _text(path)
+    if f"{name}(" not in text:
+        return
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return
+
+    def visit(
+        node: ast.AST, where: str, conditions: list[str]
+    ) -> Iterator[tuple[str, list[str]]]:
+        if isinstance(node, ast.Call):
+            own = node.func
+            last = own.attr if isinstance(own, ast.Attribute) else getattr(own, "id", "")
+            if last == name:
+                yield where, conditions
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            inner = f"{where}.{node.name}" if where else node.name
+            for child in ast.iter_child_nodes(node):
+                yield from visit(child, inner, [])
+            return
+        if isinstance(node, ast.If):
+            yield from visit(node.test, where, conditions)
+            condition = f"`{ast.unparse(node.test)}`"
+            for child in node.body:
+                yield from visit(child, where, [*conditions, condition])
+            for child in node.orelse:
+                yield from visit(child, where, [*conditions, f"not {condition}"])
+            return
+        for each in ast.iter_child_nodes(node):
+            yield from visit(each, where, conditions)
+
+    yield from visit(tree, "", [])
+
+
+@cache
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""

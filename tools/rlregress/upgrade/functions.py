@@ -1,0 +1,255 @@
+"""Functions whose code differs between the two sides, read from their sources."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlregress.source import first_line
+
+CHANGED, ADDED, REMOVED = "changed", "added", "removed"
+#: code that runs when a module is imported, and when a class is made.
+MODULE, BODY = "<module>", "<class>"
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+#: calls that tell somebody something and compute nothing.
+_WORDS = frozenset({"warn", "warning", "info", "debug", "print", "deprecated"})
+#: decorators that only a type checker reads.
+_TYPING = frozenset({"override", "overload", "final"})
+
+
+@dataclass(frozen=True)
+class Function:
+    """One function of a source file.
+
+    Attributes:
+        name: qualified: "SAC.train"; ``MODULE`` and "<class> Name" for what runs at import.
+        first, last: lines.
+        code: what it does, without docstrings, annotations and messages.
+    """
+
+    name: str
+    first: int
+    last: int
+    code: str
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A function that is not the same on both sides.
+
+    Attributes:
+        file: below the folder of its package.
+        how: ``CHANGED``, ``ADDED`` (only on side B) or ``REMOVED`` (only on side A).
+        a, b: the function on either side.
+        paths: of the file on either side.
+    """
+
+    file: str
+    name: str
+    how: str
+    a: Function | None
+    b: Function | None
+    paths: tuple[Path | None, Path | None]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """File and name."""
+        return self.file, self.name
+
+    @property
+    def at_import(self) -> bool:
+        """Whether it runs when its module is imported."""
+        return self.name.startswith("<")
+
+    @property
+    def place(self) -> str:
+        """``file:line``, on side B if it is there."""
+        shown = self.b or self.a
+        return f"{self.file}:{shown.first if shown else 0}"
+
+    def __str__(self) -> str:
+        return f"{self.place} {self.name}"
+
+
+def changed(a: Sequence[str], b: Sequence[str]) -> list[Changed]:
+    """Functions that differ between the packages of two sides.
+
+    Args:
+        a, b: folders of the packages on either side.
+    """
+    one, other = _files(a), _files(b)
+    found: list[Changed] = []
+    for file in sorted(set(one) | set(other)):
+        paths = one.get(file), other.get(file)
+        texts = [path.read_bytes() if path is not None else b"" for path in paths]
+        if texts[0] != texts[1]:
+            found += _compared(file, paths, [_functions(text) for text in texts])
+    return found
+
+
+def _files(folders: Sequence[str]) -> dict[str, Path]:
+    return {
+        str(path.relative_to(Path(folder).parent)): path
+        for folder in folders
+        for path in sorted(Path(folder).rglob("*.py"))
+    }
+
+
+def _compared(
+    file: str,
+    paths: tuple[Path | None, Path | None],
+    sides: Sequence[Mapping[str, Function]],
+) -> Iterator[Changed]:
+    a, b = sides
+    for name in sorted(set(a) | set(b)):
+        one, other = a.get(name), b.get(name)
+        if one is not None and other is not None and one.code == other.code:
+            continue
+        how = CHANGED if one is not None and other is not None else ADDED if other else REMOVED
+        yield Changed(file, name, how, one, other, paths)
+
+
+def _functions(text: bytes) -> dict[str, Function]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return {}
+    found: dict[str, Function] = {}
+
+    def visit(node: ast.AST, above: str) -> None:
+        for child in getattr(node, "body", []):
+            _visit_statement(child, above)
+
+    def _visit_statement(child: ast.stmt, above: str) -> None:
+        if isinstance(child, (*_FUNCTIONS, ast.ClassDef)):
+            name = f"{above}.{child.name}" if above else child.name
+            if isinstance(child, ast.ClassDef):
+                lines = (first_line(child), child.end_lineno or 0)
+                found[f"{BODY} {name}"] = Function(f"{BODY} {name}", *lines, _own_code(child))
+                visit(child, name)
+            elif not _for_types(child):
+                lines = (first_line(child), child.end_lineno or 0)
+                # of several of one name, as of a property and its setter, all count
+                known = found.get(name)
+                before = known.code if known is not None else ""
+                found[name] = Function(name, *lines, before + _own_code(child))
+                visit_nested(child, name)
+            return
+        # functions that are defined under a condition
+        for field in ("body", "orelse", "finalbody"):
+            for inner in getattr(child, field, []):
+                if isinstance(inner, ast.stmt):
+                    _visit_statement(inner, above)
+
+    def visit_nested(node: ast.AST, name: str) -> None:
+        for inner in getattr(node, "body", []):
+            _visit_statement(inner, name)
+
+    visit(tree, "")
+    found[MODULE] = Function(MODULE, 1, 1, _own_code(tree))
+    return {name: each for name, each in found.items() if each.code or not name.startswith("<")}
+
+
+def _for_types(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(ast.unparse(each).rpartition(".")[2] == "overload" for each in node.decorator_list)
+
+
+def _own_code(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    """What it does itself: without functions and classes inside, without words and types."""
+    lines = []
+    if isinstance(node, _FUNCTIONS):
+        lines += [ast.dump(each) for each in node.decorator_list if not _typing(each)]
+        lines.append(ast.dump(_without_types(node.args)))
+    if isinstance(node, ast.ClassDef):
+        lines += [ast.dump(base) for base in (*node.bases, *node.keywords)]
+    for child in node.body:
+        made = _Doing().visit(_copied(child))
+        if made is not None:
+            lines.append(ast.dump(made))
+    return "\n".join(lines)
+
+
+def _copied(node: ast.stmt) -> ast.stmt:
+    # the tree is read again for its outer functions
+    (copy,) = ast.parse(ast.unparse(node)).body or [ast.Pass()]
+    return copy
+
+
+def _typing(node: ast.expr) -> bool:
+    return ast.unparse(node).rpartition(".")[2] in _TYPING
+
+
+def _without_types(arguments: ast.arguments) -> ast.arguments:
+    for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        each.annotation = None
+    for rest in (arguments.vararg, arguments.kwarg):
+        if rest is not None:
+            rest.annotation = None
+    return arguments
+
+
+class _Doing(ast.NodeTransformer):
+    """Leaves what computes something."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """Functions inside are functions of their own."""
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
+        """As above."""
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        """As above."""
+
+    def visit_Import(self, node: ast.Import) -> None:
+        """What is imported does something where it is used."""
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        """As above."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        """Docstrings and words to the user go."""
+        if isinstance(node.value, ast.Constant):
+            return None
+        if isinstance(node.value, ast.Call):
+            called = ast.unparse(node.value.func).rpartition(".")[2]
+            if called in _WORDS:
+                return None
+        return self.generic_visit(node)
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        """That an error is raised counts, not what it says."""
+        name = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        return ast.copy_location(ast.Raise(exc=name, cause=None), node)
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        """That something is asserted counts, not what it says."""
+        return ast.Assert(test=node.test, msg=None)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        """Names such as ``__all__`` say something to others."""
+        if all(isinstance(each, ast.Name) and each.id.startswith("__") for each in node.targets):
+            return None
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
+        """A type is not computed with."""
+        if node.value is None:
+            return None
+        return ast.Assign(targets=[node.target], value=self.generic_visit(node.value), lineno=0)
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        """What only a type checker runs goes."""
+        if ast.unparse(node.test).rpartition(".")[2] == "TYPE_CHECKING":
+            return None
+        return self._filled(self.generic_visit(node))
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Blocks that are left empty stay blocks."""
+        return self._filled(super().generic_visit(node))
+
+    def _filled(self, node: ast.AST) -> ast.AST:
+        if isinstance(getattr(node, "body", None), list) and not node.body:  # type: ignore[attr-defined]
+            node.body = [ast.Pass()]  # type: ignore[attr-defined]
+        return node

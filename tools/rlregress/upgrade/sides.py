@@ -1,0 +1,209 @@
+"""Both sides asked the same: probes, physics, and trainings, many of them in one process."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rlregress.errors import UserError
+from rlregress.tracing import processes, run, trace
+from rlregress.tracing.run import Side
+from rlregress.tracing.trace import Trace
+from rlregress.upgrade import making
+from rlregress.upgrade.traced import Training
+
+#: seconds between two words on how far the recording is.
+_PATIENCE = 10.0
+#: marks of the two sides, as the files of their answers carry them.
+MARKS = ("a", "b")
+Pair = tuple["Future[Any]", "Future[Any]"]
+
+
+class Sides:
+    """Asks both sides, as many processes at once as there are workers; a context manager.
+
+    Args:
+        folders: where the answers and traces of either side are kept until the gate has ended.
+    """
+
+    def __init__(
+        self, sides: tuple[Side, Side], folders: tuple[Path, Path], workers: int, say: making.Say
+    ) -> None:
+        self._sides = sides
+        self._folders = folders
+        self._say = say
+        self._workers = workers or 2
+        self._pool = ThreadPoolExecutor(self._workers)
+
+    def __enter__(self) -> Sides:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            processes.end()
+        self._pool.shutdown(cancel_futures=True)
+
+    def ask(self, name: str, question: Callable[..., Any], *arguments: Any) -> Pair:
+        """Call ``question(side, path of its answer, *arguments)`` for either side."""
+        a, b = (
+            self._pool.submit(question, side, folder / f"{name}.json", *arguments)
+            for side, folder in zip(self._sides, self._folders, strict=True)
+        )
+        return a, b
+
+    def record(
+        self, trainings: Sequence[Training], again: bool = False
+    ) -> tuple[dict[str, Trace], dict[str, Trace]]:
+        """Traces of trainings on either side, by name.
+
+        Args:
+            again: record each once more; the lines that are reached are not noted then.
+        """
+        progress = _Progress(len(trainings) * len(self._sides), self._say)
+        mark = "-2" if again else ""
+        share = max(self._workers // len(self._sides), 1)
+        tasks = [
+            [
+                self._pool.submit(
+                    recorded, trainings[start::share], side, folder, mark, not again, progress
+                )
+                for start in range(share)
+            ]
+            for side, folder in zip(self._sides, self._folders, strict=True)
+        ]
+        a, b = (
+            {name: found for task in of_side for name, found in task.result().items()}
+            for of_side in tasks
+        )
+        return a, b
+
+
+    def record_once(self, label: str, trainings: Sequence[Training]) -> dict[str, Trace]:
+        """Traces on one side alone that are not kept, such as those of a fault."""
+        side = self._sides["AB".index(label)]
+        progress = _Progress(len(trainings), self._say)
+        with TemporaryDirectory(prefix="rlregress-trace-") as folder:
+            tasks = [
+                self._pool.submit(
+                    recorded, trainings[n :: self._workers], side, Path(folder), "", False, progress
+                )
+                for n in range(self._workers)
+            ]
+            return {name: found for task in tasks for name, found in task.result().items()}
+
+
+class _Progress:
+    """Says now and then how many trainings are recorded, and how long the rest may take."""
+
+    def __init__(self, total: int, say: making.Say) -> None:
+        self._total, self._say = total, say
+        self._done = 0
+        self._begun = self._said = time.monotonic()
+        self._lock = threading.Lock()
+
+    def done(self, count: int = 1, kept: bool = False) -> None:
+        """So many more are there."""
+        with self._lock:
+            self._done += count
+            if kept:
+                self._total -= count
+                self._done -= count
+            now = time.monotonic()
+            if now - self._said < _PATIENCE or not self._done:
+                return
+            self._said = now
+            left = (now - self._begun) / self._done * (self._total - self._done)
+            self._say(f"traces: {self._done} of {self._total}, about {left:.0f} s left")
+
+
+def recorded(
+    trainings: Sequence[Training],
+    side: Side,
+    folder: Path,
+    mark: str = "",
+    lines: bool = False,
+    progress: _Progress | None = None,
+) -> dict[str, Trace]:
+    """Traces by name: those that an interrupted gate has left in a folder, and new ones.
+
+    Args:
+        mark: goes into the names of the files.
+        lines: whether to note what is reached.
+    """
+    found: dict[str, Trace] = {}
+    for training in trainings:
+        path = _path(training, folder, mark)
+        if path.is_file():
+            try:
+                found[training.name] = trace.load(path)
+                _tell(progress, kept=True)
+            except UserError:
+                path.unlink()
+    missing = [training for training in trainings if training.name not in found]
+    scripts = [training for training in missing if training.job.get("script")]
+    for training in scripts:
+        path = _path(training, folder, mark)
+        part = path.with_suffix(".part")
+        found[training.name] = run.record({**training.job, "lines": lines}, part, side)
+        part.replace(path)
+        _tell(progress)
+    batch = [training for training in missing if training not in scripts]
+    if batch:
+        found.update(_batch(batch, side, folder, mark, lines, progress))
+    return found
+
+
+def _tell(progress: _Progress | None, kept: bool = False) -> None:
+    if progress is not None:
+        progress.done(kept=kept)
+
+
+def _path(training: Training, folder: Path, mark: str) -> Path:
+    return folder / f"{training.owner}-{training.name.replace(' ', '--')}{mark}.trace"
+
+
+def _batch(
+    trainings: Sequence[Training],
+    side: Side,
+    folder: Path,
+    mark: str,
+    lines: bool,
+    progress: _Progress | None,
+) -> dict[str, Trace]:
+    """New traces, all from one process, which forks for each."""
+    found: dict[str, Trace] = {}
+    paths = {training.name: _path(training, folder, mark) for training in trainings}
+    jobs = [
+        {**t.job, "lines": lines, "name": t.name, "output": f"{paths[t.name]}.part"} for t in trainings
+    ]
+
+    def ended(line: str) -> None:
+        name, _, _ = line.partition("\t")
+        part = Path(f"{paths[name]}.part")
+        if part.is_file():
+            part.replace(paths[name])
+        _tell(progress)
+
+    with TemporaryDirectory(prefix="rlregress-trace-") as made:
+        path = Path(made) / "jobs.json"
+        path.write_text(json.dumps({"jobs": jobs}), encoding="utf-8")
+        process = processes.follow(run.start("batch", side, path), side.environment(), made, ended)
+    for name, output in paths.items():
+        said = Path(f"{output}.part.error")
+        if output.is_file():
+            found[name] = trace.load(output)
+        elif said.is_file():
+            found[name] = trace.failed(said.read_text(encoding="utf-8", errors="replace"))
+        else:
+            found[name] = trace.failed(
+                f"the process ended with status {process.returncode}: "
+                f"{processes.last_words(process.stderr)}"
+            )
+        said.unlink(missing_ok=True)
+    return found
