@@ -10,7 +10,6 @@ the framework only, Python 3.9 syntax.
 
 from __future__ import annotations
 
-import importlib
 import importlib.metadata
 import importlib.util
 import os
@@ -22,7 +21,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Tuple
 import numpy as np
 
 from rlregress.errors import UserError
-from rlregress.frameworks import metadata
+from rlregress.frameworks import families, metadata
 
 #: observations [n, *observation_shape] -> deterministic actions [n, *action_shape], in the units
 #: of the environment; any observation normalisation is applied inside, with frozen statistics.
@@ -200,7 +199,7 @@ class Adapter:
         return self.versions()[self.packages[0]]
 
     def _beside(self, name: str) -> Any:
-        return importlib.import_module(f"{type(self).__module__}.{name}")
+        return families.load(f"{type(self).__module__}.{name}")
 
     def digests(self) -> Mapping[str, str]:
         """SHA-256 of code under test that is in no importable package, by name."""
