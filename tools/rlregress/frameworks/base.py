@@ -156,6 +156,8 @@ class Adapter:
     packages: Tuple[str, ...] = ()
     #: importable packages whose code is under test.
     modules: Tuple[str, ...] = ()
+    #: modules whose public classes and functions users call: their defaults are compared.
+    public: Tuple[str, ...] = ()
     #: algorithm names as in the catalogue: "ppo", "sac", "td3".
     algorithms: Tuple[str, ...] = ()
     #: the scopes a detail can be probed in: "library" (class defaults), "trainer", "script".
@@ -214,8 +216,13 @@ class Adapter:
 
         Hyperparameters have the names of ``baselines/hyperparameters``. None: switched off. One
         that a scope does not have, or whose value is not in the installed package, is left out.
+        A cell that cannot be read is a ``families.Unread``.
         """
         return self._beside("defaults").values()
+
+    def other_defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
+        """As ``defaults``, in the framework's own names, of algorithms that are not documented."""
+        return {}
 
     def applied(self, algorithm: str, hyperparameters: Mapping[str, Any]) -> Mapping[str, Any]:
         """Build an agent with a hyperparameter set and read back what it is set to."""

@@ -65,6 +65,34 @@ class Absent:
         return f"<absent: {self._name}>"
 
 
+class Unread(Dict[str, Any]):
+    """Values that could not be read: none, and why.
+
+    Attributes:
+        reason: what kept them from being read.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__()
+        self.reason = reason
+
+
+def read_each(readers: Mapping[Any, Callable[[], Mapping[str, Any]]]) -> Dict[Any, Any]:
+    """What each reader returns, by its key; ``Unread`` where it ends in an error."""
+    found: Dict[Any, Any] = {}
+    for key, reader in readers.items():
+        try:
+            found[key] = reader()
+        except Exception as error:  # foreign code may raise whatever it likes
+            found[key] = Unread(said(error))
+    return found
+
+
+def said(error: BaseException) -> str:
+    """An error in one line: its kind and its words."""
+    return f"{type(error).__name__}: {error}".strip().splitlines()[0]
+
+
 def absent(thing: Any) -> bool:
     """Whether the installed version does not have what a name stands for."""
     return isinstance(thing, Absent)
