@@ -13,7 +13,7 @@ from rlregress.frameworks import metadata
 from rlregress.frameworks.base import Adapter
 
 ENTRY_POINT_GROUP = "rlregress.frameworks"
-_NOT_ADAPTERS = {"ask", "base", "journal", "metadata", "raised"}
+_NOT_ADAPTERS = {"ask", "base", "families", "journal", "metadata", "raised", "signatures"}
 
 
 def names() -> List[str]:

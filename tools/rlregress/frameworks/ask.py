@@ -10,20 +10,23 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
 from rlregress import frameworks
 from rlregress.errors import UserError
+from rlregress.frameworks import raised, signatures
 from rlregress.frameworks.base import Adapter, Unprobed
+from rlregress.frameworks.families import Unread, said
 
 
 def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]:
     """What an adapter says of its framework.
 
-    ``versions``; ``algorithms`` of built-in trainings; ``observed`` by "<id> <scope>"; ``defaults``
-    by "<algorithm> <scope>", or the error that kept them from being read.
+    ``versions``; ``algorithms`` of built-in trainings; ``observed`` by "<id> <scope>", or the error
+    that kept it from being observed; ``defaults`` by "<algorithm> <scope>", ``signatures`` by
+    qualified name, and of both what could not be read, with the reason.
     """
     adapter = frameworks.get(framework)
     observed: Dict[str, Any] = {}
@@ -38,28 +41,61 @@ def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]
             found = np.atleast_1d(np.asarray(probe(given), dtype=np.float64))
             observed[f"{id} {scope}"] = {"observed": found.tolist()}
         except Exception as error:  # whatever the foreign code raises is the finding
-            observed[f"{id} {scope}"] = {"error": _text(error), "why": _why(error, adapter.modules)}
+            observed[f"{id} {scope}"] = {
+                "error": said(error),
+                "why": _why(error, adapter.modules),
+                "place": raised.place(error),
+                "whose": raised.whose(error, adapter.modules, _folders(adapter)),
+            }
     return {
         "versions": dict(adapter.versions()),
-        "algorithms": list(adapter.trace_trainings()),
+        **_algorithms(adapter),
         "observed": observed,
-        "defaults": _defaults(adapter),
+        **_defaults(adapter),
+        **_signatures(adapter),
     }
 
 
-def _defaults(adapter: Adapter) -> Any:
+def _folders(adapter: Adapter) -> Sequence[str]:
     try:
-        found = adapter.defaults()
+        return adapter.code_folders()
+    except Exception:  # foreign code, as above
+        return ()
+
+
+def _algorithms(adapter: Adapter) -> Dict[str, Any]:
+    try:
+        return {"algorithms": list(adapter.trace_trainings())}
     except Exception as error:  # foreign code, as above
-        return _text(error)
+        return {"algorithms": [], "algorithms_unread": said(error)}
+
+
+def _defaults(adapter: Adapter) -> Dict[str, Any]:
+    found: Dict[Tuple[str, str], Mapping[str, Any]] = {}
+    for algorithms, read in (
+        (adapter.algorithms, adapter.defaults),
+        (("others",), adapter.other_defaults),
+    ):
+        try:
+            found.update(read())
+        except Exception as error:  # foreign code, as above
+            found.update({(a, s): Unread(said(error)) for a in algorithms for s in adapter.scopes})
+    cells = {" ".join(cell): given for cell, given in found.items()}
     return {
-        f"{algorithm} {scope}": {name: repr(value) for name, value in given.items()}
-        for (algorithm, scope), given in found.items()
+        "defaults": {
+            cell: {name: signatures.text_of(value) for name, value in given.items()}
+            for cell, given in cells.items()
+            if not isinstance(given, Unread)
+        },
+        "defaults_unread": {
+            cell: given.reason for cell, given in cells.items() if isinstance(given, Unread)
+        },
     }
 
 
-def _text(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".strip().splitlines()[0]
+def _signatures(adapter: Adapter) -> Dict[str, Any]:
+    found, unread = signatures.signatures(adapter.public)
+    return {"signatures": found, "signatures_unread": unread}
 
 
 def _why(error: BaseException, modules: Sequence[str]) -> str:

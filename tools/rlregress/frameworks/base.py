@@ -10,7 +10,6 @@ the framework only, Python 3.9 syntax.
 
 from __future__ import annotations
 
-import importlib
 import importlib.metadata
 import importlib.util
 import os
@@ -22,7 +21,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Tuple
 import numpy as np
 
 from rlregress.errors import UserError
-from rlregress.frameworks import metadata
+from rlregress.frameworks import families, metadata
 
 #: observations [n, *observation_shape] -> deterministic actions [n, *action_shape], in the units
 #: of the environment; any observation normalisation is applied inside, with frozen statistics.
@@ -157,6 +156,8 @@ class Adapter:
     packages: Tuple[str, ...] = ()
     #: importable packages whose code is under test.
     modules: Tuple[str, ...] = ()
+    #: modules whose public classes and functions users call: their defaults are compared.
+    public: Tuple[str, ...] = ()
     #: algorithm names as in the catalogue: "ppo", "sac", "td3".
     algorithms: Tuple[str, ...] = ()
     #: the scopes a detail can be probed in: "library" (class defaults), "trainer", "script".
@@ -202,7 +203,7 @@ class Adapter:
         return self.versions()[self.packages[0]]
 
     def _beside(self, name: str) -> Any:
-        return importlib.import_module(f"{type(self).__module__}.{name}")
+        return families.load(f"{type(self).__module__}.{name}")
 
     def digests(self) -> Mapping[str, str]:
         """SHA-256 of code under test that is in no importable package, by name."""
@@ -217,8 +218,13 @@ class Adapter:
 
         Hyperparameters have the names of ``baselines/hyperparameters``. None: switched off. One
         that a scope does not have, or whose value is not in the installed package, is left out.
+        A cell that cannot be read is a ``families.Unread``.
         """
         return self._beside("defaults").values()
+
+    def other_defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
+        """As ``defaults``, in the framework's own names, of algorithms that are not documented."""
+        return {}
 
     def applied(self, algorithm: str, hyperparameters: Mapping[str, Any]) -> Mapping[str, Any]:
         """Build an agent with a hyperparameter set and read back what it is set to."""

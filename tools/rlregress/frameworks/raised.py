@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import os
+import sys
 import traceback
 from pathlib import Path
+from typing import Any, Dict, Sequence
+
+from rlregress.frameworks import families
+
+#: frames that say nothing of who is to blame: they pass on what happened elsewhere.
+_PASSING = tuple(str(module.__file__) for module in (families, importlib))
 
 
 def raised_in(error: BaseException, package: str) -> bool:
@@ -25,3 +34,39 @@ def raised_in(error: BaseException, package: str) -> bool:
         file == module or (is_package and module.parent in file.parents)
         for file, module in ((own, origin), (own.resolve(), origin.resolve()))
     )
+
+
+def place(error: BaseException) -> Dict[str, Any]:
+    """The innermost frame of an error: ``file`` below its folder of packages, ``line``, ``function``.
+
+    Empty for an error that was never raised.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    telling = [f for f in frames if f.filename not in _PASSING and not f.filename.startswith("<")]
+    if not frames:
+        return {}
+    frame = (telling or frames)[-1]
+    return {"file": _below(frame.filename), "line": frame.lineno, "function": frame.name}
+
+
+def _below(file: str) -> str:
+    """A file below the folder of the path that it was imported from; else as it is."""
+    folders = [os.path.join(os.path.abspath(entry), "") for entry in sys.path]
+    above = [folder for folder in folders if file.startswith(folder)]
+    return file[len(max(above, key=len)) :] if above else file
+
+
+def whose(error: BaseException, modules: Sequence[str], folders: Sequence[str] = ()) -> str:
+    """Whose error it is, by its innermost frame: of the "suite", the "framework" or "other".
+
+    Args:
+        error: as it was caught.
+        modules: importable packages of the framework.
+        folders: where else its code is.
+    """
+    file = str(place(error).get("file", ""))
+    top = file.partition("/")[0]
+    if top == __name__.partition(".")[0]:
+        return "suite"
+    beside = any(os.path.join(folder, "") in os.path.abspath(file) for folder in folders)
+    return "framework" if top in modules or beside else "other"

@@ -12,6 +12,40 @@ class StableBaselines3(Adapter):
     title = "Stable-Baselines3"
     packages = ("stable-baselines3", "torch")
     modules = ("stable_baselines3",)
+    public = (
+        "stable_baselines3",
+        *(
+            f"stable_baselines3.{package}"
+            for package in ("a2c", "ddpg", "dqn", "her", "ppo", "sac")
+        ),
+        "stable_baselines3.td3",
+        *(f"stable_baselines3.{package}.policies" for package in ("dqn", "sac", "td3")),
+        *(
+            f"stable_baselines3.common.{module}"
+            for module in (
+                "atari_wrappers",
+                "base_class",
+                "buffers",
+                "callbacks",
+                "cmd_util",
+                "distributions",
+                "env_checker",
+                "env_util",
+                "evaluation",
+                "monitor",
+                "noise",
+                "off_policy_algorithm",
+                "on_policy_algorithm",
+                "policies",
+                "preprocessing",
+                "running_mean_std",
+                "sb2_compat.rmsprop_tf_like",
+                "torch_layers",
+                "utils",
+                "vec_env",
+            )
+        ),
+    )
     algorithms = ("ppo", "sac", "td3")
     scopes = ("library",)
 

@@ -6,10 +6,10 @@ from typing import List
 
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.logger import Logger
 
 from rlregress.frameworks.base import TrainingRequest, Transitions
+from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.training import ALGORITHMS, arguments_of
 
 
@@ -38,7 +38,7 @@ class _Rollouts(BaseCallback):
 
 def transitions(request: TrainingRequest, environments: int) -> Transitions:
     """Learn with ``learn`` on ``environments`` copies in a ``DummyVecEnv``."""
-    vectorised = make_vec_env(request.make_env, n_envs=environments)
+    vectorised = gyms.make_vec_env(request.make_env, environments)
     arguments = arguments_of(
         request.algorithm, request.hyperparameters, vectorised.action_space.shape
     )

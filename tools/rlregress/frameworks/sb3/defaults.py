@@ -10,6 +10,7 @@ import numpy as np
 from torch import nn
 
 from rlregress.frameworks.base import Unprobed
+from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.training import _ARGUMENTS, ALGORITHMS, arguments_of
 
 #: hyperparameters that are no keyword of their own -> the keyword that sets them.
@@ -51,7 +52,9 @@ def names() -> Dict[Tuple[str, str], Dict[str, str]]:
 
 def construct(algorithm: str, **arguments: Any) -> Any:
     """An agent of three observations and two actions."""
-    return ALGORITHMS[algorithm]("MlpPolicy", _Space(), device="cpu", seed=0, **arguments)
+    return ALGORITHMS[algorithm](
+        "MlpPolicy", gyms.native(_Space()), device="cpu", seed=0, **arguments
+    )
 
 
 def values() -> Dict[Tuple[str, str], Dict[str, Any]]:

@@ -1,10 +1,142 @@
-"""The environment library that the installed Stable-Baselines3 stands on: gymnasium, or gym."""
+"""The environment library that the installed Stable-Baselines3 stands on: gymnasium, or gym.
+
+Environments of this suite are written for gymnasium. ``native`` hands one over to a version before
+2.0, which stands on gym: ``reset`` answers with the observation, ``step`` with four values.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+import gymnasium
+import numpy as np
+from stable_baselines3.common import base_class
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
+
+from rlregress.frameworks.base import NotOffered
+
+#: the library itself, its environments, spaces and wrappers.
+library: Any = getattr(base_class, "gym", gymnasium)
+spaces: Any = library.spaces
+Env: Any = library.Env
+Wrapper: Any = library.Wrapper
+
+_SAME = library is gymnasium
 
 
 def native(environment: Any) -> Any:
-    """A gymnasium environment as this version of Stable-Baselines3 takes it."""
-    return environment
+    """A gymnasium environment as this version takes it; what it takes already stays as it is."""
+    if _SAME or isinstance(environment, (Env, VecEnv)):
+        return environment
+    return Native(environment)
+
+
+def space(given: Any) -> Any:
+    """A gymnasium space as one of the library.
+
+    Raises:
+        NotOffered: the library has no such space.
+    """
+    known = gymnasium.spaces
+    if _SAME or not isinstance(given, gymnasium.Space):
+        return given
+    if isinstance(given, known.Box):
+        return spaces.Box(given.low, given.high, dtype=given.dtype.type)
+    if isinstance(given, known.Discrete) and int(given.start) == 0:
+        return spaces.Discrete(int(given.n))
+    if isinstance(given, known.MultiDiscrete):
+        return spaces.MultiDiscrete(given.nvec)
+    if isinstance(given, known.MultiBinary):
+        return spaces.MultiBinary(given.n)
+    if isinstance(given, known.Dict):
+        return spaces.Dict({name: space(part) for name, part in given.spaces.items()})
+    raise NotOffered(f"{library.__name__} {library.__version__} has no space {given}")
+
+
+class Native(Env):
+    """A gymnasium environment with the interface of gym 0.21; what it does not have is asked there.
+
+    Args:
+        environment: the gymnasium environment, its time limit included.
+    """
+
+    def __init__(self, environment: Any) -> None:
+        self._environment = environment
+        self._next_seed: Optional[int] = None
+        self._draws, _ = library.utils.seeding.np_random(None)
+        self.observation_space = space(environment.observation_space)
+        self.action_space = space(environment.action_space)
+        self.metadata = dict(environment.metadata)
+        self.metadata["render.modes"] = list(self.metadata.get("render_modes", ()))
+        self.spec = environment.spec
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'")
+        if isinstance(self._environment, gymnasium.Wrapper):
+            return self._environment.get_wrapper_attr(name)
+        return getattr(self._environment, name)
+
+    @property
+    def np_random(self) -> Any:
+        """A generator with the methods that gym's have: the environment's own if it is such."""
+        own = self._environment.unwrapped.np_random
+        return own if hasattr(own, "randint") else self._draws
+
+    def seed(self, seed: Optional[int] = None) -> List[Any]:
+        """Seed the next reset; those after it go on from there."""
+        self._next_seed = seed
+        self._draws, seeded = library.utils.seeding.np_random(seed)
+        return [seeded]
+
+    def reset(self, **options: Any) -> Any:
+        """The first observation."""
+        seed, self._next_seed = self._next_seed, None
+        return self._environment.reset(seed=seed, options=options or None)[0]
+
+    def step(self, action: Any) -> Tuple[Any, float, bool, Dict[str, Any]]:
+        """(observation, reward, done for whatever reason, info), truncation as TimeLimit says it."""
+        observation, reward, terminated, truncated, info = self._environment.step(action)
+        if truncated:
+            info = {**info, "TimeLimit.truncated": not terminated}
+        return observation, float(reward), bool(terminated or truncated), info
+
+    def render(self, mode: str = "human", **options: Any) -> Any:
+        """What the environment was made to show."""
+        del mode, options
+        return self._environment.render()
+
+    def close(self) -> None:
+        """Close the environment."""
+        self._environment.close()
+
+
+def generator(seed: int) -> Any:
+    """A generator of random numbers, of the kind that the library gives its environments."""
+    return np.random.default_rng(seed) if _SAME else library.utils.seeding.np_random(seed)[0]
+
+
+def side_by_side(*environments: Any) -> Any:
+    """Environments in a ``DummyVecEnv``."""
+    return DummyVecEnv([lambda one=one: native(one) for one in environments])
+
+
+def make_vec_env(make_env: Callable[[], Any], environments: int) -> Any:
+    """Environments as the function of that name makes them, each within its ``Monitor``."""
+    try:
+        from stable_baselines3.common import env_util as made
+    except ImportError:  # its name before 0.10
+        from stable_baselines3.common import cmd_util as made
+    return made.make_vec_env(lambda: native(make_env()), n_envs=environments)
+
+
+def reset(environment: Any) -> Any:
+    """The observation of a reset, of an environment or wrapper of the library."""
+    given = environment.reset()
+    return given[0] if _SAME else given
+
+
+def step(environment: Any, action: Any) -> Tuple[Any, float, bool]:
+    """(observation, reward, done for whatever reason), as ``reset``."""
+    observation, reward, *ends, _ = environment.step(action)
+    return observation, reward, any(map(bool, ends))

@@ -13,6 +13,7 @@ from stable_baselines3.common.noise import NormalActionNoise
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Trained, TrainingRequest
+from rlregress.frameworks.sb3 import gyms
 
 ALGORITHMS = {"ppo": PPO, "sac": SAC, "td3": TD3}
 
@@ -125,7 +126,7 @@ def _value(model):
 
 def train(request: TrainingRequest) -> Trained:
     """Train with ``learn``, exactly as a user of the framework calls it."""
-    environment = request.make_env()
+    environment = gyms.native(request.make_env())
     arguments = arguments_of(
         request.algorithm, request.hyperparameters, environment.action_space.shape
     )

@@ -16,6 +16,25 @@ class TorchRL(Adapter):
     title = "TorchRL"
     packages = ("torchrl", "tensordict", "torch")
     modules = ("torchrl", "tensordict")
+    public = (
+        "torchrl.collectors",
+        "torchrl.data",
+        "torchrl.data.replay_buffers",
+        "torchrl.data.tensor_specs",
+        "torchrl.envs",
+        "torchrl.envs.transforms",
+        "torchrl.envs.utils",
+        "torchrl.modules",
+        "torchrl.objectives",
+        "torchrl.objectives.utils",
+        "torchrl.objectives.value",
+        "torchrl.objectives.value.functional",
+        "torchrl.record",
+        "torchrl.trainers",
+        "torchrl.trainers.algorithms",
+        "torchrl.trainers.algorithms.configs",
+        "tensordict.nn",
+    )
     algorithms = ("ppo", "sac", "td3")
     scopes = ("library", "trainer", "script")
 

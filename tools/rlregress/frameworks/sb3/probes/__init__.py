@@ -4,37 +4,26 @@ from __future__ import annotations
 
 from typing import Mapping, Tuple
 
+from rlregress.frameworks import families
 from rlregress.frameworks.base import Probe, absences
-from rlregress.frameworks.sb3.probes import (
-    atari,
-    normalisation,
-    normalisation_traps,
-    parameters,
-    ppo,
-    ppo_loop,
-    replay,
-    rollout,
-    sac,
-    sac_loop,
-    td3,
-    td3_loop,
-    traps,
-)
 
-_FAMILIES = (
-    sac,
-    sac_loop,
-    td3,
-    td3_loop,
-    ppo,
-    ppo_loop,
-    rollout,
-    parameters,
-    normalisation,
-    normalisation_traps,
-    atari,
-    replay,
-    traps,
+_FAMILIES = families.load_all(
+    __name__,
+    (
+        "sac",
+        "sac_loop",
+        "td3",
+        "td3_loop",
+        "ppo",
+        "ppo_loop",
+        "rollout",
+        "parameters",
+        "normalisation",
+        "normalisation_traps",
+        "atari",
+        "replay",
+        "traps",
+    ),
 )
 
 #: (detail id, scope) -> probe.

@@ -9,6 +9,8 @@ import torch
 from stable_baselines3.common.logger import Logger
 from torch import nn
 
+from rlregress.frameworks.sb3 import gyms
+
 #: learning rate of updates that must move nothing
 FROZEN = 0.0
 
@@ -16,7 +18,7 @@ FROZEN = 0.0
 def make(algorithm: Any, environment: Any, **arguments: Any) -> Any:
     """An agent of the class ``algorithm`` with its own defaults, seeded with 0, silent."""
     arguments.setdefault("seed", 0)
-    agent = algorithm("MlpPolicy", environment, device="cpu", **arguments)
+    agent = algorithm("MlpPolicy", gyms.native(environment), device="cpu", **arguments)
     # train() needs a logger; the default one would leave a folder behind.
     agent.set_logger(Logger(folder=None, output_formats=[]))
     return agent

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any, Callable, Optional
 
-import gymnasium
 import numpy as np
 import torch
 
 from rlregress.environments.atari_fake import AtariGame
 from rlregress.environments.atari_play import Player, Step
 from rlregress.environments.atari_vision import Vision, quickly
+from rlregress.frameworks.sb3 import gyms
 
 _FRAMES = 4
 
@@ -28,10 +28,11 @@ def layer(game: AtariGame, name: str, **arguments: Any) -> Any:
     """The wrapper of that name, alone around the game; the game itself if there is none."""
     from stable_baselines3.common.atari_wrappers import AtariWrapper
 
-    found: Any = AtariWrapper(game, **arguments)
-    while isinstance(found, gymnasium.Wrapper):
+    native = gyms.native(game)
+    found: Any = AtariWrapper(native, **arguments)
+    while isinstance(found, gyms.Wrapper):
         if type(found).__name__ == name:
-            found.env = game
+            found.env = native
             break
         found = found.env
     return found
@@ -41,10 +42,10 @@ def play(environment: Any, game: Any) -> Player:
     """Through one environment, which is reset when a scene says so."""
 
     def step(action: int) -> Step:
-        observation, reward, terminated, truncated, _ = environment.step(action)
-        return Step(first(observation), float(reward), bool(terminated or truncated))
+        observation, reward, done = gyms.step(environment, action)
+        return Step(first(observation), float(reward), done)
 
-    return Player(game, lambda: first(environment.reset()[0]), step)
+    return Player(game, lambda: first(gyms.reset(environment)), step)
 
 
 def part(name: str, game: Any = None) -> Player:
@@ -80,9 +81,9 @@ def _vectorised(environments: Any, game: Any) -> Player:
 
 def stacked(game: AtariGame) -> Player:
     """Through the stacking of frames alone."""
-    from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack
+    from stable_baselines3.common.vec_env import VecFrameStack
 
-    return _vectorised(VecFrameStack(DummyVecEnv([lambda: game]), _FRAMES), game)
+    return _vectorised(VecFrameStack(gyms.side_by_side(game), _FRAMES), game)
 
 
 def whole(make_env: Callable[[], Any], noops: Optional[int] = None) -> Player:
@@ -96,7 +97,7 @@ def whole(make_env: Callable[[], Any], noops: Optional[int] = None) -> Player:
     from stable_baselines3.common.vec_env import VecFrameStack
 
     game = make_env()
-    environments = make_atari_env(lambda **_: game, n_envs=1)
+    environments = make_atari_env(lambda **_: gyms.native(game), n_envs=1)
     if noops is not None:
         inner = environments.envs[0]
         while type(inner).__name__ != "NoopResetEnv":
@@ -107,9 +108,9 @@ def whole(make_env: Callable[[], Any], noops: Optional[int] = None) -> Player:
 
 def vision(pixel: float) -> Vision:
     """The default policy for images, looking at four frames of one colour."""
-    from gymnasium import spaces
     from stable_baselines3 import PPO
 
+    spaces = gyms.spaces
     images = spaces.Box(0, 255, (_FRAMES, 84, 84), np.uint8)
     with quickly():
         policy = PPO.policy_aliases["CnnPolicy"](images, spaces.Discrete(4), lambda _: 0.0)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
+from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.probes._environments import Scripted
 
 
@@ -38,9 +39,7 @@ def paying(rewards: Any, **script: Any) -> Scripted:
 
 def vectorised(*environments: Any) -> DummyVecEnv:
     """Environments side by side."""
-    return DummyVecEnv(
-        [lambda environment=environment: environment for environment in environments]
-    )
+    return gyms.side_by_side(*environments)
 
 
 def normalised(*environments: Any, **options: Any) -> VecNormalize:

@@ -7,10 +7,10 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 import numpy as np
 import torch
-from stable_baselines3.common.vec_env import DummyVecEnv
 from torch import nn
 
 from rlregress.frameworks.journal import Updates
+from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.probes import _agents, _watching
 from rlregress.frameworks.sb3.probes._environments import Scripted
 
@@ -60,7 +60,7 @@ def run(
     """
     made = [Scripted(**(environment or {})) for _ in range(environments)]
     journal = Journal(made)
-    vectorised = DummyVecEnv([(lambda e=e: e) for e in made]) if environments > 1 else made[0]
+    vectorised = gyms.side_by_side(*made) if environments > 1 else made[0]
     arguments.setdefault("policy_kwargs", dict(_SMALL))
     # In older versions the default of TD3 waits for the end of an episode, which may not come.
     arguments.update({"train_freq": 1, "gradient_steps": 1} if frequency is None else frequency)

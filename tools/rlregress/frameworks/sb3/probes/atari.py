@@ -10,6 +10,7 @@ from rlregress.environments import atari_play, atari_vision
 from rlregress.environments.atari_fake import AtariGame, Lucky
 from rlregress.environments.atari_play import Player
 from rlregress.frameworks.base import Probe
+from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.probes import _atari
 
 Inputs = Mapping[str, Any]
@@ -17,7 +18,7 @@ Inputs = Mapping[str, Any]
 
 def _lucky(most: bool) -> AtariGame:
     game = AtariGame(fire=False)
-    game.np_random = Lucky(np.random.default_rng(0), most)  # type: ignore[assignment]
+    game.np_random = Lucky(gyms.generator(0), most)  # type: ignore[assignment]
     return game
 
 

@@ -8,10 +8,10 @@ from typing import Any, List, Mapping
 import numpy as np
 from stable_baselines3 import PPO, SAC
 from stable_baselines3.common.callbacks import EvalCallback
-from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecNormalize
 
 from rlregress.frameworks.base import Probe
+from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.probes import _agents
 from rlregress.frameworks.sb3.probes._normalisation import (
     normalised,
@@ -50,7 +50,7 @@ def _episode_return(i: Inputs) -> np.ndarray:
     length = len(i["rewards"])
     terminated = np.arange(length) == length - 1
     # as the documentation makes the environments that it normalises
-    made = make_vec_env(lambda: paying(i["rewards"], terminated=terminated), n_envs=1)
+    made = gyms.make_vec_env(lambda: paying(i["rewards"], terminated=terminated), 1)
     agent = _agents.make(PPO, VecNormalize(made), n_steps=length, batch_size=length, n_epochs=1)
     agent.learn(length)
     return np.array([agent.ep_info_buffer[-1]["r"]])
@@ -58,7 +58,9 @@ def _episode_return(i: Inputs) -> np.ndarray:
 
 def _default(algorithm: Any, steps: List[int], i: Inputs) -> np.ndarray:
     environment = showing(np.append(0.0, i["observations"]), rewards=i["rewards"])
-    given = walk(algorithm("MlpPolicy", environment, device="cpu").get_env(), len(i["rewards"]))
+    given = walk(
+        algorithm("MlpPolicy", gyms.native(environment), device="cpu").get_env(), len(i["rewards"])
+    )
     return np.concatenate([given.observations[1:][steps, 0], given.rewards[steps, 0]])
 
 

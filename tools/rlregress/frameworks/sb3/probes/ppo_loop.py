@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
-from typing import Any, Callable, List, Mapping
+from typing import Any, List, Mapping
 
 import numpy as np
 import torch
-from stable_baselines3.common.vec_env import DummyVecEnv
 
+from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.probes import (
     _agents,
     _ppo_networks,
@@ -142,18 +142,11 @@ def _iterations(inputs: Inputs) -> np.ndarray:
     return np.array([len(environment.received), len(seen.rates)])
 
 
-def _side_by_side(environments: List[Scripted]) -> DummyVecEnv:
-    def giving(environment: Scripted) -> Callable[[], Scripted]:
-        return lambda: environment
-
-    return DummyVecEnv([giving(environment) for environment in environments])
-
-
 def _vectorisation(inputs: Inputs) -> np.ndarray:
     environments = [Scripted() for _ in range(int(inputs["environments"]))]
     n = int(inputs["rollout_steps"])
     _ppo_training.train(
-        _side_by_side(environments), int(inputs["total_steps"]), n_steps=n, batch_size=n
+        gyms.side_by_side(*environments), int(inputs["total_steps"]), n_steps=n, batch_size=n
     )
     steps = [len(environment.received) for environment in environments]
     return np.array([sum(steps), steps[0]])
@@ -179,7 +172,7 @@ def _parallel_gradient(inputs: Inputs) -> np.ndarray:
 
     with _watching.replaced(torch.Tensor, "backward", counted):
         seen = _ppo_training.train(
-            _side_by_side(environments),
+            gyms.side_by_side(*environments),
             4 * len(environments),
             n_steps=4,
             batch_size=2 * len(environments),

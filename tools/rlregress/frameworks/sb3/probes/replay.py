@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any, Mapping
 
 import numpy as np
-from gymnasium import spaces
 from stable_baselines3 import SAC, TD3
 from stable_baselines3.common.buffers import ReplayBuffer
 
 from rlregress.frameworks.base import Probe
+from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.probes import _agents, _nstep, _watching
 from rlregress.frameworks.sb3.probes._environments import Scripted
 
@@ -77,7 +77,7 @@ def _overwriting(inputs: Mapping[str, Any]) -> np.ndarray:
 
 
 def _shared_observations(inputs: Mapping[str, Any]) -> np.ndarray:
-    box = spaces.Box(-1.0, 1.0, (1,), np.float32)
+    box = gyms.spaces.Box(-1.0, 1.0, (1,), np.float32)
     try:
         buffer = ReplayBuffer(int(inputs["capacity"]), box, box, "cpu", optimize_memory_usage=True)
     except ValueError:

@@ -1,0 +1,224 @@
+"""Modules of an adapter, imported although the installed version lacks some of what they name.
+
+What a module imports and this version does not have is replaced by an ``Absent``: the module is
+there all the same, and only what uses the absent thing fails, with the reason.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import functools
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    FrozenSet,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+)
+
+
+class Absent:
+    """Stands for what the installed version does not have; whoever uses it is told so.
+
+    Args:
+        name: as it was imported.
+        error: what the import ended with.
+    """
+
+    def __init__(self, name: str, error: BaseException) -> None:
+        self._name, self._error = name, error
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        # the interface of adapters stands on this module
+        from rlregress.frameworks.base import NotOffered
+
+        raise NotOffered(f"{self._name} is not to be had: {self._error}") from self._error
+
+    __call__ = __iter__ = __instancecheck__ = __subclasscheck__ = _refuse
+    __enter__ = __exit__ = __contains__ = __len__ = _refuse
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Absent(f"{self._name}.{name}", self._error)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self
+
+    def __mro_entries__(self, bases: Any) -> Tuple[type, ...]:
+        # a class can be derived from it; none of its objects can be made
+        return (type("Absent", (), {"__new__": lambda cls, *_, **__: self._refuse()}),)
+
+    def __repr__(self) -> str:
+        return f"<absent: {self._name}>"
+
+
+class Unread(Dict[str, Any]):
+    """Values that could not be read: none, and why.
+
+    Attributes:
+        reason: what kept them from being read.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__()
+        self.reason = reason
+
+
+def read_each(readers: Mapping[Any, Callable[[], Mapping[str, Any]]]) -> Dict[Any, Any]:
+    """What each reader returns, by its key; ``Unread`` where it ends in an error."""
+    found: Dict[Any, Any] = {}
+    for key, reader in readers.items():
+        try:
+            found[key] = reader()
+        except Exception as error:  # foreign code may raise whatever it likes
+            found[key] = Unread(said(error))
+    return found
+
+
+def said(error: BaseException) -> str:
+    """An error in one line: its kind and its words."""
+    return f"{type(error).__name__}: {error}".strip().splitlines()[0]
+
+
+def absent(thing: Any) -> bool:
+    """Whether the installed version does not have what a name stands for."""
+    return isinstance(thing, Absent)
+
+
+class _Found:
+    """A module; what is not in it is absent."""
+
+    def __init__(self, name: str, module: Any) -> None:
+        self._name, self._module = name, module
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return getattr(self._module, name)
+        except AttributeError:
+            pass
+        full = f"{self._name}.{name}"
+        try:
+            return importlib.import_module(full)
+        except Exception as error:  # whatever keeps a foreign module from being imported
+            if isinstance(error, ImportError) and error.name == full:
+                error = ImportError(f"cannot import '{name}' from '{self._name}'", name=self._name)
+            return Absent(full, error)
+
+
+@functools.lru_cache(maxsize=None)
+def _guarded(file: Optional[str]) -> FrozenSet[int]:
+    """The lines of a file within ``try``."""
+    lines: List[int] = []
+    text = Path(file).read_text(encoding="utf-8") if file else ""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Try) and node.handlers:
+            lines += range(node.body[0].lineno, (node.body[-1].end_lineno or 0) + 1)
+    return frozenset(lines)
+
+
+@contextlib.contextmanager
+def _leniently(within: str) -> Iterator[None]:
+    """What modules of the package ``within`` import is replaced where it is absent."""
+    strict = builtins.__import__
+
+    def lenient(
+        name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> Any:
+        importer = globals or {}
+        ours = f"{importer.get('__name__')}.".startswith(f"{within}.")
+        # whoever writes "try" knows what to do without
+        if not ours or sys._getframe(1).f_lineno in _guarded(importer.get("__file__")):
+            return strict(name, globals, locals, fromlist, level)
+        if not fromlist:
+            return _found(name.partition(".")[0], name)
+        full = importlib.util.resolve_name("." * level + name, importer["__package__"])
+        return _found(full, full)
+
+    builtins.__import__ = lenient
+    try:
+        yield
+    finally:
+        builtins.__import__ = strict
+
+
+def _found(name: str, imported: str) -> Any:
+    """The module ``name``, or a stand-in, after ``imported`` has been tried."""
+    error: BaseException = ImportError(name)
+    for tried in (imported, name):
+        try:
+            importlib.import_module(tried)
+        except Exception as raised:  # whatever keeps a foreign module from being imported
+            error = raised
+    module = sys.modules.get(name)
+    return Absent(name, error) if module is None else _Found(name, module)
+
+
+def load(name: str) -> ModuleType:
+    """Import a module of an adapter's package; what it lacks by that is absent."""
+    return _load(name, name.rpartition(".")[0])
+
+
+def _load(name: str, within: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except Exception:  # as above
+        with _leniently(within):
+            return importlib.import_module(name)
+
+
+def load_all(package: str, names: Sequence[str]) -> Tuple[Any, ...]:
+    """Import the families of probes ``names`` in the package ``package`` of an adapter.
+
+    A family that cannot be imported at all has the probes that its file names, and each of them
+    raises what kept it from being imported.
+    """
+    found: List[Any] = []
+    for name in names:
+        try:
+            found.append(_load(f"{package}.{name}", package.rpartition(".")[0]))
+        except Exception as error:  # as above
+            found.append(_unread(f"{package}.{name}", error))
+    return tuple(found)
+
+
+def _unread(module: str, error: Exception) -> Any:
+    spec = importlib.util.find_spec(module)
+    text = Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
+    probes = {key: _raising(error) for key in _keys(ast.parse(text))}
+    return SimpleNamespace(__name__=module, PROBES=probes, ABSENT={}, UNREAD=error)
+
+
+def _keys(tree: ast.AST) -> List[Any]:
+    """Detail ids, or pairs of an id and a scope, that stand as keys of dictionaries."""
+    found: Dict[Any, None] = {}
+    for node in ast.walk(tree):
+        for key in node.keys if isinstance(node, ast.Dict) else ():
+            with contextlib.suppress(ValueError):
+                given = ast.literal_eval(key) if key is not None else None
+                id = given[0] if isinstance(given, tuple) and len(given) == 2 else given
+                if isinstance(id, str) and "." in id:
+                    found[given] = None
+    return list(found)
+
+
+def _raising(error: Exception) -> Callable[[Mapping[str, Any]], Any]:
+    raised_at = error.__traceback__
+
+    def probe(inputs: Mapping[str, Any]) -> Any:
+        del inputs
+        raise error.with_traceback(raised_at)
+
+    return probe
