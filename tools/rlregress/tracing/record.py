@@ -85,9 +85,12 @@ def _built_in(job: Dict[str, Any]) -> Callable[[Any], None]:
     adapter = frameworks.get(job["framework"])
 
     def run(recorder: Any) -> None:
-        def make_env(discrete: bool = False) -> Any:
-            return recorder.wrap_environment(Ends(discrete))
+        def make_env(*arguments: Any, **options: Any) -> Any:
+            return recorder.wrap_environment(Ends(*arguments, **options))
 
+        if job.get("scenario"):
+            adapter.trace_scenario(job["scenario"], make_env, int(job.get("seed", 0)))
+            return
         adapter.trace_trainings()[job["algorithm"]](make_env, int(job.get("seed", 0)))
 
     return run
