@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rlregress.frameworks.base import Adapter
 
 
@@ -48,6 +50,10 @@ class StableBaselines3(Adapter):
     )
     algorithms = ("ppo", "sac", "td3")
     scopes = ("library",)
+
+    def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> None:
+        """Train with the library's own classes through what a scenario switches on."""
+        self._beside("scenarios").trace(scenario, make_env, seed)
 
 
 ADAPTER = StableBaselines3()
