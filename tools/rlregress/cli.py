@@ -70,13 +70,35 @@ def gate(
     store: StoreFolder = "",
     report: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("report"),
     from_: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--from",
             help="Judge an upgrade: pinned requirements, a tree, a lock file, or installed.",
         ),
-    ] = "",
-    to: Annotated[str, typer.Option("--to", help="The other side; default: installed.")] = "",
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option("--to", help="The other side; default: installed.")
+    ] = None,
+    asked: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="Of an upgrade: share of details and of trainings that has to be asked.",
+        ),
+    ] = 0.8,
+    scenario: Annotated[
+        str, typer.Option(help="Of an upgrade: names of scenarios, all, or none.")
+    ] = "all",
+    prove: Annotated[
+        int,
+        typer.Option(
+            "--prove",
+            min=0,
+            metavar="FAULTS",
+            help="Of an upgrade: seed so many faults into what differs; how many would be seen?",
+        ),
+    ] = 0,
     returns: Annotated[
         bool, typer.Option(help="Train what has diverged between the two sides.")
     ] = True,
@@ -90,15 +112,19 @@ def gate(
     """Judge the installed frameworks: formulas, behaviour, returns. Or an upgrade: --from A --to B.
 
     Ends with one verdict per framework. Exit code 0: holds, 1: regressed, 2: could not judge,
-    3: inconclusive. The report folder holds summary.md, verdict.json, evidence.json, junit.xml;
-    of an upgrade, upgrade.md and upgrade.json. What follows -- are the arguments of the script.
+    3: inconclusive. The report folder holds summary.md, verdict.json, evidence.json, junit.xml.
+
+    Of an upgrade 0: unchanged, unchanged as far as asked, changed as documented, holds or improved;
+    1: returns regressed or documented behaviour is violated; 2: could not judge; 3: changed, or
+    inconclusive. Its report is upgrade.md and upgrade.json; what follows -- are the arguments of
+    the script.
     """
     from rlregress.gate.run import GateOptions
     from rlregress.reporting import gate as gate_report
 
     if inconclusive not in ("code", "pass", "fail"):
         raise UserError(f"--inconclusive is '{inconclusive}', expected code, pass or fail")
-    if from_ or to:
+    if from_ is not None or to is not None:
         from rlregress.reporting import traces
         from rlregress.reporting import upgrade as upgrade_report
         from rlregress.upgrade.gate import Options
@@ -106,18 +132,21 @@ def gate(
         job = None
         if script is not None:
             job = traces.of_script(script, context.args, _split(package), steps)
-        asked = Options(
-            a=from_ or "installed",
-            b=to or "installed",
+        options_ = Options(
+            a="installed" if from_ is None else from_,
+            b="installed" if to is None else to,
             report=report.resolve(),
             frameworks=_split(framework),
             algorithms=_split(algorithm),
+            scenarios={"all": None, "none": []}.get(scenario, _split(scenario)),
+            asked=asked,
+            prove=prove,
             returns=returns,
             workers=workers,
             script=job,
             say=typer.echo,
         )
-        raise typer.Exit(_gate_code(upgrade_report.judge(asked), inconclusive))
+        raise typer.Exit(_gate_code(upgrade_report.judge(options_), inconclusive))
     if script is not None or context.args:
         given = f"the script {script}" if script is not None else f"'{' '.join(context.args)}'"
         raise UserError(f"{given} is for the gate on two sides; name one with --from or --to")

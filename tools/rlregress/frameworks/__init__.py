@@ -13,12 +13,12 @@ from rlregress.frameworks import metadata
 from rlregress.frameworks.base import Adapter
 
 ENTRY_POINT_GROUP = "rlregress.frameworks"
-_NOT_ADAPTERS = {"ask", "base", "families", "journal", "metadata", "raised", "signatures"}
 
 
 def names() -> List[str]:
     """Names of all known frameworks, installed or not, sorted."""
-    here = {module.name for module in pkgutil.iter_modules(__path__)} - _NOT_ADAPTERS
+    # a folder is an adapter; a file serves them all
+    here = {module.name for module in pkgutil.iter_modules(__path__) if module.ispkg}
     return sorted(here | set(metadata.entry_points(ENTRY_POINT_GROUP)))
 
 

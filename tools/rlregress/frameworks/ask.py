@@ -18,18 +18,22 @@ from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks import raised, signatures
 from rlregress.frameworks.base import Adapter, Unprobed
+from rlregress.frameworks.entered import Entered, Function
 from rlregress.frameworks.families import Unread, said
 
 
 def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]:
     """What an adapter says of its framework.
 
-    ``versions``; ``algorithms`` of built-in trainings; ``observed`` by "<id> <scope>", or the error
-    that kept it from being observed; ``defaults`` by "<algorithm> <scope>", ``signatures`` by
+    ``versions``; ``folders`` of the code; ``algorithms`` of built-in trainings; ``observed`` by
+    "<id> <scope>", or the error that kept it from being observed, with ``entered``, the places in
+    ``functions`` of those of the framework that the probe has entered; ``defaults`` by "<algorithm> <scope>", ``signatures`` by
     qualified name, and of both what could not be read, with the reason.
     """
     adapter = frameworks.get(framework)
     observed: Dict[str, Any] = {}
+    entered = Entered(_folders(adapter))
+    functions: Dict[Function, int] = {}
     for (id, scope), probe in adapter.probes().items():
         if id not in inputs:
             continue
@@ -37,18 +41,24 @@ def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]
             key: np.array(value, dtype=np.float64) if isinstance(value, list) else value
             for key, value in inputs[id].items()
         }
+        answer: Dict[str, Any]
         try:
-            found = np.atleast_1d(np.asarray(probe(given), dtype=np.float64))
-            observed[f"{id} {scope}"] = {"observed": found.tolist()}
+            with entered:
+                found = np.atleast_1d(np.asarray(probe(given), dtype=np.float64))
+            answer = {"observed": found.tolist()}
         except Exception as error:  # whatever the foreign code raises is the finding
-            observed[f"{id} {scope}"] = {
+            answer = {
                 "error": said(error),
                 "why": _why(error, adapter.modules),
                 "place": raised.place(error),
                 "whose": raised.whose(error, adapter.modules, _folders(adapter)),
             }
+        answer["entered"] = [functions.setdefault(each, len(functions)) for each in entered.found]
+        observed[f"{id} {scope}"] = answer
     return {
         "versions": dict(adapter.versions()),
+        "folders": list(_folders(adapter)),
+        "functions": [list(each) for each in functions],
         **_algorithms(adapter),
         "observed": observed,
         **_defaults(adapter),

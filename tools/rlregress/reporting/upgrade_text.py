@@ -305,7 +305,9 @@ def _reach_lines(reach: Iterable[Reach]) -> list[str]:
     for each in reach:
         by = _some(each.diverged if each.state == DIVERGED else each.trainings, 4)
         asked = by or _some(each.details, 3)
-        text.append(f"- `{each.function}` ({each.function.how}): {each.state}{asked and ': '}{asked}")
+        text.append(
+            f"- `{each.function}` ({each.function.how}): {each.state}{asked and ': '}{asked}"
+        )
         text += [f"  - line {branch.line}: {branch.said}" for branch in each.one_way[:_SHOWN]]
         text += [f"  - {hint}" for hint in each.hints]
     return text

@@ -49,9 +49,7 @@ def _calls(path: Path, name: str) -> Iterator[tuple[str, list[str]]]:
     except SyntaxError:
         return
 
-    def visit(
-        node: ast.AST, where: str, conditions: list[str]
-    ) -> Iterator[tuple[str, list[str]]]:
+    def visit(node: ast.AST, where: str, conditions: list[str]) -> Iterator[tuple[str, list[str]]]:
         if isinstance(node, ast.Call):
             own = node.func
             last = own.attr if isinstance(own, ast.Attribute) else getattr(own, "id", "")

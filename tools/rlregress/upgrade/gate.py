@@ -92,9 +92,7 @@ def run(options: Options) -> Upgrade:
     for line in (*a.lines, *b.lines):
         options.say(line)
     _check(a, b)
-    script = (
-        traced.script_training(options.script, *asked) if options.script is not None else None
-    )
+    script = traced.script_training(options.script, *asked) if options.script is not None else None
     with _work(a, b, adapters, options, script) as folders:
         found = _compared(a, b, adapters, folders, options, script)
     judged = tuple(_judged(of, b, options) for of in found.frameworks)
@@ -198,9 +196,7 @@ def _trainings(
     """By framework, what is traced: every algorithm, plain and through its scenarios."""
     if options.script is not None:
         return [[] for _ in adapters]
-    every = [
-        [name for name in a.algorithms if name in b.algorithms] for a, b in asked
-    ]
+    every = [[name for name in a.algorithms if name in b.algorithms] for a, b in asked]
     offered = [_of_scenarios(adapter, options) for adapter in adapters]
     known = sorted(
         {name for names in every for name in names}

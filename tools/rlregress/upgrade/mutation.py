@@ -46,7 +46,9 @@ class Fault:
     text: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line} {self.function} ({self.operator}): {self.old} -> {self.new}"
+        return (
+            f"{self.file}:{self.line} {self.function} ({self.operator}): {self.old} -> {self.new}"
+        )
 
 
 @dataclass(frozen=True)
@@ -243,9 +245,7 @@ def _call(node: ast.Call, rows: Sequence[bytes]) -> Iterator[_Edit]:
             yield _Edit(left.lineno, start, end, new, "swapped argument")
 
 
-def _dropped(
-    node: ast.AugAssign | ast.Assign | ast.Expr, rows: Sequence[bytes]
-) -> Iterator[_Edit]:
+def _dropped(node: ast.AugAssign | ast.Assign | ast.Expr, rows: Sequence[bytes]) -> Iterator[_Edit]:
     """A statement that is left out; of assignments those that others can see."""
     if not _one_line(node):
         return

@@ -73,7 +73,9 @@ def prove(
     misfits: dict[int, str] = {}
     # training after training, of those faults that no earlier one has seen
     for turn in range(max(map(len, ways.values()), default=0)):
-        left = [n for n, names in ways.items() if n not in seen | set(misfits) and turn < len(names)]
+        left = [
+            n for n, names in ways.items() if n not in seen | set(misfits) and turn < len(names)
+        ]
         jobs = [_seeded(trainings[ways[n][turn]], chosen[n], n) for n in left]
         found = record(jobs)
         for n, job in zip(left, jobs, strict=True):

@@ -83,7 +83,6 @@ class Sides:
         )
         return a, b
 
-
     def record_once(self, label: str, trainings: Sequence[Training]) -> dict[str, Trace]:
         """Traces on one side alone that are not kept, such as those of a fault."""
         side = self._sides["AB".index(label)]
@@ -180,7 +179,8 @@ def _batch(
     found: dict[str, Trace] = {}
     paths = {training.name: _path(training, folder, mark) for training in trainings}
     jobs = [
-        {**t.job, "lines": lines, "name": t.name, "output": f"{paths[t.name]}.part"} for t in trainings
+        {**t.job, "lines": lines, "name": t.name, "output": f"{paths[t.name]}.part"}
+        for t in trainings
     ]
 
     def ended(line: str) -> None:

@@ -267,7 +267,9 @@ def _policy(surroundings: _Surroundings) -> str:
     if kind.startswith("image"):
         return "CnnPolicy"
     extracted = "extract-state" in surroundings._wrappers
-    return "MultiInputPolicy" if kind.startswith(("dict", "goal")) and not extracted else "MlpPolicy"
+    return (
+        "MultiInputPolicy" if kind.startswith(("dict", "goal")) and not extracted else "MlpPolicy"
+    )
 
 
 # -- arguments --------------------------------------------------------------------------------
