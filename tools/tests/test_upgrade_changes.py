@@ -1,0 +1,174 @@
+"""What is written down of the frameworks' histories is sound, and damage is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rlregress.details import catalogue, defaults
+from rlregress.errors import UserError
+from rlregress.upgrade import changes
+from rlregress.upgrade.changes import Change
+
+EACH = pytest.mark.parametrize("history", changes.known())
+
+#: a whole file of one change that is in order; the tests damage it.
+SOUND = """\
+releases = ["1.0", "1.1", "1.2"]
+
+[[change]]
+id = "x-1.1-halved"
+release = "1.1"
+before = "1.0"
+algorithms = ["ppo", "dqn"]
+what = "The loss is halved"
+kind = "fix"
+scope = "in"
+why_out = ""
+condition = "halve=True"
+source = "changelog 1.1"
+details = []
+defaults = []
+functions = ["x/ppo.py PPO.train"]
+note = "A factor."
+"""
+SECOND = SOUND.partition("\n\n")[2].replace("x-1.1-halved", "x-1.1-doubled")
+
+
+def read(folder: Path, text: str) -> tuple[Change, ...]:
+    """The changes of a file with this text."""
+    path = folder / "x.toml"
+    path.write_text(text, encoding="utf-8")
+    return changes.read(path)[1]
+
+
+def test_stable_baselines_has_a_history() -> None:
+    """The history of Stable-Baselines3 is among the files that the tests below look at."""
+    assert "sb3" in changes.known()
+
+
+@EACH
+def test_committed_history_is_sound(history: str) -> None:
+    """A committed history loads, and every id begins with its framework and release."""
+    for change in changes.load(history):
+        assert change.id.startswith(f"{history}-{change.release}-"), change.id
+
+
+@EACH
+def test_changes_in_scope_name_where_the_code_differs(history: str) -> None:
+    """Every change in scope names at least one file and function, so that a cause can be right."""
+    for change in changes.load(history):
+        if change.in_scope:
+            assert change.functions, change.id
+        for function in change.functions:
+            file, _, name = function.partition(" ")
+            assert file.endswith(".py"), (change.id, function)
+            assert name, (change.id, function)
+
+
+@EACH
+def test_details_and_defaults_are_known(history: str) -> None:
+    """Details are ids of the catalogue; defaults are an algorithm and a hyperparameter of ours."""
+    ids = {detail.id for detail in catalogue.all_details()}
+    of_all = defaults.hyperparameter_set("original").values()
+    names = {name for values in of_all for name in values}
+    for change in changes.load(history):
+        assert set(change.details) <= ids, change.id
+        for default in change.defaults:
+            algorithm, _, name = default.partition(" ")
+            assert algorithm in change.algorithms, (change.id, default)
+            assert name in names, (change.id, default)
+
+
+@EACH
+def test_pairs_hold_every_change_once(history: str) -> None:
+    """The pairs are all neighbours, oldest first, and no change is lost or counted twice."""
+    pairs = changes.pairs(history)
+    published = changes.releases(history)
+    assert [pair.before for pair in pairs] == list(published[:-1])
+    assert [pair.release for pair in pairs] == list(published[1:])
+    found = [change.id for pair in pairs for change in pair.changes]
+    assert sorted(found) == sorted(change.id for change in changes.load(history))
+    assert all(c.before == pair.before for pair in pairs for c in pair.changes)
+
+
+def test_pairs_of_stable_baselines_hold_changes_and_healthy_neighbours() -> None:
+    """A pair with changes has to be flagged, one with none in scope has to pass."""
+    pairs = {pair.release: pair for pair in changes.pairs("sb3")}
+    target = "sb3-2.4.0-dqn-target-optimizer"
+    assert target in {change.id for change in pairs["2.4.0"].in_scope}
+    assert pairs["2.7.0"].changes
+    assert not pairs["2.7.0"].in_scope
+    assert not pairs["2.4.1"].changes
+
+
+def test_change_is_read_as_written(tmp_path: Path) -> None:
+    """Every key of the file is an attribute, lists as tuples, and keys left out are empty."""
+    (change,) = read(tmp_path, SOUND)
+    assert change == Change(
+        "x-1.1-halved", "1.1", "1.0", ("ppo", "dqn"), "The loss is halved", "fix", "in",
+        "changelog 1.1", ("x/ppo.py PPO.train",), condition="halve=True", note="A factor.",
+    )  # fmt: skip
+    optional = ("why_out", "condition", "details", "defaults", "note")
+    short = "\n".join(line for line in SOUND.splitlines() if not line.startswith(optional))
+    (change,) = read(tmp_path, short)
+    assert (change.condition, change.details, change.note) == ("", (), "")
+
+
+def test_change_concerns_its_algorithms(tmp_path: Path) -> None:
+    """A change of all algorithms concerns each, another one only those that it names."""
+    (change,) = read(tmp_path, SOUND)
+    assert change.concerns("dqn")
+    assert not change.concerns("sac")
+    (change,) = read(tmp_path, SOUND.replace('["ppo", "dqn"]', '["all"]'))
+    assert change.concerns("sac")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("note =", "remark =", "1: unknown key 'remark'; expected id, release"),
+        ('what = "The loss is halved"', "what = 2", "1: key 'what' is 2, expected a str"),
+        ("details = []", 'details = ""', "1: key 'details' is '', expected a list"),
+        ("details = []", "details = [1]", "1: key 'details' is [1], expected a list of texts"),
+        ('source = "changelog 1.1"\n', "", "1: key 'source' is missing; expected id, release"),
+        ('what = "The loss is halved"', 'what = ""', "1: key 'what' is empty"),
+        ('["ppo", "dqn"]', "[]", "1: key 'algorithms' is empty"),
+        ('["ppo", "dqn"]', '["trpo"]', "1: key 'algorithms' is 'trpo', expected ppo or a2c"),
+        ('kind = "fix"', 'kind = "bug"', "1: key 'kind' is 'bug', expected fix or feature"),
+        ('scope = "in"', 'scope = "maybe"', "1: key 'scope' is 'maybe', expected in or out"),
+        ('scope = "in"', 'scope = "out"', "1: key 'why_out' is missing or empty; expected a"),
+        ('why_out = ""', 'why_out = "no"', "1: key 'why_out' is 'no', expected nothing, as"),
+        ('before = "1.0"', 'before = "1.2"', "1: key 'release' is '1.1', expected one after '1.2'"),
+        ('before = "1.0"', 'before = "1.1"', "1: key 'release' is '1.1', expected one after '1.1'"),
+        ('release = "1.1"', 'release = "1.2"', "1: key 'before' is '1.0', expected '1.1', the"),
+        ('before = "1.0"', 'before = "0.9"', "1: key 'before' is '0.9', expected one of releases"),
+        ('release = "1.1"', 'release = "new"', "1: key 'release' is 'new', expected a version"),
+        ('"1.1", "1.2"]', '"1.2", "1.1"]', "key 'releases': 1.1 follows 1.2, expected oldest"),
+        ('["1.0", "1.1", "1.2"]', "[]", "key 'releases' is [], expected a list of the published"),
+        ("releases =", "published =", "unknown key 'published'; expected releases or change"),
+        ("[[change]]", "[change]", "key 'change' is {'id': 'x-1.1-halved'"),
+        ("[[change]]", "[[change", "cannot be read: "),
+    ],
+)
+def test_damage_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    """File, entry, key and what was expected are in the one sentence that a damaged file gives."""
+    assert old in SOUND
+    with pytest.raises(UserError) as raised:
+        read(tmp_path, SOUND.replace(old, new, 1))
+    assert message in str(raised.value)
+    assert str(tmp_path / "x.toml") in str(raised.value)
+
+
+def test_id_that_occurs_twice_is_named(tmp_path: Path) -> None:
+    """Two changes of one id are refused, with the places of both; two of different ids are not."""
+    assert len(read(tmp_path, SOUND + SECOND)) == 2
+    with pytest.raises(UserError, match=r"\[\[change\]\] 2: key 'id' is 'x-1.1-halved'.*1 has it"):
+        read(tmp_path, SOUND + SECOND.replace("doubled", "halved"))
+
+
+def test_unknown_framework_is_named() -> None:
+    """A framework without a history gets the nearest one that has one."""
+    with pytest.raises(UserError, match=r"no history of 'sb33'.*sb3"):
+        changes.load("sb33")
