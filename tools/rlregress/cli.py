@@ -347,6 +347,33 @@ def diff(a: Annotated[Path, typer.Argument()], b: Annotated[Path, typer.Argument
 
 
 @app.command()
+def histories(
+    framework: Annotated[
+        str, typer.Option(help="Names, comma-separated; default: all that have a history.")
+    ] = "",
+    only: Annotated[
+        str, typer.Option(help="Releases to judge against the one before, comma-separated.")
+    ] = "",
+    show: Annotated[
+        bool, typer.Option("--show", help="Print what is kept; judge nothing.")
+    ] = False,
+    workers: Workers = 2,
+) -> None:
+    """Judge every pair of neighbouring releases, and count what is known to have changed.
+
+    Takes hours; every pair is kept in baselines/histories, and starting again goes on.
+    """
+    from rlregress.reporting import histories as histories_report
+    from rlregress.upgrade import changes
+
+    names = _split(framework) or list(changes.known())
+    if not show:
+        histories_report.run(names, _split(only), workers, typer.echo)
+    for line in histories_report.lines(names):
+        typer.echo(line)
+
+
+@app.command()
 def version() -> None:
     """Print the versions of this suite and of the frameworks that it finds."""
     typer.echo(f"rlregress {__version__}")

@@ -81,3 +81,83 @@ def test_a_script_is_compiled_as_python_would(tmp_path, monkeypatch, source):
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
     record._script({"script": str(path)})(None)
     assert sys.modules["__main__"].word == "\xe4"
+
+
+BRANCHES = """
+def clip(x, low=None):
+    if low is not None:
+        x = max(x, low)
+    if (
+        x > 5
+        and x < 7
+    ):
+        x = 5
+    while x > 3:
+        x -= 1
+    if x:
+        return x
+
+
+def last(x):
+    if x:
+        x += 1
+
+
+def raising(x):
+    try:
+        if x.nothing:
+            return 1
+    except AttributeError:
+        return 2
+"""
+
+
+def branches_of(folder, call):
+    """Text of a condition -> whether it has held, and whether it has failed."""
+    path = folder / "module.py"
+    path.write_text(BRANCHES, encoding="utf-8")
+    lines, names = Lines(Places([str(path)])), {"__name__": "module"}
+    with lines:
+        exec(compile(BRANCHES, str(path), "exec"), names)
+        call(names)
+    rows = lines.branches().get("module.py", [])
+    return {text: (held, failed) for _, held, failed, text in rows}
+
+
+def test_a_branch_that_goes_one_way_only_is_told(tmp_path):
+    """A condition that never holds, one that never fails, and one that does both."""
+    found = branches_of(tmp_path, lambda n: [n["clip"](x) for x in (1, 4)])
+    assert found == {
+        "low is not None": (False, True),
+        "x > 5 and x < 7": (False, True),
+        "x > 3": (True, True),
+        "x": (True, False),
+    }
+
+
+def test_a_condition_over_several_lines_holds(tmp_path):
+    """The step from its last line into the body counts, and no step inside it."""
+    found = branches_of(tmp_path, lambda n: n["clip"](6, 0))
+    assert found["x > 5 and x < 7"] == (True, False)
+    assert found["low is not None"] == (True, False)
+
+
+def test_a_condition_that_ends_a_function_fails(tmp_path):
+    """Returning from the condition itself is the other way."""
+    assert branches_of(tmp_path, lambda n: n["last"](0)) == {"x": (False, True)}
+
+
+def test_an_error_in_a_condition_is_no_way(tmp_path):
+    """It went neither into the body nor past it."""
+    assert branches_of(tmp_path, lambda n: n["raising"](1)) == {}
+
+
+def test_functions_that_were_entered_are_named(tmp_path):
+    """By their qualified names."""
+    path = tmp_path / "module.py"
+    path.write_text(MODULE, encoding="utf-8")
+    lines, names = Lines(Places([str(path)])), {"__name__": "module"}
+    with lines:
+        exec(compile(MODULE, str(path), "exec"), names)
+        names["Some"]().reach()
+    assert lines.functions() == {"module.py": ["Some.reach"]}

@@ -27,8 +27,9 @@ def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]
 
     ``versions``; ``folders`` of the code; ``algorithms`` of built-in trainings; ``observed`` by
     "<id> <scope>", or the error that kept it from being observed, with ``entered``, the places in
-    ``functions`` of those of the framework that the probe has entered; ``defaults`` by "<algorithm> <scope>", ``signatures`` by
-    qualified name, and of both what could not be read, with the reason.
+    ``functions`` of those of the framework that the probe has entered; ``defaults`` by
+    "<algorithm> <scope>", ``signatures`` by qualified name, and of both what could not be read,
+    with the reason.
     """
     adapter = frameworks.get(framework)
     observed: Dict[str, Any] = {}

@@ -38,7 +38,7 @@ def as_json(found: Upgrade) -> dict[str, Any]:
 def _script(found: Traced | NotTraced | None) -> dict[str, Any] | None:
     if isinstance(found, NotTraced):
         return {found.name: {"not_traced": dict(found.sides)}}
-    return found and {found.name: _trace(found, None, ())}
+    return {found.name: _trace(found, None, ())} if found is not None else None
 
 
 def _plain(of: OfFramework) -> dict[str, Any]:
@@ -98,8 +98,10 @@ def _cause(cause: Cause) -> dict[str, Any]:
 
     return {
         "place": [name(each) for each in cause.place],
-        "shown": cause.shown and name(cause.shown),
-        "later": [name(each) for each in cause.later],
+        "alone": cause.alone and name(cause.alone),
+        "moving": [name(each) for each in cause.moving],
+        "still": [name(each) for each in cause.still],
+        "failed": [[name(each), why] for each, why in cause.failed],
     }
 
 

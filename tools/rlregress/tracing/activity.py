@@ -1,8 +1,8 @@
 """Whether what a line does has made a difference: clamps that bind, masks that mask.
 
-Runs inside foreign and old environments: NumPy and torch only, Python 3.9 syntax. A clamp that never
-binds and a mask that is all ones are code that was run and not tried: an equal trace says nothing
-about the bound, or about what is masked.
+Runs inside foreign and old environments: NumPy and torch only, Python 3.9 syntax. A clamp that
+never binds and a mask that is all ones are code that was run and not tried: an equal trace says
+nothing about the bound, or about what is masked.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _complement(given: Tuple[Any, ...], named: Dict[str, Any], _: Any) -> Set[st
 
 
 def _clip_grad_norm(given: Tuple[Any, ...], named: Dict[str, Any], norm: Any) -> Set[str]:
-    limit = given[1] if len(given) > 1 else named.get("max_norm")
+    limit = given[1] if len(given) > 1 else named["max_norm"]
     return {"clipped" if float(norm) > float(limit) else "left"}
 
 

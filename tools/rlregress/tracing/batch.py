@@ -3,9 +3,9 @@
 Everything is imported once; each training runs in a child of its own, which begins where all
 others begin. Runs inside foreign and old environments: Python 3.9 syntax.
 
-The file holds ``jobs``, each as for ``tracing.record``, with ``name``. A job may have ``swap``: other
-code for a function, see ``tracing.swap``. A line on standard output, "<name>\\t<status>\\t<seconds>",
-follows each; where there is no trace, ``<output>.error`` holds what was said last.
+The file holds ``jobs``, each as for ``tracing.record``, with ``name``. After each comes a line on
+standard output, "<name>\\t<status>\\t<seconds>"; where there is no trace, ``<output>.error`` holds
+what was said last.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from typing import Any
 
 from rlregress.tracing.activity import WAYS
 from rlregress.tracing.trace import Trace
@@ -78,7 +79,7 @@ class Reached:
         for name, found in traces.items():
             self._add(name, found.header)
 
-    def _add(self, name: str, header: Mapping) -> None:  # type: ignore[type-arg]
+    def _add(self, name: str, header: Mapping[str, Any]) -> None:
         for file, functions in header.get("functions", {}).items():
             self._files.setdefault(file, []).append(name)
             for function in functions:
@@ -176,7 +177,8 @@ def of_the_algorithms(
     functions: Iterable[Changed], periphery: Sequence[str]
 ) -> tuple[list[Changed], list[Changed]]:
     """Functions that may change a training, and those that an adapter says may not."""
-    within, beside = [], []
+    within: list[Changed] = []
+    beside: list[Changed] = []
     for function in functions:
         name = f"{function.file} {function.name}"
         (beside if any(fnmatch(name, each) for each in periphery) else within).append(function)

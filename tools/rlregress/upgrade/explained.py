@@ -86,9 +86,10 @@ def source_difference(function: Changed) -> list[str]:
     for path, own in zip(function.paths, (function.a, function.b), strict=True):
         lines = path.read_text(encoding="utf-8").splitlines() if path is not None else []
         texts.append(lines[own.first - 1 : own.last] if own is not None else [])
+    one, other = texts
     rows = [
         row
-        for row in difflib.unified_diff(*texts, lineterm="", n=0)
+        for row in difflib.unified_diff(one, other, lineterm="", n=0)
         if not row.startswith(("---", "+++", "@@"))
     ]
     more = [f"... and {len(rows) - _SHOWN} more lines"] if len(rows) > _SHOWN else []
@@ -100,13 +101,13 @@ def words(cause: Cause | None, details: Sequence[ChangedDetail]) -> list[str]:
     if cause is None:
         return []
     said = []
-    if cause.shown is not None:
-        said.append(f"cause: {cause.shown}; with side A's code of it side B does what side A does")
-    elif cause.later:
-        names = ", ".join(map(str, cause.later))
-        said.append(f"part of the cause: {names}; with side A's code of it the traces part later")
-    elif cause.place:
-        said.append(f"parts in changed code: {', '.join(map(str, cause.place))}")
+    if cause.alone is not None:
+        said.append(f"cause: {cause.alone}; with side A's code of it side B does what side A does")
+    elif cause.moving:
+        names = ", ".join(map(str, cause.moving))
+        said.append(f"moved by {names}: each of them changes this training when it is put back")
+    elif cause.functions:
+        said.append(f"parts in changed code: {', '.join(map(str, cause.functions))}")
     for detail in details_of(cause, details):
         said.append(f"explained by {detail.id} [{detail.scope}]: {detail.words}")
     return said

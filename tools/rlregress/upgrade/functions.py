@@ -237,7 +237,8 @@ class _Doing(ast.NodeTransformer):
         """A type is not computed with."""
         if node.value is None:
             return None
-        return ast.Assign(targets=[node.target], value=self.generic_visit(node.value), lineno=0)
+        self.generic_visit(node)
+        return ast.Assign(targets=[node.target], value=node.value, lineno=0)
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
         """What only a type checker runs goes."""

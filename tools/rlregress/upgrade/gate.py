@@ -12,6 +12,7 @@ from typing import Any
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
+from rlregress.tracing.compare import compare
 from rlregress.tracing.run import current
 from rlregress.tracing.trace import Trace
 from rlregress.upgrade import (
@@ -252,7 +253,7 @@ def _framework(
         functions.changed(one.folders, other.folders), adapter.periphery
     )
     reach = tuple(coverage.reach(differing, held, _probed(pair), other.folders))
-    found = _causes(sides, held, traces, trainings, differing, options)
+    found = _causes(sides, held, trainings, differing, options)
     version = other.versions.get(adapter.packages[0], "0")
     proof = None
     if options.prove:
@@ -320,57 +321,29 @@ def _traces(
 
 def _parts(a: Trace, b: Trace) -> bool:
     lost = any(t.failure or t.header.get("not_offered") for t in (a, b))
-    return not lost and traced.compare(a, b).verdict != "equal"
+    return not lost and compare(a, b).verdict != "equal"
 
 
 def _causes(
     sides: Sides,
     held: Sequence[Traced],
-    traces: tuple[Mapping[str, Trace], Mapping[str, Trace]],
     trainings: Sequence[Training],
     differing: Sequence[Changed],
     options: Options,
 ) -> dict[str, Cause]:
-    """What makes trainings part: tried on one training of all that part at the same place."""
+    """What makes trainings part: every changed function put back alone."""
     parted = [t for t in held if t.comparison.verdict != "equal" and t.repeats]
     by_name = {training.name: training for training in trainings}
-    jobs: dict[str, list[tuple[Changed, Training]]] = {}
-    places = {t.name: causes.at(t.comparison.first, differing) for t in parted}
-    first = {places[t.name] or (t.name,): t for t in reversed(parted)}
-    for one in first.values():
-        entered = [
-            (file, name)
-            for side in (one.a, one.b)
-            for file, names in side.header.get("functions", {}).items()
-            for name in names
-        ]
-        suspects = causes.suspects(one.comparison.first, entered, differing)
-        training = by_name[one.name]
-        jobs[one.name] = [
-            (
-                function,
-                Training(
-                    training.owner,
-                    f"{one.name} with {n}",
-                    {**training.job, "swap": causes.swap(function)},
-                ),
-            )
-            for n, function in enumerate(suspects)
-        ]
-    every = [training for of in jobs.values() for _, training in of]
-    if every:
-        options.say(f"looking for what makes them part: {len(every)} trainings with one function")
-    tried = sides.record_once("B", every) if every else {}
-    shown = {
-        name: causes.found(
-            next(t for t in parted if t.name == name).comparison,
-            traces[0][name],
-            {function: tried[training.name] for function, training in of},
-            places[name],
+    trials = causes.trials(parted, differing)
+    jobs = {trial: causes.job(by_name[trial.training], trial, n) for n, trial in enumerate(trials)}
+    if jobs:
+        options.say(
+            f"looking for what makes them part: {len(jobs)} trainings, each with one "
+            "changed function put back"
         )
-        for name, of in jobs.items()
-    }
-    return {t.name: shown[first[places[t.name] or (t.name,)].name] for t in parted}
+    found = sides.record_once("B", list(jobs.values())) if jobs else {}
+    tried = {trial: found[training.name] for trial, training in jobs.items()}
+    return causes.causes(parted, tried, differing)
 
 
 def _prove(

@@ -1,0 +1,202 @@
+"""The gate held against real histories: every pair of neighbouring releases, with what changed.
+
+What each release changed is data, written down from changelogs and sources without the gate
+(``baselines/histories/<framework>.toml``). The gate judges every pair; what it says is kept, pair
+by pair, and counted. A release is asked and traced once, for the pair before it and the one after.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rlregress import suite
+from rlregress.errors import UserError
+from rlregress.training.record import write_atomically
+from rlregress.upgrade import changes, coverage, found, making
+from rlregress.upgrade.changes import Change, Pair
+
+#: what became of a change.
+CAUSE, FLAGGED, UNREACHED = "flagged with the cause", "flagged without", "named as not reached"
+MISSED, NOT_JUDGED = "missed", "not judged"
+OUTCOMES = (CAUSE, FLAGGED, UNREACHED, MISSED, NOT_JUDGED)
+#: verdicts that say that something changed.
+RED = frozenset({found.REGRESSED, found.CHANGED, found.INCONCLUSIVE, found.AS_DOCUMENTED})
+
+#: judges a pair of releases: the report as plain data.
+Judge = Callable[[Pair], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the gate said of one change.
+
+    Attributes:
+        outcome: one of ``OUTCOMES``.
+        by: what names it: a detail, a default, or a function that moves a training.
+    """
+
+    id: str
+    outcome: str
+    by: str = ""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One pair of releases, judged.
+
+    Attributes:
+        headline: the verdict with what was asked.
+        seconds: from command to verdict.
+        changes: of those in scope.
+    """
+
+    before: str
+    release: str
+    verdict: str
+    headline: str
+    seconds: float
+    changes: tuple[Seen, ...]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing in scope is known to have changed between the two."""
+        return not self.changes
+
+    @property
+    def red(self) -> bool:
+        """Whether the gate said that something changed."""
+        return self.verdict in RED
+
+
+def path_of(framework: str) -> Path:
+    """Where the results of a framework are kept."""
+    return suite.baselines() / "histories" / f"{framework}.results.json"
+
+
+def load(framework: str) -> tuple[Judged, ...]:
+    """The kept results; none if nothing was judged yet."""
+    path = path_of(framework)
+    if not path.is_file():
+        return ()
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))["pairs"]
+        return tuple(
+            Judged(**{**row, "changes": tuple(Seen(**each) for each in row["changes"])})
+            for row in rows
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"the results in {path} cannot be read: {error!r}; remove the file and run "
+            "rlregress histories again"
+        ) from None
+
+
+def run(
+    framework: str, judge: Judge, only: Sequence[str] = (), say: making.Say = making.silent
+) -> Iterator[Judged]:
+    """Judge every pair that has no result yet, and keep what was said after each.
+
+    Args:
+        only: releases whose pair with the one before is judged, also if it has a result.
+
+    Raises:
+        UserError: a release that is not published.
+    """
+    pairs = changes.pairs(framework)
+    known = {pair.release for pair in pairs}
+    for name in only:
+        if name not in known:
+            raise UserError(
+                f"'{name}' is no release of {framework} with one before it; known: "
+                f"{', '.join(pair.release for pair in pairs)}"
+            )
+    results = {row.release: row for row in load(framework)}
+    chosen = [p for p in pairs if (p.release in only if only else p.release not in results)]
+    for number, pair in enumerate(chosen, start=1):
+        say(f"[{number}/{len(chosen)}] {framework} {pair.before} -> {pair.release}")
+        begun = time.monotonic()
+        try:
+            data: Mapping[str, Any] = judge(pair)
+        except UserError as error:
+            data = {"verdict": found.COULD_NOT_JUDGE, "headline": f"could not judge: {error}"}
+        result = judged(pair, data, time.monotonic() - begun)
+        results[pair.release] = result
+        _keep(framework, [results[p.release] for p in pairs if p.release in results])
+        yield result
+
+
+def _keep(framework: str, rows: Sequence[Judged]) -> None:
+    text = json.dumps({"pairs": [asdict(row) for row in rows]}, indent=1)
+    write_atomically(path_of(framework), text + "\n")
+
+
+def judged(pair: Pair, data: Mapping[str, Any], seconds: float) -> Judged:
+    """What a report says of the changes of a pair."""
+    return Judged(
+        pair.before,
+        pair.release,
+        str(data["verdict"]),
+        str(data["headline"]),
+        round(seconds, 1),
+        tuple(_seen(change, data) for change in pair.in_scope),
+    )
+
+
+def _seen(change: Change, data: Mapping[str, Any]) -> Seen:
+    frameworks = list(data.get("frameworks", {}).values())
+    for of in frameworks:
+        by = _named(change, of)
+        if by:
+            return Seen(change.id, CAUSE, by)
+    if data["verdict"] in RED and any(_parts(change, of) for of in frameworks):
+        return Seen(change.id, FLAGGED)
+    for of in frameworks:
+        for row in of["functions"]:
+            name = f"{row['file']} {row['function']}"
+            if name in change.functions and row["state"] == coverage.UNREACHED:
+                return Seen(change.id, UNREACHED, row["function"])
+    judged_ = frameworks and data["verdict"] != found.COULD_NOT_JUDGE
+    return Seen(change.id, MISSED if judged_ else NOT_JUDGED)
+
+
+def _named(change: Change, of: Mapping[str, Any]) -> str:
+    """What in the report names the change."""
+    for detail in of["details"]:
+        if detail["id"] in change.details or set(detail["functions"]) & set(change.functions):
+            return f"{detail['id']}: {detail['a']} -> {detail['b']}"
+    for default in of["defaults"]:
+        if _is_default(change, default):
+            return f"{default['owner']} {default['name']}: {default['a']} -> {default['b']}"
+    for name, trace in of["traces"].items():
+        cause = trace["cause"] or {}
+        named = [cause.get("alone"), *cause.get("moving", ()), *cause.get("place", ())]
+        still = set(cause.get("still", ()))
+        for function in named:
+            if function in change.functions and function not in still:
+                return f"{name}: {function}"
+    return ""
+
+
+def _is_default(change: Change, default: Mapping[str, str]) -> bool:
+    for row in change.defaults:
+        algorithm, _, name = row.partition(" ")
+        owner = default["owner"].lower().rpartition(".")[2]
+        if owner.startswith(algorithm) and default["name"] == name:
+            return True
+    # a parameter of a function that the change names
+    owner = default["owner"].rpartition(".")[2]
+    return any(f" {owner}." in f" {f.partition(' ')[2]}" for f in change.functions if "." in owner)
+
+
+def _parts(change: Change, of: Mapping[str, Any]) -> bool:
+    """Whether a training of one of its algorithms does not do the same."""
+    every = "all" in change.algorithms
+    return any(
+        trace["verdict"] != "equal" and (every or name.partition(" ")[0] in change.algorithms)
+        for name, trace in of["traces"].items()
+    )

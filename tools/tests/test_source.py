@@ -1,0 +1,52 @@
+"""Functions and branches of a source text."""
+
+from __future__ import annotations
+
+from rlregress import source
+
+TEXT = """
+class Agent:
+    @property
+    def rate(self):
+        def inner():
+            return 1
+        return inner()
+
+    def step(self, x):
+        if (
+            x > 0
+            and x < 9
+        ):
+            return 1
+        while x: x -= 1
+        return 0
+"""
+
+
+def test_functions_are_named_by_what_they_stand_in():
+    """Methods carry their class, inner functions their outer one; decorators belong to them."""
+    found = source.parse(TEXT).functions
+    assert [(f.name, f.first, f.last) for f in found] == [
+        ("Agent.rate", 3, 7), ("Agent.rate.inner", 5, 6), ("Agent.step", 9, 16)
+    ]  # fmt: skip
+
+
+def test_the_innermost_function_of_a_line_is_found():
+    """What stands in no function is of the module."""
+    found = source.parse(TEXT)
+    assert [found.function(line) for line in (2, 4, 6, 16)] == [
+        "<module>", "Agent.rate", "Agent.rate.inner", "Agent.step"
+    ]  # fmt: skip
+
+
+def test_a_test_on_one_line_with_its_body_is_left_out():
+    """No step from line to line tells which way it went."""
+    (only,) = source.parse(TEXT).tests
+    assert (only.line, only.last, only.body, only.text) == (10, 12, 14, "x > 0 and x < 9")
+
+
+def test_a_file_that_is_no_python_has_no_functions(tmp_path):
+    """It is left alone, without an error."""
+    path = tmp_path / "x.py"
+    path.write_text("def (:")
+    assert source.of_file(str(path)) is None
