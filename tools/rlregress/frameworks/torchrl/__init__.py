@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rlregress.frameworks.base import Adapter
 
 
@@ -18,6 +20,10 @@ class TorchRL(Adapter):
     modules = ("torchrl", "tensordict")
     algorithms = ("ppo", "sac", "td3")
     scopes = ("library", "trainer", "script")
+
+    def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> None:
+        """Train in a loop of the library's own parts through what a scenario switches on."""
+        self._beside("scenarios").trace(scenario, make_env, seed)
 
 
 ADAPTER = TorchRL()
