@@ -238,6 +238,10 @@ class Adapter:
         """File or folder of what is documented, for an adapter outside of this repository."""
         return None
 
+    def scenarios(self) -> Optional[Path]:
+        """File or folder of further scenarios, for an adapter outside of this repository."""
+        return None
+
     def locate(self, file: str) -> Optional[Path]:
         """Where a source file of the framework is, given below the folder of its packages."""
         package, _, below = file.partition("/")
@@ -305,8 +309,8 @@ class Adapter:
         """Train through what a scenario switches on; see ``baselines/scenarios``.
 
         Args:
-            scenario: ``algorithm``, ``environment`` (options of ``make_env``), ``settings``
-                (hyperparameters in the names of ``baselines/hyperparameters``) and ``features``.
+            scenario: ``algorithm``, ``environment`` (options of ``make_env``, and ``copies``),
+                ``settings`` and ``features``, in the names of ``baselines/scenarios/names.toml``.
             make_env: makes an environment of a scenario; its options are those of
                 ``rlregress.tracing.toys.Ends``.
 

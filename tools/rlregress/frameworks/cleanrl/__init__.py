@@ -116,6 +116,10 @@ class CleanRL(Adapter):
         """Built-in trainings for traces with this copy's scripts, by algorithm."""
         return {} if self.source.for_gym else self._beside("traced").trainings(self.source)
 
+    def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> None:
+        """Run this copy's script with what a scenario sets on its command line."""
+        self._beside("scenarios").trace(scenario, make_env, seed, self.source)
+
     def transitions(self, request: Any, environments: int = 1) -> Any:
         """Train with the script's own loop and return what it stored."""
         return self._beside("collection").transitions(request, environments, self.source)

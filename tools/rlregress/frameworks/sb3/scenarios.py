@@ -170,20 +170,23 @@ def trace(scenario: Mapping[str, Any], make_env: Callable[..., Any], seed: int) 
         asked = _Asked(scenario)
         algorithm = algorithm_named(asked.algorithm)
         surroundings = _Surroundings(asked, make_env)
-        after = {name: asked.take(name) for name in ("save_load", "learn_again")}
+        after = {name: asked.take(name) for name in ("save_load", "learn_again", "save_policy")}
         evaluations = list(asked.take("evaluate", []))
+        stop = asked.take("stop_after_episodes")
         steps = int(asked.take("steps", _STEPS))
         policy = _policy(surroundings)
         arguments = _arguments(asked, algorithm, policy, surroundings)
         asked.nothing_left()
         environment = surroundings.around()
         model = made(algorithm, policy, environment, seed=seed, **arguments)
-        model.learn(steps, callback=_callback(evaluations, surroundings))
+        model.learn(steps, callback=_callbacks(evaluations, stop, surroundings))
         if after["save_load"]:
             model = _saved_and_loaded(model, surroundings, folder)
         if after["learn_again"] or after["save_load"]:
             model.learn(steps // 2, reset_num_timesteps=after["learn_again"] == "reset")
         _evaluate(model, evaluations, surroundings)
+        if after["save_policy"]:
+            _save_policy(model, surroundings, folder)
 
 
 # -- environments -----------------------------------------------------------------------------
@@ -196,10 +199,10 @@ class _Surroundings:
         self._make_env = make_env
         self._options = asked.environment
         self._copies = int(self._options.pop("copies", 1))
-        self._alone = self._copies == 1
         self._wrappers = list(asked.take("wrappers", []))
         self._stack = int(asked.take("frame_stack", 0))
         self._normalize = asked.take("normalize")
+        self.normalizes = bool(self._normalize)
         self._clips = {
             "clip_obs": asked.take("observation_clip", 10.0),
             "clip_reward": asked.take("reward_clip", 10.0),
@@ -207,19 +210,18 @@ class _Surroundings:
         }
         self.observations = str(self._options.get("observations", "box"))
         self.spaces = gyms.native(make_env(**self._options))
-        self.copies = self._copies
 
-    def _made(self, first: int) -> Any:
+    def made(self, first: int) -> Any:
         return gyms.native(self._make_env(**{"first": first, **self._options}))
 
     def around(self, training: bool = True) -> Any:
         """The environment that the agent gets, with fresh statistics of a normaliser."""
         bare = not (self._wrappers or self._stack or self._normalize)
-        if self._alone and bare and training:
+        if self._copies == 1 and bare:
             # the library puts its own around it
-            return self._made(0)
+            return self.made(0)
         copies = self._copies if training else 1
-        environment: Any = DummyVecEnv([partial(self._made, k) for k in range(copies)])
+        environment: Any = DummyVecEnv([partial(self.made, k) for k in range(copies)])
         for name in self._wrappers:
             environment = _wrapped(environment, name)
         if self._normalize:
@@ -365,6 +367,12 @@ def _policy_arguments(asked: _Asked, algorithm: Any, policy: str) -> Dict[str, A
         for name, argument in _POLICY_ARGUMENTS.items()
         if name in {**asked.features, **asked.settings}
     }
+    critic = asked.take("critic_hidden_sizes")
+    if critic is not None:
+        key = "vf" if asked.algorithm in _ON_POLICY else "qf"
+        arguments["net_arch"] = {"pi": arguments["net_arch"], key: critic}
+    if asked.take("default_networks"):
+        del arguments["net_arch"]
     if policy == "CnnPolicy":
         arguments["features_extractor_kwargs"] = {"features_dim": 8}
     if policy == "MultiInputPolicy":
@@ -416,14 +424,15 @@ def _batch_norm() -> Any:
 # -- in between and afterwards ------------------------------------------------------------------
 
 
-def _callback(evaluations: List[str], surroundings: _Surroundings) -> Any:
-    if "callback" not in evaluations:
-        return None
-    from stable_baselines3.common.callbacks import EvalCallback
-
-    return EvalCallback(
-        surroundings.around(training=False), n_eval_episodes=2, eval_freq=40, verbose=0
-    )
+def _callbacks(evaluations: List[str], stop: Any, surroundings: _Surroundings) -> Any:
+    found = []
+    if "callback" in evaluations:
+        evaluation = _library("common.callbacks", "EvalCallback")
+        aside = surroundings.around(training=False)
+        found.append(evaluation(aside, n_eval_episodes=2, eval_freq=40, verbose=0))
+    if stop is not None:
+        found.append(_library("common.callbacks", "StopTrainingOnMaxEpisodes")(stop))
+    return found or None
 
 
 def _evaluate(model: Any, evaluations: List[str], surroundings: _Surroundings) -> None:
@@ -434,9 +443,20 @@ def _evaluate(model: Any, evaluations: List[str], surroundings: _Surroundings) -
         if kind == "callback":
             continue
         environment: Any = surroundings.around(training=False)
-        if model.get_vec_normalize_env() is not None:
+        if surroundings.normalizes:
             sync_envs_normalization(model.get_env(), environment)
         evaluate_policy(model, environment, 3, deterministic=kind == "deterministic")
+
+
+def _save_policy(model: Any, surroundings: _Surroundings, folder: str) -> None:
+    """Save the policy alone, load it, and let it act."""
+    path = os.path.join(folder, "policy.pkl")
+    if not hasattr(model.policy, "save"):
+        raise NotOffered("a policy cannot be saved alone")
+    model.policy.save(path)
+    policy = type(model.policy).load(path)
+    environment = DummyVecEnv([partial(surroundings.made, 0)])
+    policy.predict(environment.reset(), deterministic=True)
 
 
 def _saved_and_loaded(model: Any, surroundings: _Surroundings, folder: str) -> Any:

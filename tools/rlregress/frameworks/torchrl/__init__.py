@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rlregress.frameworks.base import Adapter
 
 
@@ -37,6 +39,10 @@ class TorchRL(Adapter):
     )
     algorithms = ("ppo", "sac", "td3")
     scopes = ("library", "trainer", "script")
+
+    def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> None:
+        """Train in a loop of the library's own parts through what a scenario switches on."""
+        self._beside("scenarios").trace(scenario, make_env, seed)
 
 
 ADAPTER = TorchRL()
