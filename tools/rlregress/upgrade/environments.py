@@ -1,7 +1,7 @@
 """Environments of the two sides: an overlay on what is installed, or one of their own.
 
-Everything is resolved first. What then differs from the installed environment is put in front of it,
-whatever it is, but torch. Both are kept by their exact content, so that they are made once.
+Everything is resolved first. What then differs from the installed environment is put in front of
+it, whatever it is, but torch. Both are kept by their exact content, so that they are made once.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ class Prepared:
     Attributes:
         how: "installed", "tree", "overlay", "environment" or "your environment".
         cached: it was there already.
+        why: of an environment, in words, what kept it from being an overlay.
         beside: in words, what it has in another version than installed, beside what it pins.
         notes: what does not fit together and is run all the same.
     """
@@ -38,6 +39,7 @@ class Prepared:
     side: Side
     how: str
     cached: bool = False
+    why: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -46,10 +48,10 @@ class Prepared:
         """In words: what this side is."""
         found = ", from the cache" if self.cached else ""
         first = f"side {self.side.label}: {self.wanted.text} ({self.how}{found})"
-        because = [] if self.how != "environment" else ["  because torch is another one"]
-        with_ = [f"  with {', '.join(self.beside)}"] if self.beside else []
-        understood = [f"  {x}" for x in self.wanted.understood]
-        return [first, *understood, *because, *with_, *(f"  although {x}" for x in self.notes)]
+        rows = [f"  {x}" for x in self.wanted.understood]
+        rows += [f"  because {why}" for why in self.why]
+        rows += [f"  with {', '.join(self.beside)}"] if self.beside else []
+        return [first, *rows, *(f"  although {note}" for note in self.notes)]
 
 
 def prepare(
@@ -82,14 +84,17 @@ def made(
     if alone(wanted):
         folder, cached = environment(found, say)
         python = str(folder / "bin" / "python")
-        return Prepared(wanted, Side(label, python=python), "environment", cached, (), found.notes)
+        why = ("an overlay cannot hold another torch",)
+        side = Side(label, python=python)
+        return Prepared(wanted, side, "environment", cached, why, notes=tuple(found.notes))
     rows = found.moved
     if not rows:
         return Prepared(wanted, Side(label, paths=current_paths()), "installed", True)
     folder, cached = overlay(rows, found.tools, say)
     side = Side(label, paths=(str(folder), *current_paths()))
     notes = (*found.notes, *needs.against(folder, adapters))
-    return Prepared(wanted, side, "overlay", cached, tuple(_beside(rows, wanted)), notes)
+    beside = tuple(_beside(rows, wanted))
+    return Prepared(wanted, side, "overlay", cached, beside=beside, notes=notes)
 
 
 def _beside(rows: Iterable[str], wanted: Wanted) -> list[str]:

@@ -1,7 +1,7 @@
 """Both sides on common ground: beside what they pin, nothing else need differ.
 
 Each side is resolved for itself. What came out in two versions is then asked of both in one: the
-older, for it is upper bounds that part them. What cannot be the same on both stays apart, and is said.
+older, for it is upper bounds that part them. What cannot be the same on both is said.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def together(asked: Mapping[str, Problem], say: making.Say) -> dict[str, Resolve
         rows = [f"{name}=={version}" for name, version in limits.items()]
         try:
             with ThreadPoolExecutor() as pool:
-                sides = [*pool.map(lambda problem: problem.solved(rows), problems)]
+                sides = [*pool.map(Problem.solved, problems, [rows] * len(problems))]
         except installer.Unreachable:
             raise
         except UserError as error:
@@ -137,7 +137,7 @@ def _named(said: str, limits: Mapping[str, str]) -> set[str]:
     return {
         name
         for name, version in limits.items()
-        if re.search(rf"you require {re.escape(name)}=={re.escape(version)}(?![.\w])", said)
+        if re.search(rf"\b(?:and|require) {re.escape(name)}=={re.escape(version)}(?!\.?\w)", said)
     }
 
 
@@ -156,6 +156,6 @@ def _joined(
     if left:
         versions = [resolving.versions(side.rows.values()) for side in (one, other)]
         words = ", ".join(f"{n} ({versions[0][n]} and {versions[1][n]})" for n in left)
-        note = f"no one version fits both sides of {words}"
+        note = f"the sides differ in {words}: no one version fits both"
         one, other = (replace(side, notes=(*side.notes, note)) for side in (one, other))
     return {a: one, b: other}

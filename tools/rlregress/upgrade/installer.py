@@ -1,7 +1,7 @@
 """uv, which resolves and installs: how it is called, and what it means when it cannot.
 
-What it unpacks it keeps once and links from there: a second side with the same package costs neither
-a download nor disk.
+What it unpacks it keeps once and links from there: a second side with the same package costs
+neither a download nor disk.
 """
 
 from __future__ import annotations
@@ -108,31 +108,41 @@ def run(arguments: Sequence[str], asked: str, also: Mapping[str, str] | None = N
         Unreachable: there is no network.
         Unreadable: the metadata of a package is not what the format allows.
     """
+    variables = {**_environment(), **(also or {})}
+    ended = _called(arguments, variables)
+    if ended.returncode and _unreachable(ended.stderr):
+        ended = _called(["--offline", *arguments], variables)
+    if ended.returncode:
+        raise failure(ended.stderr, asked)
+    return ended.stdout
+
+
+def _called(
+    arguments: Sequence[str], variables: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
     making.cache().mkdir(parents=True, exist_ok=True)
-    for offline in ([], ["--offline"]):
-        ended = subprocess.run(
-            [executable(), "--quiet", *offline, *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**_environment(), **(also or {})},
-            # away from what a project's own settings say of another project
-            cwd=making.cache(),
-        )
-        if not ended.returncode:
-            return ended.stdout
-        if not any(sign in ended.stderr for sign in _UNREACHABLE):
-            break
-    raise failure(ended.stderr, asked)
+    return subprocess.run(
+        [executable(), "--quiet", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=dict(variables),
+        # away from what the settings of a project say
+        cwd=making.cache(),
+    )
 
 
 _UNREACHABLE = ("Failed to fetch", "error sending request", "network was disabled", "dns error")
 
 
+def _unreachable(said: str) -> bool:
+    return any(sign in said for sign in _UNREACHABLE)
+
+
 def failure(said: str, asked: str) -> UserError:
     """What a complaint of uv means, in one sentence."""
     kept = "what was made before is kept"
-    if any(sign in said for sign in _UNREACHABLE):
+    if _unreachable(said):
         return Unreachable(
             f"'{asked}' could not be installed: the package index cannot be reached and not all "
             f"of it is in the cache {making.cache()}; try again with a network, {kept}"
@@ -173,10 +183,10 @@ def _published(row: str) -> str:
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     listed = re.search(r"Available versions: (.+)", ended.stdout)
     try:
-        wanted = Version(next(iter(requirement.specifier)).version)
         known = sorted(Version(x) for x in listed.group(1).split(", ")) if listed else []
+        wanted = Version(next(iter(requirement.specifier)).version)
     except InvalidVersion:
-        known = []
+        return f"known are {listed.group(1)}" if listed else "no version is known"
     if not known:
         return "the package index does not say which versions it has for this Python"
     below = [str(v) for v in known if v < wanted][-3:]

@@ -52,13 +52,11 @@ def against(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
         for requirement in metadata.required(found):
             name = str(canonicalize_name(requirement.name))
             given = here[name].version if name in here else version(name)
-            own = metadata.name_of(found) in here
-            if given is None or not (own or name in here):
+            asks = metadata.name_of(found)
+            if given is None or not {asks, name} & here.keys():
                 continue
             if not metadata.admits(requirement.specifier, public(given)):
-                notes.append(
-                    f"{found.metadata['Name']} {found.version} asks for {requirement}, not {given}"
-                )
+                notes.append(f"{asks} {found.version} asks for {requirement}, not {given}")
     return sorted(set(notes))
 
 

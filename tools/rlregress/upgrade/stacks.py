@@ -1,4 +1,4 @@
-"""Sets of versions on which old releases run, from ``baselines/stacks``: what they stood on in their day.
+"""Sets of versions on which old releases run: ``baselines/stacks``.
 
 The declared ranges of old releases are no help: some exclude what works, others admit what was
 published years later and breaks them.

@@ -54,7 +54,6 @@ class Wanted:
                 digest.update(path.read_bytes())
         return digest.hexdigest()[:16]
 
-
     def on(self, base: Sequence[str]) -> Wanted:
         """The same on some pins, such as those that a history of releases shares; its own win."""
         rows = _pinned(list(base), " ".join(base))
@@ -165,6 +164,7 @@ def _pinned(rows: list[str], where: str) -> tuple[str, ...]:
             raise UserError(f"'{row}' in '{where}' is not pinned to one version; write {write}")
         if requirement.marker is None or requirement.marker.evaluate():
             requirement.marker = None
+            requirement.name = str(canonicalize_name(requirement.name))
             found.append(str(requirement))
     if not found:
         raise UserError(
@@ -174,6 +174,6 @@ def _pinned(rows: list[str], where: str) -> tuple[str, ...]:
     names = [_name(row) for row in found]
     for name in names:
         if names.count(name) > 1 and len({row for row in found if _name(row) == name}) > 1:
-            rows = " and ".join(row for row in sorted(found) if _name(row) == name)
-            raise UserError(f"'{where}' contradicts itself: {rows}")
+            both = " and ".join(row for row in sorted(found) if _name(row) == name)
+            raise UserError(f"'{where}' contradicts itself: {both}")
     return tuple(sorted(set(found)))

@@ -1,7 +1,7 @@
 """Install rows of ``name==version``, those whose metadata the installer refuses included.
 
-gym 0.21.0 for one: what it requires is misspelt in a place that concerns nobody. It is built by a pip
-that does not mind, and the copy in the cache is mended.
+gym 0.21.0 for one: what it requires is misspelt in a place that concerns nobody. It is built by a
+pip that does not mind, and the copy in the cache is mended.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ _PIP = "pip==24.0"
 TAG = sys.implementation.cache_tag or sys.implementation.name
 
 
-def install(into: Sequence[str], rows: Sequence[str], build: Sequence[str], say: making.Say) -> None:
+def install(
+    into: Sequence[str], rows: Sequence[str], build: Sequence[str], say: making.Say
+) -> None:
     """Install exactly some rows, and nothing that they need.
 
     Args:
