@@ -367,6 +367,10 @@ UV_SAYS = {
         "you require a==9, we can conclude that your requirements are unsatisfiable.",
         "a==9 has no build for this Python; published",
     ),
+    "no wheel": (
+        "error: Failed to download and build `a==9`\n  cause: The build backend returned an error",
+        "a==9 is published for this Python as source only, which cannot be built here; published",
+    ),
     "conflict": (
         "error: No solution found when resolving dependencies\n  cause: Because a==9 depends on "
         "c<2 and you require a==9, we can conclude that you require c<2.\n"

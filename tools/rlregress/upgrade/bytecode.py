@@ -17,6 +17,9 @@ from typing import Any
 
 from rlregress.upgrade import making, metadata, wheels
 
+#: modules for which processes of their own pay.
+_MANY = 100
+
 
 def keep(overlay: Path) -> None:
     """Give every module in an overlay its bytecode."""
@@ -58,7 +61,8 @@ def _compiled(path: Path) -> Path:
 
 def _compile(paths: list[Path]) -> None:
     # what cannot be compiled is found where it is imported
-    command = [sys.executable, "-m", "compileall", "-q", "-j", "0", "-i", "-"]
+    workers = "0" if len(paths) > _MANY else "1"
+    command = [sys.executable, "-m", "compileall", "-q", "-j", workers, "-i", "-"]
     listed = "\n".join(map(str, paths))
     subprocess.run(command, input=listed, text=True, capture_output=True, check=False)
 

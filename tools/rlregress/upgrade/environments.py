@@ -89,7 +89,7 @@ def made(
         return Prepared(wanted, side, "environment", cached, why, notes=tuple(found.notes))
     rows = found.moved
     if not rows:
-        return Prepared(wanted, Side(label, paths=current_paths()), "installed", True)
+        return Prepared(wanted, Side(label, paths=current_paths()), "installed")
     folder, cached = overlay(rows, found.tools, say)
     side = Side(label, paths=(str(folder), *current_paths()))
     notes = (*found.notes, *needs.against(folder, adapters))

@@ -166,6 +166,12 @@ def failure(said: str, asked: str) -> UserError:
         return UserError(
             f"{built.group(1)} has no build for this Python; {_published(built.group(1))}"
         )
+    unbuilt = re.search(r"Failed to (?:download and )?build `(\S+)`", said)
+    if unbuilt is not None:
+        return UserError(
+            f"{unbuilt.group(1)} is published for this Python as source only, which cannot be "
+            f"built here; {_published(unbuilt.group(1))}"
+        )
     causes = [line.strip() for line in said.splitlines() if line.strip()]
     because = " ".join(causes).partition("cause: ")[2].partition(" hint: ")[0]
     if "No solution found" in said:

@@ -95,6 +95,8 @@ def own(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
     """What this library needs to ask and train on a side, without what is pinned and frameworks."""
     known = [frameworks.get(name) for name in frameworks.names()]
     others = {canonicalize_name(p) for a in known for p in (*a.packages, *a.modules)} | pinned
+    # what makes sides is not needed on one
+    others |= {canonicalize_name("uv")}
     return sorted(
         row for row in _declared() if canonicalize_name(Requirement(row).name) not in others
     )

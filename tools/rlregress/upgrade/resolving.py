@@ -157,9 +157,17 @@ def _eased(asked: Problem, say: making.Say) -> Problem:
     """
     exact = asked.exact
     fixed, rows = {}, []
+    failed: UserError | None = None
     for name in sorted(exact.keys() - {"torch"}):
         row = f"{name}=={exact[name]}"
-        needed = list(metadata.required(_distribution(name, row, asked.defaults.build, say)))
+        try:
+            needed = list(metadata.required(_distribution(name, row, asked.defaults.build, say)))
+        except installer.Unreachable:
+            raise
+        except UserError as error:
+            # one that contradicts another pin says more
+            failed = failed or error
+            continue
         pinned = [(r, exact[_name(r)]) for r in needed if _name(r) in exact]
         apart = [(r, v) for r, v in pinned if not metadata.admits(r.specifier, v)]
         if not asked.lock:
@@ -167,6 +175,8 @@ def _eased(asked: Problem, say: making.Say) -> Problem:
         if apart or wheels.mended(row).exists():
             fixed[name] = exact[name]
             rows += [str(r) for r in needed if _name(r) not in exact]
+    if failed is not None:
+        raise failed
     return replace(asked, fixed=fixed, own=(*asked.own, *rows))
 
 
