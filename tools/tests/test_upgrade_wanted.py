@@ -39,6 +39,39 @@ def test_what_is_installed_asks_for_nothing():
     assert wanted.parse(" installed ").requirements == ()
 
 
+@pytest.mark.parametrize("text", ["", "  "])
+def test_an_empty_side_is_refused(text):
+    """An empty variable of a script is no side."""
+    with pytest.raises(UserError, match="a side is empty; expected requirements"):
+        wanted.parse(text)
+
+
+@pytest.mark.parametrize("name", ["sb3", "SB3", "stable_baselines3"])
+def test_a_framework_is_known_by_its_short_name_and_its_import_name(name):
+    """Both stand for the package, and the output says so where the user wrote another name."""
+    package = frameworks.get("sb3").packages[0]
+    found = wanted.parse(f"{name}==2.8.0 gymnasium==1.0.0")
+    assert found.requirements == ("gymnasium==1.0.0", f"{package}==2.8.0")
+    said = (
+        () if name == "stable_baselines3" else (f"{name} is understood as the package {package}",)
+    )
+    assert found.understood == said
+
+
+def test_two_versions_of_one_package_are_refused():
+    """A side has one version of a package; the same pin twice is one pin."""
+    with pytest.raises(UserError, match="contradicts itself: numpy==1.0 and numpy==2.0"):
+        wanted.parse("numpy==2.0 numpy==1.0")
+    assert wanted.parse("numpy==2.0 NumPy==2.0").requirements == ("numpy==2.0",)
+
+
+def test_a_side_is_put_on_a_base():
+    """The pins of a base are added, except where the side has its own."""
+    side = wanted.parse("torchrl==0.9.2 numpy==2.0.0").on(["numpy==1.26.4", "gymnasium==0.29.1"])
+    assert side.requirements == ("gymnasium==0.29.1", "numpy==2.0.0", "torchrl==0.9.2")
+    assert side.text == "torchrl==0.9.2 numpy==2.0.0 gymnasium==0.29.1"
+
+
 @pytest.mark.parametrize(
     "text", ["gymnasium", "gymnasium>=1.0", "gymnasium==1.*", "gymnasium==1,!=1"]
 )

@@ -1,6 +1,7 @@
-"""Environments of the two sides: an overlay where only packages change, or one of their own.
+"""Environments of the two sides: an overlay on what is installed, or one of their own.
 
-Both are kept by their exact requirement set, so that they are made once.
+Everything is resolved first. What then differs from the installed environment is put in front of
+it, whatever it is, but torch. Both are kept by their exact content, so that they are made once.
 """
 
 from __future__ import annotations
@@ -8,22 +9,18 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import Side, current_paths
-from rlregress.upgrade import interpreters, making, needs
+from rlregress.upgrade import bytecode, making, needs, resolving, stacks, wheels
+from rlregress.upgrade.resolving import Resolved
 from rlregress.upgrade.wanted import Wanted
-
-_TAG = sys.implementation.cache_tag or sys.implementation.name
 
 
 @dataclass(frozen=True)
@@ -31,12 +28,11 @@ class Prepared:
     """One side, ready to run.
 
     Attributes:
-        how: "installed", "tree", "overlay", "environment", "your environment", or an overlay on the
-            environment of the other side.
+        how: "installed", "tree", "overlay", "environment" or "your environment".
         cached: it was there already.
         why: of an environment, in words, what kept it from being an overlay.
+        beside: in words, what it has in another version than installed, beside what it pins.
         notes: what does not fit together and is run all the same.
-        capped: names of the packages that kept it from being an overlay.
     """
 
     wanted: Wanted
@@ -44,16 +40,18 @@ class Prepared:
     how: str
     cached: bool = False
     why: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    capped: frozenset[str] = frozenset()
 
     @property
     def lines(self) -> list[str]:
         """In words: what this side is."""
         found = ", from the cache" if self.cached else ""
-        asked = [] if self.how != "environment" else [f"  because {why}" for why in self.why]
         first = f"side {self.side.label}: {self.wanted.text} ({self.how}{found})"
-        return [first, *asked, *(f"  although {note}" for note in self.notes)]
+        rows = [f"  {x}" for x in self.wanted.understood]
+        rows += [f"  because {why}" for why in self.why]
+        rows += [f"  with {', '.join(self.beside)}"] if self.beside else []
+        return [first, *rows, *(f"  although {note}" for note in self.notes)]
 
 
 def prepare(
@@ -68,25 +66,45 @@ def prepare(
         return Prepared(wanted, _of_environment(label, wanted.environment), "your environment")
     if wanted.tree is not None:
         return Prepared(wanted, _of_tree(label, wanted.tree, adapters), "tree")
-    # of a lock file, what the current environment has already is no part of the overlay
-    rows = [r for r in wanted.requirements if wanted.lock is None or not needs.installed(r)]
+    if not wanted.requirements:
+        return Prepared(wanted, Side(label, paths=current_paths()), "installed")
+    asked = resolving.problem(wanted, adapters, alone(wanted))
+    return made(label, wanted, adapters, resolving.resolve(asked, say)[1], say)
+
+
+def alone(wanted: Wanted) -> bool:
+    """Whether a side cannot stand on what is installed: it asks for another torch."""
+    return any(stacks.name_of(r) == "torch" and not needs.installed(r) for r in wanted.requirements)
+
+
+def made(
+    label: str, wanted: Wanted, adapters: Sequence[Adapter], found: Resolved, say: making.Say
+) -> Prepared:
+    """Install what was resolved, or find it."""
+    if alone(wanted):
+        folder, cached = environment(found, say)
+        python = str(folder / "bin" / "python")
+        why = ("an overlay cannot hold another torch",)
+        side = Side(label, python=python)
+        return Prepared(wanted, side, "environment", cached, why, notes=tuple(found.notes))
+    rows = found.moved
     if not rows:
         return Prepared(wanted, Side(label, paths=current_paths()), "installed")
-    if any(canonicalize_name(Requirement(row).name) == "torch" for row in rows):
-        why = ["an overlay cannot hold another torch"]
-        capped: frozenset[str] = frozenset()
-    else:
-        folder, cached = overlay(rows, say)
-        unmet = needs.unmet(folder)
-        if not unmet.capped:
-            side = Side(label, paths=(str(folder), *current_paths()))
-            notes = tuple(needs.against(folder, adapters))
-            return Prepared(wanted, side, "overlay", cached, notes=notes)
-        why, capped = list(unmet.capped), unmet.names
-    folder, cached = environment(wanted, adapters, capped, say)
-    python = str(folder / "bin" / "python")
-    side = Side(label, python=python)
-    return Prepared(wanted, side, "environment", cached, tuple(why), capped=capped)
+    folder, cached = overlay(rows, found.tools, say)
+    side = Side(label, paths=(str(folder), *current_paths()))
+    notes = (*found.notes, *needs.against(folder, adapters))
+    beside = tuple(_beside(rows, wanted))
+    return Prepared(wanted, side, "overlay", cached, beside=beside, notes=notes)
+
+
+def _beside(rows: Iterable[str], wanted: Wanted) -> list[str]:
+    """In words, what is installed in another version and not pinned."""
+    moved = resolving.versions(rows)
+    return [
+        f"{name} {version} instead of {needs.version(name)}"
+        for name, version in moved.items()
+        if name not in wanted.packages and needs.version(name) is not None
+    ]
 
 
 def _of_environment(label: str, folder: Path) -> Side:
@@ -134,101 +152,43 @@ def modules(root: Path) -> list[str]:
     return sorted(packages + [path.stem for path in root.glob("*.py") if path.stem != "setup"])
 
 
-# -- overlays ------------------------------------------------------------------------------------
+# -- what is installed ---------------------------------------------------------------------------
 
 
-def _key(*parts: str) -> str:
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+def _folder(kind: str, rows: Iterable[str]) -> Path:
+    digest = hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest()[:16]
+    return making.cache() / kind / f"{wheels.TAG}-{digest}"
 
 
-def overlay(rows: Sequence[str], say: making.Say, python: str = "") -> tuple[Path, bool]:
-    """Folder of the packages, and of what they need of which nothing is installed yet.
-
-    Args:
-        python: the interpreter of the environment below it; empty: the current one.
-    """
-    there = interpreters.distributions(python) if python else None
-    parts = [*rows, *([f"on {python}"] if python else [])]
-    folder = making.cache() / "overlays" / f"{_TAG}-{_key(*parts)}"
-    found = making.ready(folder)
-    if found is not None and needs.unmet(folder, there).missing:
-        # made in an environment that had more
-        folder = folder.with_name(f"{_TAG}-{_key(*parts, *needs.unmet(folder, there).missing)}")
+def overlay(rows: Sequence[str], tools: Sequence[str], say: making.Say) -> tuple[Path, bool]:
+    """Folder of exactly these packages, to stand before what is installed; whether it was there."""
+    folder = _folder("overlays", rows)
 
     def make(target: Path) -> dict[str, Any]:
-        say(f"installing {' '.join(rows)} without dependencies")
-        added: list[str] = []
-        asked = list(rows)
-        while asked:
-            making.pip(["--no-deps", "--upgrade", "--target", str(target)], asked)
-            asked = [row for row in needs.unmet(target, there).missing if row not in added]
-            added += asked
-        return {"requirements": list(rows), "added": added}
+        say(f"installing {' '.join(rows)}")
+        wheels.install(["--python", sys.executable, "--target", str(target)], rows, tools, say)
+        bytecode.keep(target)
+        return {"requirements": list(rows)}
 
     return folder, making.made(folder, make, say)
 
 
-# -- environments of their own -------------------------------------------------------------------
-
-
-def environment(
-    wanted: Wanted,
-    adapters: Sequence[Adapter],
-    capped: frozenset[str],
-    say: making.Say,
-    also: Sequence[str] = (),
-) -> tuple[Path, bool]:
-    """Folder of an environment with what is wanted, and whether it was there.
-
-    Args:
-        capped: packages that are not to be held at the version that is installed here.
-        also: requirements that have to be met beside its own.
-    """
-    others = needs.own(adapters, wanted.packages)
-    torch = [] if "torch" in wanted.packages else needs.current(["torch"])
-    key = _key(*wanted.requirements, *also, *torch, "with", *others)
-    folder = making.cache() / "environments" / f"{_TAG}-{key}"
+def environment(found: Resolved, say: making.Say) -> tuple[Path, bool]:
+    """Folder of an environment of its own, and whether it was there."""
+    folder = _folder("environments", found.rows.values())
     if making.ready(folder) is not None and not (folder / "bin" / "python").exists():
         # its interpreter is gone: a link that leads nowhere
         (folder / making.READY).unlink()
-    free = capped | wanted.packages
 
     def make(target: Path) -> dict[str, Any]:
+        say(f"installing {' '.join(found.rows.values())} into an environment of its own")
         subprocess.run(
             [sys.executable, "-m", "venv", "--without-pip", str(target)],
             check=True,
             capture_output=True,
         )
-        chosen = _installed(target, [*wanted.requirements, *also, *torch], others, free, say)
-        return {"requirements": list(wanted.requirements), "chosen": chosen}
+        python = ["--python", str(target / "bin" / "python")]
+        wheels.install(python, list(found.rows.values()), found.tools, say)
+        return {"requirements": list(found.rows.values())}
 
     return folder, making.made(folder, make, say)
-
-
-def _installed(
-    target: Path, asked: list[str], others: list[str], free: frozenset[str], say: making.Say
-) -> str:
-    """Install with as much as can be at the versions of this environment; how much that was."""
-    same = [row for row in needs.current() if canonicalize_name(Requirement(row).name) not in free]
-    below = needs.current(sorted({"gymnasium", "mujoco", "numpy"} - free))
-    attempts: list[tuple[str, list[str], list[str]]] = [
-        ("everything else as installed here", others, same),
-        ("gymnasium, mujoco and numpy as installed here where possible", others, below),
-        ("other versions of what it stands on", others, []),
-        ("only what it needs itself", list(needs.ESSENTIAL), []),
-    ]
-    python = str(target / "bin" / "python")
-    for number, (how, rows, pins) in enumerate(attempts, start=1):
-        say(f"installing {' '.join(asked)} into an environment of its own ({how})")
-        constraints = target / "constraints.txt"
-        constraints.write_text("\n".join(pins) + "\n", encoding="utf-8")
-        try:
-            making.pip(["-c", str(constraints)], [*asked, *rows], python)
-            return how
-        except making.Unreachable:
-            raise
-        except UserError:
-            # nothing fits these pins: with fewer of them something may
-            if number == len(attempts):
-                raise
-    raise AssertionError

@@ -1,19 +1,27 @@
-"""Both sides on common ground: where they pin the same packages, nothing else need differ.
+"""Both sides on common ground: beside what they pin, nothing else need differ.
 
-An environment is made for one side because its packages cap what is installed. The other side is
-put on it as an overlay if it fits, or both on one that meets the needs of both.
+Each side is resolved for itself. What came out in two versions is then asked of both in one: the
+older, for it is upper bounds that part them. What cannot be the same on both is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
+from typing import Any
+
+from packaging.version import InvalidVersion, Version
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.tracing.run import Side
-from rlregress.upgrade import environments, interpreters, making, needs
+from rlregress.training.record import write_atomically
+from rlregress.upgrade import environments, installer, making, needs, resolving, wheels
 from rlregress.upgrade.environments import Prepared
+from rlregress.upgrade.resolving import Problem, Resolved
 from rlregress.upgrade.wanted import Wanted
 
 
@@ -25,45 +33,129 @@ def prepare(
     Raises:
         UserError: a side cannot be made.
     """
-    a = environments.prepare("A", one, adapters, say)
-    found = _common(a, "B", other, adapters, say)
-    if found is None:
-        b = environments.prepare("B", other, adapters, say)
-        found = _common(b, "A", one, adapters, say) or (b, a)
-        return found[1], found[0]
+    sides = {"A": one, "B": other}
+    asked = {
+        label: resolving.problem(side, adapters, environments.alone(side))
+        for label, side in sides.items()
+        if side.requirements
+    }
+    found = _kept(asked, say)
+    a, b = (
+        environments.made(label, side, adapters, found[label], say)
+        if label in found
+        else environments.prepare(label, side, adapters, say)
+        for label, side in sides.items()
+    )
+    return a, b
+
+
+# -- one resolution for both ---------------------------------------------------------------------
+
+
+def _kept(asked: Mapping[str, Problem], say: making.Say) -> dict[str, Resolved]:
+    """What was found for the same on the same ground before, or is found now."""
+    text = json.dumps({label: asdict(x) for label, x in asked.items()}, default=sorted)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    path = making.cache() / "resolutions" / f"{wheels.TAG}-{digest}.json"
+    try:
+        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        kept = {}
+    if kept and all(needs.version(name) == v for name, v in kept["below"].items()):
+        return {label: Resolved(**row) for label, row in kept["sides"].items()}
+    if not asked:
+        return {}
+    say(f"resolving {', '.join(x.text for x in asked.values())}")
+    found = together(asked, say)
+    names = sorted({name for side in found.values() for name in side.rows})
+    # what it stands on: another version there may ask for another answer
+    below = {name: needs.version(name) for name in names}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = {label: asdict(side) for label, side in found.items()}
+    write_atomically(path, json.dumps({"sides": rows, "below": below}))
     return found
 
 
-def _common(
-    first: Prepared, label: str, wanted: Wanted, adapters: Sequence[Adapter], say: making.Say
-) -> tuple[Prepared, Prepared] | None:
-    """Another side on the environment of the first, or both on one for both; None: neither."""
-    pinned = wanted.requirements and wanted.lock is None and first.how == "environment"
-    if not pinned or wanted.packages != first.wanted.packages or "torch" in wanted.packages:
-        return None
-    second = on(label, wanted, first, say)
-    if second is not None:
-        return first, second
-    folder, _ = environments.overlay(wanted.requirements, say)
-    also = needs.required(folder, wanted.packages)
-    capped = needs.unmet(folder).names | first.capped
-    try:
-        joint, cached = environments.environment(first.wanted, adapters, capped, say, also)
-    except making.Unreachable:
-        raise
-    except UserError:
-        return None
-    python = str(joint / "bin" / "python")
-    moved = replace(first, side=Side(first.side.label, python=python), cached=cached)
-    second = on(label, wanted, moved, say)
-    return None if second is None else (moved, second)
+def together(asked: Mapping[str, Problem], say: making.Say) -> dict[str, Resolved]:
+    """The versions of every side, and of two sides the same where they can be.
+
+    Raises:
+        UserError: a side cannot be resolved.
+    """
+    with ThreadPoolExecutor() as pool:
+        answers = pool.map(lambda problem: resolving.resolve(problem, say), asked.values())
+        solved = dict(zip(asked, answers, strict=True))
+    found = {label: side for label, (_, side) in solved.items()}
+    if len(found) < 2:
+        return found
+    problems = [problem for problem, _ in solved.values()]
+    apart = _pinned_apart(*asked.values())
+    limits: dict[str, str] = {}
+    while True:
+        one, other = found.values()
+        new = {n: v for n, v in _older(one, other).items() if n not in apart}
+        if not new:
+            break
+        limits.update(new)
+        rows = [f"{name}=={version}" for name, version in limits.items()]
+        try:
+            with ThreadPoolExecutor() as pool:
+                sides = [*pool.map(Problem.solved, problems, [rows] * len(problems))]
+        except installer.Unreachable:
+            raise
+        except UserError as error:
+            # what stands in the way, or else everything that was new
+            apart |= _named(str(error), limits) or set(new)
+            limits = {name: v for name, v in limits.items() if name not in apart}
+            continue
+        found = dict(zip(found, sides, strict=True))
+    return _joined(asked, found, limits)
 
 
-def on(label: str, wanted: Wanted, ground: Prepared, say: making.Say) -> Prepared | None:
-    """A side as an overlay on the environment of the other one; None: it does not fit."""
-    folder, cached = environments.overlay(wanted.requirements, say, ground.side.python)
-    unmet = needs.unmet(folder, interpreters.distributions(ground.side.python))
-    if unmet.capped or unmet.missing:
-        return None
-    side = Side(label, python=ground.side.python, paths=(str(folder),))
-    return Prepared(wanted, side, f"overlay on the environment of side {ground.side.label}", cached)
+def _pinned_apart(one: Problem, other: Problem) -> set[str]:
+    """What the user pins on a side, and what the two sides' stacks pin differently."""
+    users = resolving.versions([*one.pins, *other.pins]).keys()
+    a, b = one.exact, other.exact
+    return {"torch", *users, *(name for name in a.keys() & b.keys() if a[name] != b[name])}
+
+
+def _older(one: Resolved, other: Resolved) -> dict[str, str]:
+    """The older version of what is on both sides in two."""
+    a, b = (resolving.versions(side.rows.values()) for side in (one, other))
+    found = {}
+    for name in a.keys() & b.keys():
+        if a[name] != b[name]:
+            try:
+                found[name] = min(a[name], b[name], key=Version)
+            except InvalidVersion:
+                continue
+    return found
+
+
+def _named(said: str, limits: Mapping[str, str]) -> set[str]:
+    """The limits that a complaint of the resolver names."""
+    return {
+        name
+        for name, version in limits.items()
+        if re.search(rf"\b(?:and|require) {re.escape(name)}=={re.escape(version)}(?!\.?\w)", said)
+    }
+
+
+def _joined(
+    asked: Mapping[str, Problem], found: dict[str, Resolved], limits: Mapping[str, str]
+) -> dict[str, Resolved]:
+    """Both sides, each with what only the other needs, and a note of what stays apart."""
+    (a, one), (b, other) = found.items()
+    users = resolving.versions([*asked[a].pins, *asked[b].pins]).keys()
+    if not asked[a].complete and not asked[b].complete:
+        shared = {**other.rows, **one.rows}
+        shared = {name: row for name, row in shared.items() if name not in users}
+        one = replace(one, rows={**shared, **one.rows})
+        other = replace(other, rows={**shared, **other.rows})
+    left = sorted(_older(one, other).keys() - users)
+    if left:
+        versions = [resolving.versions(side.rows.values()) for side in (one, other)]
+        words = ", ".join(f"{n} ({versions[0][n]} and {versions[1][n]})" for n in left)
+        note = f"the sides differ in {words}: no one version fits both"
+        one, other = (replace(side, notes=(*side.notes, note)) for side in (one, other))
+    return {a: one, b: other}

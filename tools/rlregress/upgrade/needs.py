@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -14,6 +13,7 @@ from packaging.utils import canonicalize_name
 from rlregress import frameworks, suite
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
+from rlregress.upgrade import metadata
 
 ESSENTIAL = ("numpy", "scipy", "gymnasium[mujoco]", "filelock", "packaging")
 
@@ -42,93 +42,71 @@ def installed(row: str) -> bool:
     )
 
 
-@dataclass(frozen=True)
-class Unmet:
-    """What packages of an overlay ask for and do not get from the current environment.
+def against(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
+    """What an overlay's packages, and the frameworks below it, ask for and do not get, in words."""
+    here = metadata.in_folder(folder)
+    below = {p for a in adapters for p in a.packages if p not in here and version(p) is not None}
+    asking = [*here.values(), *(importlib.metadata.distribution(p) for p in sorted(below))]
+    notes = []
+    for found in asking:
+        for requirement in metadata.required(found):
+            name = str(canonicalize_name(requirement.name))
+            given = here[name].version if name in here else version(name)
+            asks = metadata.name_of(found)
+            if given is None or not {asks, name} & here.keys():
+                continue
+            if not metadata.admits(requirement.specifier, public(given)):
+                notes.append(f"{asks} {found.version} asks for {requirement}, not {given}")
+    return sorted(set(notes))
 
-    Attributes:
-        missing: requirements of which nothing is installed.
-        capped: in words, requirements of which another version is installed.
-        names: packages of ``capped``.
+
+def held(adapters: Sequence[Adapter], pinned: frozenset[str]) -> frozenset[str]:
+    """Packages that stay as they are installed, whatever is asked for beside them.
+
+    torch; the frameworks that are asked and not pinned; and what was installed from a folder or a
+    repository, which no index has.
     """
-
-    missing: tuple[str, ...] = ()
-    capped: tuple[str, ...] = ()
-    names: frozenset[str] = frozenset()
-
-
-def _required(found: importlib.metadata.Distribution) -> Iterator[Requirement]:
-    for row in found.requires or ():
-        requirement = Requirement(row)
-        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-            yield requirement
+    kept = {"torch"}
+    for adapter in adapters:
+        first, *others = (str(canonicalize_name(name)) for name in adapter.packages)
+        # of a framework that is pinned, the packages that belong to it move with it
+        kept |= {first} if first in pinned else {first, *others}
+    for found in importlib.metadata.distributions():
+        if found.metadata["Name"] and found.read_text("direct_url.json"):
+            kept.add(metadata.name_of(found))
+    return frozenset(name for name in (kept - pinned) | {"torch"} if version(name) is not None)
 
 
-def required(folder: Path, packages: frozenset[str]) -> list[str]:
-    """What some packages in a folder ask for, of others."""
+def of_held(names: frozenset[str], pinned: frozenset[str]) -> list[str]:
+    """What held packages ask for and have, without what is pinned or held itself."""
     rows = {
-        f"{requirement.name}{requirement.specifier}"
-        for found in importlib.metadata.distributions(path=[str(folder)])
-        if canonicalize_name(found.metadata["Name"]) in packages
-        for requirement in _required(found)
-        if canonicalize_name(requirement.name) not in packages
+        str(requirement)
+        for name in names - {"torch", "rlregress"}
+        for requirement in metadata.required(importlib.metadata.distribution(name))
+        if canonicalize_name(requirement.name) not in pinned | names
+        # scripts that are never imported as a package ask for much that nobody misses
+        and metadata.admits(requirement.specifier, version(requirement.name) or "0")
+        and version(requirement.name) is not None
     }
     return sorted(rows)
 
 
-def unmet(folder: Path, ground: Mapping[str, str] | None = None) -> Unmet:
-    """What the packages in a folder need that neither it nor the environment below it has.
-
-    Args:
-        ground: name -> version of what is in that environment; None: the current one.
-    """
-    here = list(importlib.metadata.distributions(path=[str(folder)]))
-    own = {canonicalize_name(found.metadata["Name"]): found.version for found in here}
-    missing, capped, names = [], [], set()
-    for found in here:
-        for requirement in _required(found):
-            name = canonicalize_name(requirement.name)
-            below = version(name) if ground is None else ground.get(name)
-            there = own.get(name) or below
-            if there is None:
-                missing.append(f"{requirement.name}{requirement.specifier}")
-            elif not requirement.specifier.contains(there, prereleases=True):
-                asks = f"{found.metadata['Name']} {found.version} needs {name}"
-                capped.append(f"{asks}{requirement.specifier}, {there} is installed")
-                names.add(str(name))
-    return Unmet(tuple(sorted(set(missing))), tuple(sorted(set(capped))), frozenset(names))
-
-
-def against(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
-    """What the installed frameworks ask of an overlay's packages and do not get, in words."""
-    here = {
-        canonicalize_name(found.metadata["Name"]): found.version
-        for found in importlib.metadata.distributions(path=[str(folder)])
-    }
-    notes = []
-    for package in sorted({p for adapter in adapters for p in adapter.packages}):
-        if canonicalize_name(package) in here or version(package) is None:
-            continue
-        for requirement in _required(importlib.metadata.distribution(package)):
-            given = here.get(canonicalize_name(requirement.name))
-            if given is not None and not requirement.specifier.contains(given, prereleases=True):
-                notes.append(f"{package} {version(package)} asks for {requirement}, not {given}")
-    return notes
-
-
 def own(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
-    """What this library and the concerned frameworks need, without what is pinned already.
-
-    With it everything that can be asked here can be asked in another environment, and the return
-    gate runs there. Other frameworks and torch are left out.
-    """
+    """What this library needs to ask and train on a side, without what is pinned and frameworks."""
     known = [frameworks.get(name) for name in frameworks.names()]
-    others = {canonicalize_name(p) for a in known for p in (*a.packages, *a.modules)}
-    asked = {canonicalize_name(p) for a in adapters for p in a.packages}
-    rows = [row for row in _declared() if canonicalize_name(Requirement(row).name) not in others]
+    others = {canonicalize_name(p) for a in known for p in (*a.packages, *a.modules)} | pinned
+    # what makes sides is not needed on one
+    others |= {canonicalize_name("uv")}
+    return sorted(
+        row for row in _declared() if canonicalize_name(Requirement(row).name) not in others
+    )
+
+
+def of_frameworks(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
+    """The packages of the concerned frameworks that are installed and not pinned."""
+    names = {str(canonicalize_name(p)) for a in adapters for p in a.packages} - pinned
     # a framework of scripts may come as a checkout: what is not installed here is no need there
-    rows += [p for p in asked if p != "torch" and version(p) is not None]
-    return sorted({row for row in rows if canonicalize_name(Requirement(row).name) not in pinned})
+    return sorted(name for name in names - {"torch"} if version(name) is not None)
 
 
 def _declared() -> list[str]:

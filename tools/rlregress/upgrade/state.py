@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import platform
 from collections.abc import Sequence
 from pathlib import Path
 
-from packaging.utils import canonicalize_name
-
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.training import identity
-from rlregress.upgrade import interpreters
+from rlregress.upgrade import interpreters, metadata
 from rlregress.upgrade.environments import Prepared
 
 
@@ -21,8 +18,8 @@ def versions(prepared: Prepared) -> dict[str, str]:
     """Name -> version of everything on a side, "python" included."""
     found = dict(interpreters.distributions(prepared.side.python))
     for path in reversed(prepared.side.paths):
-        for distribution in importlib.metadata.distributions(path=[path]):
-            found[str(canonicalize_name(distribution.metadata["Name"]))] = distribution.version
+        here = metadata.in_folder(Path(path))
+        found.update({name: distribution.version for name, distribution in here.items()})
     return found
 
 

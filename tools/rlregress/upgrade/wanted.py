@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from rlregress import frameworks
 from rlregress.errors import UserError
 
 INSTALLED = "installed"
@@ -27,6 +29,7 @@ class Wanted:
         tree: a working tree of a framework.
         lock: a file of pinned requirements.
         environment: a virtual environment of the user's.
+        understood: in words, names that were taken for those of packages.
     """
 
     text: str
@@ -34,6 +37,7 @@ class Wanted:
     tree: Path | None = None
     lock: Path | None = None
     environment: Path | None = None
+    understood: tuple[str, ...] = ()
 
     @property
     def packages(self) -> frozenset[str]:
@@ -49,6 +53,17 @@ class Wanted:
                 digest.update(str(path.relative_to(self.tree)).encode())
                 digest.update(path.read_bytes())
         return digest.hexdigest()[:16]
+
+    def on(self, base: Sequence[str]) -> Wanted:
+        """The same on some pins, such as those that a history of releases shares; its own win."""
+        rows = _pinned(list(base), " ".join(base))
+        added = [row for row in rows if _name(row) not in self.packages]
+        text = " ".join([self.text, *added])
+        return replace(self, text=text, requirements=tuple(sorted([*self.requirements, *added])))
+
+
+def _name(row: str) -> str:
+    return str(canonicalize_name(Requirement(row).name))
 
 
 def _sources(tree: Path) -> list[Path]:
@@ -66,21 +81,47 @@ def parse(text: str) -> Wanted:
         UserError: it is neither a folder, a file, ``installed``, nor a list of pinned requirements.
     """
     given = text.strip()
+    if not given:
+        raise UserError(
+            "a side is empty; expected requirements such as 'framework==2.7.1', a working tree, a "
+            f"lock file, or '{INSTALLED}'"
+        )
     if given == INSTALLED:
         return Wanted(given)
     path = Path(given).expanduser()
-    if given and (path / "pyvenv.cfg").is_file():
+    if (path / "pyvenv.cfg").is_file():
         return Wanted(given, environment=path.resolve())
-    if given and path.is_dir():
+    if path.is_dir():
         return Wanted(given, tree=path.resolve())
-    if given and path.is_file():
+    if path.is_file():
         return Wanted(given, _pinned(_rows(path), given), lock=path)
-    if not given or "/" in given:
+    if "/" in given:
         raise UserError(
             f"'{text}' is no folder and no file; expected requirements such as "
             f"'framework==2.7.1', a working tree, a lock file, or '{INSTALLED}'"
         )
-    return Wanted(given, _pinned(given.replace(",", " ").split(), given))
+    rows = given.replace(",", " ").split()
+    known = _packages()
+    understood = []
+    for number, row in enumerate(rows):
+        name = re.split(r"[=<>!~\[@;]", row, maxsplit=1)[0]
+        package = known.get(str(canonicalize_name(name)))
+        if package is not None:
+            rows[number] = package + row.removeprefix(name)
+            understood.append(f"{name} is understood as the package {package}")
+    return Wanted(given, _pinned(rows, given), understood=tuple(understood))
+
+
+def _packages() -> dict[str, str]:
+    """Short name or import name of a framework -> its package, where the two are not the same."""
+    adapters = [frameworks.get(name) for name in frameworks.names()]
+    named = {
+        str(canonicalize_name(name)): adapter.packages[0]
+        for adapter in adapters
+        for name in (*adapter.modules[:1], adapter.name)
+    }
+    published = {str(canonicalize_name(p)) for adapter in adapters for p in adapter.packages}
+    return {name: package for name, package in named.items() if name not in published}
 
 
 def _rows(path: Path) -> list[str]:
@@ -123,10 +164,16 @@ def _pinned(rows: list[str], where: str) -> tuple[str, ...]:
             raise UserError(f"'{row}' in '{where}' is not pinned to one version; write {write}")
         if requirement.marker is None or requirement.marker.evaluate():
             requirement.marker = None
+            requirement.name = str(canonicalize_name(requirement.name))
             found.append(str(requirement))
     if not found:
         raise UserError(
             f"nothing of '{where}' holds for this Python: the markers of all its requirements "
             "exclude it"
         )
-    return tuple(sorted(found))
+    names = [_name(row) for row in found]
+    for name in names:
+        if names.count(name) > 1 and len({row for row in found if _name(row) == name}) > 1:
+            both = " and ".join(row for row in sorted(found) if _name(row) == name)
+            raise UserError(f"'{where}' contradicts itself: {both}")
+    return tuple(sorted(set(found)))

@@ -1,0 +1,78 @@
+"""Bytecode of the packages of an overlay, compiled once a package and linked into every overlay.
+
+Recordings keep no bytecode of their own, and a gate starts dozens of processes: each would compile
+NumPy, pandas and gymnasium anew, which takes longer than to import them.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rlregress.upgrade import making, metadata, wheels
+
+#: modules for which processes of their own pay.
+_MANY = 100
+
+
+def keep(overlay: Path) -> None:
+    """Give every module in an overlay its bytecode."""
+    found = metadata.in_folder(overlay).values()
+    stores = {_store(overlay, x): [*_modules(overlay, x)] for x in found}
+    new = {store: paths for store, paths in stores.items() if making.ready(store) is None}
+    _compile([path for paths in new.values() for path in paths])
+    for store, paths in stores.items():
+        compiled = [(path, _compiled(path)) for path in paths]
+        if store in new:
+            _fill(store, [(store / p.relative_to(overlay), p) for _, p in compiled if p.exists()])
+            continue
+        for _, path in compiled:
+            kept = store / path.relative_to(overlay)
+            if kept.exists() and not path.exists():
+                path.parent.mkdir(exist_ok=True)
+                os.link(kept, path)
+
+
+def _store(overlay: Path, found: importlib.metadata.Distribution) -> Path:
+    """Where the bytecode of a package is kept; it holds for files of one time of unpacking."""
+    first = next(_modules(overlay, found), overlay)
+    unpacked = first.stat().st_mtime_ns
+    name = f"{wheels.TAG}-{metadata.name_of(found)}-{found.version}-{unpacked}"
+    return making.cache() / "bytecode" / name
+
+
+def _modules(overlay: Path, found: importlib.metadata.Distribution) -> Iterator[Path]:
+    """The modules of a package, without its tests."""
+    for path in found.files or ():
+        here = overlay / path
+        if path.suffix == ".py" and "tests" not in path.parts and here.is_file():
+            yield here
+
+
+def _compiled(path: Path) -> Path:
+    return Path(importlib.util.cache_from_source(str(path)))
+
+
+def _compile(paths: list[Path]) -> None:
+    # what cannot be compiled is found where it is imported
+    workers = "0" if len(paths) > _MANY else "1"
+    command = [sys.executable, "-m", "compileall", "-q", "-j", workers, "-i", "-"]
+    listed = "\n".join(map(str, paths))
+    subprocess.run(command, input=listed, text=True, capture_output=True, check=False)
+
+
+def _fill(store: Path, pairs: list[tuple[Path, Path]]) -> None:
+    def make(target: Path) -> dict[str, Any]:
+        for kept, path in pairs:
+            here = target / kept.relative_to(store)
+            here.parent.mkdir(parents=True, exist_ok=True)
+            os.link(path, here)
+        return {"modules": len(pairs)}
+
+    making.made(store, make)

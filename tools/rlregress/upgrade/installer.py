@@ -1,0 +1,201 @@
+"""uv, which resolves and installs: how it is called, and what it means when it cannot.
+
+What it unpacks it keeps once and links from there: a second side with the same package costs
+neither a download nor disk.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.version import InvalidVersion, Version
+
+from rlregress.errors import UserError
+from rlregress.upgrade import making
+
+#: pip, which is asked how it is configured and which versions are published.
+PIP: tuple[str, ...] = (sys.executable, "-m", "pip")
+
+
+class Unreachable(UserError):
+    """There is no network, and the cache does not have it."""
+
+
+class Unreadable(UserError):
+    """The metadata of a package is not what the format allows.
+
+    Attributes:
+        row: the package, as ``name==version``.
+    """
+
+    def __init__(self, row: str) -> None:
+        super().__init__(f"the metadata of {row} cannot be read")
+        self.row = row
+
+
+def executable() -> str:
+    """The program: of this environment, or on the path."""
+    beside = Path(sys.executable).parent / "uv"
+    found = str(beside) if beside.is_file() else shutil.which("uv")
+    if found is None:
+        raise UserError("uv, which makes the two sides, is not installed; run: pip install uv")
+    return found
+
+
+#: setting of pip -> variable of uv, and what separates several values there.
+_SETTINGS = {
+    "index-url": ("UV_DEFAULT_INDEX", " "),
+    "extra-index-url": ("UV_INDEX", " "),
+    "find-links": ("UV_FIND_LINKS", ","),
+    "trusted-host": ("UV_INSECURE_HOST", " "),
+    "cert": ("SSL_CERT_FILE", " "),
+}
+_INDEXES = {"UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL"}
+
+
+_ASKING = threading.Lock()
+
+
+@functools.cache
+def _as_pip() -> dict[str, str]:
+    """Variables with which uv asks where pip is configured to ask."""
+    command = [*PIP, "config", "list"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    found: dict[str, str] = {}
+    for line in ended.stdout.splitlines():
+        key, _, value = line.partition("=")
+        variable, between = _SETTINGS.get(key.rpartition(".")[2], ("", ""))
+        if variable:
+            found[variable] = between.join(str(ast.literal_eval(value)).split())
+    if "UV_INDEX" in found:
+        # as pip does: the best version of all indexes, not the first index with the package
+        found["UV_INDEX_STRATEGY"] = "unsafe-best-match"
+    return found
+
+
+def _environment() -> dict[str, str]:
+    made = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    with _ASKING:
+        configured = {} if _INDEXES & made.keys() else _as_pip()
+    for key, value in configured.items():
+        made.setdefault(key, value)
+    # on the disk of what is made from it: links, not copies
+    made.setdefault("UV_CACHE_DIR", str(making.cache() / "uv"))
+    made.setdefault("UV_HTTP_RETRIES", "1")
+    made.update(UV_NO_PROGRESS="1", NO_COLOR="1")
+    return made
+
+
+def run(arguments: Sequence[str], asked: str, also: Mapping[str, str] | None = None) -> str:
+    """What uv answers; where the index cannot be reached, from what it has kept.
+
+    Args:
+        asked: what is wanted, as the user knows it.
+        also: further variables.
+
+    Raises:
+        UserError: in one sentence, why it could not be done.
+        Unreachable: there is no network.
+        Unreadable: the metadata of a package is not what the format allows.
+    """
+    variables = {**_environment(), **(also or {})}
+    ended = _called(arguments, variables)
+    if ended.returncode and _unreachable(ended.stderr):
+        ended = _called(["--offline", *arguments], variables)
+    if ended.returncode:
+        raise failure(ended.stderr, asked)
+    return ended.stdout
+
+
+def _called(
+    arguments: Sequence[str], variables: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    making.cache().mkdir(parents=True, exist_ok=True)
+    return subprocess.run(
+        [executable(), "--quiet", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=dict(variables),
+        # away from what the settings of a project say
+        cwd=making.cache(),
+    )
+
+
+_UNREACHABLE = ("Failed to fetch", "error sending request", "network was disabled", "dns error")
+
+
+def _unreachable(said: str) -> bool:
+    return any(sign in said for sign in _UNREACHABLE)
+
+
+def failure(said: str, asked: str) -> UserError:
+    """What a complaint of uv means, in one sentence."""
+    kept = "what was made before is kept"
+    if _unreachable(said):
+        return Unreachable(
+            f"'{asked}' could not be installed: the package index cannot be reached and not all "
+            f"of it is in the cache {making.cache()}; try again with a network, {kept}"
+        )
+    broken = re.search(r"Because (\S+==\S+) has invalid metadata", said)
+    if "Failed to parse metadata" in said:
+        broken = re.search(r"`(\S+==\S+)`", said)
+    if broken is not None:
+        return Unreadable(broken.group(1))
+    none = re.search(r"[Bb]ecause there is no version of (\S+==\S+)", said)
+    if none is not None:
+        return UserError(f"there is no {none.group(1)}; {_published(none.group(1))}")
+    nobody = re.search(r"[Bb]ecause (\S+) was not found in the package registry", said)
+    if nobody is not None:
+        return UserError(
+            f"'{asked}' could not be installed: the package index has no package "
+            f"'{nobody.group(1)}'; check the name, {kept}"
+        )
+    built = re.search(r"no wheels with a matching Python[^\n]*you require (\S+==[^\s,]+)", said)
+    if built is not None:
+        return UserError(
+            f"{built.group(1)} has no build for this Python; {_published(built.group(1))}"
+        )
+    unbuilt = re.search(r"Failed to (?:download and )?build `(\S+)`", said)
+    if unbuilt is not None:
+        return UserError(
+            f"{unbuilt.group(1)} is published for this Python as source only, which cannot be "
+            f"built here; {_published(unbuilt.group(1))}"
+        )
+    causes = [line.strip() for line in said.splitlines() if line.strip()]
+    because = " ".join(causes).partition("cause: ")[2].partition(" hint: ")[0]
+    if "No solution found" in said:
+        words = because.replace("we can conclude that ", "").replace(" cause: ", " ")
+        return UserError(f"'{asked}' cannot be installed together: {words}")
+    first = next((line for line in causes if line.startswith("error:")), "uv said nothing")
+    why = (because or first.removeprefix("error: "))[:300]
+    return UserError(f"'{asked}' could not be installed: {why}")
+
+
+def _published(row: str) -> str:
+    """In words, the versions of a package that are nearest to the one that is asked for."""
+    requirement = Requirement(row)
+    command = [*PIP, "index", "versions", requirement.name]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    listed = re.search(r"Available versions: (.+)", ended.stdout)
+    try:
+        known = sorted(Version(x) for x in listed.group(1).split(", ")) if listed else []
+        wanted = Version(next(iter(requirement.specifier)).version)
+    except InvalidVersion:
+        return f"known are {listed.group(1)}" if listed else "no version is known"
+    if not known:
+        return "the package index does not say which versions it has for this Python"
+    below = [str(v) for v in known if v < wanted][-3:]
+    above = [str(v) for v in known if v > wanted][:3]
+    last = [] if str(known[-1]) in [*below, *above] else [f"last {known[-1]}"]
+    return f"published for this Python and nearest are {', '.join([*below, *above, *last])}"

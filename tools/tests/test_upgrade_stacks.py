@@ -1,0 +1,76 @@
+"""The sets of versions on which old releases run are data, and wrong data is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlregress.errors import UserError
+from rlregress.upgrade import stacks
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Read a file with the given lines."""
+
+    def of(*lines):
+        (tmp_path / "x.toml").write_text("\n".join(lines) + "\n")
+        return stacks.stacks(tmp_path)
+
+    return of
+
+
+GOOD = ("[[stack]]", 'package = "A_b"', 'since = "1.0"', 'until = "2.0"', 'requires = ["x==1"]')
+
+
+@pytest.mark.parametrize(
+    ("version", "holds"),
+    [
+        ("0.9", False),
+        ("1.0", True),
+        ("1.9.9", True),
+        ("2.0", False),
+        ("2.0rc1", True),
+        ("x", False),
+    ],
+)
+def test_a_stack_holds_from_one_release_up_to_another(read, version, holds):
+    """The first release is among those that it holds for, and the last one is not."""
+    (stack,) = read(*GOOD)
+    assert stack.holds("a-b", version) is holds
+    assert not stack.holds("other", version)
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (("[[stack]", ""), "expected a TOML file"),
+        (("x = 1",), "expected tables"),
+        (("stack = [1]",), "stack 1 is 1, expected a table"),
+        ((*GOOD, 'untill = "3"'), "unknown key 'untill'; did you mean 'until'"),
+        ((*GOOD[:2], GOOD[4]), "stack 1 lacks the key 'since'"),
+        ((*GOOD[:2], "since = 1.0", GOOD[4]), "key 'since' is 1.0, expected a string"),
+        ((*GOOD[:2], 'since = "one"', GOOD[4]), "key 'since' is 'one', expected a version"),
+        ((*GOOD[:2], 'since = "2.0"', *GOOD[3:]), "until is '2.0', expected a release after 2.0"),
+        ((*GOOD[:4], 'requires = "x==1"'), "expected a list of requirements"),
+        ((*GOOD[:4], 'requires = ["x=1"]'), "key 'requires' has 'x=1', expected a requirement"),
+        ((*GOOD, "note = 3"), "key 'note' is 3, expected a string"),
+    ],
+)
+def test_a_wrong_entry_is_named(read, lines, said):
+    """File, entry and key are in the sentence."""
+    with pytest.raises(UserError, match=r"x\.toml") as raised:
+        read(*lines)
+    assert said in str(raised.value)
+
+
+def test_what_the_user_pins_wins(read):
+    """A stack adds what is not pinned, its tools, and why."""
+    (stack,) = read(*GOOD[:4], 'requires = ["x==1", "y<3"]', 'build = ["tool==1"]', 'note = "old"')
+    found = stacks.defaults(["a-b==1.5", "X==2"], [stack])
+    assert found == stacks.Defaults(("y<3",), ("tool==1",), ("y<3 for a-b 1.5: old",))
+    assert stacks.defaults(["a-b==2.5"], [stack]) == stacks.Defaults()
+
+
+def test_the_stacks_of_the_suite_are_read():
+    """Every entry of the data is as it has to be."""
+    assert stacks.stacks()
