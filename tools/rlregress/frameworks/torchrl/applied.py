@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Dict, Mapping
 
 import gymnasium
-from torchrl.envs import GymWrapper
 
 from rlregress.frameworks.base import TrainingRequest
+from rlregress.frameworks.torchrl.api import GymWrapper
 from rlregress.frameworks.torchrl.probes.quiet import quiet
 from rlregress.frameworks.torchrl.training import BUILDERS, Space, single_precision
 

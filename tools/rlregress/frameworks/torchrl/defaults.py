@@ -10,16 +10,24 @@ import ast
 import inspect
 from typing import Any, Dict, List, Mapping, Set, Tuple
 
-from tensordict.nn import TensorDictModule
 from torch import nn
-from torchrl.collectors import Collector
-from torchrl.modules import MLP, AdditiveGaussianModule, IndependentNormal, TanhNormal
-from torchrl.objectives import ClipPPOLoss, SACLoss, TD3Loss
-from torchrl.objectives.value import GAE
-from torchrl.trainers.algorithms import PPOTrainer
-from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper, TD3Trainer
 
 from rlregress.frameworks.base import Unprobed
+from rlregress.frameworks.torchrl.api import (
+    GAE,
+    MLP,
+    AdditiveGaussianModule,
+    ClipPPOLoss,
+    Collector,
+    IndependentNormal,
+    PPOTrainer,
+    SACLoss,
+    TanhNormal,
+    TD3Loss,
+    TD3OptimizationStepper,
+    TD3Trainer,
+    TensorDictModule,
+)
 from rlregress.frameworks.torchrl.applied import applied, number
 from rlregress.frameworks.torchrl.probes.networks import (
     Constant,

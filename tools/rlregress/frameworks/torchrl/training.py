@@ -11,33 +11,40 @@ from typing import Any, Dict, Mapping
 
 import numpy as np
 import torch
-from tensordict import TensorDict
-from tensordict.nn import (
-    AddStateIndependentNormalScale,
-    NormalParamExtractor,
-    TensorDictModule,
-    TensorDictSequential,
-)
 from torch import nn
-from torchrl.collectors import Collector
-from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
-from torchrl.data.replay_buffers.samplers import SamplerWithoutReplacement
-from torchrl.envs import DoubleToFloat, GymWrapper, TransformedEnv
-from torchrl.envs.utils import ExplorationType, set_exploration_type
-from torchrl.modules import (
-    MLP,
-    AdditiveGaussianModule,
-    ProbabilisticActor,
-    TanhModule,
-    TanhNormal,
-    ValueOperator,
-)
-from torchrl.objectives import ClipPPOLoss, SACLoss, SoftUpdate, TD3Loss
-from torchrl.trainers.algorithms import PPOTrainer, SACTrainer
-from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper, TD3Trainer
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Trained, TrainingRequest
+from rlregress.frameworks.torchrl.api import (
+    MLP,
+    AdditiveGaussianModule,
+    AddStateIndependentNormalScale,
+    ClipPPOLoss,
+    Collector,
+    DoubleToFloat,
+    ExplorationType,
+    GymWrapper,
+    LazyTensorStorage,
+    NormalParamExtractor,
+    PPOTrainer,
+    ProbabilisticActor,
+    SACLoss,
+    SACTrainer,
+    SamplerWithoutReplacement,
+    SoftUpdate,
+    TanhModule,
+    TanhNormal,
+    TD3Loss,
+    TD3OptimizationStepper,
+    TD3Trainer,
+    TensorDict,
+    TensorDictModule,
+    TensorDictReplayBuffer,
+    TensorDictSequential,
+    TransformedEnv,
+    ValueOperator,
+    set_exploration_type,
+)
 
 #: of trainings that are traced, not of stored runs.
 _OPTIONAL = {"duplicate_critic"}

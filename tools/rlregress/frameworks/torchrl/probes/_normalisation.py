@@ -11,9 +11,8 @@ from typing import Any, Dict, Iterator, List, Sequence
 import gymnasium
 import numpy as np
 import torch
-from tensordict import TensorDict
-from torchrl.envs import TransformedEnv
 
+from rlregress.frameworks.torchrl.api import TensorDict, TransformedEnv
 from rlregress.frameworks.torchrl.probes import loops, scripts
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.networks import Constant, Numbers, box, policy, v_network
@@ -107,7 +106,7 @@ class Trained:
     """
 
     def __init__(self, training: Any, evaluation: Dict[str, Any]) -> None:
-        from torchrl.modules import IndependentNormal
+        from rlregress.frameworks.torchrl.api import IndependentNormal
 
         program = scripts.load("ppo", "ppo_mujoco")
         program.tqdm = SimpleNamespace(tqdm=lambda **options: _Bar())

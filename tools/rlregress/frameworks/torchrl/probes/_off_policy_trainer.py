@@ -6,12 +6,18 @@ import contextlib
 from typing import Any, Dict, List, Mapping, Tuple
 
 import torch
-from tensordict.nn import TensorDictModule, TensorDictSequential
 from torch import nn
-from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
-from torchrl.modules import TanhModule
-from torchrl.objectives import SACLoss, SoftUpdate, TD3Loss
 
+from rlregress.frameworks.torchrl.api import (
+    LazyTensorStorage,
+    SACLoss,
+    SoftUpdate,
+    TanhModule,
+    TD3Loss,
+    TensorDictModule,
+    TensorDictReplayBuffer,
+    TensorDictSequential,
+)
 from rlregress.frameworks.torchrl.probes import loops
 from rlregress.frameworks.torchrl.probes._off_policy import Journal, random_steps
 from rlregress.frameworks.torchrl.probes._off_policy_agent import inverse_norm
@@ -56,15 +62,17 @@ def _train(
     batch: int, updates: int, look: Any = lambda *_: None, starts: Any = None,
 ) -> None:  # fmt: skip
     """Let a trainer collect ``steps`` steps, ``frames`` at once, with ``updates`` after each."""
-    from torchrl import collectors
-    from torchrl.trainers.algorithms import SACTrainer
-    from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper, TD3Trainer
+    from rlregress.frameworks.torchrl.api import (
+        Collector,
+        SACTrainer,
+        TD3OptimizationStepper,
+        TD3Trainer,
+    )
 
-    kind = getattr(collectors, "Collector", None) or collectors.SyncDataCollector
     started = {} if starts is None else {"init_random_frames": starts}
     loss = journal.loss
     settings: Dict[str, Any] = {
-        "collector": kind(
+        "collector": Collector(
             wrapped(environment), actor, frames_per_batch=frames, total_frames=steps, **started
         ),
         "total_frames": steps,

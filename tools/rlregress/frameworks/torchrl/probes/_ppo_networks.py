@@ -6,12 +6,19 @@ from typing import Any, Callable, Dict, List, Mapping, Tuple
 
 import numpy as np
 import torch
-from tensordict import TensorDict
-from tensordict.nn import AddStateIndependentNormalScale, NormalParamExtractor
 from torch import nn
-from torchrl.envs.utils import ExplorationType, set_exploration_type
-from torchrl.modules import MLP, IndependentNormal, TanhNormal, ValueOperator
 
+from rlregress.frameworks.torchrl.api import (
+    MLP,
+    AddStateIndependentNormalScale,
+    ExplorationType,
+    IndependentNormal,
+    NormalParamExtractor,
+    TanhNormal,
+    TensorDict,
+    ValueOperator,
+    set_exploration_type,
+)
 from rlregress.frameworks.torchrl.probes import loops, scripts
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.networks import Constant, box, policy

@@ -11,11 +11,13 @@ from typing import Any, Callable, Iterator, List, Optional
 import gymnasium
 import numpy as np
 import torch
-from tensordict.nn import AddStateIndependentNormalScale
 from torch import nn
-from torchrl.modules import IndependentNormal
-from torchrl.objectives import ClipPPOLoss
 
+from rlregress.frameworks.torchrl.api import (
+    AddStateIndependentNormalScale,
+    ClipPPOLoss,
+    IndependentNormal,
+)
 from rlregress.frameworks.torchrl.probes import scripts
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.networks import box, policy, v_network
@@ -177,11 +179,14 @@ def trainer(
         before_training: called with the trainer and the optimiser.
         settings: further ones of PPOTrainer.
     """
-    from torchrl import collectors
-    from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
-    from torchrl.data.replay_buffers.samplers import SamplerWithoutReplacement
-    from torchrl.envs import SerialEnv
-    from torchrl.trainers.algorithms import PPOTrainer
+    from rlregress.frameworks.torchrl.api import (
+        Collector,
+        LazyTensorStorage,
+        PPOTrainer,
+        SamplerWithoutReplacement,
+        SerialEnv,
+        TensorDictReplayBuffer,
+    )
 
     seen = Training() if seen is None else seen
     actor, critic, log_std = models()
@@ -192,12 +197,10 @@ def trainer(
     made = [wrapped(environment) for environment in environments]
     single = len(made) == 1
     environment = made[0] if single else SerialEnv(len(made), [lambda m=m: m for m in made])
-    # its name until 0.10
-    kind = getattr(collectors, "Collector", None) or collectors.SyncDataCollector
     if schedule is not None:
         settings["lr_scheduler"] = schedule(optimizer)
     training = PPOTrainer(
-        collector=kind(environment, actor, frames_per_batch=frames, total_frames=total_steps),
+        collector=Collector(environment, actor, frames_per_batch=frames, total_frames=total_steps),
         total_frames=total_steps,
         frame_skip=1,
         loss_module=loss,

@@ -6,12 +6,15 @@ from typing import Any, Dict, List, Mapping, Tuple
 
 import numpy as np
 import torch
-from tensordict import TensorDict
-from torchrl.modules import IndependentNormal
-from torchrl.objectives import ClipPPOLoss
-from torchrl.objectives.value import GAE, advantages
 
 from rlregress.frameworks.raised import raised_in
+from rlregress.frameworks.torchrl.api import (
+    GAE,
+    ClipPPOLoss,
+    IndependentNormal,
+    TensorDict,
+    advantages,
+)
 from rlregress.frameworks.torchrl.probes.networks import (
     Constant,
     Numbers,

@@ -7,7 +7,8 @@ from typing import Any, List, Sequence
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from torchrl.envs import GymWrapper
+
+from rlregress.frameworks.torchrl.api import GymWrapper
 
 
 class Playback(gymnasium.Env):

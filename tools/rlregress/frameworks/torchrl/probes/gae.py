@@ -6,9 +6,8 @@ from typing import Any, Callable, Dict, Mapping, Tuple
 
 import numpy as np
 import torch
-from torchrl.modules import TanhNormal
-from torchrl.objectives.value import GAE
 
+from rlregress.frameworks.torchrl.api import GAE, TanhNormal
 from rlregress.frameworks.torchrl.probes import loops, scripts
 from rlregress.frameworks.torchrl.probes.environments import Playback
 from rlregress.frameworks.torchrl.probes.networks import Numbers, box, identity, policy, v_network
@@ -29,7 +28,7 @@ def _playback(i: Inputs) -> Dict[str, Any]:
 
 
 def _library(i: Inputs) -> Found:
-    from tensordict import TensorDict
+    from rlregress.frameworks.torchrl.api import TensorDict
 
     def column(numbers: Any, dtype: torch.dtype = torch.float64) -> torch.Tensor:
         return torch.as_tensor(np.asarray(numbers)).to(dtype).reshape(1, -1, 1)

@@ -6,10 +6,15 @@ from typing import Any, List, Tuple
 
 import numpy as np
 import torch
-from tensordict.nn import TensorDictModule
-from torchrl.modules import TanhNormal
-from torchrl.objectives import ClipPPOLoss, SACLoss, SoftUpdate, TD3Loss
 
+from rlregress.frameworks.torchrl.api import (
+    ClipPPOLoss,
+    SACLoss,
+    SoftUpdate,
+    TanhNormal,
+    TD3Loss,
+    TensorDictModule,
+)
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.networks import (
     Constant,
@@ -38,15 +43,13 @@ class GradientNorms(torch.optim.SGD):
 
 def collector(environment: Playback, actor: Any, frames: int) -> Any:
     """A collector of one batch of ``frames`` steps in this process."""
-    from torchrl import collectors
+    from rlregress.frameworks.torchrl.api import Collector
 
-    # its name until 0.10
-    kind = getattr(collectors, "Collector", None) or collectors.SyncDataCollector
-    return kind(wrapped(environment), actor, frames_per_batch=frames, total_frames=frames)
+    return Collector(wrapped(environment), actor, frames_per_batch=frames, total_frames=frames)
 
 
 def _common(environment: Playback, actor: Any, frames: int, loss: Any):
-    from torchrl.data import LazyTensorStorage
+    from rlregress.frameworks.torchrl.api import LazyTensorStorage
 
     settings = {
         "collector": collector(environment, actor, frames),
@@ -62,8 +65,7 @@ def _common(environment: Playback, actor: Any, frames: int, loss: Any):
 
 def sac(environment: Playback, loss: SACLoss, actor: Any, frames: int = 1) -> Any:
     """A SACTrainer that has collected ``frames`` steps and updated once, learning rate 0."""
-    from torchrl.data import TensorDictReplayBuffer
-    from torchrl.trainers.algorithms import SACTrainer
+    from rlregress.frameworks.torchrl.api import SACTrainer, TensorDictReplayBuffer
 
     settings, storage = _common(environment, actor, frames, loss)
     trainer = SACTrainer(
@@ -91,8 +93,11 @@ def td3(
 
     ``after_update`` is called after each of them, target update included.
     """
-    from torchrl.data import TensorDictReplayBuffer
-    from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper, TD3Trainer
+    from rlregress.frameworks.torchrl.api import (
+        TD3OptimizationStepper,
+        TD3Trainer,
+        TensorDictReplayBuffer,
+    )
 
     settings, storage = _common(environment, actor, frames, loss)
 
@@ -127,9 +132,11 @@ def ppo(
     **settings: Any,
 ) -> Tuple[Any, ClipPPOLoss, GradientNorms]:
     """A PPOTrainer after one rollout and one epoch, learning rate 0; its loss and optimiser."""
-    from torchrl.data import TensorDictReplayBuffer
-    from torchrl.data.replay_buffers.samplers import SamplerWithoutReplacement
-    from torchrl.trainers.algorithms import PPOTrainer
+    from rlregress.frameworks.torchrl.api import (
+        PPOTrainer,
+        SamplerWithoutReplacement,
+        TensorDictReplayBuffer,
+    )
 
     loss = ClipPPOLoss(actor, critic, clip_epsilon=0.2)
     optimizer = GradientNorms(loss.parameters())

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 import torch
-from tensordict import TensorDict
-from tensordict.nn import TensorDictModule
 from torch import nn
-from torchrl.data import Bounded
-from torchrl.modules import ProbabilisticActor, ValueOperator
+
+from rlregress.frameworks.torchrl.api import (
+    Bounded,
+    ProbabilisticActor,
+    TensorDict,
+    TensorDictModule,
+    ValueOperator,
+)
 
 
 class Constant(nn.Module):

@@ -11,9 +11,8 @@ from typing import Any, Dict, Mapping, Tuple
 
 import numpy as np
 import torch
-from tensordict import TensorDict
-from torchrl.envs import VecNorm
 
+from rlregress.frameworks.torchrl.api import TensorDict, VecNorm
 from rlregress.frameworks.torchrl.probes import scripts
 from rlregress.frameworks.torchrl.probes._normalisation import (
     Trained,
@@ -68,7 +67,7 @@ def _script_rewards(i: Inputs) -> np.ndarray:
 
 
 def _trainer_rewards(i: Inputs) -> np.ndarray:
-    from torchrl.trainers import RewardNormalizer
+    from rlregress.frameworks.torchrl.api import RewardNormalizer
 
     normaliser = RewardNormalizer()
     found = []

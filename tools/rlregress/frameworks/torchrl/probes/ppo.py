@@ -7,13 +7,16 @@ from typing import Any, Dict, List, Mapping, Tuple
 
 import numpy as np
 import torch
-from tensordict import TensorDict
-from tensordict.nn import AddStateIndependentNormalScale
 from torch import nn
-from torchrl.envs.utils import ExplorationType, set_exploration_type
-from torchrl.modules import IndependentNormal
-from torchrl.objectives import ClipPPOLoss
 
+from rlregress.frameworks.torchrl.api import (
+    AddStateIndependentNormalScale,
+    ClipPPOLoss,
+    ExplorationType,
+    IndependentNormal,
+    TensorDict,
+    set_exploration_type,
+)
 from rlregress.frameworks.torchrl.probes import loops, ppo_loops, scripts
 from rlregress.frameworks.torchrl.probes.environments import Playback
 from rlregress.frameworks.torchrl.probes.networks import (

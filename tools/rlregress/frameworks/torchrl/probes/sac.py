@@ -7,11 +7,9 @@ from unittest import mock
 
 import numpy as np
 import torch
-from tensordict.nn import NormalParamExtractor
 from torch import nn
-from torchrl.modules import TanhNormal
-from torchrl.objectives import SACLoss
 
+from rlregress.frameworks.torchrl.api import NormalParamExtractor, SACLoss, TanhNormal
 from rlregress.frameworks.torchrl.probes import critics, loops, scripts
 from rlregress.frameworks.torchrl.probes.environments import Playback
 from rlregress.frameworks.torchrl.probes.networks import (

@@ -7,8 +7,8 @@ from unittest import mock
 
 import numpy as np
 import torch
-from torchrl.objectives import SACLoss
 
+from rlregress.frameworks.torchrl.api import SACLoss
 from rlregress.frameworks.torchrl.probes import (
     _off_policy,
     _off_policy_agent,

@@ -12,6 +12,7 @@ import contextlib
 import importlib
 import importlib.util
 import sys
+from importlib.metadata import distribution, version
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Dict, Iterator, List
@@ -20,6 +21,7 @@ import gymnasium
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import NotOffered
 from rlregress.frameworks.torchrl.probes.environments import Playback
 
 _ENVIRONMENT = "RLRegressPlayback-v0"
@@ -94,19 +96,28 @@ def _importing_from(folder: Path) -> Iterator[None]:
 
 
 def programs() -> Path:
-    """The first folder of programs on the path: a changed copy may stand before the installed."""
+    """The folder of programs: a changed copy on the path, or that of the installed package.
+
+    What stands on the path behind the installed package belongs to another version of it.
+
+    Raises:
+        NotOffered: this version of the package does not install its programs.
+    """
+    installed = Path(str(distribution("torchrl").locate_file("")))
     for entry in sys.path:
         folder = Path(entry) / "sota-implementations"
         if folder.is_dir():
             return folder
-    raise FileNotFoundError("this version of torchrl does not install sota-implementations")
+        if Path(entry) == installed:
+            break
+    raise NotOffered(f"torchrl {version('torchrl')} does not install sota-implementations")
 
 
 def load(folder: str, name: str) -> Any:
     """A fresh copy of ``sota-implementations/<folder>/<name>.py``; leaves no trace of the import.
 
     Raises:
-        FileNotFoundError: this version of the package does not install its programs.
+        NotOffered: this version of the package does not install this program.
     """
     # these modules ask once, when they are imported, which packages are installed: they must not
     # see the stand-ins
@@ -114,8 +125,8 @@ def load(folder: str, name: str) -> Any:
         importlib.import_module(module_name)
     path = programs() / folder / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"torchrl_{folder}_{name}", path)
-    if spec is None or spec.loader is None:
-        raise FileNotFoundError(f"no program {path}")
+    if spec is None or spec.loader is None or not path.is_file():
+        raise NotOffered(f"torchrl {version('torchrl')} has no program {folder}/{name}.py")
     module = importlib.util.module_from_spec(spec)
     with _importing_from(path.parent):
         spec.loader.exec_module(module)

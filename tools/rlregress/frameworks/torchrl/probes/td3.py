@@ -6,12 +6,17 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 import numpy as np
 import torch
-from tensordict.nn import TensorDictModule, TensorDictSequential
 from torch import nn
-from torchrl.envs.utils import ExplorationType, set_exploration_type
-from torchrl.modules import AdditiveGaussianModule, TanhModule
-from torchrl.objectives import TD3Loss
 
+from rlregress.frameworks.torchrl.api import (
+    AdditiveGaussianModule,
+    ExplorationType,
+    TanhModule,
+    TD3Loss,
+    TensorDictModule,
+    TensorDictSequential,
+    set_exploration_type,
+)
 from rlregress.frameworks.torchrl.probes import critics, loops, scripts
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.networks import Constant, box, q_network, transitions

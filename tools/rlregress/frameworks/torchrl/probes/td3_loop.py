@@ -6,10 +6,13 @@ from typing import Any, Dict, List, Mapping, Tuple
 
 import numpy as np
 import torch
-from tensordict import TensorDict
-from torchrl.envs.utils import ExplorationType, set_exploration_type
-from torchrl.modules import AdditiveGaussianModule
 
+from rlregress.frameworks.torchrl.api import (
+    AdditiveGaussianModule,
+    ExplorationType,
+    TensorDict,
+    set_exploration_type,
+)
 from rlregress.frameworks.torchrl.probes import (
     _off_policy,
     _off_policy_agent,

@@ -7,9 +7,14 @@ from typing import Any, Dict, List, Mapping, Tuple
 import gymnasium
 import numpy as np
 import torch
-from torchrl.modules import IndependentNormal, TanhNormal
-from torchrl.objectives import HardUpdate, SACLoss, TD3Loss
 
+from rlregress.frameworks.torchrl.api import (
+    HardUpdate,
+    IndependentNormal,
+    SACLoss,
+    TanhNormal,
+    TD3Loss,
+)
 from rlregress.frameworks.torchrl.probes import _traps_estimator, _traps_trainer, loops
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.networks import (
@@ -25,7 +30,7 @@ Inputs = Mapping[str, Any]
 
 
 def _deterministic_centre(i: Inputs) -> float:
-    from torchrl.modules.distributions import TanhDelta
+    from rlregress.frameworks.torchrl.api import TanhDelta
 
     zero, (low, high) = torch.zeros(1), (torch.tensor([i["low"]]), torch.tensor([i["high"]]))
     return float(TanhDelta(zero, low=low, high=high).mode)
@@ -93,9 +98,7 @@ def _critic_count(i: Inputs) -> List[float]:
 
 
 def _exploration_draw(i: Inputs) -> float:
-    from tensordict import TensorDict
-    from torchrl.data import Categorical
-    from torchrl.modules import EGreedyModule
+    from rlregress.frameworks.torchrl.api import Categorical, EGreedyModule, TensorDict
 
     environments = int(i["environments"])
     explore = EGreedyModule(Categorical(int(i["actions"])), eps_init=i["epsilon"])
@@ -125,8 +128,7 @@ def _hard_update_period(i: Inputs) -> Any:
 
 
 def _autoreset(i: Inputs) -> List[float]:
-    from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
-
+    from rlregress.frameworks.torchrl.api import LazyTensorStorage, TensorDictReplayBuffer
     from rlregress.frameworks.torchrl.probes.replay import collect
 
     ends = [0.0] * (int(i["episode"]) - 1) + [1.0]
