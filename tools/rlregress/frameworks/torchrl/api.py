@@ -21,6 +21,7 @@ from rlregress.frameworks.families import Absent
 _PLACES: Dict[str, Sequence[str]] = {
     "AddStateIndependentNormalScale": ("tensordict.nn",),
     "AdditiveGaussianModule": ("torchrl.modules",),
+    "AdditiveGaussianWrapper": ("torchrl.modules",),
     "Bounded": ("torchrl.data", "torchrl.data:BoundedTensorSpec"),
     "CatFrames": ("torchrl.envs",),
     "Categorical": ("torchrl.data", "torchrl.data:DiscreteTensorSpec"),
@@ -80,7 +81,7 @@ _PLACES: Dict[str, Sequence[str]] = {
 }
 
 
-def _numbers(package: str) -> Tuple[int, ...]:
+def numbers(package: str) -> Tuple[int, ...]:
     """Major and minor number of an installed package; ``torchrl.__version__`` is wrong in 0.10."""
     version = metadata.versions((package,))[package]
     return tuple(int(number) for number in version.split(".")[:2])
@@ -94,7 +95,7 @@ def _prepare() -> None:
         reductions.ForkingPickler = multiprocessing.reduction.ForkingPickler
     # tensordict until 0.6 imports a module that cannot be imported without the compiler
     state: Any = torch.jit._state
-    if not state._enabled and _numbers("tensordict") < (0, 7):
+    if not state._enabled and numbers("tensordict") < (0, 7):
         state.enable()
         try:
             importlib.import_module("torch.jit._shape_functions")

@@ -19,7 +19,6 @@ from rlregress.frameworks.torchrl.api import (
     MLP,
     AdditiveGaussianModule,
     AddStateIndependentNormalScale,
-    ClipPPOLoss,
     Collector,
     DoubleToFloat,
     ExplorationType,
@@ -28,13 +27,11 @@ from rlregress.frameworks.torchrl.api import (
     NormalParamExtractor,
     PPOTrainer,
     ProbabilisticActor,
-    SACLoss,
     SACTrainer,
     SamplerWithoutReplacement,
     SoftUpdate,
     TanhModule,
     TanhNormal,
-    TD3Loss,
     TD3OptimizationStepper,
     TD3Trainer,
     TensorDict,
@@ -44,6 +41,15 @@ from rlregress.frameworks.torchrl.api import (
     TransformedEnv,
     ValueOperator,
     set_exploration_type,
+)
+from rlregress.frameworks.torchrl.versions import (
+    action_spec,
+    deterministic,
+    made,
+    options,
+    ppo_loss,
+    sac_loss,
+    td3_loss,
 )
 
 #: of trainings that are traced, not of stored runs.
@@ -74,7 +80,7 @@ class Space:
 
     def __init__(self, environment) -> None:
         self.observations = environment.observation_spec["observation"].shape[-1]
-        self.spec = environment.action_spec_unbatched
+        self.spec = action_spec(environment)
         self.actions = self.spec.shape[-1]
         self.bounds = {"low": self.spec.space.low, "high": self.spec.space.high}
 
@@ -85,7 +91,7 @@ def _tanh_normal_actor(network: nn.Module, space: Space, return_log_prob: bool):
         in_keys=["loc", "scale"],
         spec=space.spec,
         distribution_class=TanhNormal,
-        distribution_kwargs={**space.bounds, "tanh_loc": False},
+        distribution_kwargs=options(TanhNormal, **space.bounds, tanh_loc=False),
         default_interaction_type=ExplorationType.RANDOM,
         return_log_prob=return_log_prob,
     )
@@ -158,7 +164,7 @@ def _ppo(request: TrainingRequest, environment, space: Space, given: Mapping[str
         _mlp(space.observations, 1, given["hidden_sizes"], nn.Tanh), given["value_gain"]
     )
     critic = ValueOperator(value_network, in_keys=["observation"])
-    loss = ClipPPOLoss(
+    loss = ppo_loss(
         actor,
         critic,
         clip_epsilon=given["clip_range"],
@@ -168,7 +174,8 @@ def _ppo(request: TrainingRequest, environment, space: Space, given: Mapping[str
         loss_critic_type=given["value_loss"],
         normalize_advantage=given["normalize_advantage"],
     )
-    trainer = PPOTrainer(
+    trainer = made(
+        PPOTrainer,
         **_common(
             request, _collector(environment, actor, given["rollout_steps"], request, 0), loss
         ),
@@ -201,7 +208,7 @@ def _sac(request: TrainingRequest, environment, space: Space, given: Mapping[str
         NormalParamExtractor(),
     )
     actor = _tanh_normal_actor(network, space, False)
-    loss = SACLoss(
+    loss = sac_loss(
         actor,
         _q_networks(space, given),
         loss_function=given["critic_loss"],
@@ -212,7 +219,8 @@ def _sac(request: TrainingRequest, environment, space: Space, given: Mapping[str
     collector = _collector(
         environment, actor, given["steps_per_collection"], request, given["learning_starts"]
     )
-    trainer = SACTrainer(
+    trainer = made(
+        SACTrainer,
         **_common(request, collector, loss),
         optim_steps_per_batch=given["updates_per_collection"],
         optimizer=torch.optim.Adam(
@@ -230,7 +238,7 @@ def _td3(request: TrainingRequest, environment, space: Space, given: Mapping[str
         TensorDictModule(policy_network, in_keys=["observation"], out_keys=["param"]),
         TanhModule(in_keys=["param"], out_keys=["action"], **space.bounds),
     )
-    loss = TD3Loss(
+    loss = td3_loss(
         actor,
         _q_networks(space, given),
         action_spec=space.spec,
@@ -254,7 +262,8 @@ def _td3(request: TrainingRequest, environment, space: Space, given: Mapping[str
         parameters = [p for name, p in loss.named_parameters() if name.startswith(prefix)]
         return torch.optim.Adam(parameters, lr=given["learning_rate"], eps=given["adam_epsilon"])
 
-    trainer = TD3Trainer(
+    trainer = made(
+        TD3Trainer,
         **_common(request, collector, loss),
         optim_steps_per_batch=given["updates_per_collection"],
         optimization_stepper=TD3OptimizationStepper(
@@ -278,7 +287,7 @@ def _policy(loss):
             {"observation": torch.as_tensor(observations).float()}, len(observations)
         )
         parameters = loss.actor_network_params.to_module(loss.actor_network)
-        with torch.no_grad(), set_exploration_type(ExplorationType.DETERMINISTIC), parameters:
+        with torch.no_grad(), set_exploration_type(deterministic()), parameters:
             return loss.actor_network(batch)["action"].numpy()
 
     return policy
@@ -289,7 +298,7 @@ def _value(loss):
         batch = TensorDict(
             {"observation": torch.as_tensor(observations).float()}, len(observations)
         )
-        with torch.no_grad(), set_exploration_type(ExplorationType.DETERMINISTIC):
+        with torch.no_grad(), set_exploration_type(deterministic()):
             if hasattr(loss, "critic_network_params"):
                 with loss.critic_network_params.to_module(loss.critic_network):
                     return loss.critic_network(batch)["state_value"].numpy().reshape(-1)

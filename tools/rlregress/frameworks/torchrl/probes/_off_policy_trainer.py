@@ -10,10 +10,8 @@ from torch import nn
 
 from rlregress.frameworks.torchrl.api import (
     LazyTensorStorage,
-    SACLoss,
     SoftUpdate,
     TanhModule,
-    TD3Loss,
     TensorDictModule,
     TensorDictReplayBuffer,
     TensorDictSequential,
@@ -24,6 +22,7 @@ from rlregress.frameworks.torchrl.probes._off_policy_agent import inverse_norm
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.networks import q_network
 from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.versions import action_spec, made, sac_loss, td3_loss
 
 Inputs = Mapping[str, Any]
 
@@ -44,8 +43,8 @@ def _agent(family: str, environment: Playback, pre_tanh: float) -> Tuple[Any, An
     critics = [q_network(_Slope()) for _ in range(2)]
     if family == "sac":
         actor = loops.squashed_policy(environment, [pre_tanh], 1.0)
-        return SACLoss(actor, critics, loss_function="l2"), actor
-    spec = wrapped(environment).action_spec_unbatched
+        return sac_loss(actor, critics, loss_function="l2"), actor
+    spec = action_spec(wrapped(environment))
     layer = nn.Linear(1, 1)
     nn.init.zeros_(layer.weight)
     nn.init.constant_(layer.bias, pre_tanh)
@@ -53,7 +52,7 @@ def _agent(family: str, environment: Playback, pre_tanh: float) -> Tuple[Any, An
         TensorDictModule(layer, in_keys=["observation"], out_keys=["param"]),
         TanhModule(in_keys=["param"], out_keys=["action"], spec=spec),
     )
-    loss = TD3Loss(deterministic, critics, action_spec=spec, loss_function="l2")
+    loss = td3_loss(deterministic, critics, action_spec=spec, loss_function="l2")
     return loss, deterministic
 
 
@@ -86,12 +85,16 @@ def _train(
         "target_net_updater": SoftUpdate(loss, tau=0.5),
     }
     if family == "sac":
-        trainer: Any = SACTrainer(**settings, optimizer=torch.optim.SGD(loss.parameters(), lr=0.0))
+        trainer: Any = made(
+            SACTrainer, **settings, optimizer=torch.optim.SGD(loss.parameters(), lr=0.0)
+        )
     else:
         optimizers = [
             torch.optim.SGD(journal.roles()[name], lr=0.0) for name in ("actor", "critic")
         ]
-        trainer = TD3Trainer(**settings, optimization_stepper=TD3OptimizationStepper(*optimizers))
+        trainer = made(
+            TD3Trainer, **settings, optimization_stepper=TD3OptimizationStepper(*optimizers)
+        )
     with contextlib.ExitStack() as stack:
         stack.enter_context(journal.optimizers(look))
         trainer.train()

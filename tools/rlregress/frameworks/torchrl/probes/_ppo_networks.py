@@ -11,7 +11,6 @@ from torch import nn
 from rlregress.frameworks.torchrl.api import (
     MLP,
     AddStateIndependentNormalScale,
-    ExplorationType,
     IndependentNormal,
     NormalParamExtractor,
     TanhNormal,
@@ -31,6 +30,7 @@ from rlregress.frameworks.torchrl.probes.ppo import (
     _losses,
 )
 from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.versions import action_spec, deterministic, entry
 
 Inputs = Mapping[str, Any]
 
@@ -44,7 +44,7 @@ def library_networks(
     """
     cells = [hidden, hidden]
     observations = [[0.0] * observation_dimensions]
-    spec = wrapped(Playback(low, high, observations, observations)).action_spec_unbatched
+    spec = action_spec(wrapped(Playback(low, high, observations, observations)))
     actor = policy(
         nn.Sequential(
             MLP(observation_dimensions, 2 * len(low), num_cells=cells), NormalParamExtractor()
@@ -116,7 +116,7 @@ def _action_distribution(make_actor: Any) -> Raw:
         actor, set_mean = make_actor(environment, i)
         for mean in i["means"]:
             set_mean(float(mean))
-            with set_exploration_type(ExplorationType.DETERMINISTIC), torch.no_grad():
+            with set_exploration_type(deterministic()), torch.no_grad():
                 playing.rollout(1, actor)
             executed.append(float(environment.actions[-1][0]))
         return executed
@@ -180,7 +180,7 @@ def _normalisation_of_one(i: Inputs) -> List[float]:
 
 def _kl_estimator(i: Inputs) -> float:
     output = _losses(0.0, {"count": len(i["ratios"]), "ratios": i["ratios"]})
-    return float(output["kl_approx"].detach().mean())
+    return float(entry(output, "kl_approx").detach().mean())
 
 
 PROBES: Dict[Tuple[str, str], Raw] = {

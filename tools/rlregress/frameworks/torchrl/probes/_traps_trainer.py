@@ -12,6 +12,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Tuple
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import NotOffered
 from rlregress.frameworks.raised import raised_in
 from rlregress.frameworks.torchrl.api import IndependentNormal
 from rlregress.frameworks.torchrl.probes import loops
@@ -23,6 +24,7 @@ from rlregress.frameworks.torchrl.probes.networks import (
     v_network,
 )
 from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.versions import made, ppo_loss
 
 Inputs = Mapping[str, Any]
 _ROWS = 2
@@ -66,10 +68,10 @@ def _after_warmup(family: str, i: Inputs) -> Any:
     }
     optimizer = torch.optim.SGD(loss.parameters(), lr=0.0)
     if family == "sac":
-        trainer = SACTrainer(**common, optimizer=optimizer)
+        trainer = made(SACTrainer, **common, optimizer=optimizer)
     else:
         stepper = TD3OptimizationStepper(optimizer, optimizer)
-        trainer = TD3Trainer(**common, optimization_stepper=stepper)
+        trainer = made(TD3Trainer, **common, optimization_stepper=stepper)
     trainer.train()
     return trainer
 
@@ -114,7 +116,10 @@ def _without_hydra() -> Iterator[None]:
 
     They are data classes and use neither hydra nor omegaconf.
     """
-    algorithms: Any = importlib.import_module("torchrl.trainers.algorithms")
+    try:
+        algorithms: Any = importlib.import_module("torchrl.trainers.algorithms")
+    except ModuleNotFoundError as error:
+        raise NotOffered(str(error)) from error
     folder = Path(algorithms.__file__).parent
     package, settings = ModuleType(_CONFIGS), ModuleType("omegaconf")
     package.__path__ = [str(folder / "configs")]
@@ -159,7 +164,6 @@ class _Scripted(torch.nn.Module):
 def _ppo(i: Inputs, locations: List[float]) -> Tuple[Any, List[float]]:
     """A trainer after one update for every ``epochs * minibatches`` locations; the KLs logged."""
     from rlregress.frameworks.torchrl.api import (
-        ClipPPOLoss,
         LazyTensorStorage,
         PPOTrainer,
         SamplerWithoutReplacement,
@@ -171,7 +175,7 @@ def _ppo(i: Inputs, locations: List[float]) -> Tuple[Any, List[float]]:
     updates = len(locations) // (epochs * minibatches)
     environment = Playback(rewards=[1.0])
     actor = policy(_Scripted(locations), box(-1.0, 1.0, loops.SINGLE), IndependentNormal)
-    loss = ClipPPOLoss(actor, v_network(Constant(0.0, dtype=loops.SINGLE)), entropy_bonus=False)
+    loss = ppo_loss(actor, v_network(Constant(0.0, dtype=loops.SINGLE)), entropy_bonus=False)
 
     from rlregress.frameworks.torchrl.api import Collector
 
@@ -182,7 +186,8 @@ def _ppo(i: Inputs, locations: List[float]) -> Tuple[Any, List[float]]:
         return batch
 
     actor_log_prob = torch.distributions.Normal(0.0, 1.0).log_prob(torch.zeros(()))
-    trainer = PPOTrainer(
+    trainer = made(
+        PPOTrainer,
         collector=Collector(
             wrapped(environment), actor, frames_per_batch=rows, total_frames=rows * updates
         ),

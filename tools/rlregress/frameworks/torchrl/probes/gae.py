@@ -12,6 +12,7 @@ from rlregress.frameworks.torchrl.probes import loops, scripts
 from rlregress.frameworks.torchrl.probes.environments import Playback
 from rlregress.frameworks.torchrl.probes.networks import Numbers, box, identity, policy, v_network
 from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.versions import value_estimator
 
 Inputs = Mapping[str, Any]
 Found = Tuple[np.ndarray, np.ndarray]
@@ -72,7 +73,7 @@ def _trainer(i: Inputs) -> Found:
 
     def before_training(trainer: Any, _: Any) -> None:
         # the trainer's own estimator, without the normalisation that has its own detail
-        trainer._modules["value_estimator"].value_estimator.average_gae = False
+        value_estimator(trainer).average_gae = False
         trainer.register_op("pre_epoch", note)
 
     loops.ppo(

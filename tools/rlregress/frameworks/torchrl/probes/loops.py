@@ -22,6 +22,7 @@ from rlregress.frameworks.torchrl.probes.networks import (
     policy,
     q_network,
 )
+from rlregress.frameworks.torchrl.versions import action_spec, made, ppo_loss, sac_loss, td3_loss
 
 SINGLE = torch.float32
 
@@ -68,7 +69,8 @@ def sac(environment: Playback, loss: SACLoss, actor: Any, frames: int = 1) -> An
     from rlregress.frameworks.torchrl.api import SACTrainer, TensorDictReplayBuffer
 
     settings, storage = _common(environment, actor, frames, loss)
-    trainer = SACTrainer(
+    trainer = made(
+        SACTrainer,
         **settings,
         optim_steps_per_batch=1,
         optimizer=torch.optim.SGD(loss.parameters(), lr=0.0),
@@ -105,7 +107,8 @@ def td3(
         named = [p for name, p in loss.named_parameters() if name.startswith(prefix)]
         return torch.optim.SGD(named, lr=learning_rate)
 
-    trainer = TD3Trainer(
+    trainer = made(
+        TD3Trainer,
         **settings,
         optim_steps_per_batch=updates,
         optimization_stepper=TD3OptimizationStepper(
@@ -138,10 +141,11 @@ def ppo(
         TensorDictReplayBuffer,
     )
 
-    loss = ClipPPOLoss(actor, critic, clip_epsilon=0.2)
+    loss = ppo_loss(actor, critic, clip_epsilon=0.2)
     optimizer = GradientNorms(loss.parameters())
     common, storage = _common(environment, actor, frames, loss)
-    trainer = PPOTrainer(
+    trainer = made(
+        PPOTrainer,
         **common,
         optim_steps_per_batch=None,
         num_epochs=1,
@@ -159,7 +163,7 @@ def ppo(
 
 def squashed_policy(environment: Playback, loc: List[float], scale: float) -> Any:
     """A tanh Gaussian within the bounds of the environment, constant over states, float32."""
-    spec = wrapped(environment).action_spec_unbatched
+    spec = action_spec(wrapped(environment))
     return policy(
         Numbers(loc, [scale] * len(loc), SINGLE),
         spec,
@@ -174,9 +178,9 @@ def off_policy_loss(family: str, environment: Playback, **options: Any) -> Tuple
     critics = [q_network(Constant(0.0, dtype=SINGLE)) for _ in range(2)]
     if family == "sac":
         actor = squashed_policy(environment, [0.0], 1.0)
-        return SACLoss(actor, critics, **options), actor
+        return sac_loss(actor, critics, **options), actor
     deterministic = TensorDictModule(
         Constant(0.0, dtype=SINGLE), in_keys=["observation"], out_keys=["action"]
     )
-    spec = wrapped(environment).action_spec_unbatched
-    return TD3Loss(deterministic, critics, action_spec=spec, **options), deterministic
+    spec = action_spec(wrapped(environment))
+    return td3_loss(deterministic, critics, action_spec=spec, **options), deterministic

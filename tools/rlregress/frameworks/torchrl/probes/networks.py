@@ -7,6 +7,7 @@ from typing import Any, Sequence
 import torch
 from torch import nn
 
+from rlregress.frameworks.torchrl import versions
 from rlregress.frameworks.torchrl.api import (
     Bounded,
     ProbabilisticActor,
@@ -85,7 +86,7 @@ def policy(network: nn.Module, spec: Bounded, distribution: Any, **options: Any)
         in_keys=["loc", "scale"],
         spec=spec,
         distribution_class=distribution,
-        distribution_kwargs=options,
+        distribution_kwargs=versions.options(distribution, **options),
         return_log_prob=True,
     )
 

@@ -128,9 +128,10 @@ def _trained(i: Inputs) -> Trained:
 
 
 def _saved(i: Inputs) -> np.ndarray:
-    checkpoint = _trained(i).checkpoint
     program = scripts.load("ppo", "utils_mujoco")
-    with registered(showing(i["evaluation"])) as name:
+    scripts.part(program, "make_render_env")
+    checkpoint = _trained(i).checkpoint
+    with registered({**showing(i["evaluation"]), "dtype": np.float64}) as name:
         checkpoint["env_name"] = name
         spec = SimpleNamespace(
             checkpoint=checkpoint, env_kwargs={}, device="cpu", from_pixels=False

@@ -12,6 +12,7 @@ from rlregress.frameworks.torchrl.probes import _off_policy, _traps_trainer
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.networks import v_network
 from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.versions import made
 
 Inputs = Mapping[str, Any]
 
@@ -27,8 +28,8 @@ def collect(environment: Any, frames: int, **options: Any) -> Any:
     """One batch of random actions in an environment of TorchRL, [frames]."""
     from rlregress.frameworks.torchrl.api import Collector
 
-    collector = Collector(
-        environment, None, frames_per_batch=frames, total_frames=frames, **options
+    collector = made(
+        Collector, environment, None, frames_per_batch=frames, total_frames=frames, **options
     )
     (batch,) = list(collector)
     collector.shutdown()

@@ -8,6 +8,7 @@ neither stands in for them while a program is imported.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import importlib
 import importlib.util
@@ -28,6 +29,10 @@ _ENVIRONMENT = "RLRegressPlayback-v0"
 #: modules that the programs import by a bare name, from their own folder.
 _SIBLINGS = ("utils", "utils_mujoco")
 _ASKING = ("torchrl.record", "torchrl.trainers.helpers")
+
+
+#: coefficients of the entropy and of the value loss, under both of their names.
+COEFFICIENTS = {"entropy_coeff": 0.0, "entropy_coef": 0.0, "critic_coeff": 1.0, "critic_coef": 1.0}
 
 
 class Settings(dict):
@@ -129,8 +134,35 @@ def load(folder: str, name: str) -> Any:
         raise NotOffered(f"torchrl {version('torchrl')} has no program {folder}/{name}.py")
     module = importlib.util.module_from_spec(spec)
     with _importing_from(path.parent):
-        spec.loader.exec_module(module)
+        exec(compile(_with_imports_first(path), str(path), "exec"), vars(module))
     return module
+
+
+def _with_imports_first(path: Path) -> ast.Module:
+    """A program, with what its ``main`` imports imported beside it.
+
+    So it can be watched in the same way as newer programs, which import before ``main``.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for place, node in enumerate(tree.body):
+        if isinstance(node, ast.FunctionDef) and node.name == "main":
+            imports = [n for n in node.body if isinstance(n, (ast.Import, ast.ImportFrom))]
+            node.body = [n for n in node.body if n not in imports]
+            tree.body[place:place] = imports
+            break
+    return tree
+
+
+def part(program: Any, *names: str) -> str:
+    """The first of these names that a program has.
+
+    Raises:
+        NotOffered: it has none of them.
+    """
+    for name in names:
+        if hasattr(program, name):
+            return name
+    raise NotOffered(f"{program.__name__} of torchrl {version('torchrl')} has no {names[0]}")
 
 
 @contextlib.contextmanager
@@ -212,7 +244,8 @@ def ppo(
     program.ClipPPOLoss, program.GAE = Loss, Estimator
     program.group_optimizers = observed_optimizer
     program.make_ppo_models = lambda *arguments, **options: models
-    with _registered(**playback) as environment:
+    # observations as MuJoCo gives them: until 0.13 the program takes no others
+    with _registered(**playback, dtype=np.float64) as environment:
         program.main(
             Settings(
                 env=Settings(
@@ -224,7 +257,7 @@ def ppo(
                 loss=Settings(
                     gamma=discount, gae_lambda=trace, mini_batch_size=minibatch, ppo_epochs=1,
                     clip_epsilon=0.2, anneal_clip_epsilon=False, loss_critic_type="l2",
-                    entropy_coeff=0.0, critic_coeff=1.0,
+                    **COEFFICIENTS,
                 ),
                 logger=Settings(backend=None, test_interval=1_000_000, num_test_episodes=1),
                 compile=Settings(compile=False, cudagraphs=False),

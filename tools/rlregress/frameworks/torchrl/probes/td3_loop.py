@@ -11,6 +11,7 @@ from rlregress.frameworks.torchrl.api import (
     AdditiveGaussianModule,
     ExplorationType,
     TensorDict,
+    TensorDictModule,
     set_exploration_type,
 )
 from rlregress.frameworks.torchrl.probes import (
@@ -21,11 +22,12 @@ from rlregress.frameworks.torchrl.probes import (
 )
 from rlregress.frameworks.torchrl.probes.networks import box
 from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.versions import with_gaussian_noise
 
 Inputs = Mapping[str, Any]
 
 
-def _noise(exploring: Any) -> AdditiveGaussianModule:
+def _noise(exploring: Any) -> Any:
     return next(m for m in exploring.modules() if isinstance(m, AdditiveGaussianModule))
 
 
@@ -65,8 +67,9 @@ def _script_default(i: Inputs) -> float:
 
 
 def _library_default(i: Inputs) -> float:
-    spec = box(-1.0, 1.0, torch.float32)
-    return _root_mean_square(AdditiveGaussianModule(spec=spec), int(i["samples"]))
+    still = TensorDictModule(torch.nn.Identity(), in_keys=["action"], out_keys=["action"])
+    exploring, _ = with_gaussian_noise(still, box(-1.0, 1.0, torch.float32))
+    return _root_mean_square(exploring, int(i["samples"]))
 
 
 def _exploration_environments(i: Inputs) -> List[float]:

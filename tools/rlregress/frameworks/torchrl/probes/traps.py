@@ -25,6 +25,7 @@ from rlregress.frameworks.torchrl.probes.networks import (
     q_network,
 )
 from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.versions import LOG_PROBS, action_spec, made, read, sac_loss
 
 Inputs = Mapping[str, Any]
 
@@ -33,18 +34,20 @@ def _deterministic_centre(i: Inputs) -> float:
     from rlregress.frameworks.torchrl.api import TanhDelta
 
     zero, (low, high) = torch.zeros(1), (torch.tensor([i["low"]]), torch.tensor([i["high"]]))
-    return float(TanhDelta(zero, low=low, high=high).mode)
+    return float(made(TanhDelta, zero, low=low, high=high).mode)
 
 
 def _gaussian_centre(i: Inputs) -> float:
     low, high = torch.tensor([i["low"]]), torch.tensor([i["high"]])
-    distribution = TanhNormal(torch.zeros(1), torch.ones(1), low=low, high=high, tanh_loc=True)
-    return float(distribution.deterministic_sample)
+    distribution = made(
+        TanhNormal, torch.zeros(1), torch.ones(1), low=low, high=high, tanh_loc=True
+    )
+    return float(read(distribution, "deterministic_sample"))
 
 
 def _out_of_bounds(i: Inputs) -> float:
     environment = Playback(i["low"], i["high"])
-    spec = wrapped(environment).action_spec_unbatched
+    spec = action_spec(wrapped(environment))
     actor = policy(Numbers([i["mean"]], [1e-6], loops.SINGLE), spec, IndependentNormal)
     list(loops.collector(environment, actor, 1))
     return float(environment.actions[0].item())
@@ -61,7 +64,8 @@ def _stored_log_prob(i: Inputs) -> float:
     (batch,) = list(loops.collector(environment, actor, int(i["count"])))
     with torch.no_grad():
         now = actor.get_dist(batch).log_prob(batch["action"])
-    return float((torch.abs(now - batch["action_log_prob"]) > 0.01).double().mean())
+    (stored,) = [batch[name] for name in LOG_PROBS if name in batch.keys()]  # noqa: SIM118
+    return float((torch.abs(now - stored) > 0.01).double().mean())
 
 
 class _Linear(torch.nn.Module):
@@ -113,7 +117,7 @@ def _exploration_draw(i: Inputs) -> float:
 
 def _hard_update_period(i: Inputs) -> Any:
     actor = policy(Numbers([0.0], [1.0]), box(-1.0, 1.0), TanhNormal)
-    loss = SACLoss(actor, [q_network(Constant(0.0)) for _ in range(2)])
+    loss = sac_loss(actor, [q_network(Constant(0.0)) for _ in range(2)])
     updater = HardUpdate(loss, value_network_update_interval=int(i["interval"]))
     copies = []
     for step in range(1, int(i["steps"]) + 1):
