@@ -20,7 +20,7 @@ from rlregress.frameworks.torchrl.api import (
 from rlregress.frameworks.torchrl.probes import scripts
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.networks import box, policy, v_network
-from rlregress.frameworks.torchrl.versions import LOG_PROBS, ppo_loss
+from rlregress.frameworks.torchrl.versions import LOG_PROBS, made, ppo_loss
 
 _SINGLE = torch.float32
 #: sees, and may change, a minibatch before the loss gets it
