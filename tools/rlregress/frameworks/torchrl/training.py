@@ -17,7 +17,6 @@ from rlregress.errors import UserError
 from rlregress.frameworks.base import Trained, TrainingRequest
 from rlregress.frameworks.torchrl.api import (
     MLP,
-    AdditiveGaussianModule,
     AddStateIndependentNormalScale,
     Collector,
     DoubleToFloat,
@@ -50,6 +49,7 @@ from rlregress.frameworks.torchrl.versions import (
     ppo_loss,
     sac_loss,
     td3_loss,
+    with_gaussian_noise,
 )
 
 #: of trainings that are traced, not of stored runs.
@@ -247,12 +247,12 @@ def _td3(request: TrainingRequest, environment, space: Space, given: Mapping[str
         loss_function=given["critic_loss"],
     )
     loss.make_value_estimator(gamma=given["discount"])
-    exploration = AdditiveGaussianModule(
-        spec=space.spec, sigma_init=1.0, sigma_end=1.0, std=given["exploration_noise"]
+    exploring, exploration = with_gaussian_noise(
+        actor, space.spec, sigma_init=1.0, sigma_end=1.0, std=given["exploration_noise"]
     )
     collector = _collector(
         environment,
-        TensorDictSequential(actor, exploration),
+        exploring,
         given["steps_per_collection"],
         request,
         given["learning_starts"],
@@ -321,7 +321,11 @@ def single_precision(environment):
 
 
 def train(request: TrainingRequest) -> Trained:
-    """Train with the framework's trainer of the algorithm."""
+    """Train with the framework's trainer of the algorithm.
+
+    Raises:
+        NotOffered: the installed version has no such trainer, or not all that it is to be set to.
+    """
     given = request.hyperparameters
     differing = sorted((set(given) - _OPTIONAL) ^ _KEYS[request.algorithm])
     if differing:
