@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, Dict, Mapping
 
 import gymnasium
-from torchrl.envs import GymWrapper
 
 from rlregress.frameworks.base import TrainingRequest
+from rlregress.frameworks.torchrl.api import GymWrapper
 from rlregress.frameworks.torchrl.probes.quiet import quiet
 from rlregress.frameworks.torchrl.training import BUILDERS, Space, single_precision
+from rlregress.frameworks.torchrl.versions import read
 
 
 def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> Dict[str, Any]:
@@ -50,8 +51,8 @@ def _ppo(trainer: Any, loss: Any) -> Dict[str, Any]:
         "clip_range": number(loss.clip_epsilon),
         "value_clip_range": None if clip_value is None else number(clip_value),
         "normalize_advantage": loss.normalize_advantage,
-        "entropy_coefficient": number(loss.entropy_coeff),
-        "value_coefficient": number(loss.critic_coeff),
+        "entropy_coefficient": number(read(loss, "entropy_coeff")),
+        "value_coefficient": number(read(loss, "critic_coeff")),
         "value_loss": loss.loss_critic_type,
         "max_gradient_norm": trainer.clip_norm,
     }

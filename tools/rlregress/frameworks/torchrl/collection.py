@@ -7,9 +7,9 @@ from typing import Any, List
 
 import numpy as np
 import torch
-from torchrl.envs import GymWrapper, SerialEnv
 
 from rlregress.frameworks.base import TrainingRequest, Transitions
+from rlregress.frameworks.torchrl.api import GymWrapper, SerialEnv
 from rlregress.frameworks.torchrl.training import BUILDERS, Space, single_precision
 
 

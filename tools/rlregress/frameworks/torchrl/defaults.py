@@ -7,19 +7,28 @@ only the names can be read.
 from __future__ import annotations
 
 import ast
-import inspect
-from typing import Any, Dict, List, Mapping, Set, Tuple
+import contextlib
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Set, Tuple
 
-from tensordict.nn import TensorDictModule
 from torch import nn
-from torchrl.collectors import Collector
-from torchrl.modules import MLP, AdditiveGaussianModule, IndependentNormal, TanhNormal
-from torchrl.objectives import ClipPPOLoss, SACLoss, TD3Loss
-from torchrl.objectives.value import GAE
-from torchrl.trainers.algorithms import PPOTrainer
-from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper, TD3Trainer
 
-from rlregress.frameworks.base import Unprobed
+from rlregress.frameworks.base import NotOffered, Unprobed
+from rlregress.frameworks.torchrl.api import (
+    GAE,
+    MLP,
+    AdditiveGaussianModule,
+    ClipPPOLoss,
+    Collector,
+    IndependentNormal,
+    PPOTrainer,
+    SACLoss,
+    TanhNormal,
+    TD3Loss,
+    TD3OptimizationStepper,
+    TD3Trainer,
+    TensorDictModule,
+    numbers,
+)
 from rlregress.frameworks.torchrl.applied import applied, number
 from rlregress.frameworks.torchrl.probes.networks import (
     Constant,
@@ -31,8 +40,20 @@ from rlregress.frameworks.torchrl.probes.networks import (
 )
 from rlregress.frameworks.torchrl.probes.quiet import quiet
 from rlregress.frameworks.torchrl.probes.scripts import programs
+from rlregress.frameworks.torchrl.versions import (
+    keyword,
+    parameter,
+    ppo_loss,
+    read,
+    sac_loss,
+    td3_loss,
+    with_gaussian_noise,
+)
 
 __all__ = ["applied", "names", "values"]
+
+#: the first version that has every name below.
+_WRITTEN_FOR = (0, 14)
 
 #: hyperparameter -> attribute of the programs' configuration.
 _PROGRAMS = {
@@ -122,15 +143,6 @@ _KEYWORDS: Mapping[Tuple[str, str], Mapping[str, Tuple[Any, str]]] = {
 }
 
 
-def _keyword(called: Any, name: str) -> inspect.Parameter:
-    # of a class its constructor: what a metaclass makes of the class differs between Pythons
-    made = called.__init__ if inspect.isclass(called) else called
-    try:
-        return inspect.signature(made).parameters[name]
-    except KeyError:
-        raise Unprobed(f"{called.__qualname__} has no keyword '{name}'", known=True) from None
-
-
 def _attributes(algorithm: str) -> Set[str]:
     """Dotted names below ``cfg`` that the programs of an algorithm read."""
     found = set()
@@ -147,56 +159,96 @@ def names() -> Dict[Tuple[str, str], Dict[str, str]]:
     """(algorithm, scope) -> hyperparameter -> keyword, or attribute of a program's configuration.
 
     Raises:
-        Unprobed: there is no such keyword, or no program reads such an attribute.
+        Unprobed: there is no such keyword, or no program reads such an attribute. Of versions older
+            than those that the names were written for, these are left out.
     """
     found: Dict[Tuple[str, str], Dict[str, str]] = {}
     for cell, keywords in _KEYWORDS.items():
         found[cell] = {}
         for name, (called, own) in keywords.items():
-            _keyword(called, own)
-            found[cell][name] = "gamma" if own == "hyperparams" else own
+            with _left_out_if_older(f"no keyword '{own}' of what makes a {cell[0]}"):
+                own_name = keyword(called, own)
+                found[cell][name] = "gamma" if own == "hyperparams" else own_name
     for algorithm, attributes in _PROGRAMS.items():
-        read = _attributes(algorithm)
-        for own in attributes.values():
-            if own not in read:
-                raise Unprobed(f"no program of {algorithm} reads cfg.{own}", known=True)
-        found[algorithm, "script"] = dict(attributes)
-    return found
+        found[algorithm, "script"] = {}
+        for name, own in attributes.items():
+            with _left_out_if_older(f"no program of {algorithm} reads cfg.{own}"):
+                found[algorithm, "script"][name] = _attribute(algorithm, own)
+    return {cell: named for cell, named in found.items() if named}
+
+
+def _attribute(algorithm: str, name: str) -> str:
+    read_by_programs = _attributes(algorithm)
+    for candidate in (name, name.replace("_coeff", "_coef")):
+        if candidate in read_by_programs:
+            return candidate
+    raise NotOffered(f"no program of {algorithm} reads cfg.{name}")
+
+
+@contextlib.contextmanager
+def _left_out_if_older(reason: str) -> Iterator[None]:
+    try:
+        yield
+    except NotOffered as error:
+        if numbers("torchrl") >= _WRITTEN_FOR:
+            raise Unprobed(reason, known=True) from error
 
 
 def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
-    """(algorithm, scope) -> hyperparameter -> value, of objects made without arguments."""
+    """(algorithm, scope) -> hyperparameter -> value, of objects made without arguments.
+
+    What the installed version does not have is left out.
+    """
+    cells: Dict[Tuple[str, str], Callable[[], Dict[str, Any]]] = {
+        ("ppo", "library"): _ppo,
+        ("ppo", "trainer"): lambda: _signature("ppo"),
+        ("sac", "library"): _sac,
+        ("td3", "library"): _td3,
+        ("td3", "trainer"): lambda: _signature("td3"),
+    }
     with quiet():
-        return {
-            ("ppo", "library"): _ppo(),
-            ("ppo", "trainer"): _signature("ppo"),
-            ("sac", "library"): _sac(),
-            ("td3", "library"): _td3(),
-            ("td3", "trainer"): _signature("td3"),
-        }
+        found = _offered(cells)
+    return {cell: given for cell, given in found.items() if given}
+
+
+def _offered(readers: Mapping[Any, Callable[[], Any]]) -> Dict[Any, Any]:
+    """What each reader reads; those of what the installed version does not have are left out."""
+    found = {}
+    for name, read_one in readers.items():
+        with contextlib.suppress(NotOffered):
+            found[name] = read_one()
+    return found
 
 
 def _signature(algorithm: str) -> Dict[str, Any]:
     # a trainer takes a collector and a loss: what it is set to without more is its signature
     keywords = _KEYWORDS[algorithm, "trainer"]
-    return {name: _keyword(*called).default for name, called in keywords.items()}
+    return _offered(
+        {name: lambda c=called: parameter(*c).default for name, called in keywords.items()}
+    )
 
 
 def _ppo() -> Dict[str, Any]:
     actor = policy(Numbers([0.0], [1.0]), box(-1.0, 1.0), IndependentNormal)
-    loss = ClipPPOLoss(actor, v_network(Constant(0.0)))
-    clip_value = loss.clip_value
+    loss = ppo_loss(actor, v_network(Constant(0.0)))
+
+    def clip_value() -> Any:
+        bound = read(loss, "clip_value")
+        return None if bound is None else number(bound)
+
     loss.make_value_estimator()
-    return {
-        "clip_range": number(loss.clip_epsilon),
-        "value_clip_range": None if clip_value is None else number(clip_value),
-        "normalize_advantage": loss.normalize_advantage,
-        "entropy_coefficient": number(loss.entropy_coeff),
-        "value_coefficient": number(loss.critic_coeff),
-        "discount": number(loss.value_estimator.gamma),
-        "gae_lambda": number(loss.value_estimator.lmbda),
-        "hidden_sizes": _hidden_sizes(),
-    }
+    return _offered(
+        {
+            "clip_range": lambda: number(loss.clip_epsilon),
+            "value_clip_range": clip_value,
+            "normalize_advantage": lambda: loss.normalize_advantage,
+            "entropy_coefficient": lambda: number(read(loss, "entropy_coeff")),
+            "value_coefficient": lambda: number(read(loss, "critic_coeff")),
+            "discount": lambda: number(loss.value_estimator.gamma),
+            "gae_lambda": lambda: number(read(loss.value_estimator, "lmbda")),
+            "hidden_sizes": _hidden_sizes,
+        }
+    )
 
 
 def _critics() -> Any:
@@ -206,11 +258,11 @@ def _critics() -> Any:
 def _sac() -> Dict[str, Any]:
     dimensions = 2
     actor = policy(Numbers([0.0] * 2, [1.0] * 2), box([-1.0] * 2, [1.0] * 2), TanhNormal)
-    loss = SACLoss(actor, _critics())
+    loss = sac_loss(actor, _critics())
     loss.make_value_estimator()
     automatic = float(loss.target_entropy) == -dimensions
     return {
-        "learning_starts": _keyword(Collector, "init_random_frames").default,
+        "learning_starts": parameter(Collector, "init_random_frames").default,
         "discount": number(loss.value_estimator.gamma),
         "initial_temperature": number(loss.log_alpha.exp()),
         "target_entropy": "auto" if automatic else float(loss.target_entropy),
@@ -220,11 +272,11 @@ def _sac() -> Dict[str, Any]:
 
 def _td3() -> Dict[str, Any]:
     actor = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["action"])
-    loss = TD3Loss(actor, _critics(), action_spec=box(-1.0, 1.0))
+    loss = td3_loss(actor, _critics(), action_spec=box(-1.0, 1.0))
     loss.make_value_estimator()
-    noise = AdditiveGaussianModule(spec=box(-1.0, 1.0))
+    _, noise = with_gaussian_noise(actor, box(-1.0, 1.0))
     return {
-        "learning_starts": _keyword(Collector, "init_random_frames").default,
+        "learning_starts": parameter(Collector, "init_random_frames").default,
         "discount": number(loss.value_estimator.gamma),
         "exploration_noise": number(noise.sigma * noise.std),
         "target_noise": number(loss.policy_noise),

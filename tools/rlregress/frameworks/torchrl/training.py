@@ -11,33 +11,46 @@ from typing import Any, Dict, Mapping
 
 import numpy as np
 import torch
-from tensordict import TensorDict
-from tensordict.nn import (
-    AddStateIndependentNormalScale,
-    NormalParamExtractor,
-    TensorDictModule,
-    TensorDictSequential,
-)
 from torch import nn
-from torchrl.collectors import Collector
-from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
-from torchrl.data.replay_buffers.samplers import SamplerWithoutReplacement
-from torchrl.envs import DoubleToFloat, GymWrapper, TransformedEnv
-from torchrl.envs.utils import ExplorationType, set_exploration_type
-from torchrl.modules import (
-    MLP,
-    AdditiveGaussianModule,
-    ProbabilisticActor,
-    TanhModule,
-    TanhNormal,
-    ValueOperator,
-)
-from torchrl.objectives import ClipPPOLoss, SACLoss, SoftUpdate, TD3Loss
-from torchrl.trainers.algorithms import PPOTrainer, SACTrainer
-from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper, TD3Trainer
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Trained, TrainingRequest
+from rlregress.frameworks.torchrl.api import (
+    MLP,
+    AddStateIndependentNormalScale,
+    Collector,
+    DoubleToFloat,
+    ExplorationType,
+    GymWrapper,
+    LazyTensorStorage,
+    NormalParamExtractor,
+    PPOTrainer,
+    ProbabilisticActor,
+    SACTrainer,
+    SamplerWithoutReplacement,
+    SoftUpdate,
+    TanhModule,
+    TanhNormal,
+    TD3OptimizationStepper,
+    TD3Trainer,
+    TensorDict,
+    TensorDictModule,
+    TensorDictReplayBuffer,
+    TensorDictSequential,
+    TransformedEnv,
+    ValueOperator,
+    set_exploration_type,
+)
+from rlregress.frameworks.torchrl.versions import (
+    action_spec,
+    deterministic,
+    made,
+    options,
+    ppo_loss,
+    sac_loss,
+    td3_loss,
+    with_gaussian_noise,
+)
 
 #: of trainings that are traced, not of stored runs.
 _OPTIONAL = {"duplicate_critic"}
@@ -67,7 +80,7 @@ class Space:
 
     def __init__(self, environment) -> None:
         self.observations = environment.observation_spec["observation"].shape[-1]
-        self.spec = environment.action_spec_unbatched
+        self.spec = action_spec(environment)
         self.actions = self.spec.shape[-1]
         self.bounds = {"low": self.spec.space.low, "high": self.spec.space.high}
 
@@ -78,7 +91,7 @@ def _tanh_normal_actor(network: nn.Module, space: Space, return_log_prob: bool):
         in_keys=["loc", "scale"],
         spec=space.spec,
         distribution_class=TanhNormal,
-        distribution_kwargs={**space.bounds, "tanh_loc": False},
+        distribution_kwargs=options(TanhNormal, **space.bounds, tanh_loc=False),
         default_interaction_type=ExplorationType.RANDOM,
         return_log_prob=return_log_prob,
     )
@@ -151,7 +164,7 @@ def _ppo(request: TrainingRequest, environment, space: Space, given: Mapping[str
         _mlp(space.observations, 1, given["hidden_sizes"], nn.Tanh), given["value_gain"]
     )
     critic = ValueOperator(value_network, in_keys=["observation"])
-    loss = ClipPPOLoss(
+    loss = ppo_loss(
         actor,
         critic,
         clip_epsilon=given["clip_range"],
@@ -161,7 +174,8 @@ def _ppo(request: TrainingRequest, environment, space: Space, given: Mapping[str
         loss_critic_type=given["value_loss"],
         normalize_advantage=given["normalize_advantage"],
     )
-    trainer = PPOTrainer(
+    trainer = made(
+        PPOTrainer,
         **_common(
             request, _collector(environment, actor, given["rollout_steps"], request, 0), loss
         ),
@@ -194,7 +208,7 @@ def _sac(request: TrainingRequest, environment, space: Space, given: Mapping[str
         NormalParamExtractor(),
     )
     actor = _tanh_normal_actor(network, space, False)
-    loss = SACLoss(
+    loss = sac_loss(
         actor,
         _q_networks(space, given),
         loss_function=given["critic_loss"],
@@ -205,7 +219,8 @@ def _sac(request: TrainingRequest, environment, space: Space, given: Mapping[str
     collector = _collector(
         environment, actor, given["steps_per_collection"], request, given["learning_starts"]
     )
-    trainer = SACTrainer(
+    trainer = made(
+        SACTrainer,
         **_common(request, collector, loss),
         optim_steps_per_batch=given["updates_per_collection"],
         optimizer=torch.optim.Adam(
@@ -223,7 +238,7 @@ def _td3(request: TrainingRequest, environment, space: Space, given: Mapping[str
         TensorDictModule(policy_network, in_keys=["observation"], out_keys=["param"]),
         TanhModule(in_keys=["param"], out_keys=["action"], **space.bounds),
     )
-    loss = TD3Loss(
+    loss = td3_loss(
         actor,
         _q_networks(space, given),
         action_spec=space.spec,
@@ -232,12 +247,12 @@ def _td3(request: TrainingRequest, environment, space: Space, given: Mapping[str
         loss_function=given["critic_loss"],
     )
     loss.make_value_estimator(gamma=given["discount"])
-    exploration = AdditiveGaussianModule(
-        spec=space.spec, sigma_init=1.0, sigma_end=1.0, std=given["exploration_noise"]
+    exploring, exploration = with_gaussian_noise(
+        actor, space.spec, sigma_init=1.0, sigma_end=1.0, std=given["exploration_noise"]
     )
     collector = _collector(
         environment,
-        TensorDictSequential(actor, exploration),
+        exploring,
         given["steps_per_collection"],
         request,
         given["learning_starts"],
@@ -247,7 +262,8 @@ def _td3(request: TrainingRequest, environment, space: Space, given: Mapping[str
         parameters = [p for name, p in loss.named_parameters() if name.startswith(prefix)]
         return torch.optim.Adam(parameters, lr=given["learning_rate"], eps=given["adam_epsilon"])
 
-    trainer = TD3Trainer(
+    trainer = made(
+        TD3Trainer,
         **_common(request, collector, loss),
         optim_steps_per_batch=given["updates_per_collection"],
         optimization_stepper=TD3OptimizationStepper(
@@ -271,7 +287,7 @@ def _policy(loss):
             {"observation": torch.as_tensor(observations).float()}, len(observations)
         )
         parameters = loss.actor_network_params.to_module(loss.actor_network)
-        with torch.no_grad(), set_exploration_type(ExplorationType.DETERMINISTIC), parameters:
+        with torch.no_grad(), set_exploration_type(deterministic()), parameters:
             return loss.actor_network(batch)["action"].numpy()
 
     return policy
@@ -282,7 +298,7 @@ def _value(loss):
         batch = TensorDict(
             {"observation": torch.as_tensor(observations).float()}, len(observations)
         )
-        with torch.no_grad(), set_exploration_type(ExplorationType.DETERMINISTIC):
+        with torch.no_grad(), set_exploration_type(deterministic()):
             if hasattr(loss, "critic_network_params"):
                 with loss.critic_network_params.to_module(loss.critic_network):
                     return loss.critic_network(batch)["state_value"].numpy().reshape(-1)
@@ -305,7 +321,11 @@ def single_precision(environment):
 
 
 def train(request: TrainingRequest) -> Trained:
-    """Train with the framework's trainer of the algorithm."""
+    """Train with the framework's trainer of the algorithm.
+
+    Raises:
+        NotOffered: the installed version has no such trainer, or not all that it is to be set to.
+    """
     given = request.hyperparameters
     differing = sorted((set(given) - _OPTIONAL) ^ _KEYS[request.algorithm])
     if differing:

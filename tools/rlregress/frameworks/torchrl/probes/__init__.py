@@ -9,38 +9,27 @@ from __future__ import annotations
 
 from typing import Mapping, Tuple
 
+from rlregress.frameworks import families
 from rlregress.frameworks.base import Probe, absences
-from rlregress.frameworks.torchrl.probes import (
-    atari,
-    gae,
-    normalisation,
-    normalisation_traps,
-    parameters,
-    ppo,
-    ppo_loop,
-    replay,
-    sac,
-    sac_loop,
-    td3,
-    td3_loop,
-    traps,
-)
 from rlregress.frameworks.torchrl.probes.quiet import quietly
 
-_FAMILIES = (
-    sac,
-    sac_loop,
-    td3,
-    td3_loop,
-    ppo,
-    ppo_loop,
-    gae,
-    parameters,
-    normalisation,
-    normalisation_traps,
-    atari,
-    replay,
-    traps,
+_FAMILIES = families.load_all(
+    __name__,
+    (
+        "sac",
+        "sac_loop",
+        "td3",
+        "td3_loop",
+        "ppo",
+        "ppo_loop",
+        "gae",
+        "parameters",
+        "normalisation",
+        "normalisation_traps",
+        "atari",
+        "replay",
+        "traps",
+    ),
 )
 
 #: (detail id, scope) -> probe.

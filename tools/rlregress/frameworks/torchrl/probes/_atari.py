@@ -17,13 +17,11 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 import gymnasium
 import numpy as np
 import torch
-from tensordict import TensorDict
-from torchrl.envs import GymWrapper, TransformedEnv
-from torchrl.envs.utils import step_mdp
 
 from rlregress.environments.atari_fake import DRAWS, AtariGame
 from rlregress.environments.atari_play import Player, Step
 from rlregress.environments.atari_vision import Vision
+from rlregress.frameworks.torchrl.api import GymWrapper, TensorDict, TransformedEnv, step_mdp
 from rlregress.frameworks.torchrl.probes import scripts
 
 _NAME = "ProbeNoFrameskip-v4"
@@ -75,7 +73,7 @@ def resizing() -> Iterator[None]:
     if _has_torchvision():
         yield
         return
-    from torchrl.envs.transforms import _observation
+    from rlregress.frameworks.torchrl.api import _observation
 
     names = ("torchvision", "torchvision.transforms", "torchvision.transforms.functional")
     made = {name: types.ModuleType(name) for name in names}

@@ -11,9 +11,8 @@ from typing import Any, Dict, Iterator, List, Sequence
 import gymnasium
 import numpy as np
 import torch
-from tensordict import TensorDict
-from torchrl.envs import TransformedEnv
 
+from rlregress.frameworks.torchrl.api import TensorDict, TransformedEnv
 from rlregress.frameworks.torchrl.probes import loops, scripts
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.networks import Constant, Numbers, box, policy, v_network
@@ -75,7 +74,7 @@ def registered(playback: Dict[str, Any]) -> Iterator[str]:
 
 def of_script(playback: Dict[str, Any]) -> Any:
     """The environment of the PPO program, made by its own function."""
-    with registered(playback) as name:
+    with registered({**playback, "dtype": np.float64}) as name:
         return scripts.load("ppo", "utils_mujoco").make_env(name)
 
 
@@ -107,7 +106,7 @@ class Trained:
     """
 
     def __init__(self, training: Any, evaluation: Dict[str, Any]) -> None:
-        from torchrl.modules import IndependentNormal
+        from rlregress.frameworks.torchrl.api import IndependentNormal
 
         program = scripts.load("ppo", "ppo_mujoco")
         program.tqdm = SimpleNamespace(tqdm=lambda **options: _Bar())
@@ -127,14 +126,15 @@ class Trained:
 
         def made(*arguments: Any, **options: Any) -> Any:
             # the environment of the training is made first, then that of the evaluation
-            with registered(playbacks.pop(0)):
+            with registered({**playbacks.pop(0), "dtype": np.float64}):
                 return make(*arguments, **options)
 
         program.eval_model, program.make_env = watched, made
         with tempfile.TemporaryDirectory(prefix="rlregress-") as folder:
             path = Path(folder) / "agent.pt"
             program.main(_settings(_ENVIRONMENT, len(training) - 1, str(path)))
-            self.checkpoint = torch.load(path, weights_only=False)
+            # none until 0.13
+            self.checkpoint = torch.load(path, weights_only=False) if path.exists() else None
 
 
 def _settings(environment: str, frames: int, path: str) -> Any:
@@ -149,7 +149,7 @@ def _settings(environment: str, frames: int, path: str) -> Any:
         loss=table(
             gamma=0.99, gae_lambda=0.95, mini_batch_size=frames, ppo_epochs=1,
             clip_epsilon=0.2, anneal_clip_epsilon=False, loss_critic_type="l2",
-            entropy_coeff=0.0, critic_coeff=1.0,
+            **scripts.COEFFICIENTS,
         ),
         logger=table(backend=None, test_interval=1_000_000, num_test_episodes=1),
         compile=table(compile=False, cudagraphs=False),

@@ -11,9 +11,9 @@ import gymnasium
 import numpy as np
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
-from torchrl.modules import AdditiveGaussianModule
 
 from rlregress.frameworks.journal import Updates
+from rlregress.frameworks.torchrl.api import AdditiveGaussianModule
 from rlregress.frameworks.torchrl.probes import scripts
 from rlregress.frameworks.torchrl.probes.environments import Playback
 from rlregress.frameworks.torchrl.probes.quiet import Raw, quiet
@@ -134,7 +134,7 @@ def run(
     collects, when they are made; ``with_loss(loss)`` when that is made; ``look(optimizer, parts)``
     before each step of an optimiser.
     """
-    from torchrl.envs import SerialEnv
+    from rlregress.frameworks.torchrl.api import SerialEnv
 
     program = scripts.load(family, family)
     journal = Journal()

@@ -85,7 +85,7 @@ def _networks(family: str) -> Raw:
 
 def _activation(module: Any) -> List[float]:
     """What the second layer receives where the first one outputs -0.5, and 0.5."""
-    from tensordict import TensorDict
+    from rlregress.frameworks.torchrl.api import TensorDict
 
     first, second = linear(module)[:2]
     seen: List[float] = []

@@ -6,18 +6,23 @@ import contextlib
 from typing import Any, Dict, List, Mapping, Tuple
 
 import torch
-from tensordict.nn import TensorDictModule, TensorDictSequential
 from torch import nn
-from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
-from torchrl.modules import TanhModule
-from torchrl.objectives import SACLoss, SoftUpdate, TD3Loss
 
+from rlregress.frameworks.torchrl.api import (
+    LazyTensorStorage,
+    SoftUpdate,
+    TanhModule,
+    TensorDictModule,
+    TensorDictReplayBuffer,
+    TensorDictSequential,
+)
 from rlregress.frameworks.torchrl.probes import loops
 from rlregress.frameworks.torchrl.probes._off_policy import Journal, random_steps
 from rlregress.frameworks.torchrl.probes._off_policy_agent import inverse_norm
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.networks import q_network
 from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.versions import action_spec, made, sac_loss, td3_loss
 
 Inputs = Mapping[str, Any]
 
@@ -38,8 +43,8 @@ def _agent(family: str, environment: Playback, pre_tanh: float) -> Tuple[Any, An
     critics = [q_network(_Slope()) for _ in range(2)]
     if family == "sac":
         actor = loops.squashed_policy(environment, [pre_tanh], 1.0)
-        return SACLoss(actor, critics, loss_function="l2"), actor
-    spec = wrapped(environment).action_spec_unbatched
+        return sac_loss(actor, critics, loss_function="l2"), actor
+    spec = action_spec(wrapped(environment))
     layer = nn.Linear(1, 1)
     nn.init.zeros_(layer.weight)
     nn.init.constant_(layer.bias, pre_tanh)
@@ -47,7 +52,7 @@ def _agent(family: str, environment: Playback, pre_tanh: float) -> Tuple[Any, An
         TensorDictModule(layer, in_keys=["observation"], out_keys=["param"]),
         TanhModule(in_keys=["param"], out_keys=["action"], spec=spec),
     )
-    loss = TD3Loss(deterministic, critics, action_spec=spec, loss_function="l2")
+    loss = td3_loss(deterministic, critics, action_spec=spec, loss_function="l2")
     return loss, deterministic
 
 
@@ -56,15 +61,17 @@ def _train(
     batch: int, updates: int, look: Any = lambda *_: None, starts: Any = None,
 ) -> None:  # fmt: skip
     """Let a trainer collect ``steps`` steps, ``frames`` at once, with ``updates`` after each."""
-    from torchrl import collectors
-    from torchrl.trainers.algorithms import SACTrainer
-    from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper, TD3Trainer
+    from rlregress.frameworks.torchrl.api import (
+        Collector,
+        SACTrainer,
+        TD3OptimizationStepper,
+        TD3Trainer,
+    )
 
-    kind = getattr(collectors, "Collector", None) or collectors.SyncDataCollector
     started = {} if starts is None else {"init_random_frames": starts}
     loss = journal.loss
     settings: Dict[str, Any] = {
-        "collector": kind(
+        "collector": Collector(
             wrapped(environment), actor, frames_per_batch=frames, total_frames=steps, **started
         ),
         "total_frames": steps,
@@ -78,12 +85,16 @@ def _train(
         "target_net_updater": SoftUpdate(loss, tau=0.5),
     }
     if family == "sac":
-        trainer: Any = SACTrainer(**settings, optimizer=torch.optim.SGD(loss.parameters(), lr=0.0))
+        trainer: Any = made(
+            SACTrainer, **settings, optimizer=torch.optim.SGD(loss.parameters(), lr=0.0)
+        )
     else:
         optimizers = [
             torch.optim.SGD(journal.roles()[name], lr=0.0) for name in ("actor", "critic")
         ]
-        trainer = TD3Trainer(**settings, optimization_stepper=TD3OptimizationStepper(*optimizers))
+        trainer = made(
+            TD3Trainer, **settings, optimization_stepper=TD3OptimizationStepper(*optimizers)
+        )
     with contextlib.ExitStack() as stack:
         stack.enter_context(journal.optimizers(look))
         trainer.train()

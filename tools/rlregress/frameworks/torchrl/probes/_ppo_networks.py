@@ -6,12 +6,18 @@ from typing import Any, Callable, Dict, List, Mapping, Tuple
 
 import numpy as np
 import torch
-from tensordict import TensorDict
-from tensordict.nn import AddStateIndependentNormalScale, NormalParamExtractor
 from torch import nn
-from torchrl.envs.utils import ExplorationType, set_exploration_type
-from torchrl.modules import MLP, IndependentNormal, TanhNormal, ValueOperator
 
+from rlregress.frameworks.torchrl.api import (
+    MLP,
+    AddStateIndependentNormalScale,
+    IndependentNormal,
+    NormalParamExtractor,
+    TanhNormal,
+    TensorDict,
+    ValueOperator,
+    set_exploration_type,
+)
 from rlregress.frameworks.torchrl.probes import loops, scripts
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.networks import Constant, box, policy
@@ -24,6 +30,7 @@ from rlregress.frameworks.torchrl.probes.ppo import (
     _losses,
 )
 from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.versions import action_spec, deterministic, entry
 
 Inputs = Mapping[str, Any]
 
@@ -37,7 +44,7 @@ def library_networks(
     """
     cells = [hidden, hidden]
     observations = [[0.0] * observation_dimensions]
-    spec = wrapped(Playback(low, high, observations, observations)).action_spec_unbatched
+    spec = action_spec(wrapped(Playback(low, high, observations, observations)))
     actor = policy(
         nn.Sequential(
             MLP(observation_dimensions, 2 * len(low), num_cells=cells), NormalParamExtractor()
@@ -109,7 +116,7 @@ def _action_distribution(make_actor: Any) -> Raw:
         actor, set_mean = make_actor(environment, i)
         for mean in i["means"]:
             set_mean(float(mean))
-            with set_exploration_type(ExplorationType.DETERMINISTIC), torch.no_grad():
+            with set_exploration_type(deterministic()), torch.no_grad():
                 playing.rollout(1, actor)
             executed.append(float(environment.actions[-1][0]))
         return executed
@@ -173,7 +180,7 @@ def _normalisation_of_one(i: Inputs) -> List[float]:
 
 def _kl_estimator(i: Inputs) -> float:
     output = _losses(0.0, {"count": len(i["ratios"]), "ratios": i["ratios"]})
-    return float(output["kl_approx"].detach().mean())
+    return float(entry(output, "kl_approx").detach().mean())
 
 
 PROBES: Dict[Tuple[str, str], Raw] = {

@@ -72,7 +72,7 @@ def _program_lowest(i: Inputs) -> float:
 
 
 def _library_adaptive(i: Inputs) -> List[float]:
-    from torchrl.objectives import KLAdaptiveLR
+    from rlregress.frameworks.torchrl.api import KLAdaptiveLR
 
     start = i["learning_rate"]
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=start)

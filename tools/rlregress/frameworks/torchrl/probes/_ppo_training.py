@@ -11,14 +11,16 @@ from typing import Any, Callable, Iterator, List, Optional
 import gymnasium
 import numpy as np
 import torch
-from tensordict.nn import AddStateIndependentNormalScale
 from torch import nn
-from torchrl.modules import IndependentNormal
-from torchrl.objectives import ClipPPOLoss
 
+from rlregress.frameworks.torchrl.api import (
+    AddStateIndependentNormalScale,
+    IndependentNormal,
+)
 from rlregress.frameworks.torchrl.probes import scripts
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.networks import box, policy, v_network
+from rlregress.frameworks.torchrl.versions import LOG_PROBS, made, ppo_loss
 
 _SINGLE = torch.float32
 #: sees, and may change, a minibatch before the loss gets it
@@ -87,8 +89,7 @@ def lower_log_prob(ratio: float) -> Change:
     """Make the ratio of every sample ``ratio`` times what it is."""
 
     def change(batch: Any) -> None:
-        # the second is its name until 0.9
-        for name in ("action_log_prob", "sample_log_prob"):
+        for name in LOG_PROBS:
             if name in batch.keys():  # noqa: SIM118 (a tensordict does not answer 'in')
                 batch[name] = batch[name] - float(np.log(ratio))
 
@@ -110,22 +111,22 @@ def models() -> Any:
 class Episodes(Playback):
     """Its observation is the number of steps since its reset; truncates after ``limit`` steps."""
 
-    def __init__(self, limit: int, render_mode: Any = None) -> None:
-        super().__init__(render_mode=render_mode)
+    def __init__(self, limit: int, **options: Any) -> None:
+        super().__init__(**options)
         self._limit, self._t = limit, 0
 
     def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         """0."""
         _, info = super().reset(seed=seed, options=options)
         self._t = 0
-        return np.zeros(1, dtype=np.float32), info
+        return np.zeros(1, dtype=self.observation_space.dtype), info
 
     def step(self, action: Any) -> Any:
         """One more."""
         super().step(action)
         self._t += 1
         # rewards that differ: the trainer normalises advantages over the rollout
-        observation = np.array([self._t], dtype=np.float32)
+        observation = np.array([self._t], dtype=self.observation_space.dtype)
         return observation, float(self._t), False, self._t >= self._limit, {}
 
 
@@ -146,7 +147,9 @@ def counting(steps: int, **script: Any) -> Make:
 @contextlib.contextmanager
 def _registered(make: Make) -> Iterator[str]:
     name = "RLRegressTraining-v0"
-    gymnasium.register(id=name, entry_point=make, disable_env_checker=True)
+    # as MuJoCo gives them: until 0.13 the program takes no others
+    double = functools.partial(make, dtype=np.float64)
+    gymnasium.register(id=name, entry_point=double, disable_env_checker=True)
     try:
         yield name
     finally:
@@ -177,27 +180,30 @@ def trainer(
         before_training: called with the trainer and the optimiser.
         settings: further ones of PPOTrainer.
     """
-    from torchrl import collectors
-    from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
-    from torchrl.data.replay_buffers.samplers import SamplerWithoutReplacement
-    from torchrl.envs import SerialEnv
-    from torchrl.trainers.algorithms import PPOTrainer
+    from rlregress.frameworks.torchrl.api import (
+        Collector,
+        LazyTensorStorage,
+        PPOTrainer,
+        SamplerWithoutReplacement,
+        SerialEnv,
+        TensorDictReplayBuffer,
+    )
 
     seen = Training() if seen is None else seen
     actor, critic, log_std = models()
-    loss = ClipPPOLoss(actor, critic, clip_epsilon=0.2, entropy_coeff=entropy)
+    loss = ppo_loss(actor, critic, clip_epsilon=0.2, entropy_coeff=entropy)
     seen.watch_loss(loss, change)
     optimizer = torch.optim.SGD(loss.parameters(), lr=learning_rate)
     seen.watch_optimizer(optimizer, log_std)
-    made = [wrapped(environment) for environment in environments]
-    single = len(made) == 1
-    environment = made[0] if single else SerialEnv(len(made), [lambda m=m: m for m in made])
-    # its name until 0.10
-    kind = getattr(collectors, "Collector", None) or collectors.SyncDataCollector
+    playing = [wrapped(environment) for environment in environments]
+    environment = playing[0]
+    if len(playing) > 1:
+        environment = SerialEnv(len(playing), [lambda one=one: one for one in playing])
     if schedule is not None:
         settings["lr_scheduler"] = schedule(optimizer)
-    training = PPOTrainer(
-        collector=kind(environment, actor, frames_per_batch=frames, total_frames=total_steps),
+    training = made(
+        PPOTrainer,
+        collector=Collector(environment, actor, frames_per_batch=frames, total_frames=total_steps),
         total_frames=total_steps,
         frame_skip=1,
         loss_module=loss,
@@ -229,7 +235,9 @@ def trainer(
 def _watch(program: Any, seen: Training, change: Optional[Change]) -> None:
     """Let a fresh copy of the program use models of ours, and note what it does."""
     loss_class, group_optimizers = program.ClipPPOLoss, program.group_optimizers
-    collector_class: Any = program.Collector
+    # its name until 0.11
+    collector_name = scripts.part(program, "Collector", "SyncDataCollector")
+    collector_class: Any = getattr(program, collector_name)
     actor, critic, log_std = models()
 
     def watched_loss(*arguments: Any, **options: Any) -> Any:
@@ -249,7 +257,7 @@ def _watch(program: Any, seen: Training, change: Optional[Change]) -> None:
                 yield batch
 
     program.ClipPPOLoss, program.group_optimizers = watched_loss, watched_optimizer
-    program.Collector = Collector
+    setattr(program, collector_name, Collector)
     program.tqdm = types.SimpleNamespace(tqdm=scripts._NoBar)
     program.make_ppo_models = lambda *arguments, **options: (actor, critic)
     # what a policy is worth is not asked here
@@ -295,7 +303,7 @@ def program(
                     gamma=chosen.get("gamma", 0.99), gae_lambda=chosen.get("gae_lambda", 0.95),
                     mini_batch_size=minibatch, ppo_epochs=epochs, clip_epsilon=0.2,
                     anneal_clip_epsilon=chosen.get("anneal_clip_epsilon", False),
-                    loss_critic_type="l2", entropy_coeff=0.0, critic_coeff=1.0,
+                    loss_critic_type="l2", **scripts.COEFFICIENTS,
                 ),
                 logger=Settings(backend=None, test_interval=1_000_000, num_test_episodes=1),
                 compile=Settings(compile=False, cudagraphs=False),

@@ -6,12 +6,14 @@ from typing import Any, Dict, List, Mapping, Tuple
 
 import numpy as np
 import torch
-from tensordict import TensorDict
-from torchrl.modules import IndependentNormal
-from torchrl.objectives import ClipPPOLoss
-from torchrl.objectives.value import GAE, advantages
 
 from rlregress.frameworks.raised import raised_in
+from rlregress.frameworks.torchrl.api import (
+    GAE,
+    IndependentNormal,
+    TensorDict,
+    advantages,
+)
 from rlregress.frameworks.torchrl.probes.networks import (
     Constant,
     Numbers,
@@ -21,6 +23,7 @@ from rlregress.frameworks.torchrl.probes.networks import (
     v_network,
 )
 from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.versions import LOG_PROBS, made, ppo_loss
 
 Inputs = Mapping[str, Any]
 
@@ -65,7 +68,8 @@ def _lambda_zero(i: Inputs) -> List[float]:
 
 def _reset_env(i: Inputs) -> float:
     batch = _segment(i["value"], i["next_value"], i["reward"], truncated=True)
-    estimator = GAE(
+    estimator = made(
+        GAE,
         gamma=i["discount"],
         lmbda=0.8,
         value_network=v_network(identity()),
@@ -114,13 +118,14 @@ def _stored_values(i: Inputs) -> float:
 def _masked_normalisation(i: Inputs) -> List[float]:
     count = len(i["advantages"])
     actor = policy(Numbers([0.0], [1.0]), box(-10.0, 10.0), IndependentNormal)
-    loss = ClipPPOLoss(actor, v_network(Constant(0.0)), normalize_advantage=True)
+    loss = ppo_loss(actor, v_network(Constant(0.0)), normalize_advantage=True)
     zeros = torch.zeros(count, 1, dtype=torch.float64)
     batch = TensorDict({"observation": zeros, "action": zeros}, [count])
     # only the last sample has a ratio other than 1
     log_prob = actor.get_dist(batch).log_prob(zeros).detach()
     log_prob[-1] -= np.log(i["ratio"])
-    batch["action_log_prob"] = log_prob
+    for name in LOG_PROBS:
+        batch[name] = log_prob
     batch["advantage"] = torch.as_tensor(i["advantages"]).reshape(-1, 1)
     batch["value_target"] = zeros
     found = []

@@ -11,9 +11,10 @@ from typing import Any, Dict, Iterator, List, Mapping, Tuple
 
 import numpy as np
 import torch
-from torchrl.modules import IndependentNormal
 
+from rlregress.frameworks.base import NotOffered
 from rlregress.frameworks.raised import raised_in
+from rlregress.frameworks.torchrl.api import IndependentNormal
 from rlregress.frameworks.torchrl.probes import loops
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.networks import (
@@ -23,6 +24,7 @@ from rlregress.frameworks.torchrl.probes.networks import (
     v_network,
 )
 from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.versions import made, ppo_loss
 
 Inputs = Mapping[str, Any]
 _ROWS = 2
@@ -30,16 +32,20 @@ _ROWS = 2
 
 def _after_warmup(family: str, i: Inputs) -> Any:
     """A trainer after ``steps`` steps, the first ``warmup`` of them random."""
-    from torchrl import collectors
-    from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
-    from torchrl.objectives import SoftUpdate
-    from torchrl.trainers.algorithms import SACTrainer
-    from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper, TD3Trainer
+    from rlregress.frameworks.torchrl.api import (
+        Collector,
+        LazyTensorStorage,
+        SACTrainer,
+        SoftUpdate,
+        TD3OptimizationStepper,
+        TD3Trainer,
+        TensorDictReplayBuffer,
+    )
 
     environment = Playback(rewards=[1.0])
     loss, actor = loops.off_policy_loss(family, environment)
     batch, steps = int(i["batch"]), int(i["steps"])
-    collector = collectors.Collector(
+    collector = Collector(
         wrapped(environment),
         actor,
         frames_per_batch=batch,
@@ -62,10 +68,10 @@ def _after_warmup(family: str, i: Inputs) -> Any:
     }
     optimizer = torch.optim.SGD(loss.parameters(), lr=0.0)
     if family == "sac":
-        trainer = SACTrainer(**common, optimizer=optimizer)
+        trainer = made(SACTrainer, **common, optimizer=optimizer)
     else:
         stepper = TD3OptimizationStepper(optimizer, optimizer)
-        trainer = TD3Trainer(**common, optimization_stepper=stepper)
+        trainer = made(TD3Trainer, **common, optimization_stepper=stepper)
     trainer.train()
     return trainer
 
@@ -85,7 +91,7 @@ def _truncated_flags(i: Inputs) -> Any:
 
 def _clipped(gradient: Any, switch: bool, bound: Any) -> List[float]:
     """The gradient as the optimiser finds it, after the trainer's hook has clipped it."""
-    from torchrl.trainers import OptimizerHook
+    from rlregress.frameworks.torchrl.api import OptimizerHook
 
     weights = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
     optimizer = torch.optim.SGD([weights], lr=0.0)
@@ -110,7 +116,10 @@ def _without_hydra() -> Iterator[None]:
 
     They are data classes and use neither hydra nor omegaconf.
     """
-    algorithms: Any = importlib.import_module("torchrl.trainers.algorithms")
+    try:
+        algorithms: Any = importlib.import_module("torchrl.trainers.algorithms")
+    except ModuleNotFoundError as error:
+        raise NotOffered(str(error)) from error
     folder = Path(algorithms.__file__).parent
     package, settings = ModuleType(_CONFIGS), ModuleType("omegaconf")
     package.__path__ = [str(folder / "configs")]
@@ -154,19 +163,21 @@ class _Scripted(torch.nn.Module):
 
 def _ppo(i: Inputs, locations: List[float]) -> Tuple[Any, List[float]]:
     """A trainer after one update for every ``epochs * minibatches`` locations; the KLs logged."""
-    from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
-    from torchrl.data.replay_buffers.samplers import SamplerWithoutReplacement
-    from torchrl.objectives import ClipPPOLoss
-    from torchrl.trainers.algorithms import PPOTrainer
+    from rlregress.frameworks.torchrl.api import (
+        LazyTensorStorage,
+        PPOTrainer,
+        SamplerWithoutReplacement,
+        TensorDictReplayBuffer,
+    )
 
     epochs, minibatches = int(i["epochs"]), int(i["minibatches"])
     rows = minibatches * _ROWS
     updates = len(locations) // (epochs * minibatches)
     environment = Playback(rewards=[1.0])
     actor = policy(_Scripted(locations), box(-1.0, 1.0, loops.SINGLE), IndependentNormal)
-    loss = ClipPPOLoss(actor, v_network(Constant(0.0, dtype=loops.SINGLE)), entropy_bonus=False)
+    loss = ppo_loss(actor, v_network(Constant(0.0, dtype=loops.SINGLE)), entropy_bonus=False)
 
-    from torchrl import collectors
+    from rlregress.frameworks.torchrl.api import Collector
 
     def zero_actions(batch: Any) -> Any:
         # with action 0, a location l lowers the log-probability by l^2 / 2
@@ -175,8 +186,9 @@ def _ppo(i: Inputs, locations: List[float]) -> Tuple[Any, List[float]]:
         return batch
 
     actor_log_prob = torch.distributions.Normal(0.0, 1.0).log_prob(torch.zeros(()))
-    trainer = PPOTrainer(
-        collector=collectors.Collector(
+    trainer = made(
+        PPOTrainer,
+        collector=Collector(
             wrapped(environment), actor, frames_per_batch=rows, total_frames=rows * updates
         ),
         total_frames=rows * updates,

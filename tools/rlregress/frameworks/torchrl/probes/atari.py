@@ -6,21 +6,21 @@ from typing import Any, Callable, Mapping, Tuple
 
 import numpy as np
 import torch
-from tensordict import TensorDict
-from tensordict.nn import TensorDictModule
-from torchrl.envs import (
-    CatFrames,
-    EndOfLifeTransform,
-    FrameSkipTransform,
-    GrayScale,
-    NoopResetEnv,
-    ToTensorImage,
-)
 
 from rlregress.environments import atari_play, atari_vision
 from rlregress.environments.atari_fake import AtariGame
 from rlregress.environments.atari_play import Player
 from rlregress.frameworks.base import Probe
+from rlregress.frameworks.torchrl.api import (
+    CatFrames,
+    EndOfLifeTransform,
+    FrameSkipTransform,
+    GrayScale,
+    NoopResetEnv,
+    TensorDict,
+    TensorDictModule,
+    ToTensorImage,
+)
 from rlregress.frameworks.torchrl.probes import _atari
 from rlregress.frameworks.torchrl.probes.quiet import quiet
 
@@ -80,7 +80,7 @@ def _past_end(inputs: Inputs) -> np.ndarray:
 
 
 def _loss_key(inputs: Inputs) -> np.ndarray:
-    from torchrl.objectives.value import GAE
+    from rlregress.frameworks.torchrl.api import GAE
 
     value = TensorDictModule(torch.nn.Identity(), ["observation"], ["state_value"])
     found = []

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
 
-from tensordict import TensorDict
-from torchrl.objectives import SoftUpdate
-
+from rlregress.frameworks.torchrl.api import SoftUpdate, TensorDict
 from rlregress.frameworks.torchrl.probes.networks import fill, transitions
 from rlregress.frameworks.torchrl.probes.quiet import Raw
 

@@ -7,7 +7,8 @@ from typing import Any, List, Sequence
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from torchrl.envs import GymWrapper
+
+from rlregress.frameworks.torchrl.api import GymWrapper
 
 
 class Playback(gymnasium.Env):
@@ -18,6 +19,7 @@ class Playback(gymnasium.Env):
         observations, next_observations: before and after each step, [T] numbers or [T, n].
         rewards, terminated, truncated: [T].
         actions: receives every action that the environment is given.
+        dtype: of the observations.
     """
 
     def __init__(
@@ -31,14 +33,15 @@ class Playback(gymnasium.Env):
         truncated: Sequence[float] = (0.0,),
         actions: Any = None,
         render_mode: Any = None,
+        dtype: Any = np.float32,
     ) -> None:
-        self._observations = np.asarray(observations, dtype=np.float32)
-        self._next = np.asarray(next_observations, dtype=np.float32)
+        self._observations = np.asarray(observations, dtype=dtype)
+        self._next = np.asarray(next_observations, dtype=dtype)
         self._outcomes = [list(column) for column in (rewards, terminated, truncated)]
         self._done = 0
         self.actions: List[np.ndarray] = [] if actions is None else actions
         self.observation_space = spaces.Box(
-            -np.inf, np.inf, self._at(self._observations, 0).shape, np.float32
+            -np.inf, np.inf, self._at(self._observations, 0).shape, dtype
         )
         self.action_space = spaces.Box(
             np.atleast_1d(np.asarray(low, dtype=np.float32)),

@@ -6,13 +6,13 @@ from typing import Any, Callable, Dict, Mapping, Tuple
 
 import numpy as np
 import torch
-from torchrl.modules import TanhNormal
-from torchrl.objectives.value import GAE
 
+from rlregress.frameworks.torchrl.api import GAE, TanhNormal
 from rlregress.frameworks.torchrl.probes import loops, scripts
 from rlregress.frameworks.torchrl.probes.environments import Playback
 from rlregress.frameworks.torchrl.probes.networks import Numbers, box, identity, policy, v_network
 from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.versions import value_estimator
 
 Inputs = Mapping[str, Any]
 Found = Tuple[np.ndarray, np.ndarray]
@@ -29,7 +29,7 @@ def _playback(i: Inputs) -> Dict[str, Any]:
 
 
 def _library(i: Inputs) -> Found:
-    from tensordict import TensorDict
+    from rlregress.frameworks.torchrl.api import TensorDict
 
     def column(numbers: Any, dtype: torch.dtype = torch.float64) -> torch.Tensor:
         return torch.as_tensor(np.asarray(numbers)).to(dtype).reshape(1, -1, 1)
@@ -73,7 +73,7 @@ def _trainer(i: Inputs) -> Found:
 
     def before_training(trainer: Any, _: Any) -> None:
         # the trainer's own estimator, without the normalisation that has its own detail
-        trainer._modules["value_estimator"].value_estimator.average_gae = False
+        value_estimator(trainer).average_gae = False
         trainer.register_op("pre_epoch", note)
 
     loops.ppo(

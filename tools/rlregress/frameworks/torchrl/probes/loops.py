@@ -6,10 +6,15 @@ from typing import Any, List, Tuple
 
 import numpy as np
 import torch
-from tensordict.nn import TensorDictModule
-from torchrl.modules import TanhNormal
-from torchrl.objectives import ClipPPOLoss, SACLoss, SoftUpdate, TD3Loss
 
+from rlregress.frameworks.torchrl.api import (
+    ClipPPOLoss,
+    SACLoss,
+    SoftUpdate,
+    TanhNormal,
+    TD3Loss,
+    TensorDictModule,
+)
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.networks import (
     Constant,
@@ -17,6 +22,7 @@ from rlregress.frameworks.torchrl.probes.networks import (
     policy,
     q_network,
 )
+from rlregress.frameworks.torchrl.versions import action_spec, made, ppo_loss, sac_loss, td3_loss
 
 SINGLE = torch.float32
 
@@ -38,15 +44,13 @@ class GradientNorms(torch.optim.SGD):
 
 def collector(environment: Playback, actor: Any, frames: int) -> Any:
     """A collector of one batch of ``frames`` steps in this process."""
-    from torchrl import collectors
+    from rlregress.frameworks.torchrl.api import Collector
 
-    # its name until 0.10
-    kind = getattr(collectors, "Collector", None) or collectors.SyncDataCollector
-    return kind(wrapped(environment), actor, frames_per_batch=frames, total_frames=frames)
+    return Collector(wrapped(environment), actor, frames_per_batch=frames, total_frames=frames)
 
 
 def _common(environment: Playback, actor: Any, frames: int, loss: Any):
-    from torchrl.data import LazyTensorStorage
+    from rlregress.frameworks.torchrl.api import LazyTensorStorage
 
     settings = {
         "collector": collector(environment, actor, frames),
@@ -62,11 +66,11 @@ def _common(environment: Playback, actor: Any, frames: int, loss: Any):
 
 def sac(environment: Playback, loss: SACLoss, actor: Any, frames: int = 1) -> Any:
     """A SACTrainer that has collected ``frames`` steps and updated once, learning rate 0."""
-    from torchrl.data import TensorDictReplayBuffer
-    from torchrl.trainers.algorithms import SACTrainer
+    from rlregress.frameworks.torchrl.api import SACTrainer, TensorDictReplayBuffer
 
     settings, storage = _common(environment, actor, frames, loss)
-    trainer = SACTrainer(
+    trainer = made(
+        SACTrainer,
         **settings,
         optim_steps_per_batch=1,
         optimizer=torch.optim.SGD(loss.parameters(), lr=0.0),
@@ -91,8 +95,11 @@ def td3(
 
     ``after_update`` is called after each of them, target update included.
     """
-    from torchrl.data import TensorDictReplayBuffer
-    from torchrl.trainers.algorithms.td3 import TD3OptimizationStepper, TD3Trainer
+    from rlregress.frameworks.torchrl.api import (
+        TD3OptimizationStepper,
+        TD3Trainer,
+        TensorDictReplayBuffer,
+    )
 
     settings, storage = _common(environment, actor, frames, loss)
 
@@ -100,7 +107,8 @@ def td3(
         named = [p for name, p in loss.named_parameters() if name.startswith(prefix)]
         return torch.optim.SGD(named, lr=learning_rate)
 
-    trainer = TD3Trainer(
+    trainer = made(
+        TD3Trainer,
         **settings,
         optim_steps_per_batch=updates,
         optimization_stepper=TD3OptimizationStepper(
@@ -127,14 +135,17 @@ def ppo(
     **settings: Any,
 ) -> Tuple[Any, ClipPPOLoss, GradientNorms]:
     """A PPOTrainer after one rollout and one epoch, learning rate 0; its loss and optimiser."""
-    from torchrl.data import TensorDictReplayBuffer
-    from torchrl.data.replay_buffers.samplers import SamplerWithoutReplacement
-    from torchrl.trainers.algorithms import PPOTrainer
+    from rlregress.frameworks.torchrl.api import (
+        PPOTrainer,
+        SamplerWithoutReplacement,
+        TensorDictReplayBuffer,
+    )
 
-    loss = ClipPPOLoss(actor, critic, clip_epsilon=0.2)
+    loss = ppo_loss(actor, critic, clip_epsilon=0.2)
     optimizer = GradientNorms(loss.parameters())
     common, storage = _common(environment, actor, frames, loss)
-    trainer = PPOTrainer(
+    trainer = made(
+        PPOTrainer,
         **common,
         optim_steps_per_batch=None,
         num_epochs=1,
@@ -152,7 +163,7 @@ def ppo(
 
 def squashed_policy(environment: Playback, loc: List[float], scale: float) -> Any:
     """A tanh Gaussian within the bounds of the environment, constant over states, float32."""
-    spec = wrapped(environment).action_spec_unbatched
+    spec = action_spec(wrapped(environment))
     return policy(
         Numbers(loc, [scale] * len(loc), SINGLE),
         spec,
@@ -167,9 +178,9 @@ def off_policy_loss(family: str, environment: Playback, **options: Any) -> Tuple
     critics = [q_network(Constant(0.0, dtype=SINGLE)) for _ in range(2)]
     if family == "sac":
         actor = squashed_policy(environment, [0.0], 1.0)
-        return SACLoss(actor, critics, **options), actor
+        return sac_loss(actor, critics, **options), actor
     deterministic = TensorDictModule(
         Constant(0.0, dtype=SINGLE), in_keys=["observation"], out_keys=["action"]
     )
-    spec = wrapped(environment).action_spec_unbatched
-    return TD3Loss(deterministic, critics, action_spec=spec, **options), deterministic
+    spec = action_spec(wrapped(environment))
+    return td3_loss(deterministic, critics, action_spec=spec, **options), deterministic

@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 import torch
-from tensordict import TensorDict
-from tensordict.nn import TensorDictModule
 from torch import nn
-from torchrl.data import Bounded
-from torchrl.modules import ProbabilisticActor, ValueOperator
+
+from rlregress.frameworks.torchrl import versions
+from rlregress.frameworks.torchrl.api import (
+    Bounded,
+    ProbabilisticActor,
+    TensorDict,
+    TensorDictModule,
+    ValueOperator,
+)
 
 
 class Constant(nn.Module):
@@ -81,7 +86,7 @@ def policy(network: nn.Module, spec: Bounded, distribution: Any, **options: Any)
         in_keys=["loc", "scale"],
         spec=spec,
         distribution_class=distribution,
-        distribution_kwargs=options,
+        distribution_kwargs=versions.options(distribution, **options),
         return_log_prob=True,
     )
 

@@ -11,9 +11,8 @@ from typing import Any, Dict, Mapping, Tuple
 
 import numpy as np
 import torch
-from tensordict import TensorDict
-from torchrl.envs import VecNorm
 
+from rlregress.frameworks.torchrl.api import TensorDict, VecNorm
 from rlregress.frameworks.torchrl.probes import scripts
 from rlregress.frameworks.torchrl.probes._normalisation import (
     Trained,
@@ -68,7 +67,7 @@ def _script_rewards(i: Inputs) -> np.ndarray:
 
 
 def _trainer_rewards(i: Inputs) -> np.ndarray:
-    from torchrl.trainers import RewardNormalizer
+    from rlregress.frameworks.torchrl.api import RewardNormalizer
 
     normaliser = RewardNormalizer()
     found = []
@@ -129,9 +128,10 @@ def _trained(i: Inputs) -> Trained:
 
 
 def _saved(i: Inputs) -> np.ndarray:
-    checkpoint = _trained(i).checkpoint
     program = scripts.load("ppo", "utils_mujoco")
-    with registered(showing(i["evaluation"])) as name:
+    scripts.part(program, "make_render_env")
+    checkpoint = _trained(i).checkpoint
+    with registered({**showing(i["evaluation"]), "dtype": np.float64}) as name:
         checkpoint["env_name"] = name
         spec = SimpleNamespace(
             checkpoint=checkpoint, env_kwargs={}, device="cpu", from_pixels=False

@@ -10,17 +10,18 @@ from typing import Any, Mapping, Tuple
 
 import numpy as np
 import torch
-from tensordict import TensorDict
-from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
-from torchrl.envs import (
+
+from rlregress.frameworks.torchrl.api import (
+    LazyTensorStorage,
     ObservationNorm,
     RewardClipping,
     SerialEnv,
+    TensorDict,
+    TensorDictReplayBuffer,
     TransformedEnv,
     VecNorm,
     VecNormV2,
 )
-
 from rlregress.frameworks.torchrl.probes._normalisation import given, showing, transformed
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.quiet import Raw

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, List, Mapping, Tuple
 
 import numpy as np
-from torchrl.objectives import SoftUpdate
 
+from rlregress.frameworks.torchrl.api import SoftUpdate
 from rlregress.frameworks.torchrl.probes import critics, loops, sac, td3
 from rlregress.frameworks.torchrl.probes.environments import Playback
 from rlregress.frameworks.torchrl.probes.quiet import Raw

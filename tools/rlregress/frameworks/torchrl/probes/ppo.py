@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any, Dict, List, Mapping, Tuple
 
 import numpy as np
 import torch
-from tensordict import TensorDict
-from tensordict.nn import AddStateIndependentNormalScale
 from torch import nn
-from torchrl.envs.utils import ExplorationType, set_exploration_type
-from torchrl.modules import IndependentNormal
-from torchrl.objectives import ClipPPOLoss
 
+from rlregress.frameworks.torchrl.api import (
+    AddStateIndependentNormalScale,
+    ExplorationType,
+    IndependentNormal,
+    TensorDict,
+    set_exploration_type,
+)
 from rlregress.frameworks.torchrl.probes import loops, ppo_loops, scripts
 from rlregress.frameworks.torchrl.probes.environments import Playback
 from rlregress.frameworks.torchrl.probes.networks import (
@@ -24,6 +25,7 @@ from rlregress.frameworks.torchrl.probes.networks import (
     v_network,
 )
 from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.versions import LOG_PROBS, ppo_loss
 
 Inputs = Mapping[str, Any]
 
@@ -53,8 +55,7 @@ def _batch(
         [count],
     )
     log_prob = actor.get_dist(batch).log_prob(batch["action"]).detach()
-    # the second is its name until 0.9
-    for name in ("action_log_prob", "sample_log_prob"):
+    for name in LOG_PROBS:
         batch[name] = log_prob - column(ratios).reshape(count).log()
     return batch
 
@@ -63,11 +64,8 @@ def _gaussian() -> Any:
     return policy(Numbers([0.0], [1.0]), box(-10.0, 10.0), IndependentNormal)
 
 
-def _loss(actor: Any, value: float, **options: Any) -> ClipPPOLoss:
-    if "critic_coeff" not in inspect.signature(ClipPPOLoss.__init__).parameters:
-        # the names until 0.8 end in "coef"
-        options = {name.replace("_coeff", "_coef"): x for name, x in options.items()}
-    return ClipPPOLoss(actor, v_network(Constant(value)), **options)
+def _loss(actor: Any, value: float, **options: Any) -> Any:
+    return ppo_loss(actor, v_network(Constant(value)), **options)
 
 
 def _losses(value: float = 0.0, batch: Mapping[str, Any] = {}, **options: Any) -> Any:  # noqa: B006

@@ -6,8 +6,8 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 import numpy as np
 import torch
-from torchrl.modules import IndependentNormal
 
+from rlregress.frameworks.torchrl.api import IndependentNormal
 from rlregress.frameworks.torchrl.probes import loops, scripts
 from rlregress.frameworks.torchrl.probes.environments import Playback
 from rlregress.frameworks.torchrl.probes.networks import (

@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterator, Mapping
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Probe
+from rlregress.frameworks.base import NotOffered, Probe, Unprobed
 
 #: inputs -> numbers in any form; :func:`quietly` makes a vector of them.
 Raw = Callable[[Mapping[str, Any]], Any]
@@ -39,11 +39,17 @@ def quiet() -> Iterator[None]:
 
 
 def quietly(probe: Raw) -> Probe:
-    """``probe`` within :func:`quiet`, its result as a float64 vector."""
+    """``probe`` within :func:`quiet`, its result as a float64 vector.
+
+    What the installed version does not have cannot be asked.
+    """
 
     @functools.wraps(probe)
     def run(inputs: Mapping[str, Any]) -> np.ndarray:
         with quiet():
-            return np.atleast_1d(np.asarray(probe(inputs), dtype=np.float64))
+            try:
+                return np.atleast_1d(np.asarray(probe(inputs), dtype=np.float64))
+            except NotOffered as error:
+                raise Unprobed(str(error), known=False) from error
 
     return run

@@ -12,6 +12,7 @@ from rlregress.frameworks.torchrl.probes import _off_policy, _traps_trainer
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.networks import v_network
 from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.versions import made
 
 Inputs = Mapping[str, Any]
 
@@ -25,10 +26,10 @@ def _linear(slope: float, constant: float) -> nn.Linear:
 
 def collect(environment: Any, frames: int, **options: Any) -> Any:
     """One batch of random actions in an environment of TorchRL, [frames]."""
-    from torchrl import collectors
+    from rlregress.frameworks.torchrl.api import Collector
 
-    collector = collectors.Collector(
-        environment, None, frames_per_batch=frames, total_frames=frames, **options
+    collector = made(
+        Collector, environment, None, frames_per_batch=frames, total_frames=frames, **options
     )
     (batch,) = list(collector)
     collector.shutdown()
@@ -37,8 +38,7 @@ def collect(environment: Any, frames: int, **options: Any) -> Any:
 
 def _nstep(i: Inputs, environment: Playback, slope: float = 1.0, constant: float = 0.0) -> Any:
     """n-step targets of all steps where the value of an observation s is slope s + constant."""
-    from torchrl.data.postprocs import MultiStep
-    from torchrl.objectives.value import TD0Estimator
+    from rlregress.frameworks.torchrl.api import MultiStep, TD0Estimator
 
     postprocess = MultiStep(gamma=i["discount"], n_steps=int(i["n"]))
     batch = collect(wrapped(environment), len(i["rewards"]), postproc=postprocess)
@@ -82,13 +82,13 @@ def _targets(steps: Sequence[int]) -> Raw:
 
 
 def _buffer(capacity: int, **options: Any) -> Any:
-    from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
+    from rlregress.frameworks.torchrl.api import LazyTensorStorage, TensorDictReplayBuffer
 
     return TensorDictReplayBuffer(storage=LazyTensorStorage(capacity), **options)
 
 
 def _rewards(numbers: Any) -> Any:
-    from tensordict import TensorDict
+    from rlregress.frameworks.torchrl.api import TensorDict
 
     return TensorDict({"reward": torch.as_tensor(numbers, dtype=torch.float32)}, [len(numbers)])
 
@@ -116,7 +116,7 @@ def _program_warmup(i: Inputs) -> List[float]:
 
 
 def _shared_observations(i: Inputs) -> List[float]:
-    from torchrl.envs.transforms import NextStateReconstructor
+    from rlregress.frameworks.torchrl.api import NextStateReconstructor
 
     environment = Playback(rewards=[1.0], truncated=[0.0, 1.0])
     try:
@@ -128,7 +128,7 @@ def _shared_observations(i: Inputs) -> List[float]:
 
 
 def _both_flags(i: Inputs) -> float:
-    from torchrl.objectives.value import TD0Estimator
+    from rlregress.frameworks.torchrl.api import TD0Estimator
 
     environment = Playback(rewards=[i["reward"]], terminated=[1.0], truncated=[1.0])
     batch = collect(wrapped(environment), 4)

@@ -7,11 +7,9 @@ from unittest import mock
 
 import numpy as np
 import torch
-from tensordict.nn import NormalParamExtractor
 from torch import nn
-from torchrl.modules import TanhNormal
-from torchrl.objectives import SACLoss
 
+from rlregress.frameworks.torchrl.api import NormalParamExtractor, SACLoss, TanhNormal
 from rlregress.frameworks.torchrl.probes import critics, loops, scripts
 from rlregress.frameworks.torchrl.probes.environments import Playback
 from rlregress.frameworks.torchrl.probes.networks import (
@@ -25,12 +23,13 @@ from rlregress.frameworks.torchrl.probes.networks import (
     transitions,
 )
 from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.versions import sac_loss
 
 Inputs = Mapping[str, Any]
 
 
 def _loss(i: Inputs, q_values: Sequence[float], **options: Any) -> SACLoss:
-    loss = SACLoss(
+    loss = sac_loss(
         reporting_policy(i.get("log_prob", 0.0)),
         [q_network(Constant(q)) for q in q_values],
         num_qvalue_nets=len(q_values),
@@ -59,7 +58,7 @@ def _default_target_entropy(i: Inputs) -> List[float]:
     for dimensions in i["dimensions"]:
         d = int(dimensions)
         actor = policy(Numbers([0.0] * d, [1.0] * d), box([-1.0] * d, [1.0] * d), TanhNormal)
-        loss = SACLoss(actor, [q_network(Constant(0.0)) for _ in range(2)])
+        loss = sac_loss(actor, [q_network(Constant(0.0)) for _ in range(2)])
         found.append(float(loss.target_entropy))
     return found
 
@@ -83,7 +82,7 @@ def _reported_log_prob(pre_tanh: Sequence[float], low: Any, high: Any) -> float:
         low=torch.as_tensor(low, dtype=torch.float64),
         high=torch.as_tensor(high, dtype=torch.float64),
     )  # fmt: skip
-    loss = SACLoss(actor, [q_network(Constant(0.0)) for _ in range(2)])
+    loss = sac_loss(actor, [q_network(Constant(0.0)) for _ in range(2)])
 
     def draw(shape: Any, dtype: Any, device: Any) -> torch.Tensor:
         return torch.tensor(list(pre_tanh), dtype=dtype).expand(shape)

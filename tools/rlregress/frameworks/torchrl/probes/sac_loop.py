@@ -7,7 +7,6 @@ from unittest import mock
 
 import numpy as np
 import torch
-from torchrl.objectives import SACLoss
 
 from rlregress.frameworks.torchrl.probes import (
     _off_policy,
@@ -21,6 +20,7 @@ from rlregress.frameworks.torchrl.probes.networks import (
     reporting_policy,
 )
 from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.versions import sac_loss
 
 Inputs = Mapping[str, Any]
 
@@ -109,7 +109,7 @@ def _temperature_rate(i: Inputs) -> List[float]:
 
 def _initial(i: Inputs, **options: Any) -> float:
     critics = [q_network(Constant(0.0)) for _ in range(2)]
-    return float(SACLoss(reporting_policy(0.0), critics, **options).log_alpha.detach().exp())
+    return float(sac_loss(reporting_policy(0.0), critics, **options).log_alpha.detach().exp())
 
 
 def _temperature_initial(i: Inputs) -> List[float]:

@@ -8,10 +8,12 @@ neither stands in for them while a program is imported.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import importlib
 import importlib.util
 import sys
+from importlib.metadata import distribution, version
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Dict, Iterator, List
@@ -20,12 +22,17 @@ import gymnasium
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import NotOffered
 from rlregress.frameworks.torchrl.probes.environments import Playback
 
 _ENVIRONMENT = "RLRegressPlayback-v0"
 #: modules that the programs import by a bare name, from their own folder.
 _SIBLINGS = ("utils", "utils_mujoco")
 _ASKING = ("torchrl.record", "torchrl.trainers.helpers")
+
+
+#: coefficients of the entropy and of the value loss, under both of their names.
+COEFFICIENTS = {"entropy_coeff": 0.0, "entropy_coef": 0.0, "critic_coeff": 1.0, "critic_coef": 1.0}
 
 
 class Settings(dict):
@@ -94,19 +101,28 @@ def _importing_from(folder: Path) -> Iterator[None]:
 
 
 def programs() -> Path:
-    """The first folder of programs on the path: a changed copy may stand before the installed."""
+    """The folder of programs: a changed copy on the path, or that of the installed package.
+
+    What stands on the path behind the installed package belongs to another version of it.
+
+    Raises:
+        NotOffered: this version of the package does not install its programs.
+    """
+    installed = Path(str(distribution("torchrl").locate_file("")))
     for entry in sys.path:
         folder = Path(entry) / "sota-implementations"
         if folder.is_dir():
             return folder
-    raise FileNotFoundError("this version of torchrl does not install sota-implementations")
+        if Path(entry) == installed:
+            break
+    raise NotOffered(f"torchrl {version('torchrl')} does not install sota-implementations")
 
 
 def load(folder: str, name: str) -> Any:
     """A fresh copy of ``sota-implementations/<folder>/<name>.py``; leaves no trace of the import.
 
     Raises:
-        FileNotFoundError: this version of the package does not install its programs.
+        NotOffered: this version of the package does not install this program.
     """
     # these modules ask once, when they are imported, which packages are installed: they must not
     # see the stand-ins
@@ -114,12 +130,39 @@ def load(folder: str, name: str) -> Any:
         importlib.import_module(module_name)
     path = programs() / folder / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"torchrl_{folder}_{name}", path)
-    if spec is None or spec.loader is None:
-        raise FileNotFoundError(f"no program {path}")
+    if spec is None or spec.loader is None or not path.is_file():
+        raise NotOffered(f"torchrl {version('torchrl')} has no program {folder}/{name}.py")
     module = importlib.util.module_from_spec(spec)
     with _importing_from(path.parent):
-        spec.loader.exec_module(module)
+        exec(compile(_with_imports_first(path), str(path), "exec"), vars(module))
     return module
+
+
+def _with_imports_first(path: Path) -> ast.Module:
+    """A program, with what its ``main`` imports imported beside it.
+
+    So it can be watched in the same way as newer programs, which import before ``main``.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for place, node in enumerate(tree.body):
+        if isinstance(node, ast.FunctionDef) and node.name == "main":
+            imports = [n for n in node.body if isinstance(n, (ast.Import, ast.ImportFrom))]
+            node.body = [n for n in node.body if n not in imports]
+            tree.body[place:place] = imports
+            break
+    return tree
+
+
+def part(program: Any, *names: str) -> str:
+    """The first of these names that a program has.
+
+    Raises:
+        NotOffered: it has none of them.
+    """
+    for name in names:
+        if hasattr(program, name):
+            return name
+    raise NotOffered(f"{program.__name__} of torchrl {version('torchrl')} has no {names[0]}")
 
 
 @contextlib.contextmanager
@@ -201,7 +244,8 @@ def ppo(
     program.ClipPPOLoss, program.GAE = Loss, Estimator
     program.group_optimizers = observed_optimizer
     program.make_ppo_models = lambda *arguments, **options: models
-    with _registered(**playback) as environment:
+    # observations as MuJoCo gives them: until 0.13 the program takes no others
+    with _registered(**playback, dtype=np.float64) as environment:
         program.main(
             Settings(
                 env=Settings(
@@ -213,7 +257,7 @@ def ppo(
                 loss=Settings(
                     gamma=discount, gae_lambda=trace, mini_batch_size=minibatch, ppo_epochs=1,
                     clip_epsilon=0.2, anneal_clip_epsilon=False, loss_critic_type="l2",
-                    entropy_coeff=0.0, critic_coeff=1.0,
+                    **COEFFICIENTS,
                 ),
                 logger=Settings(backend=None, test_interval=1_000_000, num_test_episodes=1),
                 compile=Settings(compile=False, cudagraphs=False),

@@ -6,17 +6,29 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 import numpy as np
 import torch
-from tensordict.nn import TensorDictModule, TensorDictSequential
 from torch import nn
-from torchrl.envs.utils import ExplorationType, set_exploration_type
-from torchrl.modules import AdditiveGaussianModule, TanhModule
-from torchrl.objectives import TD3Loss
 
+from rlregress.frameworks.torchrl.api import (
+    AdditiveGaussianModule,
+    ExplorationType,
+    TanhModule,
+    TD3Loss,
+    TensorDictModule,
+    TensorDictSequential,
+    set_exploration_type,
+)
 from rlregress.frameworks.torchrl.probes import critics, loops, scripts
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.networks import Constant, box, q_network, transitions
 from rlregress.frameworks.torchrl.probes.quiet import Raw
 from rlregress.frameworks.torchrl.probes.sac import collected_bootstrap
+from rlregress.frameworks.torchrl.versions import (
+    action_spec,
+    deterministic,
+    next_values,
+    td3_loss,
+    with_gaussian_noise,
+)
 
 Inputs = Mapping[str, Any]
 
@@ -26,7 +38,7 @@ def _actor(*action: float) -> TensorDictModule:
 
 
 def _loss(i: Inputs, q_values: Sequence[float], **options: Any) -> TD3Loss:
-    loss = TD3Loss(
+    loss = td3_loss(
         _actor(0.0),
         [q_network(Constant(q)) for q in q_values],
         action_spec=box(-1.0, 1.0),
@@ -54,7 +66,7 @@ def _smoothed(i: Inputs, **options: Any) -> np.ndarray:
     action = (low + high) / 2 + (high - low) / 2 * i["squashed"]
     found = []
     for dimension in range(len(low)):
-        loss = TD3Loss(
+        loss = td3_loss(
             _actor(*action),
             [q_network(_OneAction(dimension, len(low))) for _ in range(2)],
             action_spec=box(low, high),
@@ -62,7 +74,7 @@ def _smoothed(i: Inputs, **options: Any) -> np.ndarray:
         )
         torch.manual_seed(int(i["seed"]))
         batch = transitions(int(i["samples"]), 0.0, action_dimensions=len(low))
-        found.append(loss(batch)["next_state_value"].numpy())
+        found.append(next_values(loss, batch).numpy())
     return np.stack(found, axis=1)
 
 
@@ -86,7 +98,7 @@ def _draw(i: Inputs) -> float:
     return float(np.std(d) / np.sqrt(np.mean(d**2)))
 
 
-def _executed(environment: Playback, actor: Any, exploration: ExplorationType) -> float:
+def _executed(environment: Playback, actor: Any, exploration: Any) -> float:
     with set_exploration_type(exploration), torch.no_grad():
         wrapped(environment).rollout(1, actor)
     return float(environment.actions[-1][0])
@@ -94,14 +106,13 @@ def _executed(environment: Playback, actor: Any, exploration: ExplorationType) -
 
 def _library_agent(environment: Playback) -> Tuple[nn.Linear, Any, Any, Any]:
     """Last layer, policy, exploring policy and its noise, as TorchRL's modules build them."""
-    spec = wrapped(environment).action_spec_unbatched
+    spec = action_spec(wrapped(environment))
     layer = nn.Linear(1, 1)
     actor = TensorDictSequential(
         TensorDictModule(layer, in_keys=["observation"], out_keys=["param"]),
         TanhModule(in_keys=["param"], out_keys=["action"], spec=spec),
     )
-    noise = AdditiveGaussianModule(spec=spec)
-    return layer, actor, TensorDictSequential(actor, noise), noise
+    return (layer, actor, *with_gaussian_noise(actor, spec))
 
 
 def _script_agent(environment: Playback) -> Tuple[nn.Linear, Any, Any, Any]:
@@ -127,7 +138,7 @@ def _bounding(agent: Any) -> Raw:
         found = []
         for x in i["pre_activation"]:
             _output(layer, x)
-            found.append(_executed(environment, actor, ExplorationType.DETERMINISTIC))
+            found.append(_executed(environment, actor, deterministic()))
         return found
 
     return probe
@@ -179,7 +190,7 @@ class _Moves:
 
 def _trainer_delay(i: Inputs) -> List[float]:
     environment = Playback(rewards=[1.0])
-    spec = wrapped(environment).action_spec_unbatched
+    spec = action_spec(wrapped(environment))
     actor = TensorDictModule(nn.Linear(1, 1), in_keys=["observation"], out_keys=["action"])
 
     class Slope(nn.Module):
@@ -190,7 +201,7 @@ def _trainer_delay(i: Inputs) -> List[float]:
         def forward(self, observation: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
             return self.layer(torch.cat([observation, action], -1))
 
-    loss = TD3Loss(actor, [q_network(Slope()) for _ in range(2)], action_spec=spec)
+    loss = td3_loss(actor, [q_network(Slope()) for _ in range(2)], action_spec=spec)
     moves = _Moves(loss)
     loops.td3(
         environment,

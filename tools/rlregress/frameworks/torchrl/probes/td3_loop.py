@@ -6,10 +6,14 @@ from typing import Any, Dict, List, Mapping, Tuple
 
 import numpy as np
 import torch
-from tensordict import TensorDict
-from torchrl.envs.utils import ExplorationType, set_exploration_type
-from torchrl.modules import AdditiveGaussianModule
 
+from rlregress.frameworks.torchrl.api import (
+    AdditiveGaussianModule,
+    ExplorationType,
+    TensorDict,
+    TensorDictModule,
+    set_exploration_type,
+)
 from rlregress.frameworks.torchrl.probes import (
     _off_policy,
     _off_policy_agent,
@@ -18,11 +22,12 @@ from rlregress.frameworks.torchrl.probes import (
 )
 from rlregress.frameworks.torchrl.probes.networks import box
 from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.versions import with_gaussian_noise
 
 Inputs = Mapping[str, Any]
 
 
-def _noise(exploring: Any) -> AdditiveGaussianModule:
+def _noise(exploring: Any) -> Any:
     return next(m for m in exploring.modules() if isinstance(m, AdditiveGaussianModule))
 
 
@@ -62,8 +67,9 @@ def _script_default(i: Inputs) -> float:
 
 
 def _library_default(i: Inputs) -> float:
-    spec = box(-1.0, 1.0, torch.float32)
-    return _root_mean_square(AdditiveGaussianModule(spec=spec), int(i["samples"]))
+    still = TensorDictModule(torch.nn.Identity(), in_keys=["action"], out_keys=["action"])
+    exploring, _ = with_gaussian_noise(still, box(-1.0, 1.0, torch.float32))
+    return _root_mean_square(exploring, int(i["samples"]))
 
 
 def _exploration_environments(i: Inputs) -> List[float]:

@@ -7,9 +7,14 @@ from typing import Any, Dict, List, Mapping, Tuple
 import gymnasium
 import numpy as np
 import torch
-from torchrl.modules import IndependentNormal, TanhNormal
-from torchrl.objectives import HardUpdate, SACLoss, TD3Loss
 
+from rlregress.frameworks.torchrl.api import (
+    HardUpdate,
+    IndependentNormal,
+    SACLoss,
+    TanhNormal,
+    TD3Loss,
+)
 from rlregress.frameworks.torchrl.probes import _traps_estimator, _traps_trainer, loops
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.networks import (
@@ -20,26 +25,29 @@ from rlregress.frameworks.torchrl.probes.networks import (
     q_network,
 )
 from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.versions import LOG_PROBS, action_spec, made, read, sac_loss
 
 Inputs = Mapping[str, Any]
 
 
 def _deterministic_centre(i: Inputs) -> float:
-    from torchrl.modules.distributions import TanhDelta
+    from rlregress.frameworks.torchrl.api import TanhDelta
 
     zero, (low, high) = torch.zeros(1), (torch.tensor([i["low"]]), torch.tensor([i["high"]]))
-    return float(TanhDelta(zero, low=low, high=high).mode)
+    return float(made(TanhDelta, zero, low=low, high=high).mode)
 
 
 def _gaussian_centre(i: Inputs) -> float:
     low, high = torch.tensor([i["low"]]), torch.tensor([i["high"]])
-    distribution = TanhNormal(torch.zeros(1), torch.ones(1), low=low, high=high, tanh_loc=True)
-    return float(distribution.deterministic_sample)
+    distribution = made(
+        TanhNormal, torch.zeros(1), torch.ones(1), low=low, high=high, tanh_loc=True
+    )
+    return float(read(distribution, "deterministic_sample"))
 
 
 def _out_of_bounds(i: Inputs) -> float:
     environment = Playback(i["low"], i["high"])
-    spec = wrapped(environment).action_spec_unbatched
+    spec = action_spec(wrapped(environment))
     actor = policy(Numbers([i["mean"]], [1e-6], loops.SINGLE), spec, IndependentNormal)
     list(loops.collector(environment, actor, 1))
     return float(environment.actions[0].item())
@@ -56,7 +64,8 @@ def _stored_log_prob(i: Inputs) -> float:
     (batch,) = list(loops.collector(environment, actor, int(i["count"])))
     with torch.no_grad():
         now = actor.get_dist(batch).log_prob(batch["action"])
-    return float((torch.abs(now - batch["action_log_prob"]) > 0.01).double().mean())
+    (stored,) = [batch[name] for name in LOG_PROBS if name in batch.keys()]  # noqa: SIM118
+    return float((torch.abs(now - stored) > 0.01).double().mean())
 
 
 class _Linear(torch.nn.Module):
@@ -93,9 +102,7 @@ def _critic_count(i: Inputs) -> List[float]:
 
 
 def _exploration_draw(i: Inputs) -> float:
-    from tensordict import TensorDict
-    from torchrl.data import Categorical
-    from torchrl.modules import EGreedyModule
+    from rlregress.frameworks.torchrl.api import Categorical, EGreedyModule, TensorDict
 
     environments = int(i["environments"])
     explore = EGreedyModule(Categorical(int(i["actions"])), eps_init=i["epsilon"])
@@ -110,7 +117,7 @@ def _exploration_draw(i: Inputs) -> float:
 
 def _hard_update_period(i: Inputs) -> Any:
     actor = policy(Numbers([0.0], [1.0]), box(-1.0, 1.0), TanhNormal)
-    loss = SACLoss(actor, [q_network(Constant(0.0)) for _ in range(2)])
+    loss = sac_loss(actor, [q_network(Constant(0.0)) for _ in range(2)])
     updater = HardUpdate(loss, value_network_update_interval=int(i["interval"]))
     copies = []
     for step in range(1, int(i["steps"]) + 1):
@@ -125,8 +132,7 @@ def _hard_update_period(i: Inputs) -> Any:
 
 
 def _autoreset(i: Inputs) -> List[float]:
-    from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
-
+    from rlregress.frameworks.torchrl.api import LazyTensorStorage, TensorDictReplayBuffer
     from rlregress.frameworks.torchrl.probes.replay import collect
 
     ends = [0.0] * (int(i["episode"]) - 1) + [1.0]
