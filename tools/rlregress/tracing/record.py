@@ -147,6 +147,7 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
         "modules": {name: _file(name) for name in differing},
         "failure": failure,
         "seeded": recorder.seeded,
+        "elsewhere": recorder.elsewhere,
         "lines": lines.reached(),
         "gpu": torch.cuda.is_available() and torch.cuda.is_initialized(),
         "wall_seconds": round(time.perf_counter() - wall, 3),

@@ -14,6 +14,13 @@ class StableBaselines3(Adapter):
     modules = ("stable_baselines3",)
     algorithms = ("ppo", "sac", "td3")
     scopes = ("library",)
+    watched = (
+        "stable_baselines3.common.vec_env.base_vec_env:VecEnv.reset",
+        "stable_baselines3.common.vec_env.base_vec_env:VecEnv.step_wait",
+        "stable_baselines3.common.vec_env.vec_normalize:VecNormalize.normalize_obs",
+        "stable_baselines3.common.vec_env.vec_normalize:VecNormalize.normalize_reward",
+    )
+    in_one_process = {"SubprocVecEnv": "DummyVecEnv"}
 
 
 ADAPTER = StableBaselines3()

@@ -18,6 +18,25 @@ class TorchRL(Adapter):
     modules = ("torchrl", "tensordict")
     algorithms = ("ppo", "sac", "td3")
     scopes = ("library", "trainer", "script")
+    # modules of several releases: what is not there is not watched
+    watched = (
+        "torchrl.envs.common:EnvBase.reset",
+        "torchrl.envs.common:EnvBase.step",
+        "torchrl.envs.transforms.transforms:Transform.forward",
+        "torchrl.envs.transforms._base:Transform.forward",
+        "torchrl.collectors.collectors:DataCollectorBase.iterator",
+        "torchrl.collectors._base:BaseCollector.iterator",
+    )
+    in_one_process = {
+        "ParallelEnv": "SerialEnv",
+        "MultiSyncDataCollector": "SyncDataCollector",
+        "MultiaSyncDataCollector": "SyncDataCollector",
+        "aSyncDataCollector": "SyncDataCollector",
+        "MultiSyncCollector": "Collector",
+        "MultiAsyncCollector": "Collector",
+        "AsyncCollector": "Collector",
+        "ReplayBuffer": "prefetch=0",
+    }
 
 
 ADAPTER = TorchRL()
