@@ -12,6 +12,7 @@ import inspect
 import os
 import random
 import sys
+import threading
 import weakref
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
@@ -61,6 +62,12 @@ class Stop(BaseException):
     """Ends a traced script at the step that was asked for; no handler of a script eats it."""
 
 
+class _Calls(threading.local):
+    """What a thread is in."""
+
+    inside = False
+
+
 class Recorder:
     """Collects events while its hooks are in place; use it as a context manager.
 
@@ -78,8 +85,7 @@ class Recorder:
         self.events: List[Event] = []
         self.seeded: List[str] = []
         self.places = places
-        #: inside a function that is recorded as a whole.
-        self.inside = False
+        self._calls = _Calls()
         #: inside a step of an optimiser.
         self.stepping = False
         #: nothing is recorded any more.
@@ -125,6 +131,15 @@ class Recorder:
         if parts:
             self.add("final", "networks", parts, None)
         self.over = True
+
+    @property
+    def inside(self) -> bool:
+        """Whether this thread is in a function that is recorded as a whole."""
+        return self._calls.inside
+
+    @inside.setter
+    def inside(self, inside: bool) -> None:
+        self._calls.inside = inside
 
     @property
     def elsewhere(self) -> List[Dict[str, Any]]:

@@ -231,6 +231,8 @@ def _last(informations: Any) -> List[Any]:
 
 def _tree(found: Any) -> Any:
     """The arrays in mappings of mappings, by name; what has no type and shape is left out."""
+    if isinstance(found, (list, tuple)):
+        return [_tree(value) for value in found]
     if not hasattr(found, "keys"):
         return found
     try:

@@ -22,6 +22,7 @@ class TorchRL(Adapter):
     watched = (
         "torchrl.envs.common:EnvBase.reset",
         "torchrl.envs.common:EnvBase.step",
+        "torchrl.envs.common:EnvBase.step_and_maybe_reset",
         "torchrl.envs.transforms.transforms:Transform.forward",
         "torchrl.envs.transforms._base:Transform.forward",
         "torchrl.collectors.collectors:DataCollectorBase.iterator",
