@@ -161,7 +161,8 @@ def joined(parts: Sequence[Part]) -> Part:
     shadow = np.zeros(2)
     for each in parts:
         # each at a weight of its own, so that an exchange of two shows
-        shadow = 0.9 * shadow + _cast(each)
+        with np.errstate(all="ignore"):
+            shadow = 0.9 * shadow + _cast(each)
     return [digest, norm, values, [_kept(float(x)) for x in shadow]]
 
 
