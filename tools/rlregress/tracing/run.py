@@ -133,7 +133,7 @@ def check_trained(found: Trace, label: str) -> None:
     if not found.failure and not found.count("optimizer") and not found.count("step"):
         raise UserError(
             f"nothing was traced on side {label}: no environment step and no optimiser step; "
-            "expected a script that trains with PyTorch on environments of gymnasium.make"
+            "expected a script that trains with PyTorch on environments of gymnasium"
         )
 
 
