@@ -192,17 +192,20 @@ class Watched:
 
     def _items(self, label: str, items: Any) -> Iterator[Any]:
         """The items of a generator; what runs between two of them is not inside of it."""
-        while True:
-            self._depth.iterating += 1
-            try:
-                item = next(items)
-            except StopIteration as ended:
-                return ended.value
-            finally:
-                self._depth.iterating -= 1
-            if not self._depth.iterating:
-                self._add(label, item)
-            yield item
+        try:
+            while True:
+                self._depth.iterating += 1
+                try:
+                    item = next(items)
+                except StopIteration as ended:
+                    return ended.value
+                finally:
+                    self._depth.iterating -= 1
+                if not self._depth.iterating:
+                    self._add(label, item)
+                yield item
+        finally:
+            items.close()
 
 
 def parts_of_output(found: Any) -> Dict[str, Any]:
