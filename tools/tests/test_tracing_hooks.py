@@ -232,10 +232,10 @@ def test_a_failing_hook_undoes_the_others(monkeypatch):
     """If one hook cannot be set, those before it are taken back."""
     from rlregress.tracing import environments
 
-    def broken(recorder):
+    def broken(self, importing):
         raise RuntimeError("no such thing")
 
-    monkeypatch.setattr(environments, "install", broken)
+    monkeypatch.setattr(environments.Environments, "install", broken)
     before = torch.rand
     with pytest.raises(RuntimeError, match="no such thing"):
         hooks.Recorder(Places([__file__])).__enter__()

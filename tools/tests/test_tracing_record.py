@@ -111,19 +111,18 @@ _SYSTEM = "random.SystemRandom()"
          "arithmetic (threads, or a GPU)"),
         (".mean()\n", f".mean() * (1 + {_SYSTEM}.random())\n",
          "something that the tracer does not see (a generator of its own, the clock, the order "
-         "of a set, a file that another run has left, an environment not made by "
-         "gymnasium.make)"),
+         "of a set, a file that another run has left, an environment that is not gymnasium's)"),
     ],
     ids=["actions", "minibatches", "initialisation", "environment", "arithmetic",
          "unseen"],
 )  # fmt: skip
-def test_what_is_out_of_control_is_named(recorded, old, new, source):
+def test_what_is_not_controlled_is_named(recorded, old, new, source):
     """A source that cannot be seeded makes the trace no evidence, and is named."""
     text = changed((old, new))
     one, other = recorded(text, "a"), recorded(text, "b")
     repeated = run.Repeated(one, compare(one, other), other)
     assert not repeated.repeats
-    said = f"the trace does not repeat itself: {source} is out of control"
+    said = f"the training does not repeat itself, because of {source}"
     assert said in repeated.lines()
 
 

@@ -164,6 +164,12 @@ class Adapter:
     scopes: Tuple[str, ...] = ("library",)
     #: patterns of "<file> <function>" whose code trains and evaluates nothing: logs, plots, checks.
     periphery: Tuple[str, ...] = ()
+    #: methods whose return values a trace records, "module:Class.method", with all subclasses: what
+    #: vector environments, normalisers and collectors hand out.
+    watched: Tuple[str, ...] = ()
+    #: class that steps environments, or samples, in other threads or processes -> what to use in
+    #: its place to do the same in one.
+    in_one_process: Mapping[str, str] = {}
     #: environment variable that names a checkout to ask instead of an installed package, if any.
     checkout: str = ""
     #: which of several copies of the framework this adapter asks; empty where there can be but one.

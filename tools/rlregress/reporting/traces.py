@@ -73,17 +73,8 @@ def record(asked: dict[str, Any], output: Path) -> int:
             f"the training ended in an error after {len(found.events)} events: "
             f"{last_words(found.failure)}"
         )
-    counts = ", ".join(
-        f"{found.count(kind)} {name}"
-        for kind, name in (
-            ("step", "environment steps"),
-            ("draw", "draws"),
-            ("backward", "losses"),
-            ("optimizer", "optimiser steps"),
-        )
-    )
     size = output.stat().st_size / 1024
-    typer.echo(f"{output}: {len(found.events)} events ({counts}), {size:.0f} KiB")
+    typer.echo(f"{output}: {len(found.events)} events ({explain.counts(found)}), {size:.0f} KiB")
     for line in repeated.lines():
         typer.echo(line)
     typer.echo("it repeats itself to the bit" if repeated.repeats else "not evidence of anything")

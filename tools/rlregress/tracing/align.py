@@ -12,7 +12,7 @@ WINDOW = 400
 #: equal events in a row that make an alignment believable.
 AGREEING = 3
 #: kinds whose numbers depend on what was learned; draws of a generator are alike in any case.
-_TELLING = ("step", "backward", "optimizer", "parameters")
+_TELLING = ("step", "output", "loss", "backward", "optimizer", "parameters")
 
 
 def difference(a: Part, b: Part) -> float:

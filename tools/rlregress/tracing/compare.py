@@ -32,6 +32,14 @@ KINDS = {
     ("step", "observation"): "environment",
     ("step", "reward"): "environment",
     ("step", "flags"): "environment",
+    ("output", "types"): "interface",
+    ("output", "value"): "data",
+    ("output", "observation"): "environment",
+    ("output", "reward"): "environment",
+    ("output", "flags"): "environment",
+    ("output", "last"): "environment",
+    ("loss", "keys"): "interface",
+    ("loss", "values"): "loss",
     ("data", "value"): "data",
     ("parameters", "value"): "initialisation",
     ("backward", "loss"): "loss",
@@ -45,6 +53,8 @@ KINDS = {
 }
 #: parts that no rounding moves by more than a rounding, however long the training has gone on.
 EXACT = frozenset({"learning_rate", "size", "flags"})
+#: parts that say names, types and shapes. Where they differ, numbers may still be the same.
+WORDS = frozenset({"keys", "types"})
 #: events that train something; values written in place show in what is computed from them.
 TRAINING = frozenset({"backward", "optimizer"})
 
@@ -55,7 +65,8 @@ class Divergence:
 
     Attributes:
         kind: initialisation, exploration, environment, sampling, data, loss, gradient, schedule,
-            optimiser, parameters, target update, or order (other events happen).
+            optimiser, parameters, target update, order (other events happen), or interface (other
+            names, types or shapes).
         part: of the event, which value differs; empty for order.
         a, b: the event on either side; None where the trace has ended.
         before: the events just before it, the same on both sides.
@@ -84,26 +95,43 @@ class Divergence:
 
 
 @dataclass(frozen=True)
+class Growth:
+    """How far the values of one loss are apart after the first difference.
+
+    Attributes:
+        first: the first backward pass of this loss there, on side A.
+        optimizer: the number of the optimiser that steps next; empty if none does.
+        gaps: relative differences, one after the other.
+    """
+
+    first: Event
+    optimizer: str
+    gaps: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Comparison:
     """What two traces have to say of each other.
 
     Attributes:
         verdict: "equal", "close" or "diverged".
         compared: events that were compared.
-        first: where they part; None if they are equal.
-        growth: (event number, relative difference of the loss) after the first difference.
+        first: where they part; None if they are equal. In numbers or order, if they ever do.
+        growth: of each loss, after the first difference.
         extra: events that only one side has, skipped where both go on alike.
         equal: events that were the same to the bit before the first difference.
         rounding: where arithmetic had parted by a rounding before ``first``, if it had.
+        interface: where names, types or shapes differ first, if they do.
     """
 
     verdict: str
     compared: int
     first: Divergence | None = None
-    growth: tuple[tuple[int, float], ...] = ()
+    growth: tuple[Growth, ...] = ()
     extra: tuple[tuple[str, Event], ...] = field(default=())
     equal: int = 0
     rounding: Divergence | None = None
+    interface: Divergence | None = None
 
 
 def _ratio(a: Part, b: Part | None) -> float | None:
@@ -124,7 +152,8 @@ class _Walk:
         self.b, beside_b = _common(events_b, events_a)
         self.i = self.j = self.compared = self.equal = 0
         self.extra = [("A", event) for event in beside_a] + [("B", event) for event in beside_b]
-        self.growth: list[tuple[int, float]] = []
+        self.losses = _Losses(events_a, events_b)
+        self.interface: Divergence | None = None
         self.rounding: Divergence | None = None
         self.worst = 0.0
         #: the same numbers in another type or shape, if they were.
@@ -156,6 +185,8 @@ class _Walk:
         found = self._at_the_end()
         if found is not None:
             return self._ended("diverged", found)
+        if self.interface is not None:
+            return self._ended("diverged", self.interface)
         first = self.rounding or self.retyped
         return self._ended("close" if first is not None else "equal", first)
 
@@ -166,7 +197,9 @@ class _Walk:
             # without it nothing acquits an update that only one side has made
             return self.trains
         part, gap = self._worst(x, y)
+        self.compared += 1
         if not part:
+            self.equal += self._so_far_equal()
             return None
         found = Divergence(KINDS[x.kind, part], part, x, y, tuple(self.a[-3:]))
         if self._passes(part, gap):
@@ -175,19 +208,31 @@ class _Walk:
         return self.trains or found
 
     def _ended(self, verdict: str, first: Divergence | None) -> Comparison:
-        growth = list(self.growth)
         rounding = self.rounding if first is not self.rounding else None
         if verdict == "diverged":
-            growth += _growth(self.a[self.i :], self.b[self.j :])
+            self.losses.follow(self.a[self.i :], self.b[self.j :])
         return Comparison(
-            verdict, self.compared, first, tuple(growth), tuple(self.extra), self.equal, rounding
+            verdict,
+            self.compared,
+            first,
+            self.losses.growth(),
+            tuple(self.extra),
+            self.equal,
+            rounding,
+            self.interface,
         )
+
+    def _so_far_equal(self) -> bool:
+        return self.rounding is None and self.retyped is None and self.interface is None
 
     def _next(self) -> Divergence | None:
         """Go on by one event or one alignment; the divergence if there is no going on."""
         x, y = self.heads()
         if x is not None and y is not None and _comparable(x, y):
             part, gap = self._worst(x, y)
+            if part in WORDS:
+                self._count_words(part)
+                return None
             if self._passes(part, gap):
                 self._count(x, part, gap)
                 return None
@@ -202,6 +247,9 @@ class _Walk:
     def _worst(self, x: Event, y: Event) -> tuple[str, float]:
         """The first part that no rounding explains, or else the first that differs at all."""
         found = event_differences(x, y)
+        if found and found[0][0] in WORDS:
+            # values of other names, types or shapes are others in any case
+            return found[0]
         beyond = [each for each in found if not self._passes(*each)]
         return (beyond or found or [("", 0.0)])[0]
 
@@ -213,6 +261,13 @@ class _Walk:
         # rounding that has grown, not a difference of its own that comes on top
         return gap < GROWN and gap <= JUMP * self.worst
 
+    def _count_words(self, part: str) -> None:
+        """Note other names, types or shapes and go on: whether the numbers part will be seen."""
+        self.compared += 1
+        if self.interface is None:
+            self.interface = self.here("interface", part)
+        self.i, self.j = self.i + 1, self.j + 1
+
     def _count(self, x: Event, part: str, gap: float) -> None:
         self.compared += 1
         if part and self.rounding is None:
@@ -222,9 +277,9 @@ class _Walk:
             elif self.retyped is None:
                 self.retyped = found
         self.worst = max(self.worst, gap)
-        self.equal += self.rounding is None and self.retyped is None
+        self.equal += self._so_far_equal()
         if part and x.kind == "backward":
-            self.growth.append((x.index, gap))
+            self.losses.add(x, gap)
         if x.kind == "optimizer" and self.suspect is not None:
             self.since += 1
             if self.since >= ACQUITTED:
@@ -293,7 +348,7 @@ def _comparable(x: Event, y: Event) -> bool:
     # a function may be renamed, but draws of two functions are two draws, and losses two losses
     if x.kind == "backward":
         return x.function == y.function or event_difference(x, y)[1] < GROWN
-    loose = x.kind in ("step", "reset", "optimizer", "parameters")
+    loose = x.kind in ("step", "reset", "output", "loss", "optimizer", "parameters")
     return loose or x.function == y.function or x.digests == y.digests
 
 
@@ -304,13 +359,22 @@ def _split(events: Sequence[Event]) -> tuple[Sequence[Event], Event | None]:
     return events, None
 
 
+#: kinds of events that come by name: what only one side has of that name is left out.
+_NAMED = (("reset", "step"), ("output",), ("loss",))
+
+
 def _common(events: Sequence[Event], others: Sequence[Event]) -> tuple[list[Event], list[Event]]:
-    """Events without those of environments that the other side does not have, and these."""
-    there = {event.name for event in others if event.kind in ("reset", "step")}
-    beside = [e for e in events if e.kind in ("reset", "step") and e.name not in there]
-    if not there or not beside:
-        return list(events), []
-    return [e for e in events if e.kind not in ("reset", "step") or e.name in there], beside
+    """Events without those that the other side never has, by name, and these.
+
+    Environments, vector environments and losses: unless the other side has none of the kind at all.
+    """
+    kept, beside = list(events), []
+    for kinds in _NAMED:
+        there = {event.key[1] for event in others if event.kind in kinds}
+        if there or kinds != _NAMED[0]:
+            beside += [e for e in kept if e.kind in kinds and e.key[1] not in there]
+            kept = [e for e in kept if e.kind not in kinds or e.key[1] in there]
+    return kept, beside
 
 
 def _first(events: Sequence[Event]) -> Event | None:
@@ -332,21 +396,46 @@ def compare(a: Trace, b: Trace) -> Comparison:
     return _Walk(a, b).walk()
 
 
-def _growth(a: Sequence[Event], b: Sequence[Event]) -> list[tuple[int, float]]:
-    """Relative difference of the losses that follow, one after the other, by their function."""
-    by_place: dict[str, list[Event]] = {}
-    for event in b:
-        if event.kind == "backward":
-            by_place.setdefault(event.function, []).append(event)
-    found = []
-    seen: dict[str, int] = {}
-    for event in a:
-        if event.kind != "backward":
-            continue
-        number = seen.get(event.function, 0)
-        seen[event.function] = number + 1
-        others = by_place.get(event.function, [])
-        if number < len(others):
-            gap = difference(event.parts["loss"], others[number].parts["loss"])
-            found.append((event.index, gap))
+class _Losses:
+    """How far apart losses are, by their function and the optimiser that steps next."""
+
+    def __init__(self, a: Sequence[Event], b: Sequence[Event]) -> None:
+        self._next = {id(event): number for side in (a, b) for event, number in _stepping(side)}
+        self._found: dict[tuple[str, str], list[float]] = {}
+        self._first: dict[tuple[str, str], Event] = {}
+
+    def _key(self, event: Event) -> tuple[str, str]:
+        return event.function, self._next.get(id(event), "")
+
+    def add(self, event: Event, gap: float) -> None:
+        """Note the difference of a loss."""
+        self._found.setdefault(self._key(event), []).append(gap)
+        self._first.setdefault(self._key(event), event)
+
+    def follow(self, a: Sequence[Event], b: Sequence[Event]) -> None:
+        """Note the differences of all losses that follow, one after the other."""
+        others: dict[tuple[str, str], list[Event]] = {}
+        for event in b:
+            if event.kind == "backward":
+                others.setdefault(self._key(event), []).append(event)
+        for event in a:
+            if event.kind == "backward" and others.get(self._key(event)):
+                other = others[self._key(event)].pop(0)
+                self.add(event, difference(event.parts["loss"], other.parts["loss"]))
+
+    def growth(self) -> tuple[Growth, ...]:
+        """What was noted, each loss by itself."""
+        return tuple(
+            Growth(self._first[key], key[1], tuple(gaps)) for key, gaps in self._found.items()
+        )
+
+
+def _stepping(events: Sequence[Event]) -> list[tuple[Event, str]]:
+    """Each loss with the number of the optimiser that steps next."""
+    number, found = "", []
+    for event in reversed(events):
+        if event.kind == "optimizer":
+            number = event.key[1]
+        elif event.kind == "backward":
+            found.append((event, number))
     return found

@@ -1,197 +1,258 @@
 """Environments under a recorder: every reset and step, and seeds where the script gave none.
 
-Runs inside foreign and old environments: gymnasium and NumPy only, Python 3.9 syntax.
+Runs inside foreign and old environments: NumPy only, Python 3.9 syntax; gymnasium and gym are met
+when the traced code imports them.
+
+The methods of all classes of environments are replaced: what is made, copied, pickled or looked at
+is the environment itself, without a wrapper around it. A call within another is no event: of an
+environment in its wrappers the outermost that is called, and of environments in one that steps them
+itself, that one.
 """
 
 from __future__ import annotations
 
-import functools
 import inspect
 import itertools
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple
 
-import gymnasium
 import numpy as np
 
 from rlregress.tracing.events import part
 from rlregress.tracing.seeds import SEED
+from rlregress.tracing.watched import Depth, Importing, classes_of, hook_method
 
-#: attribute of an environment that is recorded. Its methods are replaced in its class: what is
-#: copied, pickled or looked at is the environment itself, without a wrapper around it.
+#: attribute of an environment that was used.
 _WATCH = "_rlregress_watch"
 
 
 class Watch:
-    """The events of one environment, or of many that are stepped as one.
+    """An environment, with all wrappers around it, or many that are stepped as one.
 
-    Args:
-        count: how many environments there are already; they are numbered as they are first used.
+    Attributes:
+        number: by the order of their first use.
+        seeded: it has been reset, or was given a seed.
     """
 
-    def __init__(self, recorder: Any, count: Any) -> None:
-        self._recorder = recorder
-        self._count = count
-        self._number: Optional[int] = None
-        self._begun = False
-        self._busy = False
+    def __init__(self, number: int, seeded: bool) -> None:
+        self.number = number
+        self.seeded = seeded
 
-    def __deepcopy__(self, memo: Any) -> Watch:
+    def __deepcopy__(self, memo: Any) -> bool:
         # an environment of its own, with a generator that was seeded with the original's
-        copy = Watch(self._recorder, self._count)
-        copy._begun = self._begun
-        return copy
+        return self.seeded
 
     def __reduce__(self) -> Any:
-        # the recorder does not travel: what comes out is None
-        return type(None), ()
+        # the recorder does not travel
+        return bool, (self.seeded,)
 
-    def number(self) -> int:
-        """The environment's number, by the order of their first use."""
-        if self._number is None:
-            self._number = next(self._count)
-        return self._number
 
-    def reset(self, original: Any, environment: Any, *arguments: Any, **options: Any) -> Any:
-        """Reset; the first one with a seed of the tracer's if it comes without."""
-        if self._busy:
-            return original(environment, *arguments, **options)
-        self._recorder.check()
-        self.number()
-        if not arguments and options.get("seed") is None and self._needs_seed(environment):
-            self._recorder.unseeded("resets of environments")
-            options["seed"] = SEED + self.number()
-        self._begun = True
-        found = self._undisturbed(original, environment, *arguments, **options)
-        self._add("reset", {"observation": part(found[0])})
-        return found
+class Environments:
+    """The events of environments."""
 
-    def step(self, original: Any, environment: Any, action: Any) -> Any:
-        """Step."""
-        if self._busy:
-            return original(environment, action)
-        self._recorder.check()
-        self._recorder.new_parameters()
-        # as it is before the environment can change it
-        given = part(action)
-        found = self._undisturbed(original, environment, action)
-        self._stepped(given, found)
-        return found
+    def __init__(self, recorder: Any, depth: Depth) -> None:
+        self._recorder = recorder
+        self._depth = depth
+        self._count = itertools.count()
 
-    def _needs_seed(self, environment: Any) -> bool:
-        if self._begun:
-            return False
-        known = inspect.signature(environment.unwrapped.reset).parameters.values()
-        return any(p.name == "seed" or p.kind is p.VAR_KEYWORD for p in known)
+    def install(self, importing: Importing) -> None:
+        """Record all environments, and seed what nobody seeded."""
+        importing.when("gymnasium.core", self._hook_environments)
+        importing.when("gym.core", self._hook_environments)
+        importing.when("gymnasium.spaces", self._seed_spaces)
+        importing.when("gym.spaces", self._seed_spaces)
 
-    def _undisturbed(self, original: Any, *arguments: Any, **options: Any) -> Any:
-        # a class's own method may call its parent's, which may be replaced, too
-        self._busy = True
+    def _hook_environments(self, core: Any) -> None:
+        def hook(kind: Any) -> None:
+            # vector environments hand out what others do; the base class is no environment
+            if kind is not core.Env and not _is_vector(kind):
+                self.hook(kind)
+
+        classes_of(self._recorder, core.Env, hook)
+
+    def hook(self, kind: Any) -> None:
+        """Record a class of environments."""
+        for name in ("reset", "step", "seed"):
+            hook_method(self._recorder, kind, name, f"environment_{name}", name)
+
+    def watch(self, environment: Any) -> Optional[Watch]:
+        """The watch of an environment; None if none can be put there."""
         try:
-            return original(*arguments, **options)
-        finally:
-            self._busy = False
+            names = vars(environment.unwrapped)
+        except Exception:
+            # half made, or of a class with slots
+            return None
+        found = names.get(_WATCH)
+        if not isinstance(found, Watch):
+            # of a copy: whether it is seeded
+            found = names[_WATCH] = Watch(next(self._count), bool(found))
+        return found
 
-    def _stepped(self, given: Any, found: Tuple[Any, ...]) -> None:
-        observation, reward, terminated, truncated = found[:4]
+    # -- calls -------------------------------------------------------------------------------
+
+    def reset(self, _: str, original: Any, environment: Any, *given: Any, **options: Any) -> Any:
+        """Reset; the first one with a seed of the tracer's if it comes without."""
+        outermost = not self._depth.environments
+        if outermost:
+            self._recorder.check()
+        if self._recorder.over:
+            return original(environment, *given, **options)
+        watch = self.watch(environment)
+        if watch is not None:
+            self._seed(watch, environment, given, options)
+        if not outermost or watch is None:
+            return original(environment, *given, **options)
+        found = self._within(original, environment, *given, **options)
+        with_more = isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], dict)
+        self._add("reset", watch, {"observation": part(found[0] if with_more else found)})
+        return found
+
+    def step(self, _: str, original: Any, environment: Any, *given: Any, **options: Any) -> Any:
+        """Step."""
+        if self._depth.environments:
+            return original(environment, *given, **options)
+        self._recorder.check()
+        if self._recorder.over:
+            return original(environment, *given, **options)
+        self._recorder.new_parameters()
+        watch = self.watch(environment)
+        # as it is before the environment can change it
+        action = part(given[0] if given else next(iter(options.values()), None))
+        found = self._within(original, environment, *given, **options)
+        if watch is not None:
+            self.stepped(watch, action, found)
+        return found
+
+    def seed(self, _: str, original: Any, environment: Any, *given: Any, **options: Any) -> Any:
+        """Seed, as environments of gym are."""
+        watch = self.watch(environment)
+        found = original(environment, *given, **options)
+        if watch is not None and [*given, *options.values()] not in ([], [None]):
+            watch.seeded = True
+        return found
+
+    def seed_together(self, owner: Any, given: Any, options: Dict[str, Any]) -> None:
+        """Put a seed among the options of a first reset of many environments that are elsewhere."""
+        inner = getattr(owner, "unwrapped", None)
+        # those that are here have their turn each
+        if inner is None or hasattr(inner, "envs") or not _takes_seed(inner):
+            return
+        watch = self.watch(owner)
+        if watch is None or watch.seeded:
+            return
+        watch.seeded = True
+        if not given and options.get("seed") is None:
+            self._recorder.unseeded("resets of environments")
+            options["seed"] = SEED + watch.number
+
+    def apart(self, name: str, owner: Any, action: Any, found: Any) -> None:
+        """Many environments that do not step in this process: they are stepped as one."""
+        watch = self.watch(owner)
+        if watch is None:
+            return
+        if name.endswith("reset"):
+            self._add("reset", watch, {"observation": part(_observation(found))})
+        else:
+            self.stepped(watch, action, found)
+
+    def _within(self, original: Any, *given: Any, **options: Any) -> Any:
+        self._depth.environments += 1
+        try:
+            return original(*given, **options)
+        finally:
+            self._depth.environments -= 1
+
+    def _seed(self, watch: Watch, environment: Any, given: Any, options: Dict[str, Any]) -> None:
+        """Put a seed among the options of the first reset, where there is room for one."""
+        if watch.seeded:
+            return
+        if given or options.get("seed") is not None:
+            watch.seeded = True
+            return
+        try:
+            own = environment.unwrapped is environment
+        except Exception:
+            return
+        if not own:
+            # the environment in the wrappers will have its turn
+            return
+        watch.seeded = True
+        if _takes_seed(environment):
+            options["seed"] = SEED + watch.number
+        elif _seeds_by_method(environment):
+            environment.seed(SEED + watch.number)
+        else:
+            return
+        self._recorder.unseeded("resets of environments")
+
+    def stepped(self, watch: Watch, action: Any, found: Tuple[Any, ...]) -> None:
+        """The event of a step."""
         parts: Dict[str, Any] = {
-            "action": given,
-            "observation": part(observation),
-            "reward": part(np.asarray(reward, dtype=np.float64)),
-            "flags": part(np.asarray([terminated, truncated], dtype=bool)),
+            **({} if action is None else {"action": action}),
+            "observation": part(found[0]),
+            "reward": part(np.asarray(found[1], dtype=np.float64)),
+            "flags": part(np.asarray(_flags(found), dtype=bool)),
         }
-        self._add("step", parts)
+        self._add("step", watch, parts)
         self._recorder.step_taken()
 
-    def _add(self, kind: str, parts: Dict[str, Any]) -> None:
+    def _add(self, kind: str, watch: Watch, parts: Dict[str, Any]) -> None:
+        self._recorder.environment_events += 1
         place = self._recorder.places.nearest(3)
-        self._recorder.add(kind, f"environment {self.number()}", parts, place)
+        self._recorder.add(kind, f"environment {watch.number}", parts, place)
+
+    # -- spaces ------------------------------------------------------------------------------
+
+    def _seed_spaces(self, spaces: Any) -> None:
+        recorder, space = self._recorder, spaces.Space
+        original = vars(space).get("np_random")
+        if not isinstance(original, property):
+            return
+
+        def np_random(self: Any) -> Any:
+            if self._np_random is None:
+                recorder.unseeded("sampling of action spaces")
+                self.seed(SEED)
+            return original.__get__(self)
+
+        recorder.replace(space, "np_random", property(np_random))
+        for kind in ("Box", "Discrete", "MultiDiscrete", "MultiBinary"):
+            _record_samples(recorder, getattr(spaces, kind), kind)
 
 
-def install(recorder: Any) -> None:
-    """Record what gymnasium makes, and seed spaces that nobody seeded."""
-    count = itertools.count()
-    make = gymnasium.make
-
-    def made(*arguments: Any, **options: Any) -> Any:
-        return watch(make(*arguments, **options))
-
-    def watch(environment: Any) -> Any:
-        return _watch(environment, recorder, count)
-
-    recorder.wrap_environment = watch
-    recorder.replace(gymnasium, "make", made)
-    recorder.replace(gymnasium.envs.registration, "make", made)
-    _record_vectors(recorder, watch)
-    _seed_spaces(recorder)
+def _is_vector(kind: Any) -> bool:
+    # which are environments before gymnasium 1.0
+    return any(base.__name__ == "VectorEnv" for base in kind.__mro__)
 
 
-def _watch(environment: Any, recorder: Any, count: Any) -> Any:
-    """Record an environment from now on."""
-    if _WATCH not in vars(environment):
-        vars(environment)[_WATCH] = Watch(recorder, count)
-        for name in ("reset", "step"):
-            owner = type(environment)
-            if not hasattr(vars(owner).get(name), _WATCH):
-                recorder.replace(owner, name, _method(getattr(owner, name), name))
-    return environment
+def _observation(found: Any) -> Any:
+    with_more = isinstance(found, tuple) and len(found) == 2
+    return found[0] if with_more else found
 
 
-def _method(original: Any, name: str) -> Any:
-    """A method that tells an environment's watch, where there is one, what it does."""
-
-    # without the recorder: a script's own class is pickled with its methods
-    @functools.wraps(original)
-    def method(self: Any, *arguments: Any, **options: Any) -> Any:
-        watch = vars(self).get("_rlregress_watch")
-        if watch is None:
-            return original(self, *arguments, **options)
-        return getattr(watch, name)(original, self, *arguments, **options)
-
-    setattr(method, _WATCH, True)
-    return method
+def _flags(found: Tuple[Any, ...]) -> Any:
+    """Whether an episode has terminated, and whether it was truncated."""
+    if len(found) > 4:
+        return [found[2], found[3]]
+    # of gym: one flag, and a note of a time limit, of one environment or of each
+    done, notes = np.asarray(found[2], dtype=bool), found[3]
+    rows = notes if isinstance(notes, (list, tuple)) else [notes]
+    cut = [isinstance(row, dict) and bool(row.get("TimeLimit.truncated")) for row in rows]
+    truncated = np.asarray(cut, dtype=bool).reshape(done.shape if len(cut) == done.size else -1)
+    return [done & ~truncated, done & truncated]
 
 
-def _record_vectors(recorder: Any, watch: Any) -> None:
-    """Vector environments that do not step environments of ``gymnasium.make`` in this process."""
-    apart = gymnasium.vector.AsyncVectorEnv
-    original = apart.__init__
-
-    def begun(environment: Any, *arguments: Any, **options: Any) -> None:
-        original(environment, *arguments, **options)
-        watch(environment)
-
-    recorder.replace(apart, "__init__", begun)
-    make = getattr(gymnasium, "make_vec", None)
-    if make is None:
-        return
-
-    def made(*arguments: Any, **options: Any) -> Any:
-        environment = make(*arguments, **options)
-        if isinstance(environment.unwrapped, (gymnasium.vector.SyncVectorEnv, apart)):
-            return environment
-        return watch(environment)
-
-    recorder.replace(gymnasium, "make_vec", made)
-    recorder.replace(gymnasium.envs.registration, "make_vec", made)
+def _takes_seed(environment: Any) -> bool:
+    known = inspect.signature(environment.reset).parameters.values()
+    return any(p.name == "seed" or p.kind is p.VAR_KEYWORD for p in known)
 
 
-def _seed_spaces(recorder: Any) -> None:
-    space = gymnasium.spaces.Space
-    original = space.np_random
-
-    def np_random(self: Any) -> Any:
-        if self._np_random is None:
-            recorder.unseeded("sampling of action spaces")
-            self.seed(SEED)
-        return original.__get__(self)
-
-    recorder.replace(space, "np_random", property(np_random))
-    for kind in ("Box", "Discrete", "MultiDiscrete", "MultiBinary"):
-        _record_samples(recorder, getattr(gymnasium.spaces, kind), kind)
+def _seeds_by_method(environment: Any) -> bool:
+    # gymnasium's have none
+    return callable(getattr(type(environment), "seed", None))
 
 
 def _record_samples(recorder: Any, owner: Any, kind: str) -> None:
-    sample = owner.sample
+    sample: Callable[..., Any] = owner.sample
 
     def sampled(self: Any, *arguments: Any, **options: Any) -> Any:
         value = sample(self, *arguments, **options)

@@ -6,7 +6,7 @@ An event is ``{"kind", "name", "at", "parts"}``. ``at`` is ``[file, line, functi
 the nearest frame of the traced code, the file below its root. A part is ``[digest, norm, first
 values, shadow]``: equal digests mean equal bits, the numbers explain a difference. The shadow is
 two random projections of all values: a difference anywhere in an array shows in it, by about its
-own size.
+own size. A part of words has them as a fifth item.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, Dict, List, Optional, Sequence
 
 import numpy as np
 
-SCHEMA = 4
+SCHEMA = 5
 #: values of an array that are kept.
 KEPT = 4
 #: significant digits that are kept of a number; the digest is of all of them.
@@ -112,6 +112,28 @@ def _words(value: Any) -> str:
         return f"unreadable {type(value).__module__}.{type(value).__qualname__}"
 
 
+def in_words(text: str) -> Part:
+    """A part that is words: names, types and shapes."""
+    return [hashlib.blake2b(text.encode(), digest_size=8).hexdigest(), None, [], None, text]
+
+
+def types_of(values: Dict[str, Any]) -> Part:
+    """The names, types and shapes of values, and of what is in trees of them."""
+    return in_words("; ".join(f"{name} {_type(values[name])}" for name in sorted(values)))
+
+
+def _type(value: Any) -> str:
+    if isinstance(value, dict):
+        inner = ", ".join(f"{key} {_type(value[key])}" for key in sorted(value, key=str))
+        return f"{{{inner}}}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_type(item) for item in value)}]"
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        kind = str(value.dtype).replace("torch.", "")
+        return f"{kind} {'x'.join(str(n) for n in value.shape) or 'scalar'}"
+    return type(value).__name__
+
+
 def parts_of(arrays: Sequence[np.ndarray]) -> Part:
     """One part of many arrays of numbers, such as all parameters of a network."""
     digest = hashlib.blake2b(digest_size=8)
@@ -139,7 +161,8 @@ def joined(parts: Sequence[Part]) -> Part:
     shadow = np.zeros(2)
     for each in parts:
         # each at a weight of its own, so that an exchange of two shows
-        shadow = 0.9 * shadow + _cast(each)
+        with np.errstate(all="ignore"):
+            shadow = 0.9 * shadow + _cast(each)
     return [digest, norm, values, [_kept(float(x)) for x in shadow]]
 
 

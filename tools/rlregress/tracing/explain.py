@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from rlregress.tracing.compare import Comparison, Divergence
+from rlregress.tracing.compare import Comparison, Divergence, Growth
 from rlregress.tracing.trace import Event, Part, Trace
 
 #: kind of event -> what happened there.
 _EVENTS = {
-    "reset": "a reset of {name}",
-    "step": "a step of {name}",
-    "draw": "a draw of {name}",
-    "data": "numbers handed to torch",
-    "parameters": "the networks as they begin",
-    "backward": "a loss on its way back",
-    "optimizer": "a step of {name}",
-    "write": "values written in place",
-    "final": "the {name} as the training leaves them",
+    "reset": "reset of {name}",
+    "step": "step of {name}",
+    "output": "{name} returns",
+    "draw": "random draw, {name}",
+    "data": "arrays become tensors",
+    "parameters": "initial parameters of the networks",
+    "loss": "{name} returns its losses",
+    "backward": "backward pass of the loss",
+    "optimizer": "step of {name}",
+    "write": "in-place write, {name}",
+    "final": "final parameters and buffers of the {name}",
 }
 #: kind of difference -> what it means.
 _KINDS = {
-    "initialisation": "the networks begin with other parameters",
+    "initialisation": "the networks are initialised with other parameters",
     "exploration": "another action was taken with the same parameters",
     "environment": "the environment answered the same action otherwise",
     "sampling": "something else was drawn",
@@ -33,15 +36,25 @@ _KINDS = {
     "parameters": "the parameters were changed outside of the optimiser",
     "target update": "other values were written in place, as target networks are",
     "order": "other events happen on the two sides",
+    "interface": "other names, types or shapes are returned",
 }
 #: the same, where the part says more than the kind.
-_PARTS = {"size": "the optimiser is given another number of tensors, or of parameters in them"}
+_PARTS = {
+    "size": "the optimiser is given another number of tensors, or of parameters in them",
+    "keys": "the loss returns other keys, shapes or types",
+    "types": "what is handed out has other names, shapes or types",
+    "values": "the loss module returns other values on the same data and parameters",
+}
 #: relative difference up to which a first difference may come from the order of additions.
 _ROUNDING = 1e-5
+#: values of a vector environment or a normaliser, where the environments in it did the same.
+_OUTPUT = "other values are returned by the vector environment, normaliser or collector"
 _DRAWS = "random draws, such as minibatch sampling"
 
 
 def _numbers(part: Part) -> str:
+    if part.text:
+        return part.text
     shown = ", ".join(f"{x:.9g}" for x in part.values)
     norm = f", norm {part.norm:.9g}" if part.norm is not None and len(part.values) > 1 else ""
     return f"[{shown}]{norm}" if len(part.values) != 1 else shown
@@ -54,12 +67,14 @@ def event(found: Event) -> str:
     return f"event {found.index + 1}: {what}{where}"
 
 
-def divergence(first: Divergence) -> list[str]:
+def divergence(first: Divergence, title: str = "first difference") -> list[str]:
     """The first difference: what it is, both lines, both values, what came just before."""
     meaning = _PARTS.get(first.part, _KINDS[first.kind])
+    if first.a is not None and first.a.kind == "output" and first.part != "types":
+        meaning = _OUTPUT
     if first.a is not None and first.a.kind == "final":
         meaning = "all events are the same, and yet the networks end with other values"
-    lines = [f"first difference ({first.kind}): {meaning}"]
+    lines = [f"{title} ({first.kind}): {meaning}"]
     for side, found in (("A", first.a), ("B", first.b)):
         if found is None:
             lines.append(f"  {side}: the trace has ended")
@@ -77,30 +92,50 @@ def divergence(first: Divergence) -> list[str]:
     return lines
 
 
-def _growth(growth: Sequence[tuple[int, float]]) -> str:
-    if not any(gap for _, gap in growth):
-        return f"all {len(growth)} losses from there on are the same"
-    chosen = sorted({0, min(9, len(growth) - 1), min(99, len(growth) - 1), len(growth) - 1})
-    shown = ", ".join(f"{growth[n][1]:.2g} (loss {n + 1})" for n in chosen)
-    return f"relative difference of the losses from there on: {shown}"
+def _growth(growth: Sequence[Growth]) -> list[str]:
+    count = sum(len(each.gaps) for each in growth)
+    if not any(gap for each in growth for gap in each.gaps):
+        return [f"all {count} losses from there on are the same"]
+    lines = ["relative difference of the losses from there on:"]
+    for each in growth:
+        last = f", {each.gaps[-1]:.2g} last" if len(each.gaps) > 1 else ""
+        steps = f", before optimiser {each.optimizer} steps" if each.optimizer else ""
+        place = f"{each.first.place} in {each.first.function}"
+        lines.append(f"  {place}{steps}: {each.gaps[0]:.2g} first{last} ({len(each.gaps)} losses)")
+    return lines
+
+
+def counts(found: Trace) -> str:
+    """How many events of the telling kinds there are."""
+    kinds = (
+        ("step", "environment steps"),
+        ("draw", "draws"),
+        ("backward", "losses"),
+        ("optimizer", "optimiser steps"),
+    )
+    return ", ".join(f"{found.count(kind)} {plural}" for kind, plural in kinds)
+
+
+def elsewhere(found: Trace) -> list[str]:
+    """What a training does in other threads and processes, and how to run it in one."""
+    return [_elsewhere(row) for row in found.elsewhere]
+
+
+def _elsewhere(row: Mapping[str, Any]) -> str:
+    what = {"process": "in another process, unrecorded", "thread": "in another thread"}[row["what"]]
+    where = f"{row['file']}:{row['line']}" if row["file"] else "an unknown place"
+    who = f"{row['class']}, " if row["class"] else ""
+    advice = f"; to run it in one process: {row['instead']}" if row["instead"] else ""
+    return f"part of the training runs {what}, started by {who}{where}{advice}"
 
 
 def comparison(found: Comparison, a: Trace, b: Trace) -> list[str]:
     """The verdict of a comparison and what it rests on."""
-    counts = ", ".join(
-        f"{a.count(kind)} {plural}"
-        for kind, plural in (
-            ("step", "environment steps"),
-            ("draw", "draws"),
-            ("backward", "losses"),
-            ("optimizer", "optimiser steps"),
-        )
-    )
     if found.verdict == "equal":
-        lines = [f"equal: {found.compared} events the same to the bit ({counts})"]
+        lines = [f"equal: {found.compared} events the same to the bit ({counts(a)})"]
     elif found.verdict == "close":
         lines = [
-            f"close: {found.compared} events, the same but for rounding ({counts})",
+            f"close: {found.compared} events, the same but for rounding ({counts(a)})",
             *(divergence(found.first) if found.first else []),
         ]
     else:
@@ -108,8 +143,10 @@ def comparison(found: Comparison, a: Trace, b: Trace) -> list[str]:
         lines += divergence(found.first) if found.first else []
         if found.rounding is not None and found.rounding.a is not None:
             lines.append(f"  by a rounding already before it: {event(found.rounding.a)}")
+    if found.interface is not None and found.interface is not found.first:
+        lines += divergence(found.interface, "also")
     if found.growth:
-        lines.append(_growth(found.growth))
+        lines += _growth(found.growth)
     for side in ("A", "B"):
         events = [extra for of, extra in found.extra if of == side]
         if events:
@@ -117,11 +154,17 @@ def comparison(found: Comparison, a: Trace, b: Trace) -> list[str]:
     return lines
 
 
-def causes(found: Comparison) -> str:
-    """What makes a training differ from its own repetition: the uncontrolled source."""
+def causes(found: Comparison, others: Sequence[Mapping[str, Any]] = ()) -> str:
+    """What makes a training differ from its own repetition: the uncontrolled source.
+
+    Args:
+        others: threads and processes that the training started.
+    """
     first = found.first
     if first is None:
         return ""
+    if others:
+        return "the order of what runs in other threads or processes"
     kind = first.kind
     if kind == "order":
         # a draw beside something else: beside a step it decided on the action
@@ -141,5 +184,5 @@ def causes(found: Comparison) -> str:
         return "arithmetic (threads, or a GPU)"
     return (
         "something that the tracer does not see (a generator of its own, the clock, the order of a "
-        "set, a file that another run has left, an environment not made by gymnasium.make)"
+        "set, a file that another run has left, an environment that is not gymnasium's)"
     )

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import weakref
-from typing import Any, Dict, Iterable, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 import numpy as np
 import torch
@@ -29,9 +29,14 @@ _ALONE = _references({0: object()})[0]
 
 
 class Networks:
-    """All modules that were made or copied and are still in use."""
+    """All modules that were made or copied and are still in use.
 
-    def __init__(self) -> None:
+    Args:
+        meet: called with the class of each.
+    """
+
+    def __init__(self, meet: Callable[[Any], None]) -> None:
+        self._meet = meet
         #: by identity, in the order in which they were made.
         self._held: Dict[int, Any] = {}
         self._new: List[Any] = []
@@ -49,6 +54,7 @@ class Networks:
             if id(module) not in self._held:
                 self._held[id(module)] = module
                 self._new.append(module)
+                self._meet(type(module))
             original(module, *arguments, **options)
 
         return made

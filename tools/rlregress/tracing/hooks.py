@@ -6,18 +6,25 @@ foreign and old environments: standard library, NumPy, torch, gymnasium, Python 
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import inspect
 import os
 import random
+import sys
+import threading
 import weakref
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import numpy as np
 import torch
 
 from rlregress.tracing import final
+from rlregress.tracing.elsewhere import Elsewhere
+from rlregress.tracing.environments import Environments
 from rlregress.tracing.events import Event, Places, as_array, joined, part, parts_of, readable
+from rlregress.tracing.losses import Losses
+from rlregress.tracing.watched import GYMNASIUM, Depth, Importing, Watched
 
 _TORCH_DRAWS = (
     "rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "randint_like",
@@ -47,8 +54,18 @@ def _not_compiling() -> bool:
 _compiling = getattr(getattr(torch, "compiler", None), "is_compiling", _not_compiling)
 
 
+#: the recorder whose hooks are in place.
+CURRENT: Optional[Recorder] = None
+
+
 class Stop(BaseException):
     """Ends a traced script at the step that was asked for; no handler of a script eats it."""
+
+
+class _Calls(threading.local):
+    """What a thread is in."""
+
+    inside = False
 
 
 class Recorder:
@@ -61,14 +78,14 @@ class Recorder:
     Attributes:
         events: in order.
         seeded: what the tracer seeded because the script had not.
+        environment_events: how many resets and steps of environments there were.
     """
 
     def __init__(self, places: Places, steps: int = 0) -> None:
         self.events: List[Event] = []
         self.seeded: List[str] = []
         self.places = places
-        #: inside a function that is recorded as a whole.
-        self.inside = False
+        self._calls = _Calls()
         #: inside a step of an optimiser.
         self.stepping = False
         #: nothing is recorded any more.
@@ -76,7 +93,20 @@ class Recorder:
         self._steps_left = steps
         self._stopped = False
         self._eaten = 0
-        self._networks = final.Networks()
+        self.environment_events = 0
+        depth = Depth()
+        self._environments = Environments(self, depth)
+        self._watched = Watched(self, depth, self._environments)
+        self._losses = Losses(self)
+        watched, instead = _named_by_adapters()
+        self._names = (*GYMNASIUM, *watched)
+        self._elsewhere = Elsewhere(self, instead)
+        self._networks = final.Networks(self._losses.meet)
+        # what replaced methods call
+        self.environment_reset = self._environments.reset
+        self.environment_step = self._environments.step
+        self.environment_seed = self._environments.seed
+        self.watched_call = self._watched.call
         self._undo: List[Callable[[], None]] = []
         self._parameters: Dict[int, Any] = {}
         self._new: List[Any] = []
@@ -89,6 +119,7 @@ class Recorder:
         # a forked worker has hooks, too, and nobody who reads its events
         if os.getpid() != self._process or self.over:
             return
+        self._elsewhere.look()
         self.events.append({"kind": kind, "name": name, "at": at, "parts": parts})
         # not while a network is being made: with draws and writes
         if kind in ("reset", "step", "backward", "optimizer"):
@@ -100,6 +131,20 @@ class Recorder:
         if parts:
             self.add("final", "networks", parts, None)
         self.over = True
+
+    @property
+    def inside(self) -> bool:
+        """Whether this thread is in a function that is recorded as a whole."""
+        return self._calls.inside
+
+    @inside.setter
+    def inside(self, inside: bool) -> None:
+        self._calls.inside = inside
+
+    @property
+    def elsewhere(self) -> List[Dict[str, Any]]:
+        """What was done in other threads and processes, and who started them."""
+        return self._elsewhere.found
 
     def draw(self, name: str, value: Any) -> None:
         """A random draw of the traced code."""
@@ -142,6 +187,12 @@ class Recorder:
         arrays = [as_array(p) for p in alive if torch.is_tensor(p) and readable(p)]
         if arrays:
             self.add("parameters", "initial", {"value": parts_of(arrays)}, self.places.nearest(2))
+
+    def wrap_environment(self, environment: Any) -> Any:
+        """Record an environment, of whatever class."""
+        for kind in type(environment).__mro__:
+            self._environments.hook(kind)
+        return environment
 
     def step_taken(self) -> None:
         """One step of an environment has been recorded."""
@@ -190,7 +241,8 @@ class Recorder:
         self._undo.append(undo)
 
     def __enter__(self) -> Recorder:
-        from rlregress.tracing import environments, optimizers, seeds
+        global CURRENT
+        from rlregress.tracing import optimizers, seeds
 
         _remember_constructors()
         try:
@@ -200,16 +252,27 @@ class Recorder:
             self._networks.install(self)
             optimizers.install(self)
             seeds.install(self)
-            environments.install(self)
+            self._elsewhere.install()
+            self._hook_environments()
+            CURRENT = self
         except BaseException:
             self.__exit__()
             raise
         return self
 
     def __exit__(self, *_: Any) -> None:
+        global CURRENT
         self.end()
+        CURRENT = None
         while self._undo:
             self._undo.pop()()
+
+    def _hook_environments(self) -> None:
+        importing = Importing()
+        sys.meta_path.insert(0, importing)
+        self.on_exit(lambda: sys.meta_path.remove(importing))
+        self._environments.install(importing)
+        self._watched.install(importing, self._names)
 
     def _hook_functions(self) -> None:
         for owner, names, label in (
@@ -345,6 +408,21 @@ class Recorder:
                 self._new.append(self._parameters[id(parameter)])
 
         self.on_exit(register(registered).remove)
+
+
+def _named_by_adapters() -> Tuple[List[str], Dict[str, str]]:
+    """What all known adapters name: methods to watch, and what runs in one process instead."""
+    from rlregress import frameworks
+
+    watched: List[str] = []
+    instead: Dict[str, str] = {}
+    for name in frameworks.names():
+        # an adapter of others that is broken is no reason not to record
+        with contextlib.suppress(Exception):
+            adapter = frameworks.get(name)
+            watched.extend(adapter.watched)
+            instead.update(adapter.in_one_process)
+    return watched, instead
 
 
 def _remember_constructors() -> None:

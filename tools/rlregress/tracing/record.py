@@ -163,6 +163,7 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
         "not_offered": not_offered,
         "seeded": recorder.seeded,
         "folders": [os.path.dirname(os.path.abspath(root)) for root in roots],
+        "elsewhere": recorder.elsewhere,
         "lines": lines.reached(),
         "functions": lines.functions(),
         "branches": lines.branches(),

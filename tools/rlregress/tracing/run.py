@@ -15,7 +15,7 @@ from typing import Any
 from rlregress.errors import UserError
 from rlregress.tracing import processes, trace
 from rlregress.tracing.compare import Comparison, compare
-from rlregress.tracing.explain import causes, comparison
+from rlregress.tracing.explain import causes, comparison, elsewhere
 from rlregress.tracing.trace import Trace
 
 #: not with -m, which puts the working directory before the packages of the side.
@@ -113,17 +113,18 @@ class Repeated:
         return self.with_itself.verdict == "equal"
 
     def uncontrolled(self) -> list[str]:
-        """In words, what is out of control; empty if the trace repeats itself."""
+        """In words, what is not controlled; empty if the trace repeats itself."""
         if self.repeats:
             return []
+        cause = causes(self.with_itself, self.trace.elsewhere)
         return [
-            f"the trace does not repeat itself: {causes(self.with_itself)} is out of control",
+            f"the training does not repeat itself, because of {cause}",
             *comparison(self.with_itself, self.trace, self.repetition),
         ]
 
     def lines(self) -> list[str]:
-        """In words: what was seeded, and what is out of control if it does not repeat itself."""
-        return seeded_lines(self.trace) + self.uncontrolled()
+        """In words: what was seeded, what runs elsewhere, and why it does not repeat itself."""
+        return seeded_lines(self.trace) + elsewhere(self.trace) + self.uncontrolled()
 
 
 def seeded_lines(found: Trace) -> list[str]:
@@ -137,7 +138,7 @@ def check_trained(found: Trace, label: str) -> None:
     if not found.failure and not found.count("optimizer") and not found.count("step"):
         raise UserError(
             f"nothing was traced on side {label}: no environment step and no optimiser step; "
-            "expected a script that trains with PyTorch on environments of gymnasium.make"
+            "expected a script that trains with PyTorch on environments of gymnasium"
         )
 
 

@@ -15,11 +15,14 @@ from rlregress.tracing.events import SCHEMA
 
 #: kinds of events; see ``Event``.
 KINDS = (
-    "reset", "step", "draw", "data", "parameters", "backward", "optimizer", "write", "final",
+    "reset", "step", "output", "draw", "data", "parameters", "loss", "backward", "optimizer",
+    "write", "final",
 )  # fmt: skip
 #: of an event, the parts in the order in which one follows from the other.
 CAUSAL = {
     "step": ("action", "observation", "reward", "flags"),
+    "output": ("types", "value", "observation", "reward", "flags", "last"),
+    "loss": ("keys", "values"),
     "final": ("parameters", "buffers"),
     "optimizer": ("size", "parameters", "gradient", "learning_rate", "update"),
 }
@@ -33,12 +36,14 @@ class Part:
         norm: of all numbers; None if they are none.
         values: the first ones.
         shadow: two random projections of all of them; empty where ``values`` are all of them.
+        text: of a part that is words.
     """
 
     digest: str
     norm: float | None
     values: tuple[float, ...]
     shadow: tuple[float, ...] = ()
+    text: str = ""
 
 
 class Place(NamedTuple):
@@ -54,8 +59,10 @@ class Event:
     """One event.
 
     Attributes:
-        kind: "reset", "step", "draw", "data", "parameters", "backward", "optimizer", "write", or
-            "final", the last one, of the networks as the training leaves them.
+        kind: "reset", "step", "output" (what a vector environment, a normaliser or a collector
+            hands out), "draw", "data", "parameters", "loss" (what a loss module returns),
+            "backward", "optimizer", "write", or "final", the last one, of the networks as the
+            training leaves them.
         name: which one of its kind.
         file, line, function: the nearest frame of the traced code; empty and 0 if there was none.
         parts: in the order in which one follows from the other.
@@ -74,8 +81,9 @@ class Event:
     @property
     def key(self) -> tuple[str, str]:
         """What makes two events comparable: neither the place, which moves, nor the values."""
-        # an optimiser by its number: a class of another name may do the same
-        name = self.name.rpartition(" ")[2] if self.kind == "optimizer" else self.name
+        # by its number: a class of another name may do the same
+        numbered = self.kind in ("optimizer", "loss")
+        name = self.name.rpartition(" ")[2] if numbered else self.name
         return self.kind, name
 
     @property
@@ -104,6 +112,11 @@ class Trace:
     def failure(self) -> str:
         """The end of the traceback of a run that ended in an error; empty otherwise."""
         return str(self.header["failure"])
+
+    @property
+    def elsewhere(self) -> list[Mapping[str, Any]]:
+        """Threads and processes that the training started; see ``elsewhere.Elsewhere``."""
+        return list(self.header.get("elsewhere", []))
 
     def count(self, kind: str) -> int:
         """How many events of a kind there are."""
@@ -152,10 +165,13 @@ def _event(index: int, row: Mapping[str, Any]) -> Event:
     return Event(index, row["kind"], row["name"], file, line, function, parts, above)
 
 
-def _part(digest: str, norm: Any, values: list[Any], shadow: list[Any] | None) -> Part:
+def _part(
+    digest: str, norm: Any, values: list[Any], shadow: list[Any] | None, text: str = ""
+) -> Part:
     return Part(
         digest,
         None if norm is None else float(norm),
         tuple(float(x) for x in values),
         tuple(float(x) for x in shadow or ()),
+        text,
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.compare import compare
@@ -227,10 +228,14 @@ def _trainings(
 
 
 def _of_scenarios(adapter: Adapter, options: Options) -> list[scenarios.Scenario]:
-    every = scenarios.load(adapter)
+    every = scenarios.of(adapter)
     if options.scenarios is None:
         return list(every)
-    return [scenarios.named(every, name) for name in options.scenarios]
+    known = sorted({scenario.name for scenario in every})
+    for name in options.scenarios:
+        if name not in known:
+            raise UserError(f"unknown scenario '{name}'; {catalogue.nearest(name, known)}?")
+    return [scenario for scenario in every if scenario.name in options.scenarios]
 
 
 def _framework(

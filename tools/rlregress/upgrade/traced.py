@@ -53,8 +53,8 @@ def built_in(adapter: Adapter, algorithm: str) -> Training:
 def scenario_training(adapter: Adapter, algorithm: str, scenario: Scenario) -> Training:
     """An algorithm through a scenario."""
     plain = built_in(adapter, algorithm)
-    job = {**plain.job, "scenario": scenario.job(algorithm)}
-    return Training(plain.owner, f"{algorithm} {scenario.name}", job)
+    job = {**plain.job, **scenario.job(algorithm)}
+    return Training(plain.owner, scenario.title(algorithm), job)
 
 
 def script_training(job: Mapping[str, Any], a: Wanted, b: Wanted) -> Training:

@@ -50,6 +50,13 @@ class StableBaselines3(Adapter):
     )
     algorithms = ("ppo", "sac", "td3")
     scopes = ("library",)
+    watched = (
+        "stable_baselines3.common.vec_env.base_vec_env:VecEnv.reset",
+        "stable_baselines3.common.vec_env.base_vec_env:VecEnv.step_wait",
+        "stable_baselines3.common.vec_env.vec_normalize:VecNormalize.normalize_obs",
+        "stable_baselines3.common.vec_env.vec_normalize:VecNormalize.normalize_reward",
+    )
+    in_one_process = {"SubprocVecEnv": "DummyVecEnv"}
 
     def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> None:
         """Train with the library's own classes through what a scenario switches on."""

@@ -39,6 +39,26 @@ class TorchRL(Adapter):
     )
     algorithms = ("ppo", "sac", "td3")
     scopes = ("library", "trainer", "script")
+    # modules of several releases: what is not there is not watched
+    watched = (
+        "torchrl.envs.common:EnvBase.reset",
+        "torchrl.envs.common:EnvBase.step",
+        "torchrl.envs.common:EnvBase.step_and_maybe_reset",
+        "torchrl.envs.transforms.transforms:Transform.forward",
+        "torchrl.envs.transforms._base:Transform.forward",
+        "torchrl.collectors.collectors:DataCollectorBase.iterator",
+        "torchrl.collectors._base:BaseCollector.iterator",
+    )
+    in_one_process = {
+        "ParallelEnv": "SerialEnv",
+        "MultiSyncDataCollector": "SyncDataCollector",
+        "MultiaSyncDataCollector": "SyncDataCollector",
+        "aSyncDataCollector": "SyncDataCollector",
+        "MultiSyncCollector": "Collector",
+        "MultiAsyncCollector": "Collector",
+        "AsyncCollector": "Collector",
+        "ReplayBuffer": "prefetch=0",
+    }
 
     def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> None:
         """Train in a loop of the library's own parts through what a scenario switches on."""

@@ -1,0 +1,250 @@
+"""Methods whose return values are events: vector environments, normalisers, batches of collectors.
+
+Runs inside foreign and old environments: standard library and NumPy only, Python 3.9 syntax.
+
+Classes are named as data, ``module:Class.method``, by the adapters; with a class are meant all of
+its subclasses. No module is imported for it: a method is replaced when its module has been. Only
+what the outermost of them returns is an event; a generator's items are events one by one.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import threading
+from typing import Any, Callable, Dict, Iterator, List, Sequence
+
+import numpy as np
+
+from rlregress.tracing.events import part, readable, types_of
+
+#: of gymnasium: vector environments and all wrappers around them.
+GYMNASIUM = (
+    "gymnasium.vector.vector_env:VectorEnv.reset",
+    "gymnasium.vector.vector_env:VectorEnv.step",
+    "gym.vector.vector_env:VectorEnv.reset",
+    "gym.vector.vector_env:VectorEnv.step",
+)
+#: what is read of the informations of a step: the rest may hold times.
+_LAST = ("terminal_observation", "final_observation", "final_obs", "TimeLimit.truncated")
+
+#: marks a method that was replaced.
+MARK = "_rlregress_hook"
+
+
+class Depth(threading.local):
+    """How deep the current thread is in recorded calls."""
+
+    environments = 0
+    watched = 0
+    iterating = 0
+
+
+class Importing:
+    """Calls a function when a module has been imported; at once if it was; put in sys.meta_path."""
+
+    def __init__(self) -> None:
+        self._waiting: Dict[str, List[Callable[[Any], None]]] = {}
+
+    def when(self, module: str, then: Callable[[Any], None]) -> None:
+        """Call ``then`` with the module."""
+        if module in sys.modules:
+            then(sys.modules[module])
+        else:
+            self._waiting.setdefault(module, []).append(then)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """What the other finders find, told when it has been run."""
+        if name not in self._waiting:
+            return None
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            spec = None if finder is self or find is None else find(name, path, target)
+            if spec is not None:
+                self._tell(name, spec.loader)
+                return spec
+        return None
+
+    def _tell(self, name: str, loader: Any) -> None:
+        run = getattr(loader, "exec_module", None)
+        if run is None:
+            return
+
+        def exec_module(module: Any) -> None:
+            run(module)
+            for then in self._waiting.pop(name, []):
+                then(module)
+
+        # the loader is this module's own
+        loader.exec_module = exec_module
+
+
+def classes_of(recorder: Any, owner: Any, then: Callable[[Any], None]) -> None:
+    """Call ``then`` with a class, all of its subclasses, and those that come later."""
+    done = set()
+
+    def each(kind: Any) -> None:
+        if kind not in done:
+            done.add(kind)
+            then(kind)
+            for below in type.__subclasses__(kind):
+                each(below)
+
+    each(owner)
+    own = vars(owner).get("__init_subclass__")
+
+    def made(kind: Any, **options: Any) -> None:
+        if own is None:
+            super(owner, kind).__init_subclass__(**options)
+        else:
+            own.__func__(kind, **options)
+        each(kind)
+
+    recorder.replace(owner, "__init_subclass__", classmethod(made))
+
+
+def hook_method(recorder: Any, owner: Any, name: str, handler: str, label: str) -> None:
+    """Let a class's own method be called by a method of the recorder, where there is one."""
+    original = vars(owner).get(name)
+    if inspect.isfunction(original) and not hasattr(original, MARK):
+        recorder.replace(owner, name, _method(original, handler, label))
+
+
+def _method(original: Any, handler: str, label: str) -> Any:
+    # without the recorder: a class of the script's own is pickled with its methods
+    @functools.wraps(original)
+    def method(self: Any, *arguments: Any, **options: Any) -> Any:
+        recording = getattr(sys.modules.get("rlregress.tracing.hooks"), "CURRENT", None)
+        if recording is None:
+            return original(self, *arguments, **options)
+        handle = getattr(recording, handler)
+        return handle(label, original, self, *arguments, **options)
+
+    setattr(method, MARK, True)
+    return method
+
+
+class Watched:
+    """The events of watched methods."""
+
+    def __init__(self, recorder: Any, depth: Depth, environments: Any) -> None:
+        self._recorder = recorder
+        self._depth = depth
+        self._environments = environments
+
+    def install(self, importing: Importing, names: Sequence[str]) -> None:
+        """Watch methods ``module:Class.method`` once their modules are there."""
+        for name in names:
+            module, _, below = name.partition(":")
+            kind, _, method = below.rpartition(".")
+            importing.when(module, functools.partial(self._hook, kind, method))
+
+    def _hook(self, kind: str, method: str, module: Any) -> None:
+        owner = getattr(module, kind, None)
+        # what is imported from elsewhere is watched there
+        if not inspect.isclass(owner):
+            return
+
+        def hook(each: Any) -> None:
+            hook_method(self._recorder, each, method, "watched_call", f"{kind}.{method}")
+
+        classes_of(self._recorder, owner, hook)
+
+    def call(self, label: str, original: Any, owner: Any, *given: Any, **options: Any) -> Any:
+        """Call a watched method; what the outermost returns is an event."""
+        recorder, depth = self._recorder, self._depth
+        # within an environment it is the environment's own business
+        if depth.watched or depth.environments:
+            return original(owner, *given, **options)
+        recorder.check()
+        if recorder.over:
+            return original(owner, *given, **options)
+        recorder.new_parameters()
+        if label == "VectorEnv.reset":
+            self._environments.seed_together(owner, given, options)
+        action = part(given[0]) if given and label.endswith(".step") else None
+        before = recorder.environment_events
+        depth.watched += 1
+        try:
+            found = original(owner, *given, **options)
+        finally:
+            depth.watched -= 1
+        if inspect.isgenerator(found):
+            return self._items(label, found)
+        if recorder.environment_events > before or not self._apart(label, found):
+            self._add(label, found)
+        else:
+            self._environments.apart(label, owner, action, found)
+        return found
+
+    @staticmethod
+    def _apart(label: str, found: Any) -> bool:
+        """Whether something has been reset or stepped, and none of it in this thread."""
+        if label.endswith(".reset"):
+            return not hasattr(found, "batch_size")
+        return isinstance(found, tuple) and len(found) in (4, 5)
+
+    def _add(self, label: str, found: Any) -> None:
+        if readable(found):
+            place = self._recorder.places.nearest(3)
+            self._recorder.add("output", label, parts_of_output(found), place)
+
+    def _items(self, label: str, items: Any) -> Iterator[Any]:
+        """The items of a generator; what runs between two of them is not inside of it."""
+        try:
+            while True:
+                self._depth.iterating += 1
+                try:
+                    item = next(items)
+                except StopIteration as ended:
+                    return ended.value
+                finally:
+                    self._depth.iterating -= 1
+                if not self._depth.iterating:
+                    self._add(label, item)
+                yield item
+        finally:
+            items.close()
+
+
+def parts_of_output(found: Any) -> Dict[str, Any]:
+    """Parts of what a method hands out: of a step, of a reset, or of any other."""
+    if isinstance(found, tuple) and len(found) in (4, 5):
+        flags = list(found[2:-1])
+        parts = {"observation": found[0], "reward": found[1], "flags": flags}
+        last = _last(found[-1]) if any(np.any(np.asarray(flag)) for flag in flags) else []
+        if last:
+            parts["last"] = last
+    elif isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], (dict, list)):
+        parts = {"observation": found[0]}
+    else:
+        parts = {"value": _tree(found)}
+    told = {name: part(value) for name, value in parts.items()}
+    told["types"] = types_of(parts)
+    return told
+
+
+def _last(informations: Any) -> List[Any]:
+    """What the informations of a step say of an episode that has ended."""
+    rows = informations if isinstance(informations, (list, tuple)) else [informations]
+    rows = [row for row in rows if isinstance(row, dict)]
+    return [row[name] for row in rows for name in _LAST if row.get(name) is not None]
+
+
+def _tree(found: Any) -> Any:
+    """The arrays in mappings of mappings, by name; what has no type and shape is left out."""
+    if isinstance(found, (list, tuple)):
+        return [_tree(value) for value in found]
+    if not hasattr(found, "keys"):
+        return found
+    try:
+        pairs = list(found.items())
+    except Exception:
+        # a recorder's failure must not end a training
+        return f"unreadable {type(found).__module__}.{type(found).__qualname__}"
+    return {str(key): _tree(value) for key, value in pairs if _counts(value)}
+
+
+def _counts(value: Any) -> bool:
+    return hasattr(value, "keys") or (hasattr(value, "dtype") and hasattr(value, "shape"))
