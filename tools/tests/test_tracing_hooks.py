@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import random
 import threading
 
@@ -298,3 +299,17 @@ def test_a_seed_that_a_script_lost_shows(tmp_path, seed, draw):
     one, _ = recorded_here(f"{head}{seed}\n{draw}\n", tmp_path)
     other, _ = recorded_here(f"{head}{draw}\n", tmp_path)
     assert one.events[-1]["parts"] != other.events[-1]["parts"]
+
+
+def test_what_was_imported_by_name_before_is_recorded(tmp_path, monkeypatch):
+    """A module that holds a function of torch by its own name draws through the recorder."""
+    path = tmp_path / "early.py"
+    path.write_text("from torch import randn\n\n\ndef draw():\n    return randn(3)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    early = importlib.import_module("early")
+    before = early.randn
+    with Recorder(Places([str(path)])) as recorder:
+        recorder.rebind()
+        early.draw()
+    assert [event["name"] for event in recorder.events] == ["torch.randn"]
+    assert early.randn is before

@@ -10,7 +10,7 @@ from rlregress.reporting.upgrade_text import headline
 from rlregress.upgrade import coverage, explained
 from rlregress.upgrade.causes import Cause
 from rlregress.upgrade.coverage import Reach
-from rlregress.upgrade.found import UNDOCUMENTED, OfFramework, Upgrade
+from rlregress.upgrade.found import UNDOCUMENTED, OfFramework, OfScript, Upgrade
 from rlregress.upgrade.prove import Proof
 from rlregress.upgrade.traced import NotTraced, Traced
 
@@ -35,10 +35,19 @@ def as_json(found: Upgrade) -> dict[str, Any]:
     }
 
 
-def _script(found: Traced | NotTraced | None) -> dict[str, Any] | None:
-    if isinstance(found, NotTraced):
-        return {found.name: {"not_traced": dict(found.sides)}}
-    return {found.name: _trace(found, None, ())} if found is not None else None
+def _script(found: OfScript | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    if isinstance(found.held, NotTraced):
+        return {found.held.name: {"not_traced": dict(found.held.sides)}}
+    return {
+        found.held.name: {
+            **_trace(found.held, found.causes.get(found.held.name), ()),
+            "functions": [_reach(each) for each in found.reach],
+            "functions_beside": found.beside,
+            "proof": found.proof and _proof(found.proof),
+        }
+    }
 
 
 def _plain(of: OfFramework) -> dict[str, Any]:

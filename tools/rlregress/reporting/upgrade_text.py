@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from rlregress.tracing import explain
 from rlregress.upgrade import concerned, coverage, explained
 from rlregress.upgrade import found as verdicts
+from rlregress.upgrade.causes import Cause
 from rlregress.upgrade.coverage import DIVERGED, STATES, Reach
 from rlregress.upgrade.explained import Finding
 from rlregress.upgrade.fingerprints import (
@@ -17,9 +18,10 @@ from rlregress.upgrade.fingerprints import (
     PACKAGE,
     SUITE,
     UNKNOWN_CODE,
+    ChangedDetail,
     NotAsked,
 )
-from rlregress.upgrade.found import OfFramework, Upgrade
+from rlregress.upgrade.found import OfFramework, OfScript, Upgrade
 from rlregress.upgrade.physics import Moved
 from rlregress.upgrade.prove import Proof
 from rlregress.upgrade.traced import NotTraced, Traced
@@ -137,8 +139,8 @@ def _not_asked(found: Upgrade) -> list[str]:
         if of.unread:
             text += ["Defaults that could not be compared:", ""]
             text += [*(f"- {each}" for each in of.unread), ""]
-    if isinstance(found.script, NotTraced):
-        text += ["The script could not be compared:", "", f"- {found.script}", ""]
+    if found.script is not None and isinstance(found.script.held, NotTraced):
+        text += ["The script could not be compared:", "", f"- {found.script.held}", ""]
     missing = [m for m in found.physics if m.missing]
     if missing:
         text += ["Environments that could not be compared:", ""]
@@ -182,8 +184,8 @@ def _table(found: Upgrade) -> list[str]:
             rows.append(f"| {of.adapter.title} | {len(rest)} scenarios | equal | {events} | |")
         if not of.traced and found.script is None:
             rows.append(f"| {of.adapter.title} | none | no training on both sides | 0 | |")
-    if isinstance(found.script, Traced):
-        rows.append(_row("script", found.script))
+    if found.script is not None and isinstance(found.script.held, Traced):
+        rows.append(_row("script", found.script.held))
     return rows
 
 
@@ -218,7 +220,7 @@ def _framework(of: OfFramework) -> list[str]:
         text += ["### Traces", ""]
     for traced in of.traced:
         if traced.comparison.verdict != "equal" or traced.plain:
-            text += _traced(traced, of)
+            text += _traced(traced, of.causes.get(traced.name), of.details.changed)
     equal = [t.name for t in of.traced if t.comparison.verdict == "equal" and not t.plain]
     if equal:
         text += [f"Equal to the bit: {', '.join(equal)}.", ""]
@@ -226,7 +228,8 @@ def _framework(of: OfFramework) -> list[str]:
     if absent:
         text += ["On one side or on both there is no such thing to train:", ""]
         text += [*(f"- {each}" for each in absent), ""]
-    text += _reach(of)
+    rest = [each for each in of.reach if each not in of.unreached]
+    text += _reach(rest, of.beside, "in code that trains and evaluates nothing")
     if of.proof is not None:
         text += _proof(of.proof)
     if of.returns is not None:
@@ -266,37 +269,30 @@ def _finding(of: OfFramework, finding: Finding) -> list[str]:
     return text
 
 
-def _traced(traced: Traced, of: OfFramework) -> list[str]:
+def _traced(traced: Traced, cause: Cause | None, details: Sequence[ChangedDetail]) -> list[str]:
     text = [f"**{traced.name}: {traced.word}**", ""]
     text += [f"    {note}" for note in traced.notes]
     text += [f"    {line}" for line in explain.comparison(traced.comparison, traced.a, traced.b)]
-    cause = of.causes.get(traced.name)
-    text += [f"    {line}" for line in explained.words(cause, of.details.changed)]
+    text += [f"    {line}" for line in explained.words(cause, details)]
     if cause is not None and cause.functions:
         text += ["", *(f"        {row}" for row in explained.source_difference(cause.functions[0]))]
     return [*text, ""]
 
 
-def _script(found: Traced | NotTraced) -> list[str]:
-    if isinstance(found, NotTraced):
-        return [f"{found}", ""]
-    text = [f"**{found.name}: {found.word}**", ""]
-    text += [f"    {note}" for note in found.notes]
-    return [
-        *text,
-        *(f"    {line}" for line in explain.comparison(found.comparison, found.a, found.b)),
-        "",
-    ]
+def _script(found: OfScript) -> list[str]:
+    if isinstance(found.held, NotTraced):
+        return [f"{found.held}", ""]
+    text = _traced(found.held, found.causes.get(found.held.name), ())
+    text += _reach(found.reach, found.beside, "that the script does not enter")
+    return text if found.proof is None else [*text, *_proof(found.proof)]
 
 
-def _reach(of: OfFramework) -> list[str]:
-    if not of.reach and not of.beside:
+def _reach(reach: Sequence[Reach], beside: int, what: str) -> list[str]:
+    if not reach and not beside:
         return []
-    text = ["### Functions whose code differs", ""]
-    rest = [each for each in of.reach if each not in of.unreached]
-    text += _reach_lines(rest)
-    if of.beside:
-        text.append(f"- {of.beside} more in code that trains and evaluates nothing")
+    text = ["### Functions whose code differs", "", *_reach_lines(reach)]
+    if beside:
+        text.append(f"- {beside} more {what}")
     return [*text, ""]
 
 

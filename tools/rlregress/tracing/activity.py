@@ -140,7 +140,7 @@ class Activity:
             return found
 
         recorder.replace(owner, name, watched)
-        recorder._tell_jit(original, watched)
+        recorder.tell_jit(original, watched)
 
     def _open(self, operation: str) -> Any:
         """The place, unless all that can happen there has happened."""

@@ -7,6 +7,7 @@ foreign and old environments: standard library, NumPy, torch, gymnasium, Python 
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import inspect
 import os
@@ -108,6 +109,8 @@ class Recorder:
         self.environment_seed = self._environments.seed
         self.watched_call = self._watched.call
         self._undo: List[Callable[[], None]] = []
+        #: by identity, what was replaced and what stands in its place.
+        self._replaced: Dict[int, Tuple[Any, Any]] = {}
         self._parameters: Dict[int, Any] = {}
         self._new: List[Any] = []
         self._process = os.getpid()
@@ -233,8 +236,21 @@ class Recorder:
             new.__name__ = name
             new.__module__ = owner.__module__ if inspect.isclass(owner) else owner.__name__
             new.__qualname__ = f"{owner.__qualname__}.{name}" if inspect.isclass(owner) else name
+        if own is not missing and inspect.isroutine(own):
+            self._replaced[id(own)] = (own, new)
         setattr(owner, name, new)
         self._undo.append(undo)
+
+    def rebind(self) -> None:
+        """Replace what modules of the traced code have imported by name before the recorder."""
+        for module in list(sys.modules.values()):
+            if self.places.name(str(getattr(module, "__file__", None) or "")) is None:
+                continue
+            for name, value in list(vars(module).items()):
+                known, new = self._replaced.get(id(value), (None, None))
+                if known is value and known is not None:
+                    setattr(module, name, new)
+                    self._undo.append(functools.partial(setattr, module, name, known))
 
     def on_exit(self, undo: Callable[[], None]) -> None:
         """Call this when the recorder is left; the last one first."""
@@ -308,9 +324,9 @@ class Recorder:
             return value
 
         self.replace(owner, name, wrapped)
-        self._tell_jit(original, wrapped)
+        self.tell_jit(original, wrapped)
 
-    def _tell_jit(self, original: Any, wrapped: Any) -> None:
+    def tell_jit(self, original: Any, wrapped: Any) -> None:
         """Let functions that are compiled by torch.jit mean the original."""
         from torch.jit import _builtins as jit
 
@@ -340,7 +356,7 @@ class Recorder:
             return value
 
         self.replace(torch, name, wrapped)
-        self._tell_jit(original, wrapped)
+        self.tell_jit(original, wrapped)
 
     def _wrap_data(self, name: str) -> None:
         original = getattr(torch, name)
@@ -359,7 +375,7 @@ class Recorder:
                 self.inside = False
 
         self.replace(torch, name, wrapped)
-        self._tell_jit(original, wrapped)
+        self.tell_jit(original, wrapped)
 
     def _hook_backward(self) -> None:
         for owner, name, label in (

@@ -145,6 +145,7 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
     with recorder, lines if job.get("lines") else contextlib.nullcontext():
         if job.get("lines"):
             activity.install(recorder)
+        recorder.rebind()
         try:
             run(recorder)
         except Stop:
@@ -162,7 +163,7 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
         "failure": failure,
         "not_offered": not_offered,
         "seeded": recorder.seeded,
-        "folders": [os.path.dirname(os.path.abspath(root)) for root in roots],
+        "folders": [os.path.abspath(root) for root in roots if os.path.isdir(root)],
         "elsewhere": recorder.elsewhere,
         "lines": lines.reached(),
         "functions": lines.functions(),

@@ -164,6 +164,31 @@ class OfFramework:
 
 
 @dataclass(frozen=True)
+class OfScript:
+    """What was found of a script.
+
+    Attributes:
+        held: the script on both sides, or why it could not be held against the other side.
+        reach: how it went through the functions that differ and that it enters.
+        beside: functions that differ and that it does not enter: they do nothing in it.
+        causes, proof: as of a framework.
+    """
+
+    held: Traced | NotTraced
+    reach: tuple[Reach, ...] = ()
+    beside: int = 0
+    causes: Mapping[str, Cause] = field(default_factory=dict)
+    proof: Proof | None = None
+
+    @property
+    def verdict(self) -> str:
+        """Of the script alone."""
+        if isinstance(self.held, NotTraced):
+            return COULD_NOT_JUDGE
+        return UNCHANGED if self.held.proved else CHANGED
+
+
+@dataclass(frozen=True)
 class Upgrade:
     """Everything that was found of A and B.
 
@@ -175,16 +200,14 @@ class Upgrade:
     b: Prepared
     frameworks: tuple[OfFramework, ...]
     physics: tuple[physics.Moved, ...] = ()
-    script: Traced | NotTraced | None = None
+    script: OfScript | None = None
 
     @property
     def verdict(self) -> str:
         """The worst of all frameworks; physics that moved is a change that no training judged."""
         found = [of.verdict for of in self.frameworks]
-        if isinstance(self.script, NotTraced):
-            found.append(COULD_NOT_JUDGE)
-        elif self.script is not None and not self.script.proved:
-            found.append(CHANGED)
+        if self.script is not None:
+            found.append(self.script.verdict)
         # physics that moved has been judged where returns have
         judged = any(of.returns is not None for of in self.frameworks)
         if any(m.moves for m in self.physics) and not judged:
@@ -210,8 +233,9 @@ class Upgrade:
     @property
     def traced(self) -> list[Traced]:
         """Every training that was traced on both sides."""
-        own = [self.script] if isinstance(self.script, Traced) else []
-        return [traced for of in self.frameworks for traced in of.traced] + own
+        own = self.script.held if self.script is not None else None
+        every = [traced for of in self.frameworks for traced in of.traced]
+        return [*every, own] if isinstance(own, Traced) else every
 
     @property
     def exit_code(self) -> int:

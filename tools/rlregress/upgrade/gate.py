@@ -37,7 +37,7 @@ from rlregress.upgrade import (
 from rlregress.upgrade.causes import Cause
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.fingerprints import Fingerprint
-from rlregress.upgrade.found import OfFramework, Upgrade
+from rlregress.upgrade.found import OfFramework, OfScript, Upgrade
 from rlregress.upgrade.functions import Changed
 from rlregress.upgrade.sides import MARKS, Sides
 from rlregress.upgrade.traced import NotTraced, Traced, Training
@@ -370,7 +370,7 @@ def _prove(
     )
 
 
-def _script(sides: Sides, script: Training, options: Options) -> Traced | NotTraced:
+def _script(sides: Sides, script: Training, options: Options) -> OfScript:
     a, b = sides.record([script])
 
     def again() -> tuple[Trace, Trace]:
@@ -381,7 +381,17 @@ def _script(sides: Sides, script: Training, options: Options) -> Traced | NotTra
     found = traced.compared(script.name, a[script.name], b[script.name], again)
     word = found.word if isinstance(found, Traced) else "could not be compared"
     options.say(f"script {script.name}: {word}")
-    return found
+    if isinstance(found, NotTraced):
+        return OfScript(found)
+    folders = [list(side.header["folders"]) for side in (found.a, found.b)]
+    every = coverage.reach(functions.changed(*folders), [found], {}, folders[1])
+    reach = tuple(each for each in every if each.trainings)
+    differing = [each.function for each in reach]
+    causes_ = _causes(sides, [found], [script], differing, options)
+    proof = None
+    if options.prove:
+        proof = _prove(sides, reach, [found], [script], b, options)
+    return OfScript(found, reach, len(every) - len(reach), causes_, proof)
 
 
 def _judged(found: OfFramework, b: Prepared, options: Options) -> OfFramework:
