@@ -70,7 +70,7 @@ def test_a_class_that_is_defined_later_is_recorded(recorder):
     class Own(Ends):
         def step(self, action):
             """Step."""
-            return super().step(action)
+            return self._state, 0.0, False, False, {}
 
     environment = Own()
     environment.reset(seed=1)
@@ -270,10 +270,11 @@ def test_what_only_one_side_watches_is_left_out():
     """A method that one release does not have, or a loss module, changes nothing by itself."""
     a = made("bobo", range(4))
     output = replace(a.events[0], kind="output", name="VecEnv.reset")
-    b = replace(a, events=(output, *a.events))
+    # more often than events in a row could agree
+    b = replace(a, events=tuple(each for event in a.events for each in (output, event)))
     found = compare(a, b)
     assert found.verdict == "equal"
-    assert [side for side, _ in found.extra] == ["B"]
+    assert [side for side, _ in found.extra] == ["B"] * 4
 
 
 # -- threads -------------------------------------------------------------------------------------
