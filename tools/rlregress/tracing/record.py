@@ -75,10 +75,25 @@ def _script(job: Dict[str, Any]) -> Callable[[Any], None]:
         sys.modules["__main__"] = module
         sys.argv = [path, *job.get("arguments", [])]
         # behind the packages of the side: the script may lie in a tree with others of their name
-        sys.path.insert(int(job.get("first", 0)), os.path.dirname(path))
+        folder = os.path.dirname(path)
+        sys.path.insert(int(job.get("first", 0)), folder)
+        # last, for who runs it from there: it hides nothing
+        sys.path.extend(root for root in _repository(folder) if root not in sys.path)
         exec(code, module.__dict__)
 
     return run
+
+
+def _repository(folder: str) -> List[str]:
+    """The nearest folder above that is the root of a repository or a project, if there is one."""
+    marks = (".git", "pyproject.toml", "setup.py")
+    while True:
+        if any(os.path.exists(os.path.join(folder, mark)) for mark in marks):
+            return [folder]
+        above = os.path.dirname(folder)
+        if above == folder:
+            return []
+        folder = above
 
 
 def _built_in(job: Dict[str, Any]) -> Callable[[Any], None]:

@@ -20,6 +20,8 @@ from rlregress.upgrade.traced import Training
 
 #: seconds between two words on how far the recording is.
 _PATIENCE = 10.0
+#: trainings after which the time that is left can be told.
+_FIRST = 4
 #: marks of the two sides, as the files of their answers carry them.
 MARKS = ("a", "b")
 Pair = tuple["Future[Any]", "Future[Any]"]
@@ -114,7 +116,8 @@ class _Progress:
                 self._total -= count
                 self._done -= count
             now = time.monotonic()
-            if now - self._said < _PATIENCE or not self._done:
+            # the first of either side begin with what all of them import
+            if now - self._said < _PATIENCE or self._done < _FIRST:
                 return
             self._said = now
             left = (now - self._begun) / self._done * (self._total - self._done)

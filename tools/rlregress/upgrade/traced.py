@@ -12,6 +12,7 @@ from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing import run
 from rlregress.tracing.compare import Comparison, compare
+from rlregress.tracing.explain import elsewhere
 from rlregress.tracing.processes import last_words
 from rlregress.tracing.trace import Trace
 from rlregress.upgrade import concerned
@@ -146,7 +147,7 @@ def compared(
         run.check_trained(side, label)
     found = compare(a, b)
     _check_imports(a, b)
-    seeded = _seeded(a, b)
+    seeded = [*_seeded(a, b), *elsewhere(b)]
     if found.verdict == "equal":
         return Traced(name, found, a, b, True, tuple(seeded))
     repeats, notes = True, list(seeded)
