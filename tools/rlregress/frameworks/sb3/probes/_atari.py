@@ -14,7 +14,7 @@ import torch
 from rlregress.environments.atari_fake import AtariGame
 from rlregress.environments.atari_play import Player, Step
 from rlregress.environments.atari_vision import Vision, quickly
-from rlregress.frameworks.sb3 import gyms
+from rlregress.frameworks.sb3 import gyms, older
 
 _FRAMES = 4
 
@@ -93,11 +93,10 @@ def whole(make_env: Callable[[], Any], noops: Optional[int] = None) -> Player:
         make_env: makes the game.
         noops: how many frames to wait on reset; without it as many as chance says.
     """
-    from stable_baselines3.common.env_util import make_atari_env
     from stable_baselines3.common.vec_env import VecFrameStack
 
     game = make_env()
-    environments = make_atari_env(lambda **_: gyms.native(game), n_envs=1)
+    environments = gyms.env_util().make_atari_env(lambda **_: gyms.native(game), n_envs=1)
     if noops is not None:
         inner = environments.envs[0]
         while type(inner).__name__ != "NoopResetEnv":
@@ -113,7 +112,9 @@ def vision(pixel: float) -> Vision:
     spaces = gyms.spaces
     images = spaces.Box(0, 255, (_FRAMES, 84, 84), np.uint8)
     with quickly():
-        policy = PPO.policy_aliases["CnnPolicy"](images, spaces.Discrete(4), lambda _: 0.0)
+        made = older.policy_class(PPO, "CnnPolicy")
+        policy = made(images, spaces.Discrete(4), lambda _: 0.0, **older.taken(made, device="cpu"))
+        older.add_parts(policy)
     seen = torch.full((1, *images.shape), int(pixel), dtype=torch.uint8)
     return Vision(
         policy,

@@ -11,7 +11,7 @@ from stable_baselines3 import SAC, TD3
 from stable_baselines3.common.buffers import ReplayBuffer
 
 from rlregress.frameworks.base import Probe
-from rlregress.frameworks.sb3 import gyms
+from rlregress.frameworks.sb3 import gyms, older
 from rlregress.frameworks.sb3.probes import _agents, _nstep, _watching
 from rlregress.frameworks.sb3.probes._environments import Scripted
 
@@ -84,7 +84,7 @@ def _shared_observations(inputs: Mapping[str, Any]) -> np.ndarray:
         return np.array([1.0, 0.0])
     one = np.ones((1, 1))
     for _ in range(2):
-        buffer.add(0.0 * one, one, one, one[0], one[0], [{"TimeLimit.truncated": True}])
+        older.add(buffer, 0.0 * one, one, one, one[0], one[0], info={"TimeLimit.truncated": True})
     following = buffer._get_samples(np.array([0])).next_observations.numpy()
     return np.array([0.0, float(np.isnan(following).all())])
 

@@ -122,7 +122,7 @@ def _stored_log_prob(inputs: Mapping[str, Any]) -> np.ndarray:
     count = int(inputs["count"])
     agent = _agents.make(PPO, Scripted(), n_steps=count, batch_size=count, n_epochs=1)
     _agents.make_constant(agent.policy.action_net, inputs["mean"])
-    agent.train = lambda: None
+    agent.train = lambda *_, **__: None
     agent.learn(count)
     (batch,) = list(agent.rollout_buffer.get(count))
     with torch.no_grad():
@@ -204,7 +204,7 @@ def _ppo_updates(inputs: Mapping[str, Any]) -> Any:
         learning_rate=_agents.FROZEN,
     )
     train = agent.train
-    agent.train = lambda: None
+    agent.train = lambda *_, **__: None
     agent.learn(rows)
     agent.train = train
     return agent
