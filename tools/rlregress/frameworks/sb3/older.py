@@ -7,6 +7,7 @@ another name, the agent gets the current name too. What a version does not have 
 from __future__ import annotations
 
 import inspect
+from contextlib import contextmanager
 from typing import Any, Dict, Iterator, Mapping
 
 import numpy as np
@@ -69,22 +70,25 @@ def network_sizes(policy: Any, value: Any) -> Any:
     return [both] if _VERSION < (1, 7) else both
 
 
-def adapted(agent: Any, normalize_advantage: bool = True) -> Any:
+def adapted(agent: Any, asked: Mapping[str, Any]) -> Any:
     """The agent, silent, with the current names.
 
     Args:
-        normalize_advantage: as it was asked for.
+        asked: the arguments that the agent was to be made with.
     """
     silence(agent)
     _add_train(agent)
     for name in ("critic", "critic_target"):
-        critic = getattr(agent, name, None)
+        critic: Any = getattr(agent, name, None)
         if hasattr(critic, "q1_net") and not hasattr(critic, "q_networks"):
             critic.q_networks = [critic.q1_net, critic.q2_net]
     if hasattr(agent.policy, "value_net"):
         add_parts(agent.policy)
-    if not normalize_advantage and "normalize_advantage" not in keywords(type(agent)):
+    unknown = "normalize_advantage" not in keywords(type(agent))
+    if unknown and not asked.get("normalize_advantage", True):
         _leave_advantages(agent.rollout_buffer)
+    if asked.get("gradient_steps") == 0 and _VERSION < (1, 2):
+        _collect_only(agent)
     return agent
 
 
@@ -128,13 +132,35 @@ def add_parts(policy: Any) -> None:
     policy.get_distribution, policy.predict_values = get_distribution, predict_values
 
 
+@contextmanager
+def replaced(owner: Any, name: str, replacement: Any) -> Iterator[None]:
+    """Let ``owner.name`` be something else for a while."""
+    original = getattr(owner, name)
+    setattr(owner, name, replacement)
+    try:
+        yield
+    finally:
+        setattr(owner, name, original)
+
+
+def _collect_only(agent: Any) -> None:
+    """Let ``learn`` not update: until 1.1, no gradient steps meant as many as there were steps."""
+    learn = agent.learn
+
+    def collecting(*given: Any, **named: Any) -> Any:
+        with replaced(agent, "train", lambda *_, **__: None):
+            return learn(*given, **named)
+
+    agent.learn = collecting
+
+
 class _AsTheyAre(torch.Tensor):
     """Numbers whose mean and deviation are said to be 0 and 1: normalised, they stay as they are.
 
     What is computed from them is an ordinary tensor.
     """
 
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    __torch_function__: Any = torch._C._disabled_torch_function_impl
 
     def mean(self, *_: Any, **__: Any) -> Any:
         return 0.0

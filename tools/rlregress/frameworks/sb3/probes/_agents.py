@@ -17,10 +17,9 @@ FROZEN = 0.0
 def make(algorithm: Any, environment: Any, **arguments: Any) -> Any:
     """An agent of the class ``algorithm`` with its own defaults, seeded with 0, silent."""
     arguments.setdefault("seed", 0)
-    normalize = arguments.get("normalize_advantage", True)
     given = older.arguments_of(algorithm, **arguments)
     agent = algorithm("MlpPolicy", gyms.native(environment), device="cpu", **given)
-    return older.adapted(agent, normalize)
+    return older.adapted(agent, arguments)
 
 
 def make_off_policy(algorithm: Any, environment: Any, **arguments: Any) -> Any:
