@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Mapping, Tuple
+
 from rlregress.frameworks.base import Adapter
 
 
@@ -48,6 +50,10 @@ class StableBaselines3(Adapter):
     )
     algorithms = ("ppo", "sac", "td3")
     scopes = ("library",)
+
+    def other_defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
+        """Arguments of A2C, DDPG and DQN, and what their optimisers and networks are made with."""
+        return self._beside("settings").values()
 
 
 ADAPTER = StableBaselines3()

@@ -49,6 +49,9 @@ def arguments_of(algorithm: Any, **arguments: Any) -> Dict[str, Any]:
         arguments["policy_kwargs"] = {
             name: given for name, given in arguments["policy_kwargs"].items() if name != "n_critics"
         }
+    for name in arguments:
+        if name not in known:
+            raise NotOffered(f"{algorithm.__name__} of this version has no argument '{name}'")
     return arguments
 
 
