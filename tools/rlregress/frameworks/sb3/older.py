@@ -16,12 +16,19 @@ from stable_baselines3 import __version__
 from stable_baselines3.common import logger, utils
 
 from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.families import absent
 
 _VERSION = tuple(int(number) for number in __version__.split(".")[:2])
 
 
 def keywords(function: Any) -> Mapping[str, inspect.Parameter]:
-    """The parameters of a function, or of a class's constructor."""
+    """The parameters of a function, or of a class's constructor.
+
+    Raises:
+        NotOffered: this version does not have the class.
+    """
+    if absent(function):
+        function()
     return inspect.signature(function).parameters
 
 
