@@ -66,5 +66,5 @@ def transitions(request: TrainingRequest, environments: int) -> Transitions:
         next_observations=rows(buffer.next_observations),
         rewards=rows(buffer.rewards),
         done=done,
-        terminated=done & ~rows(buffer.timeouts).astype(bool),
+        terminated=done & ~rows(older.truncations(buffer)),
     )

@@ -142,6 +142,13 @@ def add_parts(policy: Any) -> None:
     policy.get_distribution, policy.predict_values = get_distribution, predict_values
 
 
+def tensor_of(policy: Any, observations: np.ndarray) -> torch.Tensor:
+    """Observations as a policy's networks take them; until 1.0 a policy had no function for it."""
+    if hasattr(policy, "obs_to_tensor"):
+        return policy.obs_to_tensor(observations)[0]
+    return torch.as_tensor(np.asarray(observations), dtype=torch.float32)
+
+
 @contextmanager
 def replaced(owner: Any, name: str, replacement: Any) -> Iterator[None]:
     """Let ``owner.name`` be something else for a while."""
@@ -194,6 +201,11 @@ def add(buffer: Any, *transition: Any, info: Mapping[str, Any]) -> None:
     """Add a transition of one environment to a replay buffer; until 1.0 it took no infos."""
     infos = ([dict(info)],) if "infos" in keywords(buffer.add) else ()
     buffer.add(*transition, *infos)
+
+
+def truncations(buffer: Any) -> np.ndarray:
+    """Whether each row of a replay buffer ended by truncation alone; until 1.0 none counted so."""
+    return getattr(buffer, "timeouts", np.zeros_like(buffer.dones)).astype(bool)
 
 
 def steps_per_collection(agent: Any) -> Any:

@@ -113,8 +113,9 @@ def _policy(model):
 def _value(model):
     def value(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
-            tensor = model.policy.obs_to_tensor(observations)[0]
-            if hasattr(model.policy, "predict_values"):
+            tensor = older.tensor_of(model.policy, observations)
+            if hasattr(model.policy, "value_net"):
+                older.add_parts(model.policy)
                 return model.policy.predict_values(tensor).numpy().reshape(-1)
             actions = model.policy.scale_action(model.predict(observations, deterministic=True)[0])
             values = model.critic(tensor, torch.as_tensor(actions))
