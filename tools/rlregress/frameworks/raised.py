@@ -37,9 +37,9 @@ def raised_in(error: BaseException, package: str) -> bool:
 
 
 def place(error: BaseException) -> Dict[str, Any]:
-    """The innermost frame of an error: ``file`` below its folder of packages, ``line``, ``function``.
+    """The innermost frame of an error; empty for one that was never raised.
 
-    Empty for an error that was never raised.
+    ``file`` (below the folder that its package is in), ``line`` and ``function``.
     """
     frames = traceback.extract_tb(error.__traceback__)
     telling = [f for f in frames if f.filename not in _PASSING and not f.filename.startswith("<")]

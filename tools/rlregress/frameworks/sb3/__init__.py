@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Mapping, Tuple
 
 from rlregress.frameworks.base import Adapter
 
@@ -57,10 +57,20 @@ class StableBaselines3(Adapter):
         "stable_baselines3.common.vec_env.vec_normalize:VecNormalize.normalize_reward",
     )
     in_one_process = {"SubprocVecEnv": "DummyVecEnv"}
+    periphery = (
+        "*/common/logger.py *", "*/common/results_plotter.py *", "*/common/env_checker.py *",
+        "*/common/monitor.py load_results", "*/common/monitor.py get_monitor_files",
+        "*/vec_video_recorder.py *", "*.render", "*.__repr__", "*/version.py *",
+        "*/common/utils.py get_system_info", "*.ProgressBarCallback*", "*/type_aliases.py <module>",
+    )  # fmt: skip
 
     def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> None:
         """Train with the library's own classes through what a scenario switches on."""
         self._beside("scenarios").trace(scenario, make_env, seed)
+
+    def other_defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
+        """Arguments of A2C, DDPG and DQN, and what their optimisers and networks are made with."""
+        return self._beside("settings").values()
 
 
 ADAPTER = StableBaselines3()

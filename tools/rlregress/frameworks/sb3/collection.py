@@ -6,10 +6,9 @@ from typing import List
 
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.logger import Logger
 
 from rlregress.frameworks.base import TrainingRequest, Transitions
-from rlregress.frameworks.sb3 import gyms
+from rlregress.frameworks.sb3 import gyms, older
 from rlregress.frameworks.sb3.training import ALGORITHMS, arguments_of
 
 
@@ -32,8 +31,7 @@ class _Rollouts(BaseCallback):
         self.observations.append(buffer.observations.copy())
         self.rewards.append(buffer.rewards.copy())
         # the buffer marks the first step of an episode, not the last one of the episode before
-        starts = [*buffer.episode_starts[1:], self.model._last_episode_starts]
-        self.done.append(np.array(starts, dtype=bool))
+        self.done.append(older.episode_starts(self.model)[1:])
 
 
 def transitions(request: TrainingRequest, environments: int) -> Transitions:
@@ -42,10 +40,9 @@ def transitions(request: TrainingRequest, environments: int) -> Transitions:
     arguments = arguments_of(
         request.algorithm, request.hyperparameters, vectorised.action_space.shape
     )
-    model = ALGORITHMS[request.algorithm](
-        "MlpPolicy", vectorised, seed=request.seed, device="cpu", **arguments
-    )
-    model.set_logger(Logger(folder=None, output_formats=[]))
+    made = ALGORITHMS[request.algorithm]
+    model = made("MlpPolicy", vectorised, seed=request.seed, device="cpu", **arguments)
+    older.silence(model)
     rollouts = _Rollouts()
     model.learn(request.total_steps, callback=rollouts)
     if rollouts.observations:
@@ -69,5 +66,5 @@ def transitions(request: TrainingRequest, environments: int) -> Transitions:
         next_observations=rows(buffer.next_observations),
         rewards=rows(buffer.rewards),
         done=done,
-        terminated=done & ~rows(buffer.timeouts).astype(bool),
+        terminated=done & ~rows(older.truncations(buffer)),
     )

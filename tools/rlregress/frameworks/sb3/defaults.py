@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
 from typing import Any, Dict, List, Mapping, Tuple
 
 import gymnasium
@@ -10,7 +11,8 @@ import numpy as np
 from torch import nn
 
 from rlregress.frameworks.base import Unprobed
-from rlregress.frameworks.sb3 import gyms
+from rlregress.frameworks.families import read_each
+from rlregress.frameworks.sb3 import gyms, older
 from rlregress.frameworks.sb3.training import _ARGUMENTS, ALGORITHMS, arguments_of
 
 #: hyperparameters that are no keyword of their own -> the keyword that sets them.
@@ -59,10 +61,13 @@ def construct(algorithm: str, **arguments: Any) -> Any:
 
 def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
     """(algorithm, scope) -> hyperparameter -> value of an agent made without arguments."""
-    return {
-        (algorithm, "library"): values_of(algorithm, construct(algorithm, **_small(algorithm)))
-        for algorithm in ALGORITHMS
-    }
+    return read_each(
+        {(algorithm, "library"): partial(_values, algorithm) for algorithm in ALGORITHMS}
+    )
+
+
+def _values(algorithm: str) -> Dict[str, Any]:
+    return values_of(algorithm, construct(algorithm, **_small(algorithm)))
 
 
 def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> Dict[str, Any]:
@@ -103,13 +108,20 @@ def _ppo(model: Any) -> Dict[str, Any]:
         "gae_lambda": model.gae_lambda,
         "clip_range": model.clip_range(1.0),
         "value_clip_range": value_clip(1.0) if callable(value_clip) else value_clip,
-        "normalize_advantage": model.normalize_advantage,
+        **_normalisation(model),
         "entropy_coefficient": model.ent_coef,
         "value_coefficient": model.vf_coef,
         "max_gradient_norm": model.max_grad_norm,
         "target_kl": model.target_kl,
         "hidden_sizes": _sizes(model.policy.mlp_extractor.policy_net),
     }
+
+
+def _normalisation(model: Any) -> Dict[str, Any]:
+    # until 1.4 nobody could choose
+    if not hasattr(model, "normalize_advantage"):
+        return {}
+    return {"normalize_advantage": model.normalize_advantage}
 
 
 def _off_policy(model: Any) -> Dict[str, Any]:
@@ -121,7 +133,7 @@ def _off_policy(model: Any) -> Dict[str, Any]:
         "learning_starts": model.learning_starts,
         "polyak_coefficient": model.tau,
         "discount": model.gamma,
-        "steps_per_collection": model.train_freq.frequency,
+        "steps_per_collection": older.steps_per_collection(model),
         "updates_per_collection": model.gradient_steps,
     }
 

@@ -95,7 +95,7 @@ class Native(Env):
         return self._environment.reset(seed=seed, options=options or None)[0]
 
     def step(self, action: Any) -> Tuple[Any, float, bool, Dict[str, Any]]:
-        """(observation, reward, done for whatever reason, info), truncation as TimeLimit says it."""
+        """(observation, reward, done for whatever reason, info); of truncation info tells."""
         observation, reward, terminated, truncated, info = self._environment.step(action)
         if truncated:
             info = {**info, "TimeLimit.truncated": not terminated}
@@ -121,13 +121,18 @@ def side_by_side(*environments: Any) -> Any:
     return DummyVecEnv([lambda one=one: native(one) for one in environments])
 
 
+def env_util() -> Any:
+    """The module with the functions that make vectorised environments."""
+    try:
+        from stable_baselines3.common import env_util as module
+    except ImportError:  # its name until 0.9
+        from stable_baselines3.common import cmd_util as module
+    return module
+
+
 def make_vec_env(make_env: Callable[[], Any], environments: int) -> Any:
     """Environments as the function of that name makes them, each within its ``Monitor``."""
-    try:
-        from stable_baselines3.common import env_util as made
-    except ImportError:  # its name before 0.10
-        from stable_baselines3.common import cmd_util as made
-    return made.make_vec_env(lambda: native(make_env()), n_envs=environments)
+    return env_util().make_vec_env(lambda: native(make_env()), n_envs=environments)
 
 
 def reset(environment: Any) -> Any:

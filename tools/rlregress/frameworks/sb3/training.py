@@ -8,12 +8,11 @@ import numpy as np
 import torch
 from stable_baselines3 import PPO, SAC, TD3
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.noise import NormalActionNoise
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Trained, TrainingRequest
-from rlregress.frameworks.sb3 import gyms
+from rlregress.frameworks.sb3 import gyms, older
 
 ALGORITHMS = {"ppo": PPO, "sac": SAC, "td3": TD3}
 
@@ -88,7 +87,7 @@ def arguments_of(
             f"known: {', '.join(sorted(names))}"
         )
     made.update({names[key]: value for key, value in given.items()})
-    return made
+    return older.arguments_of(ALGORITHMS[algorithm], **made)
 
 
 class _Checkpoints(BaseCallback):
@@ -114,8 +113,9 @@ def _policy(model):
 def _value(model):
     def value(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
-            tensor = model.policy.obs_to_tensor(observations)[0]
-            if hasattr(model.policy, "predict_values"):
+            tensor = older.tensor_of(model.policy, observations)
+            if hasattr(model.policy, "value_net"):
+                older.add_parts(model.policy)
                 return model.policy.predict_values(tensor).numpy().reshape(-1)
             actions = model.policy.scale_action(model.predict(observations, deterministic=True)[0])
             values = model.critic(tensor, torch.as_tensor(actions))
@@ -130,11 +130,9 @@ def train(request: TrainingRequest) -> Trained:
     arguments = arguments_of(
         request.algorithm, request.hyperparameters, environment.action_space.shape
     )
-    model = ALGORITHMS[request.algorithm](
-        "MlpPolicy", environment, seed=request.seed, device="cpu", **arguments
-    )
-    # the default logger would leave a folder behind
-    model.set_logger(Logger(folder=None, output_formats=[]))
+    made = ALGORITHMS[request.algorithm]
+    model = made("MlpPolicy", environment, seed=request.seed, device="cpu", **arguments)
+    older.silence(model)
     model.learn(request.total_steps, callback=_Checkpoints(request))
     parameters = {
         name: tensor.detach().cpu().numpy().copy()

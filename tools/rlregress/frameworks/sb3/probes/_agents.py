@@ -6,10 +6,9 @@ from typing import Any, Dict, Iterable, Tuple
 
 import numpy as np
 import torch
-from stable_baselines3.common.logger import Logger
 from torch import nn
 
-from rlregress.frameworks.sb3 import gyms
+from rlregress.frameworks.sb3 import gyms, older
 
 #: learning rate of updates that must move nothing
 FROZEN = 0.0
@@ -18,10 +17,9 @@ FROZEN = 0.0
 def make(algorithm: Any, environment: Any, **arguments: Any) -> Any:
     """An agent of the class ``algorithm`` with its own defaults, seeded with 0, silent."""
     arguments.setdefault("seed", 0)
-    agent = algorithm("MlpPolicy", gyms.native(environment), device="cpu", **arguments)
-    # train() needs a logger; the default one would leave a folder behind.
-    agent.set_logger(Logger(folder=None, output_formats=[]))
-    return agent
+    given = older.arguments_of(algorithm, **arguments)
+    agent = algorithm("MlpPolicy", gyms.native(environment), device="cpu", **given)
+    return older.adapted(agent, arguments)
 
 
 def make_off_policy(algorithm: Any, environment: Any, **arguments: Any) -> Any:
@@ -84,11 +82,12 @@ def add_transitions(
     observation = np.full((1, *agent.observation_space.shape), 0.5, dtype=np.float32)
     action = np.zeros((1, *agent.action_space.shape), dtype=np.float32)
     for _ in range(count):
-        buffer.add(
+        older.add(
+            buffer,
             observation,
             observation,
             action,
             np.array([reward]),
             np.array([done]),
-            [{"TimeLimit.truncated": timeout}],
+            info={"TimeLimit.truncated": timeout},
         )

@@ -14,7 +14,8 @@ import torch
 from rlregress.environments.atari_fake import AtariGame
 from rlregress.environments.atari_play import Player, Step
 from rlregress.environments.atari_vision import Vision, quickly
-from rlregress.frameworks.sb3 import gyms
+from rlregress.frameworks.base import Unprobed
+from rlregress.frameworks.sb3 import gyms, older
 
 _FRAMES = 4
 
@@ -25,15 +26,21 @@ def first(pictures: Any) -> np.ndarray:
 
 
 def layer(game: AtariGame, name: str, **arguments: Any) -> Any:
-    """The wrapper of that name, alone around the game; the game itself if there is none."""
-    from stable_baselines3.common.atari_wrappers import AtariWrapper
+    """The wrapper of that name, alone around the game; the game itself if there is none.
+
+    Raises:
+        Unprobed: there is a wrapper of somebody else, which may do what that one does.
+    """
+    from stable_baselines3.common import atari_wrappers
 
     native = gyms.native(game)
-    found: Any = AtariWrapper(native, **arguments)
+    found: Any = atari_wrappers.AtariWrapper(native, **arguments)
     while isinstance(found, gyms.Wrapper):
         if type(found).__name__ == name:
             found.env = native
             break
+        if type(found).__module__ != atari_wrappers.__name__:
+            raise Unprobed(f"{type(found).__name__} does several things in one", known=False)
         found = found.env
     return found
 
@@ -93,14 +100,15 @@ def whole(make_env: Callable[[], Any], noops: Optional[int] = None) -> Player:
         make_env: makes the game.
         noops: how many frames to wait on reset; without it as many as chance says.
     """
-    from stable_baselines3.common.env_util import make_atari_env
     from stable_baselines3.common.vec_env import VecFrameStack
 
     game = make_env()
-    environments = make_atari_env(lambda **_: gyms.native(game), n_envs=1)
+    environments = gyms.env_util().make_atari_env(lambda **_: gyms.native(game), n_envs=1)
     if noops is not None:
         inner = environments.envs[0]
         while type(inner).__name__ != "NoopResetEnv":
+            if not isinstance(inner, gyms.Wrapper):
+                raise Unprobed("no wrapper is called NoopResetEnv", known=False)
             inner = inner.env
         inner.override_num_noops = noops
     return _vectorised(VecFrameStack(environments, _FRAMES), game)
@@ -113,7 +121,9 @@ def vision(pixel: float) -> Vision:
     spaces = gyms.spaces
     images = spaces.Box(0, 255, (_FRAMES, 84, 84), np.uint8)
     with quickly():
-        policy = PPO.policy_aliases["CnnPolicy"](images, spaces.Discrete(4), lambda _: 0.0)
+        made = older.policy_class(PPO, "CnnPolicy")
+        policy = made(images, spaces.Discrete(4), lambda _: 0.0, **older.taken(made, device="cpu"))
+        older.add_parts(policy)
     seen = torch.full((1, *images.shape), int(pixel), dtype=torch.uint8)
     return Vision(
         policy,

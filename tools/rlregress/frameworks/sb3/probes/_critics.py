@@ -21,7 +21,9 @@ def _update(agent: Any, inputs: Mapping[str, Any]) -> Callable[[], None]:
     return partial(agent.train, gradient_steps=1, batch_size=int(inputs["batch_size"]))
 
 
-def _critic_loss(algorithm: Any, inputs: Mapping[str, Any], q_values: Sequence[float]) -> float:
+def _critic_loss(
+    algorithm: Any, inputs: Mapping[str, Any], q_values: Sequence[float], **arguments: Any
+) -> float:
     """The critic loss of a batch of terminations."""
     agent = _agents.make_off_policy(
         algorithm,
@@ -29,6 +31,7 @@ def _critic_loss(algorithm: Any, inputs: Mapping[str, Any], q_values: Sequence[f
         gamma=float(inputs["discount"]),
         learning_rate=_agents.FROZEN,
         policy_kwargs={"n_critics": len(q_values)},
+        **arguments,
     )
     _agents.make_critics_constant(agent.critic, q_values)
     size = int(inputs["batch_size"])
@@ -37,23 +40,25 @@ def _critic_loss(algorithm: Any, inputs: Mapping[str, Any], q_values: Sequence[f
     return _watching.only(losses["critic"])
 
 
-def critic_loss_scale(algorithm: Any, inputs: Mapping[str, Any]) -> np.ndarray:
+def critic_loss_scale(algorithm: Any, inputs: Mapping[str, Any], **arguments: Any) -> np.ndarray:
     """Loss of two networks."""
-    return np.array([_critic_loss(algorithm, inputs, inputs["q_values"])])
+    return np.array([_critic_loss(algorithm, inputs, inputs["q_values"], **arguments)])
 
 
-def critic_loss_reduction(algorithm: Any, inputs: Mapping[str, Any]) -> np.ndarray:
+def critic_loss_reduction(
+    algorithm: Any, inputs: Mapping[str, Any], **arguments: Any
+) -> np.ndarray:
     """Loss of three networks over that of two."""
     q_values = inputs["q_values"]
-    three = _critic_loss(algorithm, inputs, q_values)
-    return np.array([three / _critic_loss(algorithm, inputs, q_values[:2])])
+    three = _critic_loss(algorithm, inputs, q_values, **arguments)
+    return np.array([three / _critic_loss(algorithm, inputs, q_values[:2], **arguments)])
 
 
-def critic_loss_distance(algorithm: Any, inputs: Mapping[str, Any]) -> np.ndarray:
+def critic_loss_distance(algorithm: Any, inputs: Mapping[str, Any], **arguments: Any) -> np.ndarray:
     """Loss at each error over that at the first."""
     losses = np.array(
         [
-            _critic_loss(algorithm, inputs, [float(inputs["reward"]) + error] * 2)
+            _critic_loss(algorithm, inputs, [float(inputs["reward"]) + error] * 2, **arguments)
             for error in inputs["errors"]
         ]
     )
@@ -150,10 +155,15 @@ def executed_and_stored(agent: Any, environment: Scripted) -> np.ndarray:
     return np.array([environment.received[-1].item(), agent.replay_buffer.actions[0].item()])
 
 
-def shared(family: str, algorithm: Any) -> Dict[str, Callable[[Mapping[str, Any]], np.ndarray]]:
-    """The probes of the critic loss, by detail id."""
+def shared(
+    family: str, algorithm: Any, **arguments: Any
+) -> Dict[str, Callable[[Mapping[str, Any]], np.ndarray]]:
+    """The probes of the critic loss, by detail id; agents are made with ``arguments``."""
     return {
-        f"{family}.critic_loss.scale": partial(critic_loss_scale, algorithm),
-        f"{family}.critic_loss.reduction": partial(critic_loss_reduction, algorithm),
-        f"{family}.critic_loss.distance": partial(critic_loss_distance, algorithm),
+        f"{family}.critic_loss.{question}": partial(probe, algorithm, **arguments)
+        for question, probe in (
+            ("scale", critic_loss_scale),
+            ("reduction", critic_loss_reduction),
+            ("distance", critic_loss_distance),
+        )
     }

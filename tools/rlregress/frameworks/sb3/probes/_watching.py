@@ -7,18 +7,11 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping
 
 import torch
 
+from rlregress.frameworks.sb3.older import replaced
+
+__all__ = ["before_steps", "losses_of_update", "only", "regression_target", "replaced"]
+
 _DISTANCES = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
-
-
-@contextmanager
-def replaced(owner: Any, name: str, replacement: Any) -> Iterator[None]:
-    """Let ``owner.name`` be something else for a while."""
-    original = getattr(owner, name)
-    setattr(owner, name, replacement)
-    try:
-        yield
-    finally:
-        setattr(owner, name, original)
 
 
 @contextmanager

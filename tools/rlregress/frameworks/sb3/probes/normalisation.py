@@ -11,7 +11,7 @@ from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.vec_env import VecNormalize
 
 from rlregress.frameworks.base import Probe
-from rlregress.frameworks.sb3 import gyms
+from rlregress.frameworks.sb3 import gyms, older
 from rlregress.frameworks.sb3.probes import _agents
 from rlregress.frameworks.sb3.probes._normalisation import (
     normalised,
@@ -79,7 +79,11 @@ def _evaluated(i: Inputs, **options: Any) -> np.ndarray:
     length = len(i["evaluation"])
     episode = showing(np.append(i["evaluation"], 0.0), terminated=np.arange(length) == length - 1)
     callback = EvalCallback(
-        normalised(episode, **options), n_eval_episodes=1, eval_freq=1, verbose=0, warn=False
+        normalised(episode, **options),
+        n_eval_episodes=1,
+        eval_freq=1,
+        verbose=0,
+        **older.taken(EvalCallback, warn=False),
     )
     seen: List[float] = []
     predict = agent.predict

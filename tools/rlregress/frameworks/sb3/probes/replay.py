@@ -10,8 +10,8 @@ import numpy as np
 from stable_baselines3 import SAC, TD3
 from stable_baselines3.common.buffers import ReplayBuffer
 
-from rlregress.frameworks.base import Probe
-from rlregress.frameworks.sb3 import gyms
+from rlregress.frameworks.base import NotOffered, Probe
+from rlregress.frameworks.sb3 import gyms, older
 from rlregress.frameworks.sb3.probes import _agents, _nstep, _watching
 from rlregress.frameworks.sb3.probes._environments import Scripted
 
@@ -78,13 +78,15 @@ def _overwriting(inputs: Mapping[str, Any]) -> np.ndarray:
 
 def _shared_observations(inputs: Mapping[str, Any]) -> np.ndarray:
     box = gyms.spaces.Box(-1.0, 1.0, (1,), np.float32)
+    if "optimize_memory_usage" not in older.keywords(ReplayBuffer):
+        raise NotOffered("the replay buffer of this version stores both observations, always")
     try:
         buffer = ReplayBuffer(int(inputs["capacity"]), box, box, "cpu", optimize_memory_usage=True)
     except ValueError:
         return np.array([1.0, 0.0])
     one = np.ones((1, 1))
     for _ in range(2):
-        buffer.add(0.0 * one, one, one, one[0], one[0], [{"TimeLimit.truncated": True}])
+        older.add(buffer, 0.0 * one, one, one, one[0], one[0], info={"TimeLimit.truncated": True})
     following = buffer._get_samples(np.array([0])).next_observations.numpy()
     return np.array([0.0, float(np.isnan(following).all())])
 

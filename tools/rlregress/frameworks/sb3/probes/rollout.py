@@ -10,6 +10,7 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from torch import nn
 
+from rlregress.frameworks.sb3 import older
 from rlregress.frameworks.sb3.probes import _agents
 from rlregress.frameworks.sb3.probes._environments import Scripted
 
@@ -43,7 +44,7 @@ def _initialisation(inputs: Mapping[str, Any]) -> np.ndarray:
     environment = Scripted(
         -bound, bound, observation_dimensions=int(inputs["observation_dimensions"])
     )
-    networks = {"net_arch": {"pi": hidden, "vf": hidden}}
+    networks = {"net_arch": older.network_sizes(hidden, hidden)}
     policy = _agents.make(PPO, environment, n_steps=8, batch_size=8, policy_kwargs=networks).policy
     parts = (
         policy.mlp_extractor.policy_net,

@@ -129,7 +129,8 @@ def _replay_action(inputs: Mapping[str, Any]) -> np.ndarray:
 
 
 PROBES = {
-    **_critics.shared("sac", SAC),
+    # entropy may enter the target of a termination: without it the loss is that of the errors
+    **_critics.shared("sac", SAC, ent_coef=0.0),
     "sac.target.entropy": _target_entropy_term,
     "sac.target.minimum": _target_minimum,
     "sac.target.bootstrap": _bootstrap,

@@ -11,7 +11,7 @@ import torch
 from gymnasium import spaces
 from stable_baselines3 import DQN, PPO, SAC, TD3
 
-from rlregress.frameworks.base import Probe
+from rlregress.frameworks.base import NotOffered, Probe
 from rlregress.frameworks.raised import raised_in
 from rlregress.frameworks.sb3.probes import _agents, _watching
 from rlregress.frameworks.sb3.probes._environments import Scripted
@@ -122,7 +122,7 @@ def _stored_log_prob(inputs: Mapping[str, Any]) -> np.ndarray:
     count = int(inputs["count"])
     agent = _agents.make(PPO, Scripted(), n_steps=count, batch_size=count, n_epochs=1)
     _agents.make_constant(agent.policy.action_net, inputs["mean"])
-    agent.train = lambda: None
+    agent.train = lambda *_, **__: None
     agent.learn(count)
     (batch,) = list(agent.rollout_buffer.get(count))
     with torch.no_grad():
@@ -180,6 +180,8 @@ def _truncated_flags(inputs: Mapping[str, Any]) -> np.ndarray:
     steps = int(inputs["steps"])
     agent = _agents.make_off_policy(TD3, Scripted(), train_freq=steps, gradient_steps=0)
     agent.learn(steps)
+    if not hasattr(agent.replay_buffer, "timeouts"):
+        raise NotOffered("the replay buffer of this version stores one flag, done")
     return agent.replay_buffer.timeouts[:steps].flatten().astype(np.float64)
 
 
@@ -204,7 +206,7 @@ def _ppo_updates(inputs: Mapping[str, Any]) -> Any:
         learning_rate=_agents.FROZEN,
     )
     train = agent.train
-    agent.train = lambda: None
+    agent.train = lambda *_, **__: None
     agent.learn(rows)
     agent.train = train
     return agent

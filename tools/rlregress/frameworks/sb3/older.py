@@ -1,0 +1,225 @@
+"""What older versions of Stable-Baselines3 call otherwise, or do not let a user choose.
+
+Probes and trainings are written for what is current. Where an older version does the same under
+another name, the agent gets the current name too. What a version does not have stays missing.
+"""
+
+from __future__ import annotations
+
+import inspect
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, Mapping
+
+import numpy as np
+import torch
+from stable_baselines3 import __version__
+from stable_baselines3.common import logger, utils
+
+from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.families import absent
+
+_VERSION = tuple(int(number) for number in __version__.split(".")[:2])
+
+
+def keywords(function: Any) -> Mapping[str, inspect.Parameter]:
+    """The parameters of a function, or of a class's constructor.
+
+    Raises:
+        NotOffered: this version does not have the class.
+    """
+    if absent(function):
+        function()
+    return inspect.signature(function).parameters
+
+
+def taken(function: Any, **arguments: Any) -> Dict[str, Any]:
+    """Those of the arguments that the function takes: for those that only quieten it."""
+    return {name: value for name, value in arguments.items() if name in keywords(function)}
+
+
+def arguments_of(algorithm: Any, **arguments: Any) -> Dict[str, Any]:
+    """Arguments of an algorithm's class as this version takes them.
+
+    Raises:
+        NotOffered: this version cannot do what is asked.
+    """
+    known = keywords(algorithm)
+    if "n_episodes_rollout" in known and arguments.get("train_freq", -1) > 0:
+        # until 0.10 the number of episodes was an argument of its own, and had to be switched off
+        arguments.setdefault("n_episodes_rollout", -1)
+    if "normalize_advantage" not in known:
+        # until 1.4 PPO normalised always: see ``_as_they_are``
+        arguments.pop("normalize_advantage", None)
+    if arguments.get("policy_kwargs", {}).get("n_critics") and not _counts_critics(algorithm):
+        if arguments["policy_kwargs"]["n_critics"] != 2:
+            raise NotOffered(f"{algorithm.__name__} of this version has two Q networks, always")
+        arguments["policy_kwargs"] = {
+            name: given for name, given in arguments["policy_kwargs"].items() if name != "n_critics"
+        }
+    for name in arguments:
+        if name not in known:
+            raise NotOffered(f"{algorithm.__name__} of this version has no argument '{name}'")
+    return arguments
+
+
+def _counts_critics(algorithm: Any) -> bool:
+    return "n_critics" in keywords(policy_class(algorithm, "MlpPolicy"))
+
+
+def policy_class(algorithm: Any, name: str) -> Any:
+    """The class of a policy by the name that a user calls it."""
+    if hasattr(algorithm, "policy_aliases"):
+        return algorithm.policy_aliases[name]
+    module = __import__(f"{algorithm.__module__.rpartition('.')[0]}.policies", fromlist=[name])
+    return getattr(module, name)
+
+
+def network_sizes(policy: Any, value: Any) -> Any:
+    """Sizes of hidden layers of both networks of an actor-critic, as ``net_arch`` takes them."""
+    both = {"pi": policy, "vf": value}
+    return [both] if _VERSION < (1, 7) else both
+
+
+def adapted(agent: Any, asked: Mapping[str, Any]) -> Any:
+    """The agent, silent, with the current names.
+
+    Args:
+        asked: the arguments that the agent was to be made with.
+    """
+    silence(agent)
+    _add_train(agent)
+    for name in ("critic", "critic_target"):
+        critic: Any = getattr(agent, name, None)
+        if hasattr(critic, "q1_net") and not hasattr(critic, "q_networks"):
+            critic.q_networks = [critic.q1_net, critic.q2_net]
+    if hasattr(agent.policy, "value_net"):
+        add_parts(agent.policy)
+    unknown = "normalize_advantage" not in keywords(type(agent))
+    if unknown and not asked.get("normalize_advantage", True):
+        _leave_advantages(agent.rollout_buffer)
+    if asked.get("gradient_steps") == 0 and _VERSION < (1, 2):
+        _collect_only(agent)
+    return agent
+
+
+def silence(agent: Any) -> None:
+    """Let the agent log to nowhere: its own logger would leave a folder behind."""
+    nowhere = logger.Logger(folder=None, output_formats=[])
+    if hasattr(agent, "set_logger"):
+        agent.set_logger(nowhere)
+        return
+    # until 1.0 all agents shared one, which ``learn`` made anew
+    logger.Logger.CURRENT = agent.logger = nowhere
+    utils.configure_logger = lambda *_, **__: None
+
+
+def _add_train(agent: Any) -> None:
+    # until 0.7 the loop handed over what the update uses
+    train = agent.train
+    missing = [name for name in ("n_epochs", "batch_size") if name in keywords(train)]
+    if "n_epochs" not in missing:
+        return
+
+    def with_own(*given: Any, **named: Any) -> Any:
+        own = {name: getattr(agent, name) for name in missing[len(given) :]}
+        return train(*given, **{**own, **named})
+
+    agent.train = with_own
+
+
+def add_parts(policy: Any) -> None:
+    """Give an actor-critic policy ``get_distribution`` and ``predict_values`` (until 1.2)."""
+    if hasattr(policy, "get_distribution"):
+        return
+
+    def get_distribution(observations: torch.Tensor) -> Any:
+        actor, _, exploration = policy._get_latent(observations)
+        return policy._get_action_dist_from_latent(actor, exploration)
+
+    def predict_values(observations: torch.Tensor) -> torch.Tensor:
+        return policy.value_net(policy._get_latent(observations)[1])
+
+    policy.get_distribution, policy.predict_values = get_distribution, predict_values
+
+
+def tensor_of(policy: Any, observations: np.ndarray) -> torch.Tensor:
+    """Observations as a policy's networks take them; until 1.0 a policy had no function for it."""
+    if hasattr(policy, "obs_to_tensor"):
+        return policy.obs_to_tensor(observations)[0]
+    return torch.as_tensor(np.asarray(observations), dtype=torch.float32)
+
+
+@contextmanager
+def replaced(owner: Any, name: str, replacement: Any) -> Iterator[None]:
+    """Let ``owner.name`` be something else for a while."""
+    original = getattr(owner, name)
+    setattr(owner, name, replacement)
+    try:
+        yield
+    finally:
+        setattr(owner, name, original)
+
+
+def _collect_only(agent: Any) -> None:
+    """Let ``learn`` not update: until 1.1, no gradient steps meant as many as there were steps."""
+    learn = agent.learn
+
+    def collecting(*given: Any, **named: Any) -> Any:
+        with replaced(agent, "train", lambda *_, **__: None):
+            return learn(*given, **named)
+
+    agent.learn = collecting
+
+
+class _AsTheyAre(torch.Tensor):
+    """Numbers whose mean and deviation are said to be 0 and 1: normalised, they stay as they are.
+
+    What is computed from them is an ordinary tensor.
+    """
+
+    __torch_function__: Any = torch._C._disabled_torch_function_impl
+
+    def mean(self, *_: Any, **__: Any) -> Any:
+        return 0.0
+
+    def std(self, *_: Any, **__: Any) -> Any:
+        return 1.0
+
+
+def _leave_advantages(buffer: Any) -> None:
+    """Let advantages be used as they are by an update that normalises them and has no switch."""
+    get = buffer.get
+
+    def unnormalised(*arguments: Any, **named: Any) -> Iterator[Any]:
+        for minibatch in get(*arguments, **named):
+            yield minibatch._replace(advantages=minibatch.advantages.as_subclass(_AsTheyAre))
+
+    buffer.get = unnormalised
+
+
+def add(buffer: Any, *transition: Any, info: Mapping[str, Any]) -> None:
+    """Add a transition of one environment to a replay buffer; until 1.0 it took no infos."""
+    infos = ([dict(info)],) if "infos" in keywords(buffer.add) else ()
+    buffer.add(*transition, *infos)
+
+
+def truncations(buffer: Any) -> np.ndarray:
+    """Whether each row of a replay buffer ended by truncation alone; until 1.0 none counted so."""
+    return getattr(buffer, "timeouts", np.zeros_like(buffer.dones)).astype(bool)
+
+
+def steps_per_collection(agent: Any) -> Any:
+    """``train_freq`` as a number; the number of episodes, in words, where it counts these."""
+    frequency = agent.train_freq
+    if hasattr(frequency, "frequency"):
+        return frequency.frequency
+    return frequency if frequency > 0 else agent.n_episodes_rollout
+
+
+def episode_starts(agent: Any) -> np.ndarray:
+    """Whether each step of a rollout, and the one after it, starts an episode."""
+    buffer = agent.rollout_buffer
+    stored = buffer.episode_starts if hasattr(buffer, "episode_starts") else buffer.dones
+    current = hasattr(agent, "_last_episode_starts")
+    following = agent._last_episode_starts if current else agent._last_dones
+    return np.array([*stored, following], dtype=bool)

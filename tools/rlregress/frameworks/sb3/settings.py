@@ -1,0 +1,73 @@
+"""What A2C, DDPG and DQN are set to, in their own names, read from constructed agents."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Dict, Iterator, Tuple
+
+import gymnasium
+import numpy as np
+import torch
+from stable_baselines3 import A2C, DDPG, DQN
+from torch import nn
+
+from rlregress.frameworks.families import read_each
+from rlregress.frameworks.sb3 import gyms, older
+
+_ALGORITHMS = {"a2c": A2C, "ddpg": DDPG, "dqn": DQN}
+_PLAIN = (bool, int, float, str, tuple, type(None))
+
+
+class _Shapes(gymnasium.Env):
+    """Shapes only: constructing an agent takes no step."""
+
+    def __init__(self, discrete: bool) -> None:
+        box = gymnasium.spaces.Box
+        self.observation_space = box(-1.0, 1.0, (3,), np.float32)
+        self.action_space: Any = gymnasium.spaces.Discrete(2)
+        if not discrete:
+            self.action_space = box(-1.0, 1.0, (2,), np.float32)
+
+
+def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
+    """(algorithm, scope) -> argument, part of an optimiser, or "layers" -> value."""
+    return read_each(
+        {(algorithm, "library"): partial(_values, made) for algorithm, made in _ALGORITHMS.items()}
+    )
+
+
+def _values(made: Any) -> Dict[str, Any]:
+    known = older.keywords(made)
+    # a buffer of the default size would take memory for a million transitions
+    small = {"buffer_size": 1} if "buffer_size" in known else {}
+    environment = gyms.native(_Shapes(made is DQN))
+    agent = made("MlpPolicy", environment, device="cpu", seed=0, **small)
+    found = dict(_arguments(agent, set(known) - {"policy", "env", "device", "seed", *small}))
+    found.update({name: known[name].default for name in small})
+    found["learning_rate"] = (agent.lr_schedule(1.0), agent.lr_schedule(0.5))
+    for name, optimizer in _optimizers(agent.policy):
+        found[f"{name} optimizer"] = type(optimizer).__name__
+        for option, value in optimizer.defaults.items():
+            if isinstance(value, _PLAIN):
+                found[f"{name} optimizer.{option}"] = value
+    found["layers"] = [
+        (type(layer).__name__, *layer.weight.shape)
+        for layer in agent.policy.modules()
+        if isinstance(layer, nn.Linear)
+    ]
+    return found
+
+
+def _arguments(agent: Any, names: Any) -> Iterator[Tuple[str, Any]]:
+    for name in sorted(names):
+        value = getattr(agent, name, agent)
+        if callable(value) and not isinstance(value, type) and value is not agent:
+            yield name, (value(1.0), value(0.5))
+        elif isinstance(value, _PLAIN):
+            yield name, tuple(map(str, value)) if isinstance(value, tuple) else value
+
+
+def _optimizers(policy: Any) -> Iterator[Tuple[str, torch.optim.Optimizer]]:
+    for name, part in (("policy", policy), *policy.named_children()):
+        if isinstance(getattr(part, "optimizer", None), torch.optim.Optimizer):
+            yield name, part.optimizer
