@@ -65,7 +65,8 @@ def publish(tmp_path, monkeypatch):
     """Publish a package: name, version, what it needs."""
     folder = tmp_path / "index"
     folder.mkdir()
-    monkeypatch.setenv("UV_NO_INDEX", "1")
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("UV_DEFAULT_INDEX", (tmp_path / "empty").as_uri())
     monkeypatch.setenv("UV_FIND_LINKS", str(folder))
     return lambda name, version, *rows: wheel(folder, name, version, *rows)
 
@@ -162,11 +163,10 @@ def test_another_base_is_another_side(publish, base):
     """A side that was made on other versions is not put on these."""
     for version in ("1.0", "2.0"):
         publish("below", version)
-    publish("a", "9", "below<2")
-    base("below", "2.0")
-    assert pair("a==9", "installed")[1][0] == {"a": "9", "below": "1.0"}
-    base("below", "1.0")
-    assert pair("a==9", "installed")[1][0] == {"a": "9"}
+    publish("a", "9", "below")
+    for version in ("1.0", "2.0"):
+        base("below", version)
+        assert pair("a==9", "installed")[1][0] == {"a": "9"}
 
 
 def test_another_torch_takes_an_environment_of_its_own(publish):
@@ -191,8 +191,11 @@ def test_what_came_from_a_repository_stays(publish, base):
     assert pair("a==9", "installed")[1][0] == {"a": "9"}
 
 
-def test_a_framework_that_is_not_pinned_stays(publish, base):
-    """Under another NumPy the installed framework is asked, though it does not ask for it."""
+def test_a_framework_that_is_not_pinned_stays(publish, base, monkeypatch):
+    """Under another gymnasium the installed framework is asked, though it asks for a later one."""
+    monkeypatch.setattr(needs, "_declared", lambda: ["judge"])
+    base("judge", "1")
+    publish("judge", "1", PACKAGE)
     publish("gymnasium", "0.1")
     for row in needs.of_held(frozenset({PACKAGE}), frozenset({"gymnasium"})):
         name = stacks.name_of(row)
@@ -234,6 +237,12 @@ def test_a_lock_file_is_taken_at_its_word(publish, tmp_path):
     (side, _), (found, _) = pair(str(path), "installed")
     assert found == {"a": "9", "below": "2"}
     assert "although a 9 asks for below<1, not 2" in "\n".join(side.lines)
+    publish("c", "1", "between")
+    publish("between", "1", "below<1")
+    path.write_text("c==1\nbelow==2\n")
+    (side, _), (found, _) = pair(str(path), "installed")
+    assert found == {"c": "1", "below": "2"}
+    assert "although the pins of the lock file contradict each other" in "\n".join(side.lines)
 
 
 # -- both sides ----------------------------------------------------------------------------------
@@ -244,6 +253,7 @@ GROUNDS = {
     "each caps another one": ((("x<2", "y"), ("x", "y<2")), {"x": "1", "y": "1"}, None),
     "both as installed": ((("x", "y"), ("x", "y")), {}, None),
     "only one needs it": ((("x<2",), ()), {"x": "1"}, None),
+    "only the other needs it": (((), ("x<2",)), {"x": "1"}, None),
 }
 
 
