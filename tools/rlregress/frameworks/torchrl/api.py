@@ -26,6 +26,7 @@ _PLACES: Dict[str, Sequence[str]] = {
     "CatFrames": ("torchrl.envs",),
     "Categorical": ("torchrl.data", "torchrl.data:DiscreteTensorSpec"),
     "ClipPPOLoss": ("torchrl.objectives",),
+    "Compose": ("torchrl.envs",),
     "Collector": ("torchrl.collectors", "torchrl.collectors:SyncDataCollector"),
     "DoubleToFloat": ("torchrl.envs",),
     "EGreedyModule": ("torchrl.modules",),

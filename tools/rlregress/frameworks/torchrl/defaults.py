@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Set, Tuple
 
 from torch import nn
@@ -223,9 +224,11 @@ def _offered(readers: Mapping[Any, Callable[[], Any]]) -> Dict[Any, Any]:
 def _signature(algorithm: str) -> Dict[str, Any]:
     # a trainer takes a collector and a loss: what it is set to without more is its signature
     keywords = _KEYWORDS[algorithm, "trainer"]
-    return _offered(
-        {name: lambda c=called: parameter(*c).default for name, called in keywords.items()}
-    )
+
+    def default(called: Any, own: str) -> Any:
+        return parameter(called, own).default
+
+    return _offered({name: functools.partial(default, *pair) for name, pair in keywords.items()})
 
 
 def _ppo() -> Dict[str, Any]:

@@ -57,7 +57,7 @@ def _parameters(called: Any) -> Dict[str, inspect.Parameter]:
     for kind in called.__mro__:
         if "__init__" in vars(kind):
             # not of the class itself: what a metaclass makes of it differs between Pythons
-            given = inspect.signature(kind.__init__).parameters
+            given = inspect.signature(vars(kind)["__init__"]).parameters
             found = {**given, **found}
             if not any(p.kind is inspect.Parameter.VAR_KEYWORD for p in given.values()):
                 break

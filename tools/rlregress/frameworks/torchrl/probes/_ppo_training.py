@@ -286,6 +286,7 @@ def program(
     """
     seen = Training() if seen is None else seen
     loaded = scripts.load("ppo", "ppo_mujoco")
+    scripts.without_normalisation(loaded)
     Settings = scripts.Settings
     _watch(loaded, seen, change)
     with _registered(make) as environment:

@@ -130,7 +130,7 @@ def _trained(i: Inputs) -> Trained:
 def _saved(i: Inputs) -> np.ndarray:
     program = scripts.load("ppo", "utils_mujoco")
     scripts.part(program, "make_render_env")
-    checkpoint = _trained(i).checkpoint
+    checkpoint: Any = _trained(i).checkpoint
     with registered({**showing(i["evaluation"]), "dtype": np.float64}) as name:
         checkpoint["env_name"] = name
         spec = SimpleNamespace(

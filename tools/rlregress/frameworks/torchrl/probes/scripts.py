@@ -12,6 +12,7 @@ import ast
 import contextlib
 import importlib
 import importlib.util
+import inspect
 import sys
 from importlib.metadata import distribution, version
 from pathlib import Path
@@ -23,6 +24,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.torchrl.api import Compose
 from rlregress.frameworks.torchrl.probes.environments import Playback
 
 _ENVIRONMENT = "RLRegressPlayback-v0"
@@ -153,6 +155,15 @@ def _with_imports_first(path: Path) -> ast.Module:
     return tree
 
 
+def without_normalisation(program: Any) -> None:
+    """Let the PPO program put nothing around an environment that changes its observations."""
+    if "normalize_observation" in inspect.signature(program.make_env).parameters:
+        return  # is told so by its settings
+    # until 0.13 there is no such setting
+    for name in ("VecNorm", "ClipTransform"):
+        program.make_env.__globals__[name] = lambda **_: Compose()
+
+
 def part(program: Any, *names: str) -> str:
     """The first of these names that a program has.
 
@@ -210,6 +221,7 @@ def ppo(
     Every stored log-probability is lowered by log(ratio) before the loss sees it.
     """
     program = load("ppo", "ppo_mujoco")
+    without_normalisation(program)
     run = PPORun()
     loss_class: Any = program.ClipPPOLoss
     estimator_class: Any = program.GAE
