@@ -50,9 +50,7 @@ _OBSERVATIONS = {
     "image": lambda: _image(_EDGE, _EDGE, 1),
     "image-channels-first": lambda: _image(2, _EDGE, _EDGE),
     "dict": lambda: spaces.Dict({"mode": spaces.Discrete(_CHOICES), "state": _box(np.float32)}),
-    "dict-image": lambda: spaces.Dict(
-        {"state": _box(np.float32), "view": _image(_EDGE, _EDGE, 1)}
-    ),
+    "dict-image": lambda: spaces.Dict({"state": _box(np.float32), "view": _image(_EDGE, _EDGE, 1)}),
     "goal": lambda: spaces.Dict(
         {
             "achieved_goal": spaces.Box(-_BOUND, _BOUND, (2,), np.float32),

@@ -163,18 +163,14 @@ def _load_file(path: Path, known: _Names) -> list[Scenario]:
         raise UserError(f"{path}: 'scenario' is not a list of tables; write each as [[scenario]]")
     lines = [n for n, row in enumerate(text.splitlines(), start=1) if _HEADER.match(row)]
     numbered = lines if len(lines) == len(tables) else [None] * len(tables)
-    return [
-        _entry(path, table, line, known) for table, line in zip(tables, numbered, strict=True)
-    ]
+    return [_entry(path, table, line, known) for table, line in zip(tables, numbered, strict=True)]
 
 
 def _entry(path: Path, table: dict[str, Any], line: int | None, known: _Names) -> Scenario:
     where = f"{path}, [[scenario]] at line {line}" if line else f"{path}, a [[scenario]]"
     for key in table:
         if key not in _REQUIRED + _PARTS:
-            raise UserError(
-                f"{where}: unknown key '{key}'; {nearest(key, [*_REQUIRED, *_PARTS])}?"
-            )
+            raise UserError(f"{where}: unknown key '{key}'; {nearest(key, [*_REQUIRED, *_PARTS])}?")
     for key in _REQUIRED:
         if key not in table:
             raise UserError(f"{where}: key '{key}' is missing; expected {', '.join(_REQUIRED)}")
@@ -188,10 +184,12 @@ def _entry(path: Path, table: dict[str, Any], line: int | None, known: _Names) -
         isinstance(each, str) and each for each in algorithms
     ):
         raise UserError(
-            f"{where}: key 'algorithms' is {algorithms!r}, expected a list as in [\"ppo\", \"a2c\"]"
+            f'{where}: key \'algorithms\' is {algorithms!r}, expected a list as in ["ppo", "a2c"]'
         )
     if not isinstance(table["why"], str) or not table["why"].strip():
-        raise UserError(f"{where}: key 'why' is {table['why']!r}, expected what it enters, in words")
+        raise UserError(
+            f"{where}: key 'why' is {table['why']!r}, expected what it enters, in words"
+        )
     parts = {part: _part(where, part, table.get(part, {}), known[part]) for part in _PARTS}
     return Scenario(name, tuple(algorithms), table["why"], **parts, path=path, line=line)
 

@@ -269,7 +269,9 @@ def _policy(surroundings: _Surroundings) -> str:
     if kind.startswith("image"):
         return "CnnPolicy"
     extracted = "extract-state" in surroundings._wrappers
-    return "MultiInputPolicy" if kind.startswith(("dict", "goal")) and not extracted else "MlpPolicy"
+    return (
+        "MultiInputPolicy" if kind.startswith(("dict", "goal")) and not extracted else "MlpPolicy"
+    )
 
 
 # -- arguments --------------------------------------------------------------------------------
@@ -345,7 +347,9 @@ def _set_replay(asked: _Asked, algorithm: Any, arguments: Dict[str, Any]) -> Non
 
 
 def _set_noise(asked: _Asked, arguments: Dict[str, Any], space: Any) -> None:
-    kind, deviation = asked.take("noise"), asked.take("exploration_noise", 0.3)
+    deviation = asked.take("exploration_noise")
+    kind = asked.take("noise", "gaussian" if deviation is not None else None)
+    deviation = 0.3 if deviation is None else deviation
     if kind is None:
         return
     from stable_baselines3.common import noise
