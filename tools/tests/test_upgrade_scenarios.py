@@ -183,7 +183,7 @@ ENTERED = {
         "stacked_obs[key], stacked_infos[key]",
     ),
     "sac episodes": ("common/noise.py", "self.noise_prev = noise"),
-    "td3 vectorised-noise": ("common/noise.py", "self.noises[index].reset()"),
+    "td3 vectorised-noise": ("common/noise.py", "self.noise_prev = noise"),
     "sac gsde": ("common/off_policy_algorithm.py", "self.actor.reset_noise(env.num_envs)"),
     "sac n-step": ("common/buffers.py", "truncated_seq = "),
     "sac fixed-temperature": ("sac/sac.py", "self.ent_coef_tensor = "),
