@@ -239,7 +239,7 @@ FAULTS = {
         "self.target_update_interval // self.n_envs",
         "self.target_update_interval",
     ),
-    "dqn batch-norm": ("dqn/dqn.py", "self.batch_norm_stats_target, 1.0)", "[], 1.0)"),
+    "dqn batch-norm": ("dqn/dqn.py", "_stats_target, 1.0)", "_stats_target, 0.5)"),
     "sac memory": (
         "common/buffers.py",
         "batch_inds = (np.random.randint(1, self.buffer_size",

@@ -159,7 +159,7 @@ def _transformed(environment: Any, asked: _Asked, observations: str) -> Any:
     needed = {"float64": ["double-to-float"], "integer": ["to-float"], "image": ["to-image"]}
     first = needed.get(observations, [])
     if observations == "dict":
-        first = ["cat-tensors"]
+        first = ["choices-to-float", "cat-tensors"]
     names = [*first, *[name for name in names if name not in first]]
     if normalize in ("both", "observations"):
         names.append("vecnorm")
@@ -194,6 +194,9 @@ def _transform(name: str) -> Any:
         "double-to-float": ("DoubleToFloat", {"in_keys": seen}),
         "to-float": ("DTypeCastTransform", {
             "dtype_in": torch.int64, "dtype_out": torch.float32, "in_keys": seen,
+        }),
+        "choices-to-float": ("DTypeCastTransform", {
+            "dtype_in": torch.int64, "dtype_out": torch.float32, "in_keys": ["mode"],
         }),
         "to-image": ("ToTensorImage", {"in_keys": seen}),
         "cat-tensors": ("CatTensors", {
