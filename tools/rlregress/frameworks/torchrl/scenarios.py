@@ -752,7 +752,8 @@ class _OffPolicy(_Loop):
             if frames >= self.random:
                 for _ in range(self.repeats):
                     self._update()
-            if self.save_load and frames == self.frames * 4:
+            # rows that nothing was written to hold whatever was in memory
+            if self.save_load and frames == self.frames * 6:
                 self._save_and_load()
         self.evaluate(self.actor)
 
