@@ -111,10 +111,10 @@ def made(algorithm: Any, policy: Any, environment: Any, **arguments: Any) -> Any
     _check_arguments(algorithm, arguments)
     try:
         model = algorithm(policy, environment, device="cpu", **arguments)
-    except ValueError as error:
-        if "does not support multiple envs" not in str(error):
+    except (AssertionError, ValueError) as error:
+        if "only supports" not in str(error) and "support multiple envs" not in str(error):
             raise
-        raise NotOffered(f"{algorithm.__name__} trains on one environment only") from None
+        raise NotOffered(f"{algorithm.__name__}: {error}") from None
     return silent(model)
 
 
@@ -147,6 +147,8 @@ class _Asked:
 
     def __init__(self, scenario: Mapping[str, Any]) -> None:
         self.algorithm = str(scenario["algorithm"])
+        if self.algorithm not in _DEFAULTS:
+            raise NotOffered(f"Stable-Baselines3 has no {self.algorithm.upper()}")
         self.environment = dict(scenario.get("environment", {}))
         self.settings = {**_DEFAULTS[self.algorithm], **scenario.get("settings", {})}
         self.features = dict(scenario.get("features", {}))
@@ -347,7 +349,9 @@ def _set_replay(asked: _Asked, algorithm: Any, arguments: Dict[str, Any]) -> Non
 
 
 def _set_noise(asked: _Asked, arguments: Dict[str, Any], space: Any) -> None:
-    kind, deviation = asked.take("noise"), asked.take("exploration_noise", 0.3)
+    deviation = asked.take("exploration_noise")
+    kind = asked.take("noise", "gaussian" if deviation is not None else None)
+    deviation = 0.3 if deviation is None else deviation
     if kind is None:
         return
     from stable_baselines3.common import noise

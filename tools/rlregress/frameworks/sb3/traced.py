@@ -6,10 +6,11 @@ from functools import partial
 from typing import Any, Callable, Dict
 
 import numpy as np
-from stable_baselines3 import A2C, DDPG, DQN, PPO, SAC, TD3
-from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+from rlregress.frameworks.sb3 import gyms
+from rlregress.frameworks.sb3.scenarios import algorithm_named, made
 
 _STEPS = 300
 
@@ -18,18 +19,22 @@ def _linear(initial: float) -> Callable[[float], float]:
     return lambda progress_remaining: max(progress_remaining, 0.0) * initial
 
 
-def _train(algorithm: Any, arguments: Callable[[], Dict[str, Any]], discrete: bool) -> Any:
+def _train(name: str, arguments: Callable[[], Dict[str, Any]], discrete: bool) -> Any:
     def training(make_env: Callable[..., Any], seed: int) -> None:
+        algorithm = algorithm_named(name)
         # two environments side by side: rows of both are mixed in what is stored
-        environment: Any = DummyVecEnv([partial(make_env, discrete)] * 2)
-        if algorithm is PPO:
+        environment: Any = DummyVecEnv([partial(_native, make_env, discrete)] * 2)
+        if name == "ppo":
             environment = VecNormalize(environment)
-        model = algorithm("MlpPolicy", environment, seed=seed, device="cpu", **arguments())
-        model.set_logger(Logger(folder=None, output_formats=[]))
+        model = made(algorithm, "MlpPolicy", environment, seed=seed, **arguments())
         model.learn(_STEPS)
-        _evaluate(model, make_env(discrete))
+        _evaluate(model, make_env(discrete=discrete))
 
     return training
+
+
+def _native(make_env: Callable[..., Any], discrete: bool) -> Any:
+    return gyms.native(make_env(discrete=discrete))
 
 
 def _evaluate(model: Any, environment: Any) -> None:
@@ -98,10 +103,10 @@ def _a2c() -> Dict[str, Any]:
 
 
 TRAININGS = {
-    "ppo": _train(PPO, _ppo, False),
-    "a2c": _train(A2C, _a2c, True),
-    "sac": _train(SAC, _sac, False),
-    "td3": _train(TD3, _td3, False),
-    "ddpg": _train(DDPG, _ddpg, False),
-    "dqn": _train(DQN, _dqn, True),
+    "ppo": _train("ppo", _ppo, False),
+    "a2c": _train("a2c", _a2c, True),
+    "sac": _train("sac", _sac, False),
+    "td3": _train("td3", _td3, False),
+    "ddpg": _train("ddpg", _ddpg, False),
+    "dqn": _train("dqn", _dqn, True),
 }

@@ -159,7 +159,7 @@ def _transformed(environment: Any, asked: _Asked, observations: str) -> Any:
     needed = {"float64": ["double-to-float"], "integer": ["to-float"], "image": ["to-image"]}
     first = needed.get(observations, [])
     if observations == "dict":
-        first = ["cat-tensors"]
+        first = ["choices-to-float", "cat-tensors"]
     names = [*first, *[name for name in names if name not in first]]
     if normalize in ("both", "observations"):
         names.append("vecnorm")
@@ -195,8 +195,14 @@ def _transform(name: str) -> Any:
         "to-float": ("DTypeCastTransform", {
             "dtype_in": torch.int64, "dtype_out": torch.float32, "in_keys": seen,
         }),
+        "choices-to-float": ("DTypeCastTransform", {
+            "dtype_in": torch.int64, "dtype_out": torch.float32, "in_keys": ["mode"],
+        }),
         "to-image": ("ToTensorImage", {"in_keys": seen}),
-        "cat-tensors": ("CatTensors", {"in_keys": ["mode", "state"], "out_key": "observation"}),
+        "cat-tensors": ("CatTensors", {
+            # a dictionary's first vector is called so by the wrapper of gymnasium
+            "in_keys": ["mode", "observation"], "out_key": "observation", "del_keys": False,
+        }),
         "observation-norm": ("ObservationNorm", {"in_keys": seen, "standard_normal": True}),
         "vecnorm": ("VecNorm", {"in_keys": seen, "decay": 0.9}),
         "vecnorm-rewards": ("VecNorm", {"in_keys": ["reward"], "decay": 0.9}),
@@ -222,7 +228,7 @@ class _Networks:
         self.shape = environment.observation_spec["observation"].shape[
             len(environment.batch_size) :
         ]
-        self.spec = getattr(environment, "action_spec_unbatched", None)
+        self.spec: Any = getattr(environment, "action_spec_unbatched", None)
         if self.spec is None:
             # before 0.6, where a batched environment has one specification for all
             self.spec = environment.action_spec
@@ -267,9 +273,7 @@ class _Networks:
             )
         from torchrl.modules import ConvNet
 
-        made = ConvNet(
-            in_features=channels, num_cells=cells, kernel_sizes=kernels, strides=strides
-        )
+        made = ConvNet(in_features=channels, num_cells=cells, kernel_sizes=kernels, strides=strides)
         width = made(torch.zeros(1, *self.shape)).shape[-1]
         return nn.Sequential(made, self._perceptron(width, outputs))
 
@@ -485,7 +489,7 @@ def _deterministic() -> Any:
 
 def _scalar(losses: Any) -> Any:
     """The sum of what a loss returns as losses."""
-    values = [value for key, value in losses.items() if str(key).startswith("loss_")]
+    values = [value for key, value in losses.items() if str(key).startswith("loss")]
     return sum(value.sum() if value.ndim else value for value in values)
 
 
@@ -545,7 +549,7 @@ class _OnPolicy(_Loop):
             for _ in range(math.ceil(len(rows) / self.batch)):
                 losses = self.loss(buffer.sample())
                 self.step(_scalar(losses), self.optimizers[0], parameters)
-                stops = self.target_kl is not None and "kl_approx" in losses.keys()
+                stops = self.target_kl is not None and losses.get("kl_approx", None) is not None
                 if stops and float(losses["kl_approx"]) > self.target_kl:
                     return
 
@@ -613,9 +617,7 @@ class _OffPolicy(_Loop):
         self.actor = networks.deterministic(asked.take("distribution", ""))
         kind = _library("torchrl.objectives", "TD3Loss")
         options = _loss_arguments(asked, kind)
-        self.loss = kind(
-            self.actor, networks.action_value(), action_spec=networks.spec, **options
-        )
+        self.loss = kind(self.actor, networks.action_value(), action_spec=networks.spec, **options)
 
     def _make_sac(self, asked: _Asked, networks: _Networks) -> None:
         self.actor = networks.stochastic(asked.take("distribution", "tanh-normal"))
@@ -676,7 +678,9 @@ class _OffPolicy(_Loop):
         from tensordict.nn import TensorDictSequential
 
         asked, spec = self.asked, self.networks.spec
-        kind, deviation = asked.take("noise"), asked.take("exploration_noise", 0.3)
+        deviation = asked.take("exploration_noise")
+        kind = asked.take("noise", "gaussian" if deviation is not None else None)
+        deviation = 0.3 if deviation is None else deviation
         rates = {name: asked.take(f"exploration_{name}") for name in ("initial", "final")}
         asked.take("exploration_fraction")
         self.exploration: Any = None
@@ -748,7 +752,8 @@ class _OffPolicy(_Loop):
             if frames >= self.random:
                 for _ in range(self.repeats):
                     self._update()
-            if self.save_load and frames == self.frames * 4:
+            # rows that nothing was written to hold whatever was in memory
+            if self.save_load and frames == self.frames * 6:
                 self._save_and_load()
         self.evaluate(self.actor)
 

@@ -1,0 +1,281 @@
+"""Scenarios: files that are read, files that are refused, and what they enter."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.tracing import run, trace
+from rlregress.tracing.compare import compare
+from rlregress.upgrade import scenarios
+
+SB3 = frameworks.get("sb3")
+GOOD = """
+[[scenario]]
+name = "fast"
+algorithms = ["ppo", "a2c"]
+why = "a rate that is too high"
+[scenario.environment]
+copies = 2
+[scenario.settings]
+learning_rate = 1
+[scenario.features]
+evaluate = ["callback"]
+"""
+
+
+class Third(Adapter):
+    """An adapter that brings scenarios along."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+
+    def scenarios(self) -> Path | None:
+        """Where they are."""
+        return self._path
+
+    def trace_trainings(self):
+        """One plain training."""
+        return {"ppo": lambda make_env, seed: None}
+
+
+def written(folder: Path, text: str, name: str = "own.toml") -> Path:
+    """A file with a text."""
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_file_is_read_into_scenarios(tmp_path):
+    """Each entry keeps its place, and each of its algorithms is one training with a title."""
+    (found,) = scenarios.load(written(tmp_path, GOOD))
+    assert (found.line, found.algorithms) == (2, ("ppo", "a2c"))
+    assert found.title("a2c") == "a2c fast"
+    assert found.job("ppo") == {
+        "algorithm": "ppo",
+        "scenario": {
+            "algorithm": "ppo",
+            "environment": {"copies": 2},
+            "settings": {"learning_rate": 1},
+            "features": {"evaluate": ["callback"]},
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("learning_rate", "learning_rat", "has no 'learning_rat'; did you mean learning_rate"),
+        ("learning_rate = 1", 'learning_rate = "1"', "is '1', expected a number"),
+        ("copies = 2", "copies = 2.5", "is 2.5, expected a whole number"),
+        ("copies = 2", "copies = true", "is True, expected a whole number"),
+        ("callback", "calback", "is ['calback'], expected a list of some of callback"),
+        ('["callback"]', '"callback"', "is 'callback', expected a list of some of"),
+        ('"fast"', '"Fast one"', "key 'name' is 'Fast one', expected small letters"),
+        ('["ppo", "a2c"]', "[]", "key 'algorithms' is [], expected a list"),
+        ('why = "a rate that is too high"', "", "key 'why' is missing"),
+        ("why", "wy", "unknown key 'wy'; did you mean why"),
+        ("[[scenario]]", "[[scenarios]]", "unknown key 'scenarios' at the top level"),
+        ("[[scenario]]", "[[scenario]", "is not valid TOML"),
+    ],
+)
+def test_a_wrong_entry_is_named(tmp_path, old, new, said):
+    """One sentence with file, entry, key, what was expected, and the nearest name."""
+    path = written(tmp_path, GOOD.replace(old, new, 1))
+    with pytest.raises(UserError) as refused:
+        scenarios.load(path)
+    assert str(path) in str(refused.value)
+    assert said in str(refused.value)
+
+
+def test_two_of_one_name_are_refused(tmp_path):
+    """Titles tell trainings apart; another algorithm may have a scenario of the same name."""
+    path = written(tmp_path, GOOD + GOOD.replace('"ppo", "a2c"', '"sac", "a2c"'))
+    with pytest.raises(UserError, match="'a2c fast' is at line 2"):
+        scenarios.load(path)
+    other = written(tmp_path, GOOD + GOOD.replace('"ppo", "a2c"', '"sac"'), "other.toml")
+    assert len(scenarios.load(other)) == 2
+
+
+def test_a_third_party_brings_its_own(tmp_path):
+    """Beside the suite's, with names of its own where it explains them."""
+    written(tmp_path, GOOD.replace("evaluate", "spectral_norm").replace('["callback"]', "true"))
+    adapter = Third(tmp_path)
+    with pytest.raises(UserError, match="has no 'spectral_norm'"):
+        scenarios.jobs(adapter)
+    written(
+        tmp_path,
+        '[features]\nspectral_norm = { kind = "switch", means = "of all layers" }\n',
+        "names.toml",
+    )
+    builtin, found = scenarios.jobs(Third(None)), scenarios.jobs(adapter)
+    assert set(found) - set(builtin) == {"ppo fast", "a2c fast"}
+    assert set(builtin) - set(scenarios.jobs(Third(None))) == set()
+    assert found["ppo"] == {"algorithm": "ppo"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[features]\nx = { kind = "flag", means = "m" }', "the kind 'flag', expected one of"),
+        ('[features]\nx = { kind = "word", means = "m" }', "'x' has no words"),
+        ('[features]\nx = { kind = "switch" }', "does not say what it means"),
+        ('[feature]\nx = { kind = "switch" }', "unknown table 'feature'"),
+    ],
+)
+def test_a_wrong_name_is_named(tmp_path, text, said):
+    """A table of names that cannot be used is refused before any scenario is."""
+    written(tmp_path, text, "names.toml")
+    with pytest.raises(UserError, match=said):
+        scenarios.load(written(tmp_path, GOOD))
+
+
+def test_an_empty_folder_is_refused(tmp_path):
+    """A folder without scenarios is a mistake of the adapter that names it."""
+    with pytest.raises(UserError, match="holds no scenarios"):
+        scenarios.load(tmp_path)
+
+
+def recorded(framework: str, folder: Path, *titles: str) -> dict[str, trace.Trace]:
+    """Traces of trainings by title, recorded in forks of one process."""
+    script = Path(__file__).with_name("tracing_scenarios.py")
+    subprocess.run(
+        [sys.executable, "-W", "ignore", str(script), framework, str(folder), *titles],
+        env=run.current("A").environment(),
+        check=True,
+    )
+    return {path.name: trace.load(path) for path in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory):
+    """Every training of Stable-Baselines3, traced once."""
+    return recorded("sb3", tmp_path_factory.mktemp("sb3"))
+
+
+def test_each_is_traced_or_not_offered(traced):
+    """No training fails in any other way than that the framework lacks what it asks for."""
+    failures = {title: found.failure for title, found in traced.items() if found.failure}
+    assert [f for f in failures.values() if "NotOffered: " not in f] == []
+    offered = [title for title in traced if title not in failures]
+    assert len(offered) > 50
+    assert all(traced[title].count("optimizer") for title in offered)
+
+
+#: training -> what it is there for: lines that it reaches, as file and fragment.
+ENTERED = {
+    "ppo kl-stop": ("ppo/ppo.py", "continue_training = False"),
+    "ppo gsde": ("common/distributions.py", "above_threshold = ("),
+    "a2c gsde-simple": ("common/distributions.py", "return th.ones(self.latent_sde_dim"),
+    "ppo dictionary": ("common/vec_env/vec_check_nan.py", "self._observations = observations"),
+    "a2c rmsprop": ("common/sb2_compat/rmsprop_tf_like.py", 'if group["momentum"] > 0'),
+    "ppo integers": ("common/callbacks.py", "continue_training = self.n_episodes"),
+    "ppo normalised": ("common/vec_env/vec_normalize.py", "vec_normalize.set_venv(venv)"),
+    "ppo images": ("common/torch_layers.py", "self.linear = nn.Sequential"),
+    "ppo stacked-dictionary": (
+        "common/vec_env/stacked_observations.py",
+        "stacked_obs[key], stacked_infos[key]",
+    ),
+    "sac episodes": ("common/noise.py", "self.noise_prev = noise"),
+    "td3 vectorised-noise": ("common/noise.py", "self.noise_prev = noise"),
+    "sac gsde": ("common/off_policy_algorithm.py", "self.actor.reset_noise(env.num_envs)"),
+    "sac n-step": ("common/buffers.py", "truncated_seq = "),
+    "sac fixed-temperature": ("sac/sac.py", "self.ent_coef_tensor = "),
+    "sac goals": ("her/her_replay_buffer.py", "current_indices_in_episode = "),
+    "dqn goals": (
+        "her/her_replay_buffer.py",
+        "transition_indices_in_episode = batch_ep_length - 1",
+    ),
+    "sac goals-of-episodes": ("her/her_replay_buffer.py", "np.random.randint(0, batch_ep_length)"),
+    "sac memory": ("common/buffers.py", "self.observations[(self.pos + 1)"),
+    "dqn memory": ("common/vec_env/vec_extract_dict_obs.py", "return obs[self.key]"),
+}
+
+
+@pytest.mark.parametrize("title", ENTERED)
+def test_it_enters_what_it_is_for(traced, title):
+    """The line that only this option runs is reached, and by no plain training."""
+    file, fragment = ENTERED[title]
+    numbered = SB3.locate(f"stable_baselines3/{file}").read_text(encoding="utf-8").splitlines()
+    lines = {n for n, line in enumerate(numbered, start=1) if fragment in line}
+    assert lines, "the fragment is not in this version"
+
+    def reached(one: str) -> bool:
+        # the line of a definition is none of its own: what follows it is
+        near = lines | {n + 1 for n in lines}
+        found = traced[one].header["lines"].get(f"stable_baselines3/{file}", ([],))
+        return bool(near & set(found[0]))
+
+    assert reached(title)
+    plain = [each for each in traced if " " not in each]
+    assert not any(reached(each) for each in plain)
+
+
+#: training -> a fault of a line that it alone is there for: file, and the text before and after.
+FAULTS = {
+    "ppo clip-active": ("ppo/ppo.py", "1 - clip_range, 1 + clip_range)", "1 - clip_range, 1e9)"),
+    "ppo kl-stop": ("ppo/ppo.py", "> 1.5 * self.target_kl", "> 1.4 * self.target_kl"),
+    "a2c rmsprop": (
+        "common/sb2_compat/rmsprop_tf_like.py",
+        'grad.add(p, alpha=group["weight_decay"])',
+        "grad",
+    ),
+    "td3 vectorised-noise": ("common/noise.py", "self.noises[index].reset()", "pass"),
+    "sac n-step": ("common/buffers.py", "truncated_seq = self", "truncated_seq = 0 * self"),
+    "sac gsde": (
+        "common/distributions.py",
+        "th.exp(log_std) * (log_std <= 0)",
+        "1.1 * th.exp(log_std) * (log_std <= 0)",
+    ),
+    "ppo gsde": ("common/distributions.py", "(safe_log_std) + 1.0)", "(safe_log_std) + 1.1)"),
+    "dqn target-interval": (
+        "dqn/dqn.py",
+        "self.target_update_interval // self.n_envs",
+        "self.target_update_interval",
+    ),
+    "dqn batch-norm": ("dqn/dqn.py", "_stats_target, 1.0)", "_stats_target, 0.5)"),
+    "sac memory": (
+        "common/buffers.py",
+        "batch_inds = (np.random.randint(1, self.buffer_size",
+        "batch_inds = (np.random.randint(0, self.buffer_size",
+    ),
+}
+LOWER = ("ppo/ppo.py", "1 - clip_range, 1 + clip_range)", "-1e9, 1 + clip_range)")
+
+
+@pytest.mark.parametrize(("title", "fault"), [*FAULTS.items(), ("ppo clip-active", LOWER)], ids=str)
+def test_a_fault_of_the_option_is_seen(traced, tmp_path, title, fault):
+    """A fault in code that only an option runs makes the trace of its scenario diverge."""
+    file, before, after = fault
+    file = f"stable_baselines3/{file}"
+    folder = tmp_path / "changed"
+    variables = SB3.copy_to_change(file, folder)
+    text = SB3.locate(file).read_text(encoding="utf-8")
+    assert text.count(before) >= 1
+    (folder / file).unlink()
+    (folder / file).write_text(text.replace(before, after), encoding="utf-8")
+    job = {**scenarios.jobs(SB3)[title], "framework": "sb3", "seed": 0}
+    found = run.record(job, tmp_path / "trace", run.Side("B", paths=[variables["PYTHONPATH"]]))
+    assert found.failure == ""
+    assert compare(traced[title], found).verdict != "equal"
+
+
+def test_traces_of_scenarios_repeat_themselves(traced, tmp_path):
+    """To the bit: saved and loaded, with hindsight, and with noise that has a state."""
+    titles = ("ppo normalised", "sac goals-of-episodes", "sac vectorised-noise", "dqn images")
+    again = recorded("sb3", tmp_path, *titles)
+    verdicts = {title: compare(traced[title], again[title]).verdict for title in titles}
+    assert verdicts == dict.fromkeys(titles, "equal")
+
+
+def test_every_feature_is_used():
+    """A feature of the table that no scenario switches on promises what is not there."""
+    path = Path(__file__).resolve().parents[2] / "baselines" / "scenarios" / "names.toml"
+    used = {name for each in scenarios.load() for name in each.features}
+    assert set(scenarios._names(path)["features"]) == used
