@@ -25,14 +25,17 @@ X = torch.tensor([-2.0, 0.0, 2.0])
 
 CASES = {
     "a clamp that never binds": (lambda: X.clamp(-9, 9), {"clamp": ["inside"]}),
-    "a clamp that binds below": (lambda: torch.clamp(X, min=-1), {"clamp": ["above", "below", "inside"]}),
-    "bounds as tensors": (lambda: X.clamp(-torch.ones(3), torch.ones(3)), {"clamp": ["above", "below", "inside"]}),
+    "a clamp that binds below": (
+        lambda: torch.clamp(X, min=-1), {"clamp": ["above", "below", "inside"]}),
+    "bounds as tensors": (
+        lambda: X.clamp(-torch.ones(3), torch.ones(3)), {"clamp": ["above", "below", "inside"]}),
     "numpy's clip": (lambda: np.clip(np.array([0.5]), 0, 1), {"clamp": ["inside"]}),
     "the smaller of two": (lambda: torch.min(X, X + 1), {"minimum": ["first"]}),
     "a minimum over an axis": (lambda: torch.min(X, 0), {"minimum": ["first", "second"]}),
     "a mask that is all ones": (lambda: torch.where(X < 9, X, X), {"where": ["true"]}),
     "what continues after every step": (lambda: 1 - torch.zeros(3), {"complement": ["one"]}),
-    "what ends now and then": (lambda: 1 - torch.tensor([0.0, 1.0]), {"complement": ["one", "zero"]}),
+    "what ends now and then": (
+        lambda: 1 - torch.tensor([0.0, 1.0]), {"complement": ["one", "zero"]}),
     "no mask at all": (lambda: 1 - X, {"complement": ["one", "zero"]}),
 }  # fmt: skip
 

@@ -10,6 +10,7 @@ what was said last.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -31,10 +32,15 @@ def _prepare(job: Dict[str, Any]) -> None:
     from rlregress import frameworks
 
     torch.set_num_threads(1)
+    # what torch imports when the first optimiser is made, which takes seconds
+    torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))])
     try:
         frameworks.get(job["framework"]).trace_trainings()
     except Exception:  # each training says so itself
         traceback.print_exc()
+    # what is there by now is no garbage, and is not looked at again
+    gc.collect()
+    gc.freeze()
 
 
 def _child(job: Dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ as it was is left out: a network that it only makes is no part of it.
 from __future__ import annotations
 
 import contextlib
+import gc
 import sys
 import weakref
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
@@ -28,6 +29,10 @@ def _references(held: Dict[int, Any]) -> Dict[int, int]:
 _ALONE = _references({0: object()})[0]
 
 
+#: events after which what is in circles of references is collected.
+_COLLECTED = 2000
+
+
 class Networks:
     """All modules that were made or copied and are still in use.
 
@@ -42,9 +47,15 @@ class Networks:
         self._new: List[Any] = []
         #: parameters and buffers by identity, as they began.
         self._begun: Dict[int, Tuple[Any, str]] = {}
+        self._looks = 0
 
     def install(self, recorder: Any) -> None:
         """Meet every module from now on."""
+        # a network in a circle of references goes when the collector comes, which has to be at the
+        # same event in every run
+        if gc.isenabled():
+            gc.disable()
+            recorder.on_exit(gc.enable)
         # copies and what was pickled come by their state
         for name in ("__init__", "__setstate__"):
             recorder.replace(torch.nn.Module, name, self._meeting(getattr(torch.nn.Module, name)))
@@ -62,6 +73,9 @@ class Networks:
     def look(self) -> None:
         """Note how new networks begin, and let go of those that nobody else holds."""
         new, self._new = self._new, []
+        self._looks += 1
+        if new or self._looks % _COLLECTED == 0:
+            gc.collect()
         for tensor in _tensors(new, "parameters") + _tensors(new, "buffers"):
             if self._began(tensor) is None:
                 self._begun[id(tensor)] = (weakref.ref(tensor), parts_of([as_array(tensor)])[0])
