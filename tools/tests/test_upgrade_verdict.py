@@ -359,7 +359,7 @@ def test_the_report_states_what_an_acquittal_covers():
     way = Branch(FILE, 275, "train", "clamp: never above")
     result = upgrade(of(traced(), traced("td3"), reach=(reached("sac", one_way=(way,)),)))
     text = upgrade_text.lines(result)
-    assert any("| sac | equal | 1 | 50% and 50% |" in line for line in text)
+    assert any("| sac | equal | 1 | 50% |" in line for line in text)
     assert f"- `{FILE}:270 SAC.train` (changed): traced and equal, one way: sac" in text
     assert "  - line 275: clamp: never above" in text
     assert f"- `{FILE}` 3-4" in upgrade_text.not_reached(result)

@@ -97,7 +97,7 @@ def _trace(traced: Traced, cause: Cause | None, details: Any) -> dict[str, Any]:
         "first": _first(traced),
         "cause": cause and _cause(cause),
         "details": [f"{d.id} [{d.scope}]" for d in explained.details_of(cause, details)],
-        "reached": {"A": coverage.share(traced.a), "B": coverage.share(traced.b)},
+        "reached": coverage.share(traced.b),
     }
 
 

@@ -19,7 +19,8 @@ import time
 import traceback
 from typing import Any, Dict, List
 
-from rlregress.tracing import record
+from rlregress import source
+from rlregress.tracing import events, record
 
 #: seconds after which a training that has not ended is ended.
 PATIENCE = 300
@@ -34,10 +35,18 @@ def _prepare(job: Dict[str, Any]) -> None:
     torch.set_num_threads(1)
     # what torch imports when the first optimiser is made, which takes seconds
     torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))])
+    adapter, folders = frameworks.get(job["framework"]), ()
     try:
-        frameworks.get(job["framework"]).trace_trainings()
+        folders = tuple(adapter.code_folders())
+        adapter.trace_trainings()
     except Exception:  # each training says so itself
         traceback.print_exc()
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if file:
+            events.paths_of(file)
+            if any(file.startswith(folder) for folder in folders):
+                source.of_file(file)
     # what is there by now is no garbage, and is not looked at again
     gc.collect()
     gc.freeze()

@@ -17,7 +17,8 @@ import json
 import os
 import re
 import sys
-from typing import Any, Dict, List, Optional, Sequence
+from functools import lru_cache
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -176,6 +177,12 @@ def _kept(number: float) -> Any:
     return float(f"{number:.{DIGITS}g}") if np.isfinite(number) else str(number)
 
 
+@lru_cache(maxsize=None)
+def paths_of(file: str) -> Tuple[str, str]:
+    """A file as it is named and as it is: a copy of a package may be made of links."""
+    return os.path.abspath(file), os.path.realpath(file)
+
+
 class Places:
     """Finds the nearest frame of the traced code.
 
@@ -195,7 +202,7 @@ class Places:
             self._known[file] = next(
                 (
                     os.path.relpath(path, os.path.dirname(root))
-                    for path in (os.path.abspath(file), os.path.realpath(file))
+                    for path in paths_of(file)
                     for root in self._roots
                     if path == root or path.startswith(root + os.sep)
                 ),

@@ -253,10 +253,11 @@ def _framework(
         f"{adapter.full_name}: {details.asked} of {details.all} details asked, "
         f"{len(details.changed)} not done alike; {len(defaults)} other defaults"
     )
-    held, lost, traces = _traces(sides, trainings, options)
     differing, beside = coverage.of_the_algorithms(
         functions.changed(one.folders, other.folders), adapter.periphery
     )
+    gone = any(function.how == functions.REMOVED for function in differing)
+    held, lost, traces = _traces(sides, trainings, "AB" if gone else "B", options)
     reach = tuple(coverage.reach(differing, held, _probed(pair), other.folders))
     found = _causes(sides, held, trainings, differing, options)
     version = other.versions.get(adapter.packages[0], "0")
@@ -293,12 +294,12 @@ def _probed(pair: tuple[Fingerprint, Fingerprint]) -> dict[tuple[str, str], list
 
 
 def _traces(
-    sides: Sides, trainings: Sequence[Training], options: Options
+    sides: Sides, trainings: Sequence[Training], lines: str, options: Options
 ) -> tuple[list[Traced], list[NotTraced], tuple[dict[str, Trace], dict[str, Trace]]]:
     """What is held against the other side, what could not be, and the traces themselves."""
     if not trainings:
         return [], [], ({}, {})
-    a, b = sides.record(trainings)
+    a, b = sides.record(trainings, lines)
     again: tuple[dict[str, Trace], dict[str, Trace]] | None = None
     parted = [t for t in trainings if _parts(a[t.name], b[t.name])]
     if parted:
@@ -371,7 +372,7 @@ def _prove(
 
 
 def _script(sides: Sides, script: Training, options: Options) -> OfScript:
-    a, b = sides.record([script])
+    a, b = sides.record([script], "AB")
 
     def again() -> tuple[Trace, Trace]:
         options.say("recorded again, to see whether it repeats itself")

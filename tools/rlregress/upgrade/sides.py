@@ -60,28 +60,29 @@ class Sides:
         return a, b
 
     def record(
-        self, trainings: Sequence[Training], again: bool = False
+        self, trainings: Sequence[Training], lines: str = "", again: bool = False
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
         """Traces of trainings on either side, by name.
 
         Args:
-            again: record each once more; the lines that are reached are not noted then.
+            lines: labels of the sides on which is noted what is reached, which takes half as long
+                again.
+            again: record each once more.
         """
         progress = _Progress(len(trainings) * len(self._sides), self._say)
         mark = "-2" if again else ""
-        share = max(self._workers // len(self._sides), 1)
-        tasks = [
-            [
-                self._pool.submit(
-                    recorded, trainings[start::share], side, folder, mark, not again, progress
+        tasks: dict[str, list[Future[dict[str, Trace]]]] = {"A": [], "B": []}
+        # in parts, so that a worker that is done with one side takes over from the other
+        for start in range(self._workers):
+            for label, side, folder in zip("AB", self._sides, self._folders, strict=True):
+                part = trainings[start :: self._workers]
+                task = self._pool.submit(
+                    recorded, part, side, folder, mark, label in lines, progress
                 )
-                for start in range(share)
-            ]
-            for side, folder in zip(self._sides, self._folders, strict=True)
-        ]
+                tasks[label].append(task)
         a, b = (
-            {name: found for task in of_side for name, found in task.result().items()}
-            for of_side in tasks
+            {name: found for task in tasks[label] for name, found in task.result().items()}
+            for label in "AB"
         )
         return a, b
 
