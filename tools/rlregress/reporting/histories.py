@@ -28,8 +28,8 @@ def _judge(name: str, workers: int, kept: Path, say: making.Say) -> histories.Ju
 
     def judge(pair: Pair) -> Mapping[str, Any]:
         options = gate.Options(
-            a=f"{package}=={pair.before}",
-            b=f"{package}=={pair.release}",
+            a=" ".join([f"{package}=={pair.before}", *pair.requires]),
+            b=" ".join([f"{package}=={pair.release}", *pair.requires]),
             report=kept / "report",
             frameworks=[name],
             returns=False,

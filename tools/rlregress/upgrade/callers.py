@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def callers(function: Changed, folders: Sequence[str]) -> list[str]:
     found = []
     for folder in folders:
         for path in sorted(Path(folder).rglob("*.py")):
-            for where, conditions in _calls(path, called):
+            for where, conditions in _calls(path).get(called, ()):
                 held = f" if {' and '.join(conditions)}" if conditions else ""
                 file = path.relative_to(Path(folder).parent)
                 sentence = f"called by {where or 'the module'} ({file}){held}"
@@ -40,43 +40,32 @@ def callers(function: Changed, folders: Sequence[str]) -> list[str]:
     return found
 
 
-def _calls(path: Path, name: str) -> Iterator[tuple[str, list[str]]]:
-    text = _text(path)
-    if f"{name}(" not in text:
-        return
+@cache
+def _calls(path: Path) -> Mapping[str, list[tuple[str, list[str]]]]:
+    """Name that is called in a file -> where, and under which conditions."""
+    found: dict[str, list[tuple[str, list[str]]]] = {}
     try:
-        tree = ast.parse(text)
-    except SyntaxError:
-        return
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, SyntaxError):
+        return found
 
-    def visit(node: ast.AST, where: str, conditions: list[str]) -> Iterator[tuple[str, list[str]]]:
+    def visit(node: ast.AST, where: str, conditions: list[str]) -> None:
         if isinstance(node, ast.Call):
             own = node.func
             last = own.attr if isinstance(own, ast.Attribute) else getattr(own, "id", "")
-            if last == name:
-                yield where, conditions
+            found.setdefault(last, []).append((where, conditions))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            inner = f"{where}.{node.name}" if where else node.name
-            for child in ast.iter_child_nodes(node):
-                yield from visit(child, inner, [])
-            return
+            where, conditions = f"{where}.{node.name}" if where else node.name, []
         if isinstance(node, ast.If):
-            yield from visit(node.test, where, conditions)
+            visit(node.test, where, conditions)
             condition = f"`{ast.unparse(node.test)}`"
             for child in node.body:
-                yield from visit(child, where, [*conditions, condition])
+                visit(child, where, [*conditions, condition])
             for child in node.orelse:
-                yield from visit(child, where, [*conditions, f"not {condition}"])
+                visit(child, where, [*conditions, f"not {condition}"])
             return
         for each in ast.iter_child_nodes(node):
-            yield from visit(each, where, conditions)
+            visit(each, where, conditions)
 
-    yield from visit(tree, "", [])
-
-
-@cache
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return ""
+    visit(tree, "", [])
+    return found

@@ -20,7 +20,9 @@ from rlregress.upgrade.traced import Traced, Training
 #: functions that are put back in one training, the nearest to where its traces part first.
 _NEAR = 6
 #: trainings in which a function is put back.
-_TURNS = 2
+_TURNS = 1
+#: recordings in all.
+_LIMIT = 60
 
 
 @dataclass(frozen=True)
@@ -103,11 +105,12 @@ def trials(parted: Sequence[Traced], functions: Sequence[Changed]) -> list[Trial
         places.add(near)
         for function in [*near, *_entered(one, functions)][:_NEAR]:
             add(function, one.name)
+    entered = {one.name: set(_entered(one, functions)) for one in shortest}
     for function in functions:
         for one in shortest:
-            if turns.get(function, 0) < _TURNS and function in _entered(one, functions):
+            if turns.get(function, 0) < _TURNS and function in entered[one.name]:
                 add(function, one.name)
-    return found
+    return found[:_LIMIT]
 
 
 def _entered(one: Traced, functions: Iterable[Changed]) -> list[Changed]:

@@ -79,11 +79,16 @@ class Change:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two neighbouring published releases and what changed from one to the other."""
+    """Two neighbouring published releases and what changed from one to the other.
+
+    Attributes:
+        requires: pins that both are put on, so that nothing else differs.
+    """
 
     before: str
     release: str
     changes: tuple[Change, ...]
+    requires: tuple[str, ...] = ()
 
     @property
     def in_scope(self) -> tuple[Change, ...]:
@@ -117,11 +122,48 @@ def releases(framework: str) -> tuple[str, ...]:
 
 def pairs(framework: str) -> tuple[Pair, ...]:
     """All neighbouring releases, oldest first, with their changes; UserError as ``load``."""
-    published, changes = read(_existing(framework))
+    path = _existing(framework)
+    published, changes = read(path)
+    grounds = _grounds(path)
     return tuple(
-        Pair(before, release, tuple(c for c in changes if c.release == release))
+        Pair(
+            before,
+            release,
+            tuple(c for c in changes if c.release == release),
+            next((g.requires for g in grounds if g.holds(before) and g.holds(release)), ()),
+        )
         for before, release in pairwise(published)
     )
+
+
+@dataclass(frozen=True)
+class _Ground:
+    """What releases in [since, until) are put on."""
+
+    since: str
+    requires: tuple[str, ...]
+    until: str = ""
+
+    def holds(self, release: str) -> bool:
+        asked = Version(release)
+        return Version(self.since) <= asked and (not self.until or asked < Version(self.until))
+
+
+def _grounds(path: Path) -> list[_Ground]:
+    tables = tomllib.loads(path.read_text(encoding="utf-8")).get("ground", [])
+    found = []
+    for number, table in enumerate(tables, start=1):
+        where = f"{path}, [[ground]] {number}"
+        fits = isinstance(table.get("requires"), list) and set(table) <= {
+            "since", "until", "requires"
+        }  # fmt: skip
+        if not fits or "since" not in table:
+            raise UserError(f"{where}: expected since, requires (a list of pins), perhaps until")
+        for key in ("since", "until"):
+            _version(where, table.get(key, "0"))
+        requires = tuple(table["requires"])
+        found.append(_Ground(table["since"], requires, table.get("until", "")))
+    return found
 
 
 def read(path: Path) -> tuple[tuple[str, ...], tuple[Change, ...]]:
@@ -130,9 +172,9 @@ def read(path: Path) -> tuple[tuple[str, ...], tuple[Change, ...]]:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"the history {path} cannot be read: {error}") from None
-    unknown = sorted(set(content) - {"releases", "change"})
+    unknown = sorted(set(content) - {"releases", "change", "ground"})
     if unknown:
-        raise UserError(f"{path}: unknown key '{unknown[0]}'; expected releases or change")
+        raise UserError(f"{path}: unknown key '{unknown[0]}'; expected releases, ground or change")
     published = _releases(path, content.get("releases"))
     tables = content.get("change", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
