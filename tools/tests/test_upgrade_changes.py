@@ -147,7 +147,11 @@ def test_change_concerns_its_algorithms(tmp_path: Path) -> None:
         ('release = "1.1"', 'release = "new"', "1: key 'release' is 'new', expected a version"),
         ('"1.1", "1.2"]', '"1.2", "1.1"]', "key 'releases': 1.1 follows 1.2, expected oldest"),
         ('["1.0", "1.1", "1.2"]', "[]", "key 'releases' is [], expected a list of the published"),
-        ("releases =", "published =", "unknown key 'published'; expected releases or change"),
+        (
+            "releases =",
+            "published =",
+            "unknown key 'published'; expected releases, ground or change",
+        ),
         ("[[change]]", "[change]", "key 'change' is {'id': 'x-1.1-halved'"),
         ("[[change]]", "[[change", "cannot be read: "),
     ],

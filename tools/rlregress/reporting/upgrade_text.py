@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rlregress.tracing import explain
 from rlregress.upgrade import concerned, coverage, explained
@@ -47,6 +47,8 @@ _WHY = {
 }
 #: entries of one list that the report shows.
 _SHOWN = 12
+#: functions that the report lists of one kind; the data hold all of them.
+_LISTED = 40
 
 
 def lines(found: Upgrade) -> list[str]:
@@ -133,7 +135,7 @@ def _not_asked(found: Upgrade) -> list[str]:
             text += [
                 f"{of.adapter.title}: functions whose code differs, and that nothing has reached:",
                 "",
-                *_reach_lines(of.unreached),
+                *_reach_lines(_near(of), _LISTED),
                 "",
             ]
         if of.unread:
@@ -147,6 +149,19 @@ def _not_asked(found: Upgrade) -> list[str]:
         text += [f"- {m.environment}: not on side {m.missing}: {m.note}" for m in missing]
         text.append("")
     return ["## Not asked", "", *text] if text else []
+
+
+def _near(of: OfFramework) -> list[Reach]:
+    """Functions that nothing has reached: those whose class or file is used first."""
+    own = of.adapter.modules[0]
+    return sorted(
+        of.unreached,
+        key=lambda each: (
+            not each.algorithms,
+            not each.function.file.startswith(f"{own}/"),
+            each.function.key,
+        ),
+    )
 
 
 def _details_not_asked(of: OfFramework) -> list[str]:
@@ -290,15 +305,15 @@ def _script(found: OfScript) -> list[str]:
 def _reach(reach: Sequence[Reach], beside: int, what: str) -> list[str]:
     if not reach and not beside:
         return []
-    text = ["### Functions whose code differs", "", *_reach_lines(reach)]
+    text = ["### Functions whose code differs", "", *_reach_lines(reach, _LISTED)]
     if beside:
         text.append(f"- {beside} more {what}")
     return [*text, ""]
 
 
-def _reach_lines(reach: Iterable[Reach]) -> list[str]:
+def _reach_lines(reach: Sequence[Reach], shown: int) -> list[str]:
     text = []
-    for each in reach:
+    for each in reach[:shown]:
         by = _some(each.diverged if each.state == DIVERGED else each.trainings, 4)
         asked = by or _some(each.details, 3)
         text.append(
@@ -306,6 +321,10 @@ def _reach_lines(reach: Iterable[Reach]) -> list[str]:
         )
         text += [f"  - line {branch.line}: {branch.said}" for branch in each.one_way[:_SHOWN]]
         text += [f"  - {hint}" for hint in each.hints]
+    rest = Counter(each.function.file for each in reach[shown:])
+    if rest:
+        files = _some([f"{file} ({count})" for file, count in rest.most_common()])
+        text.append(f"- and {sum(rest.values())} more, in {files}")
     return text
 
 

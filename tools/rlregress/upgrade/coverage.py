@@ -178,11 +178,16 @@ def of_the_algorithms(
 ) -> tuple[list[Changed], list[Changed]]:
     """Functions that may change a training, and those that an adapter says may not."""
     within: list[Changed] = []
-    beside: list[Changed] = []
+    without: list[Changed] = []
     for function in functions:
         name = f"{function.file} {function.name}"
-        (beside if any(fnmatch(name, each) for each in periphery) else within).append(function)
-    return within, beside
+        (without if beside(name, periphery) else within).append(function)
+    return within, without
+
+
+def beside(name: str, periphery: Sequence[str]) -> bool:
+    """Whether "<file> <function>" trains and evaluates nothing, as an adapter says."""
+    return any(fnmatch(name, each) for each in periphery)
 
 
 def share(found: Trace) -> float | None:

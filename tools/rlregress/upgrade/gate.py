@@ -248,7 +248,11 @@ def _framework(
     """What the fingerprints and the traces of one framework say."""
     one, other = pair
     details = fingerprints.compared(one, other)
-    defaults = tuple(fingerprints.changed_defaults(one, other))
+    defaults = tuple(
+        default
+        for default in fingerprints.changed_defaults(one, other)
+        if not coverage.beside(f"{default.owner.replace('.', '/')} ", adapter.periphery)
+    )
     options.say(
         f"{adapter.full_name}: {details.asked} of {details.all} details asked, "
         f"{len(details.changed)} not done alike; {len(defaults)} other defaults"

@@ -116,8 +116,9 @@ def run(
                 f"{', '.join(pair.release for pair in pairs)}"
             )
     results = {row.release: row for row in load(framework)}
+    left = [p for p in pairs if (p.release in only if only else p.release not in results)]
     # the newest first: those that users are about to make
-    chosen = [p for p in reversed(pairs) if (p.release in only if only else p.release not in results)]
+    chosen = left[::-1]
     for number, pair in enumerate(chosen, start=1):
         say(f"[{number}/{len(chosen)}] {framework} {pair.before} -> {pair.release}")
         begun = time.monotonic()

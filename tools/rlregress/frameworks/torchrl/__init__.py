@@ -39,6 +39,14 @@ class TorchRL(Adapter):
     )
     algorithms = ("ppo", "sac", "td3")
     scopes = ("library", "trainer", "script")
+    periphery = (
+        "torchrl/record/* *", "torchrl/render/* *", "torchrl/services/* *", "*/llm/* *",
+        "torchrl/collectors/distributed/* *", "torchrl/envs/custom/* *", "*.render", "*.__repr__",
+        "torchrl/envs/libs/[abdehijmoprsuv]* *", "torchrl/objectives/cql.py *",
+        "torchrl/objectives/iql.py *", "torchrl/objectives/decision_transformer.py *",
+        "torchrl/objectives/dreamer*.py *", "torchrl/objectives/multiagent/* *",
+        "torchrl/modules/mcts/* *", "torchrl/modules/vla/* *", "torchrl/testing/* *",
+    )  # fmt: skip
     # modules of several releases: what is not there is not watched
     watched = (
         "torchrl.envs.common:EnvBase.reset",
