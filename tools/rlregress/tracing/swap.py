@@ -86,6 +86,8 @@ def _inside(code: types.CodeType) -> Iterator[types.CodeType]:
 def _functions(code: types.CodeType) -> List[types.FunctionType]:
     """Every function in memory that runs a code, also those behind decorators."""
     key = (code.co_name, code.co_firstlineno, os.path.realpath(code.co_filename))
+    # what was frozen before a fork is not listed
+    gc.unfreeze()
     return [
         each
         for each in gc.get_objects()
