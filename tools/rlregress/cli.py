@@ -319,8 +319,15 @@ def faults(
     from rlregress.reporting import faults as faults_report
 
     adapters = [adapter.name for adapter in selection.adapters(_split(framework))]
-    show = faults_report.show_traced if traced else faults_report.show
-    show = faults_report.show_optional if optional else show
+    if traced and optional:
+        raise UserError("--traced and --optional are two catalogues of faults; name one of them")
+    show = (
+        faults_report.show_traced
+        if traced
+        else faults_report.show_optional
+        if optional
+        else faults_report.show
+    )
     raise typer.Exit(0 if show(adapters, _split(only), workers) else 1)
 
 
