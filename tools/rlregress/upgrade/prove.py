@@ -111,17 +111,22 @@ def seed(
         record: records trainings.
     """
     found = {n: Seeded(fault, tuple(_running(fault, traces))) for n, fault in enumerate(faults)}
-    # training after training, of those faults that no earlier one has seen
-    for turn in range(max((len(each.trainings) for each in found.values()), default=0)):
-        left = {
-            n: each.trainings[turn]
+    most = max((len(each.trainings) for each in found.values()), default=0)
+    begin, end = 0, 1
+    # twice as many trainings at every turn, of those faults that no earlier one has seen
+    while begin < most:
+        left = [
+            (n, name)
             for n, each in found.items()
-            if not each.seen and not each.misfit and turn < len(each.trainings)
-        }
-        jobs = {n: _job(trainings[name], found[n].fault, n) for n, name in left.items()}
-        after = record(list(jobs.values()))
-        for n, name in left.items():
-            found[n] = _tried(found[n], name, traces[name], after[jobs[n].name])
+            if not each.seen and not each.misfit
+            for name in each.trainings[begin:end]
+        ]
+        jobs = [_job(trainings[name], found[n].fault, n) for n, name in left]
+        after = record(jobs)
+        for (n, name), job in zip(left, jobs, strict=True):
+            if not found[n].seen and not found[n].misfit:
+                found[n] = _tried(found[n], name, traces[name], after[job.name])
+        begin, end = end, 2 * end + 1
     return list(found.values())
 
 
