@@ -211,6 +211,9 @@ class Agent:
     def idle(self):
         return 1
 
+    def alone(self):
+        return self.alone()
+
 
 def made():
     return Agent(True)
@@ -246,6 +249,7 @@ def package(tmp_path):
         ("Agent.__init__", ["called by made (package/agent.py)"]),
         ("made", ["called by the module (package/agent.py)"]),
         ("Agent.idle", []),
+        ("Agent.alone", []),
         ("Agent.__len__", []),
         ("<class> Agent", []),
     ],
