@@ -132,9 +132,9 @@ def _functions(text: bytes) -> dict[str, Function]:
             elif not _for_types(child):
                 lines = (first_line(child), child.end_lineno or 0)
                 # of several of one name, as of a property and its setter, all count
-                known = found.get(name)
-                before = known.code if known is not None else ""
-                found[name] = Function(name, *lines, before + _own_code(child))
+                known = found.get(name, Function(name, *lines, ""))
+                code = known.code + _own_code(child)
+                found[name] = Function(name, known.first, lines[1], code)
                 visit_nested(child, name)
             return
         # functions that are defined under a condition, or where an import fails
