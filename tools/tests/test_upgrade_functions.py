@@ -138,6 +138,14 @@ def test_a_change_has_its_place_on_either_side(tmp_path):
     assert not only.at_import
 
 
+def test_a_property_and_its_setter_are_one_function(tmp_path):
+    """Its lines are those of both, so that a change of either stands within."""
+    (only,) = differ(tmp_path, BASE, BASE.replace("return self._size", "return self._size + 1"))
+    text = BASE.split("\n")
+    assert text[only.b.first - 1].strip() == "@property"
+    assert text[only.b.last - 1].strip() == "self._size = value"
+
+
 def test_functions_of_a_file_that_one_side_lacks(tmp_path):
     """All of them are added, or removed, and what runs when the file is imported too."""
     text = "rate = 1\n\n\ndef f():\n    return rate\n"
