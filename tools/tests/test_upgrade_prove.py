@@ -96,10 +96,13 @@ def test_what_becomes_of_a_fault(proved):
 
 
 def test_a_training_that_ends_in_an_error_has_seen_the_fault(proved):
-    """So has one whose process was ended."""
-    said = failed("the process was ended by SIGALRM after 300 s")
-    proof, _ = proved({"sac": trace(3)}, {("sac", 3): said})
-    assert lines(proof.seen) == [3]
+    """So has one whose process was ended, and one that fails after all that was recorded."""
+    before = trace(3)
+    ended = failed("the process was ended by SIGALRM after 300 s")
+    late = Trace({**before.header, "failure": "Traceback\nE: no"}, before.events)
+    for said in (ended, late):
+        proof, _ = proved({"sac": before}, {("sac", 3): said})
+        assert lines(proof.seen) == [3]
 
 
 def test_reordered_arithmetic_has_not_seen_a_fault(proved):
