@@ -304,17 +304,30 @@ def faults(
     traced: Annotated[
         bool, typer.Option("--traced", help="Find them by traces of short trainings instead.")
     ] = False,
+    optional: Annotated[
+        bool,
+        typer.Option("--optional", help="Those in code that runs only under an option, by traces."),
+    ] = False,
 ) -> None:
     """Seed known faults into copies of the frameworks and print what the probes say of each.
 
     Exit code 1 if a fault is not seen, or moves another detail than it should; with --traced, if
-    less than nine in ten are found in the right file and function.
+    less than nine in ten are found in the right file and function; with --optional, if less than
+    nine in ten are found.
     """
     from rlregress.gate import selection
     from rlregress.reporting import faults as faults_report
 
     adapters = [adapter.name for adapter in selection.adapters(_split(framework))]
-    show = faults_report.show_traced if traced else faults_report.show
+    if traced and optional:
+        raise UserError("--traced and --optional are two catalogues of faults; name one of them")
+    show = (
+        faults_report.show_traced
+        if traced
+        else faults_report.show_optional
+        if optional
+        else faults_report.show
+    )
     raise typer.Exit(0 if show(adapters, _split(only), workers) else 1)
 
 

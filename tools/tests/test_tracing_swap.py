@@ -121,6 +121,17 @@ def test_a_module_that_nothing_has_imported_is_imported(package):
     assert module(package).Agent.fixed(1) == 0
 
 
+def test_functions_that_were_frozen_are_swapped(package):
+    """Before trainings fork, all that is there is taken out of the collector's sight."""
+    agent = module(package).Agent()
+    gc.freeze()
+    try:
+        put(package, "Agent.fixed", "return x + by", "return x - by")
+    finally:
+        gc.unfreeze()
+    assert agent.fixed(1) == -2
+
+
 def test_lines_above_that_moved_do_no_harm(package):
     """The other text may have its functions elsewhere."""
     agent = module(package).Agent()

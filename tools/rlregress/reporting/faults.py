@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rlregress.gate import seeding
 from rlregress.gate.faults import Seen, chosen
 from rlregress.tracing.processes import last_words
-from rlregress.upgrade import seeded
+from rlregress.upgrade import options, seeded
 
 #: share of the traced faults that have to be found in the right file and function.
 RIGHT = 0.9
@@ -77,3 +77,32 @@ def show_traced(frameworks: Sequence[str], names: Sequence[str], workers: int) -
 
 def _kind(found: seeded.Found) -> str:
     return found.comparison.first.kind if found.comparison.first is not None else ""
+
+
+def show_optional(names: Sequence[str], only: Sequence[str], workers: int) -> bool:
+    """Seed faults that show only under an option, and print what the scenarios say of each."""
+
+    def say(line: str) -> None:
+        print(line, flush=True)
+
+    found = options.seed(options.chosen(names, only), workers or os.cpu_count() or 1, say)
+    fitting = [each for each in found if each.seeded is not None]
+    for each in found:
+        fault, seeded = each.fault, each.seeded
+        if seeded is None:
+            word = "does not fit this version"
+        elif seeded.seen:
+            how = "an error" if seeded.comparison is None else "in place" if each.right else "found"
+            word = f"{how}, by {seeded.seen}"
+        elif seeded.misfit:
+            word = f"not seeded: {seeded.misfit}"
+        else:
+            word = f"run by {len(seeded.trainings)}, not seen" if seeded.trainings else "never run"
+        say(f"{fault.framework} {fault.name} ({fault.option}): {word}")
+    seen, right = sum(each.seen for each in fitting), sum(each.right for each in fitting)
+    share = seen / len(fitting) if fitting else 0.0
+    say(
+        f"{seen} of {len(fitting)} faults under an option are found ({share:.0%}), {right} where "
+        f"they are; {len(found) - len(fitting)} do not fit the installed version"
+    )
+    return bool(fitting) and share >= 0.9

@@ -17,7 +17,7 @@ import signal
 import sys
 import time
 import traceback
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Tuple
 
 from rlregress import source
 from rlregress.tracing import events, record
@@ -35,7 +35,8 @@ def _prepare(job: Dict[str, Any]) -> None:
     torch.set_num_threads(1)
     # what torch imports when the first optimiser is made, which takes seconds
     torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))])
-    adapter, folders = frameworks.get(job["framework"]), ()
+    adapter = frameworks.get(job["framework"])
+    folders: Tuple[str, ...] = ()
     try:
         folders = tuple(adapter.code_folders())
         adapter.trace_trainings()

@@ -111,6 +111,8 @@ def _inside(code: types.CodeType) -> Iterator[types.CodeType]:
 def _functions(path: str) -> List[types.FunctionType]:
     """Every function of a file that is in memory, also those behind decorators."""
     real = os.path.realpath(path)
+    # what was frozen before a fork is not listed
+    gc.unfreeze()
     return [
         each
         for each in gc.get_objects()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rlregress.tracing.compare import compare
+from rlregress.tracing.compare import Comparison, compare
 from rlregress.tracing.trace import Trace
 from rlregress.upgrade import mutation
 from rlregress.upgrade.coverage import Reach
@@ -17,10 +17,28 @@ from rlregress.upgrade.functions import REMOVED
 from rlregress.upgrade.mutation import Fault
 from rlregress.upgrade.traced import Training
 
-#: faults that are seeded in all.
-LIMIT = 120
+#: how a fault cannot be put into a function that is in memory.
+_MISFIT = "Misfit"
 
 Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
+
+
+@dataclass(frozen=True)
+class Seeded:
+    """What became of one fault.
+
+    Attributes:
+        trainings: those that run its line, in the order in which they were tried.
+        seen: the training that parts, or ends in an error; empty: none of them.
+        comparison: of that training with and without the fault; None if it ended in an error.
+        misfit: why the fault could not be seeded; empty if it could.
+    """
+
+    fault: Fault
+    trainings: tuple[str, ...]
+    seen: str = ""
+    comparison: Comparison | None = None
+    misfit: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,7 +75,7 @@ def prove(
     trainings: Mapping[str, Training],
     traces: Mapping[str, Trace],
     record: Record,
-    limit: int = LIMIT,
+    limit: int,
 ) -> Proof:
     """Seed faults into the functions that differ, and see which the traces of side B would see.
 
@@ -65,37 +83,58 @@ def prove(
         reach: of the functions that differ.
         trainings, traces: by name, those of side B that were held against side A.
         record: records trainings on side B.
+        limit: faults in all.
     """
     every = [_faults(each) for each in reach]
     chosen = mutation.spread([of for of in every if of], limit)
-    ways = {n: _running(fault, traces) for n, fault in enumerate(chosen)}
-    seen: set[int] = set()
-    misfits: dict[int, str] = {}
-    # training after training, of those faults that no earlier one has seen
-    for turn in range(max(map(len, ways.values()), default=0)):
-        left = [
-            n for n, names in ways.items() if n not in seen | set(misfits) and turn < len(names)
-        ]
-        jobs = [_seeded(trainings[ways[n][turn]], chosen[n], n) for n in left]
-        found = record(jobs)
-        for n, job in zip(left, jobs, strict=True):
-            after, before = found[job.name], traces[ways[n][turn]]
-            if "Misfit" in after.failure:
-                misfits[n] = after.failure.strip().splitlines()[-1]
-            elif after.failure or compare(before, after).verdict == "diverged":
-                seen.add(n)
-
-    def of(numbers: Sequence[int]) -> tuple[Fault, ...]:
-        return tuple(chosen[n] for n in numbers)
-
-    rest = [n for n in ways if n not in seen and n not in misfits]
+    found = seed(chosen, trainings, traces, record)
+    rest = [each for each in found if not each.seen and not each.misfit]
     return Proof(
         len({(fault.file, fault.function) for fault in chosen}),
-        of(sorted(seen)),
-        of([n for n in rest if not ways[n]]),
-        of([n for n in rest if ways[n]]),
-        tuple(f"{chosen[n]}: {why}" for n, why in misfits.items()),
+        tuple(each.fault for each in found if each.seen),
+        tuple(each.fault for each in rest if not each.trainings),
+        tuple(each.fault for each in rest if each.trainings),
+        tuple(f"{each.fault}: {each.misfit}" for each in found if each.misfit),
     )
+
+
+def seed(
+    faults: Sequence[Fault],
+    trainings: Mapping[str, Training],
+    traces: Mapping[str, Trace],
+    record: Record,
+) -> list[Seeded]:
+    """Put each fault into what runs, and record the trainings that run its line, until one parts.
+
+    Args:
+        trainings, traces: by name, of the code without a fault, with the lines that they reach.
+        record: records trainings.
+    """
+    found = {n: Seeded(fault, tuple(_running(fault, traces))) for n, fault in enumerate(faults)}
+    # training after training, of those faults that no earlier one has seen
+    for turn in range(max((len(each.trainings) for each in found.values()), default=0)):
+        left = {
+            n: each.trainings[turn]
+            for n, each in found.items()
+            if not each.seen and not each.misfit and turn < len(each.trainings)
+        }
+        jobs = {n: _job(trainings[name], found[n].fault, n) for n, name in left.items()}
+        after = record(list(jobs.values()))
+        for n, name in left.items():
+            found[n] = _tried(found[n], name, traces[name], after[jobs[n].name])
+    return list(found.values())
+
+
+def _tried(seeded: Seeded, name: str, before: Trace, after: Trace) -> Seeded:
+    fault, trainings = seeded.fault, seeded.trainings
+    if after.failure:
+        last = after.failure.strip().splitlines()[-1]
+        if _MISFIT in last:
+            return Seeded(fault, trainings, misfit=last)
+        return Seeded(fault, trainings, name)
+    comparison = compare(before, after)
+    parts = comparison.verdict == "diverged"
+    return Seeded(fault, trainings, name, comparison) if parts else seeded
 
 
 def _faults(reach: Reach) -> list[Fault]:
@@ -117,8 +156,7 @@ def _running(fault: Fault, traces: Mapping[str, Trace]) -> list[str]:
     return [name for _, name in sorted(found)]
 
 
-def _seeded(training: Training, fault: Fault, number: int) -> Training:
+def _job(training: Training, fault: Fault, number: int) -> Training:
     change = {"file": fault.file, "function": fault.function, "text": fault.text}
-    return Training(
-        training.owner, f"{training.name} fault {number}", {**training.job, "swap": change}
-    )
+    name = f"{training.name} fault {number}"
+    return Training(training.owner, name, {**training.job, "swap": change})

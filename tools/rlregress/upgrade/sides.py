@@ -86,14 +86,16 @@ class Sides:
         )
         return a, b
 
-    def record_once(self, label: str, trainings: Sequence[Training]) -> dict[str, Trace]:
+    def record_once(
+        self, label: str, trainings: Sequence[Training], lines: bool = False
+    ) -> dict[str, Trace]:
         """Traces on one side alone that are not kept, such as those of a fault."""
         side = self._sides["AB".index(label)]
         progress = _Progress(len(trainings), self._say)
         with TemporaryDirectory(prefix="rlregress-trace-") as folder:
             tasks = [
                 self._pool.submit(
-                    recorded, trainings[n :: self._workers], side, Path(folder), "", False, progress
+                    recorded, trainings[n :: self._workers], side, Path(folder), "", lines, progress
                 )
                 for n in range(self._workers)
             ]

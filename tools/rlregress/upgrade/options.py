@@ -1,0 +1,168 @@
+"""Seeded faults in code that runs only under an option: do the scenarios see them?
+
+``baselines/faults/optional.toml`` lists single-line changes of the frameworks' code, chosen by what
+users switch on and without a look at the scenarios. Each is put into the installed code, and every
+training that runs its line is recorded again.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rlregress import frameworks, source, suite
+from rlregress.details import catalogue
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.tracing.run import current
+from rlregress.upgrade import making, prove, scenarios, traced
+from rlregress.upgrade.mutation import Fault
+from rlregress.upgrade.prove import Seeded
+from rlregress.upgrade.sides import Sides
+from rlregress.upgrade.traced import Training
+
+_KEYS = ("framework", "algorithm", "name", "option", "file", "old", "new", "function")
+
+
+@dataclass(frozen=True)
+class Optional:
+    """One change of one line that does something only under an option.
+
+    Attributes:
+        algorithm: one with which it can be met.
+        option: what a user switches on.
+        function: qualified name of the one that the line is in.
+        occurrence: which ``old`` is meant, from 1; 0: there is only one.
+    """
+
+    framework: str
+    algorithm: str
+    name: str
+    option: str
+    file: str
+    old: str
+    new: str
+    function: str
+    occurrence: int = 0
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the scenarios said of a fault; ``seeded`` is None if it does not fit this version."""
+
+    fault: Optional
+    seeded: Seeded | None
+
+    @property
+    def seen(self) -> bool:
+        """Whether a training parts, or ends in an error."""
+        return self.seeded is not None and bool(self.seeded.seen)
+
+    @property
+    def right(self) -> bool:
+        """Whether it parts in the function of the fault, or in what that has called."""
+        if self.seeded is None or self.seeded.comparison is None:
+            return False
+        first = self.seeded.comparison.first
+        last = self.fault.function.rpartition(".")[2]
+        for event in (first.a, first.b) if first is not None else ():
+            if event is not None:
+                frames = [(event.file, event.function)]
+                frames += [(caller.file, caller.function) for caller in event.callers]
+                if (self.fault.file, last) in frames:
+                    return True
+        return False
+
+
+def load() -> list[Optional]:
+    """The faults; UserError that names entry and key if one does not fit."""
+    path = suite.baselines() / "faults" / "optional.toml"
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))["fault"]
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"the seeded faults in {path} cannot be read: {error!r}") from None
+    return [_optional(f"{path}, [[fault]] {n}", table) for n, table in enumerate(tables, start=1)]
+
+
+def _optional(where: str, table: dict[str, Any]) -> Optional:
+    for key in _KEYS:
+        if not isinstance(table.get(key), str):
+            raise UserError(f"{where}: key '{key}' is {table.get(key)!r}, expected text")
+    unknown = sorted(set(table) - set(_KEYS) - {"occurrence"})
+    if unknown:
+        raise UserError(f"{where}: unknown key '{unknown[0]}'")
+    return Optional(**table)
+
+
+def chosen(names: Sequence[str], only: Sequence[str]) -> list[Optional]:
+    """The faults of the frameworks, all or the named ones; UserError for an unknown name."""
+    of = [fault for fault in load() if fault.framework in names]
+    known = sorted({fault.name for fault in of})
+    for name in only:
+        if name not in known:
+            raise UserError(f"unknown fault '{name}'; {catalogue.nearest(name, known)}?")
+    return [fault for fault in of if not only or fault.name in only]
+
+
+def seed(faults: Sequence[Optional], workers: int, say: making.Say) -> list[Found]:
+    """Trace every training of the installed code, and again with each fault that it runs."""
+    found: list[Found] = []
+    for name in dict.fromkeys(fault.framework for fault in faults):
+        of = [fault for fault in faults if fault.framework == name]
+        found += _seed(frameworks.get(name), of, workers, say)
+    return found
+
+
+def _seed(
+    adapter: Adapter, faults: Sequence[Optional], workers: int, say: making.Say
+) -> list[Found]:
+    fitting = {fault: _fault(adapter, fault) for fault in faults}
+    every = [made for made in fitting.values() if made is not None]
+    here = current("installed")
+    with (
+        TemporaryDirectory(prefix="rlregress-optional-") as folder,
+        Sides((here, here), (Path(folder), Path(folder)), workers, say) as sides,
+    ):
+        trainings = {training.name: training for training in _trainings(adapter)}
+        every_trace = sides.record_once("B", list(trainings.values()), lines=True)
+        traces = {name: trace for name, trace in every_trace.items() if not trace.failure}
+        seeded = prove.seed(every, trainings, traces, lambda jobs: sides.record_once("B", jobs))
+    by_fault = {each.fault: each for each in seeded}
+    return [Found(f, by_fault[made] if made is not None else None) for f, made in fitting.items()]
+
+
+def _trainings(adapter: Adapter) -> list[Training]:
+    plain = [traced.built_in(adapter, name) for name in adapter.trace_trainings()]
+    return plain + [
+        traced.scenario_training(adapter, algorithm, scenario)
+        for scenario in scenarios.of(adapter)
+        for algorithm in scenario.algorithms
+    ]
+
+
+def _fault(adapter: Adapter, fault: Optional) -> Fault | None:
+    """The changed file; None if the fault does not fit this version, or is in no function."""
+    path = adapter.locate(fault.file)
+    if path is None:
+        return None
+    text = path.read_text(encoding="utf-8")
+    parts = text.split(fault.old)
+    place = max(fault.occurrence, 1)
+    if len(parts) <= place or (not fault.occurrence and len(parts) != 2):
+        return None
+    before = fault.old.join(parts[:place])
+    changed = before + fault.new + fault.old.join(parts[place:])
+    same = _common(text, changed)
+    line = text[:same].count("\n") + 1
+    if fault.function not in {each.name for each in source.parse(text).functions}:
+        return None
+    return Fault(fault.file, fault.function, line, fault.option, fault.old, fault.new, changed)
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    return next((n for n, (x, y) in enumerate(zip(one, other, strict=False)) if x != y), 0)
