@@ -9,9 +9,12 @@ import gc
 import importlib
 import os
 import types
-from typing import Any, Dict, Iterator, List, Optional, Sequence
+from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from rlregress import source
+
+#: of a code: name and first line.
+_Key = Tuple[str, int]
 
 
 class Misfit(Exception):
@@ -31,18 +34,24 @@ def swap(change: Dict[str, Any], roots: Sequence[str]) -> None:
     """
     path = _path(change["file"], roots)
     _import(path, change["file"])
-    new = _code(change["text"], path, change["function"])
+    name = change["function"]
+    new = _codes(change["text"], path, name)
     with open(path, encoding="utf-8") as file:
-        old = _code(file.read(), path, change["function"])
-    if old is None or new is None:
-        raise Misfit(f"there is no {change['function']} in {change['file']}")
-    if old.co_freevars != new.co_freevars:
-        raise Misfit(f"{change['function']} refers to other variables around it")
-    functions = list(_functions(old))
-    if not functions:
-        raise Misfit(f"{change['function']} of {change['file']} is not in memory")
-    for function in functions:
-        function.__code__ = new
+        old = _codes(file.read(), path, name)
+    if not old or not new:
+        raise Misfit(f"there is no {name} in {change['file']}")
+    # of one name are a property and its setter
+    if len(old) != len(new):
+        raise Misfit(f"{name} is not there as many times as in the other code")
+    if any(one.co_freevars != other.co_freevars for one, other in zip(old, new)):
+        raise Misfit(f"{name} refers to other variables around it")
+    instead = {_key(one): other for one, other in zip(old, new)}
+    found = [(each, _replaced(each.__code__, instead)) for each in _functions(path)]
+    swapped = [(each, code) for each, code in found if code is not each.__code__]
+    if not swapped:
+        raise Misfit(f"{name} of {change['file']} is not in memory")
+    for function, code in swapped:
+        function.__code__ = code
 
 
 def _path(file: str, roots: Sequence[str]) -> str:
@@ -63,8 +72,8 @@ def _import(path: str, file: str) -> None:
         raise Misfit(f"{file} cannot be imported: {error}") from None
 
 
-def _code(text: str, path: str, name: str) -> Optional[types.CodeType]:
-    """The code of a function of a source text."""
+def _codes(text: str, path: str, name: str) -> List[types.CodeType]:
+    """The code of a function of a source text; several if several have its name."""
     try:
         module = compile(text, path, "exec", dont_inherit=True)
     except SyntaxError as error:
@@ -72,8 +81,24 @@ def _code(text: str, path: str, name: str) -> Optional[types.CodeType]:
     lines = [each.first for each in source.parse(text).functions if each.name == name]
     last = name.rpartition(".")[2]
     found = [code for code in _inside(module) if code.co_name == last]
-    # of several of one name, as of a property and its setter, the last one stands
-    return next((code for code in reversed(found) if code.co_firstlineno in lines), None)
+    return [code for code in found if code.co_firstlineno in lines]
+
+
+def _key(code: types.CodeType) -> _Key:
+    return code.co_name, code.co_firstlineno
+
+
+def _replaced(code: types.CodeType, instead: Dict[_Key, types.CodeType]) -> types.CodeType:
+    """The code that stands in its place; itself if neither it nor what it makes is another."""
+    if _key(code) in instead:
+        return instead[_key(code)]
+    # functions inside are made anew from it with every call
+    made = tuple(
+        _replaced(each, instead) if isinstance(each, types.CodeType) else each
+        for each in code.co_consts
+    )
+    same = all(one is other for one, other in zip(made, code.co_consts))
+    return code if same else code.replace(co_consts=made)
 
 
 def _inside(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -83,16 +108,15 @@ def _inside(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _inside(constant)
 
 
-def _functions(code: types.CodeType) -> List[types.FunctionType]:
-    """Every function in memory that runs a code, also those behind decorators."""
-    key = (code.co_name, code.co_firstlineno, os.path.realpath(code.co_filename))
+def _functions(path: str) -> List[types.FunctionType]:
+    """Every function of a file that is in memory, also those behind decorators."""
+    real = os.path.realpath(path)
     # what was frozen before a fork is not listed
     gc.unfreeze()
     return [
         each
         for each in gc.get_objects()
         if type(each) is types.FunctionType
-        and each.__code__.co_name == key[0]
-        and each.__code__.co_firstlineno == key[1]
-        and os.path.realpath(each.__code__.co_filename) == key[2]
+        and os.path.basename(each.__code__.co_filename) == os.path.basename(path)
+        and os.path.realpath(each.__code__.co_filename) == real
     ]

@@ -132,16 +132,14 @@ def _functions(text: bytes) -> dict[str, Function]:
             elif not _for_types(child):
                 lines = (first_line(child), child.end_lineno or 0)
                 # of several of one name, as of a property and its setter, all count
-                known = found.get(name)
-                before = known.code if known is not None else ""
-                found[name] = Function(name, *lines, before + _own_code(child))
+                known = found.get(name, Function(name, *lines, ""))
+                code = known.code + _own_code(child)
+                found[name] = Function(name, known.first, lines[1], code)
                 visit_nested(child, name)
             return
-        # functions that are defined under a condition
-        for field in ("body", "orelse", "finalbody"):
-            for inner in getattr(child, field, []):
-                if isinstance(inner, ast.stmt):
-                    _visit_statement(inner, above)
+        # functions that are defined under a condition, or where an import fails
+        for inner in _statements(child):
+            _visit_statement(inner, above)
 
     def visit_nested(node: ast.AST, name: str) -> None:
         for inner in getattr(node, "body", []):
@@ -150,6 +148,15 @@ def _functions(text: bytes) -> dict[str, Function]:
     visit(tree, "")
     found[MODULE] = Function(MODULE, 1, 1, _own_code(tree))
     return {name: each for name, each in found.items() if each.code or not name.startswith("<")}
+
+
+def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
+    for field in ("body", "handlers", "cases", "orelse", "finalbody"):
+        for inner in getattr(node, field, []):
+            if isinstance(inner, ast.stmt):
+                yield inner
+            else:
+                yield from inner.body
 
 
 def _for_types(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -191,8 +191,15 @@ def _is_default(change: Change, default: Mapping[str, str]) -> bool:
         if owner.startswith(algorithm) and default["name"] == name:
             return True
     # a parameter of a function that the change names
-    owner = default["owner"].rpartition(".")[2]
-    return any(f" {owner}." in f" {f.partition(' ')[2]}" for f in change.functions if "." in owner)
+    return default["owner"] in {_qualified(function) for function in change.functions}
+
+
+def _qualified(function: str) -> str:
+    """Of "package/file.py Kind.name" the name as Python has it; a class takes its parameters."""
+    file, _, name = function.partition(" ")
+    module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    own = name.removeprefix("<class> ").removesuffix(".__init__")
+    return f"{module}.{own}"
 
 
 def _parts(change: Change, of: Mapping[str, Any]) -> bool:

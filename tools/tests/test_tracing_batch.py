@@ -1,0 +1,106 @@
+"""Many trainings from one process, each in a child of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rlregress.tracing import batch, run, trace
+from rlregress.tracing.compare import compare
+from rlregress.tracing.run import Side
+
+PLAIN = {"framework": "sb3", "algorithm": "a2c", "seed": 0}
+
+
+def of(folder, name, **more):
+    """The job of a plain training."""
+    return {**PLAIN, "lines": False, "name": name, "output": str(folder / f"{name}.trace"), **more}
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """Two equal trainings, with two between them that fail; the process, and its folder."""
+    folder = tmp_path_factory.mktemp("batch")
+    jobs = [
+        of(folder, "one"),
+        of(folder, "lost", framework="none"),
+        of(folder, "failed", algorithm="none"),
+        of(folder, "other"),
+    ]
+    path = folder / "jobs.json"
+    path.write_text(json.dumps({"jobs": jobs}))
+    side = Side("A")
+    process = subprocess.run(
+        run.start("batch", side, path), env=side.environment(), capture_output=True, text=True
+    )
+    return process, folder
+
+
+def test_trainings_of_a_batch_are_those_of_processes_of_their_own(recorded, tmp_path):
+    """The first and the last one are equal to the bit to each other, and to one recorded alone."""
+    _, folder = recorded
+    one, other = (trace.load(folder / f"{name}.trace") for name in ("one", "other"))
+    alone = run.record({**PLAIN, "lines": False}, tmp_path / "alone.trace", Side("A"))
+    assert (one.failure, one.count("optimizer") > 1, one.count("step") > 1) == ("", True, True)
+    assert compare(one, other).verdict == "equal"
+    assert compare(one, alone).verdict == "equal"
+
+
+def test_a_training_that_fails_leaves_what_it_said(recorded):
+    """In its trace, or where there can be none in a file beside; the others go on."""
+    process, folder = recorded
+    assert process.returncode == 0
+    rows = [line.split("\t") for line in process.stdout.splitlines()]
+    assert [(name, status == "0") for name, status, _ in rows] == [
+        ("one", True), ("lost", False), ("failed", True), ("other", True)
+    ]  # fmt: skip
+    assert "'none'" in (folder / "lost.trace.error").read_text().strip().splitlines()[-1]
+    assert "none" in trace.load(folder / "failed.trace").failure
+    made = sorted(path.name for path in folder.iterdir())
+    assert made == ["failed.trace", "jobs.json", "lost.trace.error", "one.trace", "other.trace"]
+
+
+ENDED = """
+import os, signal, sys, time
+from rlregress.tracing import batch
+
+def record(job):
+    if job["name"] == "late":
+        time.sleep(60)
+    if job["name"] == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if job["name"] == "ended":
+        sys.exit(3)
+    print("noise")
+    open(job["output"], "w").close()
+
+batch.record.record, batch.PATIENCE, batch._prepare = record, 1, lambda job: None
+sys.exit(batch.main(sys.argv[1:]))
+"""
+
+
+def test_a_training_that_is_ended_says_by_what(tmp_path):
+    """By its patience, or from outside; what trainings print is not among the batch's words."""
+    names = ["late", "killed", "ended", "last"]
+    jobs = [{"name": name, "output": str(tmp_path / name)} for name in names]
+    path = tmp_path / "jobs.json"
+    path.write_text(json.dumps({"jobs": jobs}))
+    library = str(Path(batch.__file__).parents[2])
+    process = subprocess.run(
+        [sys.executable, "-c", ENDED, str(path)],
+        env={**Side("A").environment(), "PYTHONPATH": library},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert [line.split("\t")[0] for line in process.stdout.splitlines()] == names
+    said = {name: tmp_path / f"{name}.error" for name in names}
+    assert said["late"].read_text().strip() == "the process was ended by SIGALRM after 1 s"
+    assert said["killed"].read_text().strip() == "the process was ended by SIGKILL"
+    assert "SystemExit: 3" in said["ended"].read_text()
+    assert (tmp_path / "last").exists()
+    assert not said["last"].exists()

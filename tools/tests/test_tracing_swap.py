@@ -1,0 +1,219 @@
+"""Other code put into functions that are imported already."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import itertools
+import sys
+
+import pytest
+
+from rlregress.tracing.swap import Misfit, swap
+
+CODE = """
+import functools
+
+
+def twice(call):
+    @functools.wraps(call)
+    def wrapper(*given):
+        return 2 * call(*given)
+    return wrapper
+
+
+def counter(start):
+    step = 1
+
+    def following(x):
+        return x + start + step
+    return following
+
+
+class Agent:
+    factor = 10
+
+    def __init__(self):
+        self._rate = 1
+
+    @property
+    def rate(self):
+        return self._rate + 1
+
+    @rate.setter
+    def rate(self, value):
+        self._rate = value + 5
+
+    @twice
+    def train(self, x):
+        return self.factor * x
+
+    @staticmethod
+    def fixed(x, by=3):
+        return x + by
+
+
+class Other:
+    def train(self, x):
+        return -x
+"""
+NUMBERS = itertools.count()
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package of one module that is on the path; it is imported under a name of its own."""
+    name = f"swapped_{next(NUMBERS)}"
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "agent.py").write_text(CODE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield folder
+    for loaded in [each for each in sys.modules if each.partition(".")[0] == name]:
+        del sys.modules[loaded]
+
+
+def module(package):
+    """The imported module."""
+    return importlib.import_module(f"{package.name}.agent")
+
+
+def put(package, function, old, new, file="agent.py"):
+    """Put code with another text into a function of the package."""
+    assert old in CODE
+    text = CODE.replace(old, new, 1)
+    swap({"file": f"{package.name}/{file}", "function": function, "text": text}, [str(package)])
+
+
+def test_a_method_does_what_the_other_code_does(package):
+    """Also of objects that are there already; other methods of that name stay."""
+    found = module(package)
+    agent = found.Agent()
+    put(package, "Agent.fixed", "return x + by", "return x - by")
+    assert (agent.fixed(1), found.Agent.fixed(1, by=5)) == (-2, -4)
+    put(package, "Other.train", "return -x", "return -x - 1")
+    assert (agent.train(1), found.Other().train(1)) == (20, -2)
+
+
+def test_a_function_behind_a_decorator_is_swapped(package):
+    """The decorator goes on doing what it did."""
+    agent = module(package).Agent()
+    put(package, "Agent.train", "self.factor * x", "self.factor + x")
+    assert agent.train(1) == 22
+
+
+def test_a_function_that_is_held_elsewhere_is_swapped(package):
+    """Whoever has imported it before has it too."""
+    from_before = module(package).twice
+    bound = module(package).Agent().fixed
+    put(package, "Agent.fixed", "return x + by", "return x * by")
+    put(package, "twice.wrapper", "2 * call", "3 * call")
+    assert bound(4) == 12
+    assert from_before(bound)(4) == 36
+    assert module(package).Agent().train(1) == 30
+
+
+def test_a_module_that_nothing_has_imported_is_imported(package):
+    """The training may import it later."""
+    assert f"{package.name}.agent" not in sys.modules
+    put(package, "Agent.fixed", "return x + by", "return 0")
+    assert module(package).Agent.fixed(1) == 0
+
+
+def test_functions_that_were_frozen_are_swapped(package):
+    """Before trainings fork, all that is there is taken out of the collector's sight."""
+    agent = module(package).Agent()
+    gc.freeze()
+    try:
+        put(package, "Agent.fixed", "return x + by", "return x - by")
+    finally:
+        gc.unfreeze()
+    assert agent.fixed(1) == -2
+
+
+def test_lines_above_that_moved_do_no_harm(package):
+    """The other text may have its functions elsewhere."""
+    agent = module(package).Agent()
+    text = "# moved\n\n\n" + CODE.replace("return x + by", "return x - by")
+    swap(
+        {"file": f"{package.name}/agent.py", "function": "Agent.fixed", "text": text},
+        [str(package)],
+    )
+    assert agent.fixed(1) == -2
+
+
+def test_a_property_and_its_setter_are_swapped_together(package):
+    """They are one function of one name."""
+    agent = module(package).Agent()
+    put(package, "Agent.rate", "+ 1\n\n    @rate.setter", "+ 2\n\n    @rate.setter")
+    assert agent.rate == 3
+    agent.rate = 1
+    assert agent.rate == 8
+    put(package, "Agent.rate", "= value + 5", "= value + 6")
+    agent.rate = 1
+    # the getter is that of the last text again
+    assert agent.rate == 8
+
+
+def test_a_closure_is_swapped_with_its_own_variables(package):
+    """Functions that were made before go on with what they have taken."""
+    made = module(package).counter(100)
+    put(package, "counter.following", "x + start + step", "x - start - step")
+    assert made(1) == -100
+
+
+MISFITS = {
+    "other variables": (
+        "counter.following", "x + start + step", "x + start", "refers to other variables"),
+    "a function that is not there": ("Agent.gone", "-x", "x", "there is no Agent.gone"),
+    "one that the other text lacks": (
+        "Agent.fixed", "def fixed", "def other", "there is no Agent.fixed"),
+    "no Python": ("Agent.fixed", "def fixed", "def (", "syntax"),
+    "a setter that the other text lacks": (
+        "Agent.rate",
+        "    @rate.setter\n    def rate(self, value):\n        self._rate = value + 5\n",
+        "",
+        "is not there as many times",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MISFITS)
+def test_what_cannot_stand_in_its_place_is_a_misfit(package, case):
+    """It says why, and what is there stays."""
+    function, old, new, said = MISFITS[case]
+    found = module(package)
+    made = found.counter(100)
+    with pytest.raises(Misfit, match=said):
+        put(package, function, old, new)
+    assert (made(1), found.Agent.fixed(1), found.Agent().rate) == (102, 4, 2)
+
+
+def test_a_closure_that_is_made_later_has_the_other_code(package):
+    """The function that makes it makes another one, whether there are some already or not."""
+    found = module(package)
+    put(package, "counter.following", "x + start + step", "x - start - step")
+    assert found.counter(100)(1) == -100
+    assert found.counter(10)(1) == -10
+
+
+def test_a_function_that_is_gone_is_a_misfit(package):
+    """Nothing in memory runs it."""
+    del module(package).Other
+    gc.collect()
+    with pytest.raises(Misfit, match="Other.train of .* is not in memory"):
+        put(package, "Other.train", "-x", "x")
+
+
+def test_a_file_that_is_not_there_is_a_misfit(package):
+    """Below no root, and below no folder of that name."""
+    with pytest.raises(Misfit, match="there is no .*gone.py"):
+        put(package, "Agent.fixed", "-x", "x", file="gone.py")
+
+
+def test_a_file_that_cannot_be_imported_is_a_misfit(package):
+    """What it says is passed on."""
+    (package / "agent.py").write_text("import nothing_of_this_name\n" + CODE)
+    with pytest.raises(Misfit, match="cannot be imported: No module named 'nothing_of_this_name'"):
+        put(package, "Agent.fixed", "-x", "x")

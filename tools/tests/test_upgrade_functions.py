@@ -1,0 +1,179 @@
+"""What counts as a change of a function, between the sources of two sides."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlregress.upgrade import functions
+from rlregress.upgrade.functions import ADDED, CHANGED, REMOVED
+
+BASE = '''
+import warnings
+from typing import TYPE_CHECKING
+
+__all__ = ["Agent"]
+if TYPE_CHECKING:
+    import one
+
+
+class Agent(Base):
+    """An agent."""
+
+    rate = 0.1
+
+    @property
+    def size(self):
+        return self._size
+
+    @size.setter
+    def size(self, value):
+        self._size = value
+
+    @scaled(2)
+    def step(self, x: int, k=1) -> int:
+        """One step."""
+        total: int = x
+        warnings.warn("slowly")
+        assert x, "no x"
+
+        def inner(y):
+            return y + 1
+
+        if x > k:
+            raise ValueError("too large")
+        return inner(total)
+
+
+try:
+    from fast import table
+except ImportError:
+    def table():
+        return [1]
+'''
+STEP, INNER, SIZE, BODY = "Agent.step", "Agent.step.inner", "Agent.size", "<class> Agent"
+
+
+def differ(folder, a, b, file="module.py"):
+    """Name -> how it differs, of a package of one module."""
+    sides = []
+    for label, text in (("a", a), ("b", b)):
+        path = folder / label / "package" / file
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+        sides.append([str(path.parent)])
+    return functions.changed(*sides)
+
+
+def names(found):
+    """Name -> how it differs."""
+    return {each.name: each.how for each in found}
+
+
+ALIKE = {
+    "a docstring": ('"""One step."""', '"""A step."""'),
+    "no docstring": ('        """One step."""\n', ""),
+    "a comment": ("total: int = x", "total: int = x  # of all"),
+    "lines that moved": ("import warnings\n", "\n\nimport warnings\n\n\n"),
+    "how it is set": ("k=1", "k = 1"),
+    "an annotation of an argument": ("x: int", "x: float"),
+    "an annotation of a result": (" -> int:", ":"),
+    "an annotation of a variable": ("total: int = x", "total = x"),
+    "what an error says": ('"too large"', 'f"{x} is too large"'),
+    "what an assertion says": ('assert x, "no x"', "assert x"),
+    "a warning": ('        warnings.warn("slowly")\n', ""),
+    "what a warning says": ('"slowly"', '"quickly"'),
+    "a message": ('warnings.warn("slowly")', 'logger.info("slowly")'),
+    "what a module offers": ('["Agent"]', '["Agent", "table"]'),
+    "what a type checker imports": ("import one", "import other"),
+    "what is imported": ("import warnings", "import warnings, os"),
+    "a decorator that a type checker reads": ("    @scaled(2)", "    @override\n    @scaled(2)"),
+    "a docstring of a class": ('"""An agent."""', '"""Any agent."""'),
+}
+
+
+@pytest.mark.parametrize("case", ALIKE)
+def test_what_computes_nothing_is_no_change(tmp_path, case):
+    """Words, types and lines that move leave what a function does as it is."""
+    old, new = ALIKE[case]
+    assert BASE.count(old) == 1
+    assert names(differ(tmp_path, BASE, BASE.replace(old, new))) == {}
+
+
+CHANGES = {
+    "a number": ("y + 1", "y + 2", {INNER: CHANGED}),
+    "a condition": ("x > k", "x >= k", {STEP: CHANGED}),
+    "a default": ("k=1", "k=2", {STEP: CHANGED}),
+    "the name of an argument": ("k=1", "n=1", {STEP: CHANGED}),
+    "a decorator": ("@scaled(2)", "@scaled(3)", {STEP: CHANGED}),
+    "the kind of an error": ("ValueError", "TypeError", {STEP: CHANGED}),
+    "no error": ('raise ValueError("too large")', "return 0", {STEP: CHANGED}),
+    "what is asserted": ("assert x,", "assert not x,", {STEP: CHANGED}),
+    "a property": ("return self._size", "return self._size + 1", {SIZE: CHANGED}),
+    "its setter": ("= value", "= value + 1", {SIZE: CHANGED}),
+    "a value of a class": ("rate = 0.1", "rate = 0.2", {BODY: CHANGED}),
+    "a base of a class": ("Agent(Base)", "Agent(Other)", {BODY: CHANGED}),
+    "a value of a module": ("__all__", "rate = 1\n__all__", {"<module>": CHANGED}),
+    "a function of an error's branch": ("return [1]", "return [2]", {"table": CHANGED}),
+    "another name": ("def inner", "def outer", {INNER: REMOVED, "Agent.step.outer": ADDED}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_what_computes_something_is_a_change_of_its_function(tmp_path, case):
+    """It is told of the innermost function, class or module that it stands in, and of no other."""
+    old, new, expected = CHANGES[case]
+    assert old in BASE
+    assert names(differ(tmp_path, BASE, BASE.replace(old, new, 1))) == expected
+
+
+def test_a_change_has_its_place_on_either_side(tmp_path):
+    """Lines begin at the decorators; the files are those of the sides."""
+    later = BASE.replace("import warnings\n", "import warnings\n\n").replace("x > k", "x < k")
+    (only,) = differ(tmp_path, BASE, later)
+    line = 1 + BASE.split("    @scaled")[0].count("\n")
+    assert (only.a.first, only.b.first) == (line, line + 1)
+    assert only.a.last == 1 + BASE.split("        return inner(total)")[0].count("\n")
+    assert str(only) == f"package/module.py:{line + 1} Agent.step"
+    assert [path.relative_to(tmp_path).parts[0] for path in only.paths] == ["a", "b"]
+    assert not only.at_import
+
+
+def test_a_property_and_its_setter_are_one_function(tmp_path):
+    """Its lines are those of both, so that a change of either stands within."""
+    (only,) = differ(tmp_path, BASE, BASE.replace("return self._size", "return self._size + 1"))
+    text = BASE.split("\n")
+    assert text[only.b.first - 1].strip() == "@property"
+    assert text[only.b.last - 1].strip() == "self._size = value"
+
+
+def test_functions_of_a_file_that_one_side_lacks(tmp_path):
+    """All of them are added, or removed, and what runs when the file is imported too."""
+    text = "rate = 1\n\n\ndef f():\n    return rate\n"
+    folders = []
+    for label, file in (("a", "old.py"), ("b", "new.py")):
+        path = tmp_path / label / "package" / file
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+        folders.append([str(path.parent)])
+    found = functions.changed(*folders)
+    assert [(each.file, each.name, each.how) for each in found] == [
+        ("package/new.py", "<module>", ADDED),
+        ("package/new.py", "f", ADDED),
+        ("package/old.py", "<module>", REMOVED),
+        ("package/old.py", "f", REMOVED),
+    ]
+    assert [each.at_import for each in found] == [True, False, True, False]
+    assert (found[1].paths[0], found[3].paths[1]) == (None, None)
+    assert found[3].place == "package/old.py:4"
+
+
+def test_variants_that_only_a_type_checker_reads_are_no_functions(tmp_path):
+    """What stands under @overload is never run."""
+    text = "def f(x):\n    return x\n"
+    variant = "@overload\ndef f(x: int) -> int: ...\n"
+    assert differ(tmp_path, text, variant + text) == []
+
+
+def test_a_file_that_is_no_python_has_no_functions(tmp_path):
+    """What its other side has is removed, without an error."""
+    assert names(differ(tmp_path, "def f():\n    return 1\n", "def (:")) == {"f": REMOVED}
