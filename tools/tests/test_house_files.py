@@ -1,4 +1,4 @@
-"""Files stay small enough to read in one sitting, and every test states its claim."""
+"""Every test states its claim."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-MOST_LINES = 400
 SOURCES = ("conftest.py", "tools", "tests_unit", "tests_behavior", "tests_performance")
 
 
@@ -18,16 +17,6 @@ def sources(root: Path) -> Iterator[Path]:
     for name in SOURCES:
         place = root / name
         yield from [place] if place.is_file() else sorted(place.rglob("*.py"))
-
-
-def long_files(root: Path) -> list[str]:
-    """Files of more than MOST_LINES lines."""
-    lengths = {path: len(path.read_text().splitlines()) for path in sources(root)}
-    return [
-        f"{path.relative_to(root)} has {length} lines, at most {MOST_LINES} are read in one sitting"
-        for path, length in lengths.items()
-        if length > MOST_LINES
-    ]
 
 
 def claimless_tests(root: Path) -> list[str]:
@@ -46,11 +35,6 @@ def claimless_tests(root: Path) -> list[str]:
     return found
 
 
-def test_files_are_short_enough_to_read():
-    """No Python file of the project has more than 400 lines."""
-    assert long_files(ROOT) == []
-
-
 def test_every_test_states_its_claim():
     """Every test function of the project has a docstring."""
     assert claimless_tests(ROOT) == []
@@ -62,18 +46,6 @@ def test_the_checks_look_at_the_project():
     assert Path(__file__).resolve() in read
     assert ROOT / "conftest.py" in read
     assert ROOT / "tools" / "rlregress" / "frameworks" / "base.py" in read
-
-
-@pytest.mark.parametrize("folder", ["tools/rlregress/formulas", "tests_unit", "tests_performance"])
-def test_a_long_file_is_found(tmp_path, folder):
-    """A file of one line too many is named, one of exactly the limit is not."""
-    path = tmp_path / folder / "sac.py"
-    path.parent.mkdir(parents=True)
-    path.write_text("\n" * MOST_LINES)
-    assert long_files(tmp_path) == []
-    path.write_text("\n" * (MOST_LINES + 1))
-    [found] = long_files(tmp_path)
-    assert found.startswith(f"{folder}/sac.py has 401 lines")
 
 
 @pytest.mark.parametrize(
