@@ -15,7 +15,7 @@ from rlregress.cli import app
 from rlregress.errors import UserError
 from rlregress.reporting import traces as reports
 from rlregress.reporting.traces import diff
-from rlregress.tracing import explain, record, run, trace
+from rlregress.tracing import explain, processes, record, run, trace
 from rlregress.tracing.compare import compare
 
 from .tracing_scripts import TRAINING, changed
@@ -154,6 +154,44 @@ def test_a_script_has_its_arguments_and_its_folder(recorded, tmp_path):
     found = recorded(text, arguments=["--seed", "4"])
     assert found.failure == ""
     assert found.count("draw") == 1
+
+
+def test_a_package_in_the_repository_of_the_script_is_traced(recorded, tmp_path):
+    """A package that only the script's repository has is found when it is asked for by name."""
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "scripts").mkdir()
+    package = tmp_path / "package_of_the_script"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "import torch\ndef draw():\n    return torch.rand(3)\n", encoding="utf-8"
+    )
+    text = "import package_of_the_script as package\npackage.draw()\n"
+    found = recorded(text, "scripts/train", packages=[package.name])
+    assert found.failure == ""
+    assert [event.place for event in found.events] == ["package_of_the_script/__init__.py:3"]
+
+
+def test_a_script_that_draws_its_own_seed(recorded):
+    """A seed that is drawn is the tracer's, even though the script seeds with it."""
+    drawn = changed(("np.random.seed(1)\n", "np.random.seed(np.random.randint(99))\n"))
+    assert recorded(drawn).header["seeded"] == ["NumPy's generator"]
+    assert recorded(TRAINING).header["seeded"] == []
+
+
+@pytest.mark.parametrize(
+    ("said", "last"),
+    [
+        ("", "nothing was said"),
+        ("loading\nkilled\n", "killed"),
+        (
+            'Traceback:\n  File "a.py", line 1, in f\n    g()\nValueError: no\nsuch\n  name\n',
+            "ValueError: no",
+        ),
+    ],
+)
+def test_the_last_words_of_a_process(said, last):
+    """Of an error with several lines the first is quoted: it says what it is."""
+    assert processes.last_words(said) == last
 
 
 def test_a_job_is_in_the_header(recorded):

@@ -119,6 +119,17 @@ def test_environments_of_other_processes_are_stepped_as_one(recorder):
     assert line.endswith("to run it in one process: gymnasium.vector.SyncVectorEnv")
 
 
+def test_a_vector_environment_that_has_nothing_to_unwrap(recorder):
+    """A library's own kind of vector environment, of no class of gymnasium's, is stepped, too."""
+
+    class Vectors:
+        def step(self, action):
+            return np.zeros((2, 4)), np.zeros(2), np.zeros(2, bool), np.zeros(2, bool), {}
+
+    recorder.watched_call("Vectors.step", Vectors.step, Vectors(), ZEROS)
+    assert told(recorder, "reset", "step", "output") == [("step", "environment 0")]
+
+
 def test_what_a_framework_normalises_is_an_event(recorder):
     """The outermost of a framework's vector environments, and its normaliser when it is asked."""
     vectors = pytest.importorskip("stable_baselines3.common.vec_env")

@@ -16,6 +16,7 @@ from typing import Any, Dict, List, Mapping, Optional
 IN_ONE_PROCESS = {
     "AsyncVectorEnv": "gymnasium.vector.SyncVectorEnv",
     "DataLoader": "num_workers=0",
+    "SubprocEnvWorker": "tianshou.env.DummyVectorEnv",
 }
 #: frames of a stack that are looked at.
 _DEEP = 40

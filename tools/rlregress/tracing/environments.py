@@ -77,7 +77,9 @@ class Environments:
     def watch(self, environment: Any) -> Optional[Watch]:
         """The watch of an environment; None if none can be put there."""
         try:
-            names = vars(environment.unwrapped)
+            # a vector environment of a library's own may have nothing to unwrap
+            wraps = hasattr(type(environment), "unwrapped")
+            names = vars(environment.unwrapped if wraps else environment)
         except Exception:
             # half made, or of a class with slots
             return None

@@ -33,8 +33,11 @@ def call(
 
 
 def last_words(said: str) -> str:
-    """The last line of what a process said before it ended."""
-    return (said.strip().splitlines() or ["nothing was said"])[-1].strip()
+    """What a process said last: of a traceback the error, however many lines it has."""
+    lines = said.strip().splitlines() or ["nothing was said"]
+    frames = [n for n, line in enumerate(lines) if line.startswith('  File "')]
+    below = [line for line in lines[frames[-1] :] if not line.startswith(" ")] if frames else []
+    return (below or lines[-1:])[0].strip()
 
 
 def end() -> None:

@@ -74,14 +74,18 @@ def _script(job: Dict[str, Any]) -> Callable[[Any], None]:
         module.__file__ = path
         sys.modules["__main__"] = module
         sys.argv = [path, *job.get("arguments", [])]
-        # behind the packages of the side: the script may lie in a tree with others of their name
-        folder = os.path.dirname(path)
-        sys.path.insert(int(job.get("first", 0)), folder)
-        # last, for who runs it from there: it hides nothing
-        sys.path.extend(root for root in _repository(folder) if root not in sys.path)
         exec(code, module.__dict__)
 
     return run
+
+
+def _add_paths(script: str, first: int) -> None:
+    """Put the folder of a script, and the repository that it is in, on the path of modules."""
+    # behind the packages of the side: the script may lie in a tree with others of their name
+    folder = os.path.dirname(script)
+    sys.path.insert(first, folder)
+    # last, for who runs it from there: it hides nothing
+    sys.path.extend(root for root in _repository(folder) if root not in sys.path)
 
 
 def _repository(folder: str) -> List[str]:
@@ -139,6 +143,9 @@ def _file(module: str) -> str:
 def record(job: Dict[str, Any]) -> Dict[str, Any]:
     """Run the job under a recorder, write the trace, return its header."""
     torch.set_num_threads(1)
+    if job.get("script"):
+        # the packages that are asked for may lie there
+        _add_paths(os.path.abspath(job["script"]), int(job.get("first", 0)))
     differing = list(job.get("trees", []))
     for distribution in job.get("distributions", []):
         differing.extend(modules_of(distribution))

@@ -32,6 +32,12 @@ def install(recorder: Any) -> None:
     torch.manual_seed(SEED)
     begun, left = _states(), set(_states())
 
+    def used(what: str) -> None:
+        # a script that draws the seed itself, too
+        if what in left and _states()[what] != begun[what]:
+            recorder.unseeded(what)
+        left.discard(what)
+
     def note() -> None:
         states = _states()
         if torch.initial_seed() != SEED:
@@ -48,7 +54,7 @@ def install(recorder: Any) -> None:
         (np.random, "seed", "NumPy's generator"),
         (random, "seed", "Python's generator"),
     ):
-        recorder.replace(owner, name, _seeding(getattr(owner, name), left, what))
+        recorder.replace(owner, name, _seeding(getattr(owner, name), used, what))
     make = np.random.default_rng
 
     def default_rng(seed: Any = None) -> Any:
@@ -60,13 +66,13 @@ def install(recorder: Any) -> None:
     recorder.replace(np.random, "default_rng", default_rng)
 
 
-def _seeding(original: Callable[..., Any], left: Any, what: str) -> Callable[..., Any]:
+def _seeding(original: Callable[..., Any], used: Any, what: str) -> Callable[..., Any]:
     def seeding(*arguments: Any, **options: Any) -> Any:
         given = [*arguments, *options.values()]
         if not given or given[0] is None:
             # asked for a seed of the clock: one of the tracer's
             return original(SEED)
-        left.discard(what)
+        used(what)
         return original(*arguments, **options)
 
     return seeding

@@ -25,6 +25,9 @@ GYMNASIUM = (
     "gymnasium.vector.vector_env:VectorEnv.step",
     "gym.vector.vector_env:VectorEnv.reset",
     "gym.vector.vector_env:VectorEnv.step",
+    # of its own kind, and nobody's adapter names it
+    "tianshou.env.venvs:BaseVectorEnv.reset",
+    "tianshou.env.venvs:BaseVectorEnv.step",
 )
 #: what is read of the informations of a step: the rest may hold times.
 _LAST = ("terminal_observation", "final_observation", "final_obs", "TimeLimit.truncated")
