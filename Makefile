@@ -1,7 +1,7 @@
 # `make gate` and `make test` need only a Python (>= 3.11, with venv): each makes the virtual
 # environment first, and again when the packaging or the constraints change.
 .DELETE_ON_ERROR:
-.PHONY: help venv gate test lint clean
+.PHONY: help venv gate test nightly lint clean
 
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -18,12 +18,14 @@ ARGS ?=
 JOBS ?= 2
 export OMP_NUM_THREADS := 1
 
-TEST_COMMAND = $(BIN)/python -m pytest -n $(JOBS) \
+TESTS = $(BIN)/python -m pytest -n $(JOBS) \
 	tests_unit tests_behavior tools/tests tests_performance --budget smoke
+TEST_COMMAND = $(TESTS) -m "not nightly"
 
 help:
 	@echo "make gate   judge the installed frameworks: formulas, behaviour, returns"
 	@echo "make test   the test suite, trainings with the smoke budget"
+	@echo "make nightly  make test, and the tests that take long"
 	@echo "make lint   ruff, mypy and the import rules of the house"
 	@echo "make venv   only make the virtual environment ($(VENV))"
 	@echo "make clean  remove the virtual environment and caches"
@@ -35,6 +37,9 @@ gate: $(INSTALLED)
 
 test: $(INSTALLED)
 	$(TEST_COMMAND)
+
+nightly: $(INSTALLED)
+	$(TESTS)
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check

@@ -82,6 +82,7 @@ def test_a_branch_with_another_loss_is_found_and_explained(judge, branch):
     assert traced["cause"]["alone"] == f"{FILE} SAC.train"
 
 
+@pytest.mark.nightly
 def test_a_branch_that_does_the_same_is_acquitted(judge, branch, tmp_path):
     """A renamed variable is no change, and the acquittal says what it covers."""
     code, found = judge(

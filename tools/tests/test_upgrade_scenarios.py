@@ -68,6 +68,7 @@ def test_a_file_is_read_into_scenarios(tmp_path):
     }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -161,9 +162,8 @@ def traced(tmp_path_factory):
 
 def test_each_is_traced_or_not_offered(traced):
     """No training fails in any other way than that the framework lacks what it asks for."""
-    failures = {title: found.failure for title, found in traced.items() if found.failure}
-    assert [f for f in failures.values() if "NotOffered: " not in f] == []
-    offered = [title for title in traced if title not in failures]
+    assert [found.failure for found in traced.values() if found.failure] == []
+    offered = [title for title, found in traced.items() if not found.header["not_offered"]]
     assert len(offered) > 50
     assert all(traced[title].count("optimizer") for title in offered)
 
@@ -198,6 +198,7 @@ ENTERED = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("title", ENTERED)
 def test_it_enters_what_it_is_for(traced, title):
     """The line that only this option runs is reached, and by no plain training."""
@@ -249,6 +250,7 @@ FAULTS = {
 LOWER = ("ppo/ppo.py", "1 - clip_range, 1 + clip_range)", "-1e9, 1 + clip_range)")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("title", "fault"), [*FAULTS.items(), ("ppo clip-active", LOWER)], ids=str)
 def test_a_fault_of_the_option_is_seen(traced, tmp_path, title, fault):
     """A fault in code that only an option runs makes the trace of its scenario diverge."""
@@ -266,6 +268,7 @@ def test_a_fault_of_the_option_is_seen(traced, tmp_path, title, fault):
     assert compare(traced[title], found).verdict != "equal"
 
 
+@pytest.mark.nightly
 def test_traces_of_scenarios_repeat_themselves(traced, tmp_path):
     """To the bit: saved and loaded, with hindsight, and with noise that has a state."""
     titles = ("ppo normalised", "sac goals-of-episodes", "sac vectorised-noise", "dqn images")
