@@ -160,6 +160,7 @@ def traced(tmp_path_factory):
     return recorded("sb3", tmp_path_factory.mktemp("sb3"))
 
 
+@pytest.mark.nightly
 def test_each_is_traced_or_not_offered(traced):
     """No training fails in any other way than that the framework lacks what it asks for."""
     assert [found.failure for found in traced.values() if found.failure] == []
