@@ -68,7 +68,6 @@ def test_a_file_is_read_into_scenarios(tmp_path):
     }
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
