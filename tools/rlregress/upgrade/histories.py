@@ -204,8 +204,7 @@ def _qualified(function: str) -> str:
 
 def _parts(change: Change, of: Mapping[str, Any]) -> bool:
     """Whether a training of one of its algorithms does not do the same."""
-    every = "all" in change.algorithms
     return any(
-        trace["verdict"] != "equal" and (every or name.partition(" ")[0] in change.algorithms)
+        trace["verdict"] != "equal" and change.concerns(name.partition(" ")[0])
         for name, trace in of["traces"].items()
     )

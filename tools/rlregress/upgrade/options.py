@@ -15,11 +15,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rlregress import frameworks, source, suite
-from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import current
-from rlregress.upgrade import making, prove, scenarios, traced
+from rlregress.upgrade import making, prove, scenarios, seeded, traced
 from rlregress.upgrade.mutation import Fault
 from rlregress.upgrade.prove import Seeded
 from rlregress.upgrade.sides import Sides
@@ -100,12 +99,7 @@ def _optional(where: str, table: dict[str, Any]) -> Optional:
 
 def chosen(names: Sequence[str], only: Sequence[str]) -> list[Optional]:
     """The faults of the frameworks, all or the named ones; UserError for an unknown name."""
-    of = [fault for fault in load() if fault.framework in names]
-    known = sorted({fault.name for fault in of})
-    for name in only:
-        if name not in known:
-            raise UserError(f"unknown fault '{name}'; {catalogue.nearest(name, known)}?")
-    return [fault for fault in of if not only or fault.name in only]
+    return seeded.named([fault for fault in load() if fault.framework in names], only)
 
 
 def seed(faults: Sequence[Optional], workers: int, say: making.Say) -> list[Found]:
@@ -130,8 +124,8 @@ def _seed(
         trainings = {training.name: training for training in _trainings(adapter)}
         every_trace = sides.record_once("B", list(trainings.values()), lines=True)
         traces = {name: trace for name, trace in every_trace.items() if not trace.failure}
-        seeded = prove.seed(every, trainings, traces, lambda jobs: sides.record_once("B", jobs))
-    by_fault = {each.fault: each for each in seeded}
+        found = prove.seed(every, trainings, traces, lambda jobs: sides.record_once("B", jobs))
+    by_fault = {each.fault: each for each in found}
     return [Found(f, by_fault[made] if made is not None else None) for f, made in fitting.items()]
 
 

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from rlregress import frameworks, suite
 from rlregress.details import catalogue
@@ -122,7 +122,21 @@ def _traced(where: str, table: dict[str, Any]) -> Traced:
 
 def chosen(names: Sequence[str], only: Sequence[str]) -> list[Traced]:
     """The faults of the frameworks, all or the named ones; UserError for an unknown name."""
-    of = [fault for fault in load() if fault.framework in names]
+    return named([fault for fault in load() if fault.framework in names], only)
+
+
+class Named(Protocol):
+    """A seeded fault of any catalogue."""
+
+    @property
+    def name(self) -> str: ...
+
+
+N = TypeVar("N", bound=Named)
+
+
+def named(of: Sequence[N], only: Sequence[str]) -> list[N]:
+    """All faults or the named ones; UserError for an unknown name."""
     known = sorted({fault.name for fault in of})
     for name in only:
         if name not in known:
