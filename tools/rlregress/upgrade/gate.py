@@ -261,7 +261,9 @@ def _framework(
         functions.changed(one.folders, other.folders), adapter.periphery
     )
     gone = any(function.how == functions.REMOVED for function in differing)
-    held, lost, traces = _traces(sides, trainings, "AB" if gone else "B", options)
+    # answers that are kept may be side B's of another pair
+    lines = "AB" if gone or options.keep is not None else "B"
+    held, lost, traces = _traces(sides, trainings, lines, options)
     reach = tuple(coverage.reach(differing, held, _probed(pair), other.folders))
     found = _causes(sides, held, trainings, differing, options)
     version = other.versions.get(adapter.packages[0], "0")
