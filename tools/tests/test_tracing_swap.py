@@ -83,7 +83,8 @@ def put(package, function, old, new, file="agent.py"):
     """Put code with another text into a function of the package."""
     assert old in CODE
     text = CODE.replace(old, new, 1)
-    swap({"file": f"{package.name}/{file}", "function": function, "text": text}, [str(package)])
+    change = {"file": f"{package.name}/{file}", "functions": [function], "text": text}
+    assert swap([change], [str(package)]) == []
 
 
 def test_a_method_does_what_the_other_code_does(package):
@@ -136,10 +137,8 @@ def test_lines_above_that_moved_do_no_harm(package):
     """The other text may have its functions elsewhere."""
     agent = module(package).Agent()
     text = "# moved\n\n\n" + CODE.replace("return x + by", "return x - by")
-    swap(
-        {"file": f"{package.name}/agent.py", "function": "Agent.fixed", "text": text},
-        [str(package)],
-    )
+    change = {"file": f"{package.name}/agent.py", "functions": ["Agent.fixed"], "text": text}
+    assert swap([change], [str(package)]) == []
     assert agent.fixed(1) == -2
 
 
@@ -161,6 +160,20 @@ def test_a_closure_is_swapped_with_its_own_variables(package):
     made = module(package).counter(100)
     put(package, "counter.following", "x + start + step", "x - start - step")
     assert made(1) == -100
+
+
+def test_several_functions_are_swapped_at_once(package):
+    """Also where one comes to stand in the lines of another; what does not fit is named."""
+    agent = module(package).Agent()
+    lines = CODE.index("    def train(self, x):\n        return -x")
+    text = CODE[:lines] + "\n" * 7 + CODE[lines:].replace("return -x", "return -x - 1")
+    text = text.replace("return x + by", "return x - by")
+    names = ["Agent.fixed", "Other.train", "Agent.gone"]
+    change = {"file": f"{package.name}/agent.py", "functions": names, "text": text}
+    misfits = swap([change], [str(package)])
+    assert (agent.fixed(1), module(package).Other().train(1)) == (-2, -2)
+    (misfit,) = misfits
+    assert misfit[1:] == ["Agent.gone", f"there is no Agent.gone in {change['file']}"]
 
 
 MISFITS = {

@@ -43,12 +43,12 @@ class Recorded:
         """Traces by name; the names are all different."""
         found, turn = {}, []
         for training in trainings:
-            swap = training.job["swap"]
+            (swap,) = training.job["swap"]
             rows = zip(TEXT.split("\n"), swap["text"].split("\n"), strict=True)
             (line,) = [n for n, (old, new) in enumerate(rows, start=1) if old != new]
             name = training.name.partition(" fault ")[0]
             assert (swap["file"], training.job["seed"]) == (FILE, 3)
-            assert swap["function"] == ("train" if line < 5 else "step")
+            assert swap["functions"] == ["train" if line < 5 else "step"]
             assert training.name not in found
             found[training.name] = self._outcomes.get((name, line), self._traces[name])
             turn.append((name, line))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from rlregress import frameworks
 from rlregress.reporting.upgrade_data import as_json
+from rlregress.training.record import write_atomically
 from rlregress.upgrade import changes, gate, histories, making
 from rlregress.upgrade.changes import Pair
 from rlregress.upgrade.histories import OUTCOMES, Judged
@@ -37,7 +39,10 @@ def _judge(name: str, workers: int, kept: Path, say: making.Say) -> histories.Ju
             keep=kept,
             say=lambda line: say(f"  {line}"),
         )
-        return as_json(gate.run(options))
+        found = as_json(gate.run(options))
+        path = kept / f"{name}-{pair.release}.json"
+        write_atomically(path, json.dumps(found, indent=1))
+        return found
 
     return judge
 

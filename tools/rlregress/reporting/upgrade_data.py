@@ -109,8 +109,10 @@ def _cause(cause: Cause) -> dict[str, Any]:
         "place": [name(each) for each in cause.place],
         "alone": cause.alone and name(cause.alone),
         "moving": [name(each) for each in cause.moving],
+        "together": [name(each) for each in cause.together],
         "still": [name(each) for each in cause.still],
         "failed": [[name(each), why] for each, why in cause.failed],
+        "not_tried": [name(each) for each in cause.open],
     }
 
 

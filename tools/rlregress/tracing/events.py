@@ -14,6 +14,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import math
 import os
 import re
 import sys
@@ -135,21 +136,26 @@ def _type(value: Any) -> str:
     return type(value).__name__
 
 
+@lru_cache(maxsize=None)
+def _name(dtype: Any) -> str:
+    # NumPy puts it together anew each time
+    return str(dtype)
+
+
 def parts_of(arrays: Sequence[np.ndarray]) -> Part:
     """One part of many arrays of numbers, such as all parameters of a network."""
     digest = hashlib.blake2b(digest_size=8)
-    total, seen, shadow = 0.0, 0, np.zeros(2)
-    for array in arrays:
-        digest.update(f"{array.dtype}{array.shape}".encode())
-        digest.update(array.tobytes())
-        flat = array.reshape(-1).astype(np.float64)
-        total += float(np.dot(flat, flat))
-        with np.errstate(all="ignore"):
-            shadow = shadow + _shadow(seen, flat)
-        seen += len(flat)
+    flat = [array.reshape(-1) for array in arrays]
+    for array, row in zip(arrays, flat):
+        digest.update(f"{_name(array.dtype)}{array.shape}".encode())
+        digest.update(row.tobytes())
+    rows = [row.astype(np.float64) for row in flat]
+    numbers = rows[0] if len(rows) == 1 else np.concatenate([np.zeros(0), *rows])
+    with np.errstate(all="ignore"):
+        total, shadow = float(np.dot(numbers, numbers)), _shadow(0, numbers)
     first: Any = arrays[0].reshape(-1)[:KEPT] if arrays else []
     # a few numbers are kept whole: they need no shadow
-    cast = [_kept(float(x)) for x in shadow] if seen > KEPT else None
+    cast = [_kept(float(x)) for x in shadow] if len(numbers) > KEPT else None
     return [digest.hexdigest(), _kept(total**0.5), [_kept(float(x)) for x in first], cast]
 
 
@@ -160,9 +166,9 @@ def joined(parts: Sequence[Part]) -> Part:
     values = [value for p in parts for value in p[2]][:KEPT]
     norm = _kept(sum(n * n for n in norms) ** 0.5) if norms else None
     shadow = np.zeros(2)
-    for each in parts:
-        # each at a weight of its own, so that an exchange of two shows
-        with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
+        for each in parts:
+            # each at a weight of its own, so that an exchange of two shows
             shadow = 0.9 * shadow + _cast(each)
     return [digest, norm, values, [_kept(float(x)) for x in shadow]]
 
@@ -174,7 +180,7 @@ def _cast(found: Part) -> np.ndarray:
 
 def _kept(number: float) -> Any:
     # JSON has no NaN; its digest tells it apart
-    return float(f"{number:.{DIGITS}g}") if np.isfinite(number) else str(number)
+    return float(f"{number:.{DIGITS}g}") if math.isfinite(number) else str(number)
 
 
 @lru_cache(maxsize=None)

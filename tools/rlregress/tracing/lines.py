@@ -52,6 +52,8 @@ class Lines:
         self._places = places
         #: by identity: hashes of code objects are slow.
         self._left: Dict[int, _Left] = {}
+        #: the same; None where nothing is left.
+        self._open: Dict[int, Any] = {}
         self._entered: List[CodeType] = []
         self._others: List[CodeType] = []
         self._tests: Dict[str, Dict[int, source.Test]] = {}
@@ -66,13 +68,18 @@ class Lines:
         threading.settrace(None)
 
     def _call(self, frame: Any, event: str, _: Any) -> Any:
-        left = self._left.get(id(frame.f_code))
+        left = self._open.get(id(frame.f_code), self)
         if left is None:
+            return None
+        if left is self:
             left = self._meet(frame)
-        # a function that was reached whole costs nothing any more
         if left.ways:
             return _branching(left)
-        return self._line if left.lines else None
+        if left.lines:
+            return self._line
+        # a function that was reached whole costs nothing any more, and other code nothing at all
+        self._open[id(frame.f_code)] = None
+        return None
 
     def _line(self, frame: Any, event: str, _: Any) -> Any:
         left = self._left[id(frame.f_code)].lines
@@ -91,6 +98,7 @@ class Lines:
         (self._entered if counts else self._others).append(code)
         lines = own_lines(code) if counts else set()
         self._left[id(code)] = _Left(lines, self._branches(code, lines) if counts else {})
+        self._open[id(code)] = self._left[id(code)]
         return self._left[id(code)]
 
     def _branches(self, code: CodeType, lines: Set[int]) -> Dict[int, source.Test]:

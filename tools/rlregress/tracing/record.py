@@ -9,7 +9,7 @@ releases, and importable packages), ``steps`` (environment steps to record, 0: a
 (whether to note the lines that are reached), and either ``script`` (path) with ``arguments`` and
 ``first`` (entries of the path of modules that go before its folder), or ``framework``,
 ``algorithm`` and ``seed`` of a built-in training, with ``scenario`` if it is one of
-``baselines/scenarios``. ``swap`` puts other code into a function first; see ``tracing.swap``.
+``baselines/scenarios``. ``swap`` puts other code into functions first; see ``tracing.swap``.
 """
 
 from __future__ import annotations
@@ -160,8 +160,7 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
     places = events.Places(roots)
     recorder, lines = Recorder(places, int(job.get("steps", 0))), Lines(places)
     run = _script(job) if job.get("script") else _built_in(job)
-    if job.get("swap"):
-        swap.swap(job["swap"], roots)
+    misfits = swap.swap(job["swap"], roots) if job.get("swap") else []
     failure, not_offered, wall, cpu = "", "", time.perf_counter(), time.process_time()
     activity = Activity(places)
     with recorder, lines if job.get("lines") else contextlib.nullcontext():
@@ -184,6 +183,7 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
         "modules": {name: _file(name) for name in differing},
         "failure": failure,
         "not_offered": not_offered,
+        "misfits": misfits,
         "seeded": recorder.seeded,
         "folders": [os.path.abspath(root) for root in roots if os.path.isdir(root)],
         "elsewhere": recorder.elsewhere,

@@ -5,11 +5,13 @@ Runs inside foreign and old environments: standard library only, Python 3.9 synt
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import os
 import types
-from typing import Any, Dict, Iterator, List, Sequence, Tuple
+from functools import lru_cache
+from typing import Any, Dict, Iterator, List, Sequence, Set, Tuple
 
 from rlregress import source
 
@@ -21,37 +23,78 @@ class Misfit(Exception):
     """The code cannot take the place of what is there; says why."""
 
 
-def swap(change: Dict[str, Any], roots: Sequence[str]) -> None:
-    """Let every function of that name run other code from now on.
+def swap(changes: Sequence[Dict[str, Any]], roots: Sequence[str]) -> List[List[str]]:
+    """Let functions run other code from now on.
 
     Args:
-        change: ``file`` (below the folder of its package), ``function`` (qualified name) and
-            ``text`` (the whole source file with the other code).
+        changes: each with ``file`` (below the folder of its package), ``functions`` (qualified
+            names) and ``text`` (the whole source file with the other code).
         roots: folders of the traced packages.
 
+    Returns:
+        The functions that keep their code: file, name, and why the other one does not fit.
+
     Raises:
-        Misfit: the function is not there, or other code cannot stand in its place.
+        Misfit: it is a single one and does not fit; says why.
     """
-    path = _path(change["file"], roots)
-    _import(path, change["file"])
-    name = change["function"]
-    new = _codes(change["text"], path, name)
-    with open(path, encoding="utf-8") as file:
-        old = _codes(file.read(), path, name)
+    for change in changes:
+        # before the functions in memory are listed
+        with contextlib.suppress(Misfit):
+            _import(_path(change["file"], roots), change["file"])
+    in_memory = _in_memory()
+    misfits = [misfit for change in changes for misfit in _swap(change, roots, in_memory)]
+    if misfits and sum(len(change["functions"]) for change in changes) == 1:
+        raise Misfit(misfits[0][2])
+    return misfits
+
+
+def _swap(
+    change: Dict[str, Any],
+    roots: Sequence[str],
+    in_memory: Dict[str, List[types.FunctionType]],
+) -> List[List[str]]:
+    """The functions of one file, all at once: their lines are those of the file as it is."""
+    file, names = change["file"], change["functions"]
+    try:
+        path = _path(file, roots)
+        _import(path, file)
+    except Misfit as why:
+        return [[file, name, str(why)] for name in names]
+    misfits: List[List[str]] = []
+    instead: Dict[_Key, types.CodeType] = {}
+    keys: Dict[str, List[_Key]] = {}
+    for name in names:
+        try:
+            fitting = _instead(change["text"], path, file, name)
+        except Misfit as why:
+            misfits.append([file, name, str(why)])
+            continue
+        keys[name] = list(fitting)
+        instead.update(fitting)
+    used: Set[_Key] = set()
+    for function in in_memory.get(os.path.realpath(path), []):
+        code = _replaced(function.__code__, instead, used)
+        if code is not function.__code__:
+            function.__code__ = code
+    for name, of_name in keys.items():
+        if used.isdisjoint(of_name):
+            misfits.append([file, name, f"{name} of {file} is not in memory"])
+    return misfits
+
+
+def _instead(text: str, path: str, file: str, name: str) -> Dict[_Key, types.CodeType]:
+    """What stands in the file under that name -> the other code."""
+    new = _codes(text, path, name)
+    with open(path, encoding="utf-8") as opened:
+        old = _codes(opened.read(), path, name)
     if not old or not new:
-        raise Misfit(f"there is no {name} in {change['file']}")
+        raise Misfit(f"there is no {name} in {file}")
     # of one name are a property and its setter
     if len(old) != len(new):
         raise Misfit(f"{name} is not there as many times as in the other code")
     if any(one.co_freevars != other.co_freevars for one, other in zip(old, new)):
         raise Misfit(f"{name} refers to other variables around it")
-    instead = {_key(one): other for one, other in zip(old, new)}
-    found = [(each, _replaced(each.__code__, instead)) for each in _functions(path)]
-    swapped = [(each, code) for each, code in found if code is not each.__code__]
-    if not swapped:
-        raise Misfit(f"{name} of {change['file']} is not in memory")
-    for function, code in swapped:
-        function.__code__ = code
+    return {_key(one): other for one, other in zip(old, new)}
 
 
 def _path(file: str, roots: Sequence[str]) -> str:
@@ -72,29 +115,44 @@ def _import(path: str, file: str) -> None:
         raise Misfit(f"{file} cannot be imported: {error}") from None
 
 
-def _codes(text: str, path: str, name: str) -> List[types.CodeType]:
-    """The code of a function of a source text; several if several have its name."""
+_real = lru_cache(maxsize=None)(os.path.realpath)
+
+
+@lru_cache(maxsize=None)
+def _read(text: str, path: str) -> Tuple[types.CodeType, Dict[str, List[int]]]:
+    """The code of a module, and the first lines of its functions by qualified name."""
     try:
         module = compile(text, path, "exec", dont_inherit=True)
     except SyntaxError as error:
         raise Misfit(str(error)) from None
-    lines = [each.first for each in source.parse(text).functions if each.name == name]
+    lines: Dict[str, List[int]] = {}
+    for each in source.parse(text).functions:
+        lines.setdefault(each.name, []).append(each.first)
+    return module, lines
+
+
+def _codes(text: str, path: str, name: str) -> List[types.CodeType]:
+    """The code of a function of a source text; several if several have its name."""
+    module, lines = _read(text, path)
     last = name.rpartition(".")[2]
     found = [code for code in _inside(module) if code.co_name == last]
-    return [code for code in found if code.co_firstlineno in lines]
+    return [code for code in found if code.co_firstlineno in lines.get(name, ())]
 
 
 def _key(code: types.CodeType) -> _Key:
     return code.co_name, code.co_firstlineno
 
 
-def _replaced(code: types.CodeType, instead: Dict[_Key, types.CodeType]) -> types.CodeType:
+def _replaced(
+    code: types.CodeType, instead: Dict[_Key, types.CodeType], used: Set[_Key]
+) -> types.CodeType:
     """The code that stands in its place; itself if neither it nor what it makes is another."""
     if _key(code) in instead:
+        used.add(_key(code))
         return instead[_key(code)]
     # functions inside are made anew from it with every call
     made = tuple(
-        _replaced(each, instead) if isinstance(each, types.CodeType) else each
+        _replaced(each, instead, used) if isinstance(each, types.CodeType) else each
         for each in code.co_consts
     )
     same = all(one is other for one, other in zip(made, code.co_consts))
@@ -108,15 +166,12 @@ def _inside(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _inside(constant)
 
 
-def _functions(path: str) -> List[types.FunctionType]:
-    """Every function of a file that is in memory, also those behind decorators."""
-    real = os.path.realpath(path)
+def _in_memory() -> Dict[str, List[types.FunctionType]]:
+    """Every function that is in memory, by its file, also those behind decorators."""
     # what was frozen before a fork is not listed
     gc.unfreeze()
-    return [
-        each
-        for each in gc.get_objects()
-        if type(each) is types.FunctionType
-        and os.path.basename(each.__code__.co_filename) == os.path.basename(path)
-        and os.path.realpath(each.__code__.co_filename) == real
-    ]
+    found: Dict[str, List[types.FunctionType]] = {}
+    for each in gc.get_objects():
+        if type(each) is types.FunctionType:
+            found.setdefault(_real(each.__code__.co_filename), []).append(each)
+    return found

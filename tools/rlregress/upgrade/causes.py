@@ -1,13 +1,14 @@
-"""Which of the changed functions move a training: each is put back alone, to see what it does.
+"""Which of the changed functions move a training: they are put back, to see what it does.
 
-Side A's code of one function is put into side B, and a training that enters it is recorded again.
-If the trace is another one than side B's, that function moves the training. If it is that of side
-A, it is the only one that does.
+Side A's code of some functions is put into side B, and the training is recorded again. If the trace
+is that of side B, none of them moves the training. If it is that of side A, the others are not
+needed. Otherwise each half is put back by itself, and so on down to single functions (the search of
+A. Zeller, "Yesterday, my program worked. Today, it does not. Why?", 1999).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,20 +18,35 @@ from rlregress.tracing.trace import Trace
 from rlregress.upgrade.functions import CHANGED, Changed, Function
 from rlregress.upgrade.traced import Traced, Training
 
-#: functions that are put back in one training, the nearest to where its traces part first.
-_NEAR = 6
-#: trainings in which a function is put back.
-_TURNS = 1
 #: recordings in all.
-_LIMIT = 60
+LIMIT = 150
+#: trainings that are searched at once.
+_WAVE = 4
+#: what came of putting functions back.
+_AS_A, _AS_B, _ELSEWHERE, _FAILED = "as A", "as B", "elsewhere", "failed"
+
+Group = tuple[Changed, ...]
+#: records trainings on side B: traces by name.
+Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
 
 
 @dataclass(frozen=True)
-class Trial:
-    """One function put back into side B, in one training."""
+class _Came:
+    """What came of a group of functions that were put back.
 
-    function: Changed
-    training: str
+    Attributes:
+        said: one of the four words above.
+        why: of a failure, its last words.
+        misfits: functions of the group that could not be put back, and why.
+    """
+
+    said: str
+    why: str = ""
+    misfits: tuple[tuple[Changed, str], ...] = ()
+
+
+#: asks for groups, is sent what came of each, and returns the cause.
+_Search = Generator[list[Group], Mapping[Group, _Came], "Cause"]
 
 
 @dataclass(frozen=True)
@@ -41,22 +57,26 @@ class Cause:
         place: changed functions where the traces part, or that called what stands there.
         alone: the function that makes side B do what side A does when it is put back.
         moving: functions that move the training when they are put back.
+        together: functions that move it when all of them are put back, and not with half of them.
         still: functions that do not.
         failed: functions that cannot be put back alone, and why.
+        open: functions that were not tried, for want of recordings.
     """
 
     place: tuple[Changed, ...] = ()
     alone: Changed | None = None
     moving: tuple[Changed, ...] = ()
+    together: tuple[Changed, ...] = ()
     still: tuple[Changed, ...] = ()
     failed: tuple[tuple[Changed, str], ...] = ()
+    open: tuple[Changed, ...] = ()
 
     @property
     def functions(self) -> tuple[Changed, ...]:
         """The functions that are named, the surest first; none that was shown to do nothing."""
         alone = (self.alone,) if self.alone is not None else ()
         near = tuple(each for each in self.place if each not in self.still)
-        return tuple(dict.fromkeys((*alone, *self.moving, *near)))
+        return tuple(dict.fromkeys((*alone, *self.moving, *self.together, *near)))
 
 
 def at(first: Divergence | None, functions: Iterable[Changed]) -> tuple[Changed, ...]:
@@ -71,7 +91,7 @@ def at(first: Divergence | None, functions: Iterable[Changed]) -> tuple[Changed,
     known = list(functions)
     found = []
     for side, file, line in frames:
-        inside = [f for f in known if f.file == file and _holds(getattr(f, side), line)]
+        inside = [f for f in known if f.file_on(side) == file and _holds(getattr(f, side), line)]
         # the innermost one
         found += sorted(inside, key=lambda f: -getattr(f, side).first)[:1]
     return tuple(dict.fromkeys(found))
@@ -81,36 +101,160 @@ def _holds(function: Function | None, line: int) -> bool:
     return function is not None and function.first <= line <= function.last
 
 
-def trials(parted: Sequence[Traced], functions: Sequence[Changed]) -> list[Trial]:
-    """What to put back, and in which trainings.
+def causes(
+    parted: Sequence[Traced],
+    trainings: Mapping[str, Training],
+    functions: Sequence[Changed],
+    record: Record,
+    limit: int = LIMIT,
+) -> dict[str, Cause]:
+    """Training -> what makes it part.
 
-    Of all trainings that part at the same place one is tried with the nearest functions; then every
-    other function that a parted training enters has its turns.
+    A few at once are searched, one of every place where trainings part before the others. The later
+    ones begin with what moves any of the earlier ones: mostly that is all.
+
+    Args:
+        trainings: by name.
+        functions: those that differ.
+        limit: recordings in all.
     """
-    found: list[Trial] = []
-    turns: dict[Changed, int] = {}
-
-    def add(function: Changed, training: str) -> None:
-        trial = Trial(function, training)
-        if function.how == CHANGED and not function.at_import and trial not in found:
-            found.append(trial)
-            turns[function] = turns.get(function, 0) + 1
-
     shortest = sorted(parted, key=lambda one: len(one.b.events))
-    places: set[tuple[Changed, ...]] = set()
-    for one in shortest:
-        near = at(one.comparison.first, functions)
-        if near in places and near:
-            continue
-        places.add(near)
-        for function in [*near, *_entered(one, functions)][:_NEAR]:
-            add(function, one.name)
-    entered = {one.name: set(_entered(one, functions)) for one in shortest}
-    for function in functions:
-        for one in shortest:
-            if turns.get(function, 0) < _TURNS and function in entered[one.name]:
-                add(function, one.name)
-    return found[:_LIMIT]
+    places = {one.name: at(one.comparison.first, functions) for one in shortest}
+    firsts = {places[one.name] or one.name: one for one in reversed(shortest)}
+    # one of each place before the others
+    order = sorted(shortest, key=lambda one: one not in firsts.values())
+    found: dict[str, Cause] = {}
+    for start in range(0, len(order), _WAVE):
+        wave = {one.name: one for one in order[start : start + _WAVE]}
+        known = {each for cause in found.values() for each in _movers(cause)}
+        searches = {one.name: _search(one, functions, known) for one in wave.values()}
+        limit -= _run(searches, wave, trainings, record, limit, found)
+    return {one.name: found[one.name] for one in parted}
+
+
+def _movers(cause: Cause) -> Group:
+    alone = (cause.alone,) if cause.alone is not None else ()
+    return (*alone, *cause.moving, *cause.together)
+
+
+def _run(
+    searches: Mapping[str, _Search],
+    traced: Mapping[str, Traced],
+    trainings: Mapping[str, Training],
+    record: Record,
+    limit: int,
+    found: dict[str, Cause],
+) -> int:
+    """Run searches side by side, turn by turn; how many recordings it took."""
+    asked: dict[str, list[Group]] = {}
+    taken = 0
+    for name, search in searches.items():
+        _send(name, search, None, asked, found)
+    while asked:
+        jobs: dict[tuple[str, Group], Training] = {}
+        for name, groups in asked.items():
+            for group in groups:
+                if taken + len(jobs) < limit:
+                    number = taken + len(jobs)
+                    jobs[name, group] = job(trainings[name], group, number)
+        recorded = record(list(jobs.values())) if jobs else {}
+        taken += len(jobs)
+        for name, groups in list(asked.items()):
+            came = {
+                group: _came(traced[name], group, recorded[jobs[name, group].name])
+                for group in groups
+                if (name, group) in jobs
+            }
+            _send(name, searches[name], came, asked, found)
+    return taken
+
+
+def _send(
+    name: str,
+    search: _Search,
+    came: Mapping[Group, _Came] | None,
+    asked: dict[str, list[Group]],
+    found: dict[str, Cause],
+) -> None:
+    try:
+        asked[name] = next(search) if came is None else search.send(came)
+    except StopIteration as ended:
+        asked.pop(name, None)
+        found[name] = ended.value
+
+
+def _search(one: Traced, functions: Sequence[Changed], known: Iterable[Changed]) -> _Search:
+    """Halves and halves of halves, the functions near the place where the traces part first."""
+    near = at(one.comparison.first, functions)
+    entered = [each for each in dict.fromkeys((*near, *_entered(one, functions))) if _fits(each)]
+    before = [each for each in entered if each in set(known)]
+    alone: Changed | None = None
+    moving: list[Changed] = []
+    together: list[Changed] = []
+    still: list[Changed] = []
+    failed: dict[Changed, str] = {}
+    open_: list[Changed] = []
+    #: groups that move the training, as their halves
+    split: list[list[Group]] = []
+    groups: list[Group] = [tuple(before)] if before else []
+    came: Mapping[Group, _Came] = (yield groups) if before else {}
+    if not any(each.said == _AS_A for each in came.values()):
+        groups = [tuple(entered)] if entered else []
+        came = (yield groups) if groups else {}
+    while groups:
+        # what brings side A back makes the others superfluous
+        whole = [group for group in groups if group in came and came[group].said == _AS_A]
+        left: list[Group] = []
+        for group in whole[:1] or groups:
+            if group not in came:
+                open_ += group
+                continue
+            misfits = dict(came[group].misfits)
+            failed.update(misfits)
+            rest = tuple(each for each in group if each not in misfits)
+            said = came[group].said
+            if said == _AS_B and _both_as_b(group, came, split):
+                together += rest
+            elif said == _AS_B:
+                still += rest
+            elif len(rest) > 1:
+                left += _halves(rest)
+                split += [_halves(rest)] if said != _FAILED else []
+            elif rest and said == _FAILED:
+                failed[rest[0]] = came[group].why
+            elif rest and said == _AS_A:
+                alone = rest[0]
+            else:
+                moving += rest
+        groups = left
+        came = (yield groups) if groups else {}
+    return Cause(
+        near,
+        alone,
+        tuple(moving),
+        tuple(together),
+        tuple(still),
+        tuple(failed.items()),
+        tuple(open_),
+    )
+
+
+def _both_as_b(group: Group, came: Mapping[Group, _Came], split: Sequence[Sequence[Group]]) -> bool:
+    """Whether it is a half of what moves the training, and neither half does."""
+    return any(
+        group in halves and all(half in came and came[half].said == _AS_B for half in halves)
+        for halves in split
+    )
+
+
+def _halves(group: Group) -> list[Group]:
+    middle = (len(group) + 1) // 2
+    return [group[:middle], group[middle:]]
+
+
+def _fits(function: Changed) -> bool:
+    """Whether it can be put back: both sides have it, and it does not run at import."""
+    return function.how == CHANGED and not function.at_import
 
 
 def _entered(one: Traced, functions: Iterable[Changed]) -> list[Changed]:
@@ -123,41 +267,27 @@ def _entered(one: Traced, functions: Iterable[Changed]) -> list[Changed]:
     return [function for function in functions if function.key in names]
 
 
-def job(training: Training, trial: Trial, number: int) -> Training:
-    """The training on side B with side A's code of one function."""
-    path = trial.function.paths[0]
-    assert path is not None
-    change: Mapping[str, Any] = {
-        "file": trial.function.file,
-        "function": trial.function.name,
-        "text": path.read_text(encoding="utf-8"),
-    }
+def job(training: Training, group: Group, number: int) -> Training:
+    """The training on side B with side A's code of some functions."""
+    texts: dict[str, dict[str, Any]] = {}
+    for function in group:
+        path = function.paths[0]
+        assert path is not None
+        change = {"file": function.file, "functions": [], "text": path.read_text(encoding="utf-8")}
+        texts.setdefault(f"{path} {function.file}", change)["functions"].append(function.name)
     name = f"{training.name} trial {number}"
-    return Training(training.owner, name, {**training.job, "swap": change})
+    return Training(training.owner, name, {**training.job, "swap": list(texts.values())})
 
 
-def causes(
-    parted: Sequence[Traced], tried: Mapping[Trial, Trace], functions: Sequence[Changed]
-) -> dict[str, Cause]:
-    """Training -> what makes it part.
-
-    Args:
-        tried: what was put back, and the trace that came of it.
-    """
-    found = {}
-    for one in parted:
-        alone, moving, still, failed = None, [], [], []
-        for trial, trace in tried.items():
-            if trial.training != one.name:
-                continue
-            if trace.failure:
-                failed.append((trial.function, last_words(trace.failure)))
-            elif compare(one.a, trace).verdict == "equal":
-                alone = trial.function
-            elif compare(one.b, trace).verdict == "equal":
-                still.append(trial.function)
-            else:
-                moving.append(trial.function)
-        place = at(one.comparison.first, functions)
-        found[one.name] = Cause(place, alone, tuple(moving), tuple(still), tuple(failed))
-    return found
+def _came(one: Traced, group: Group, trace: Trace) -> _Came:
+    by_key = {function.key: function for function in group}
+    misfits = tuple(
+        (by_key[file, name], why) for file, name, why in trace.header.get("misfits", ())
+    )
+    if trace.failure:
+        return _Came(_FAILED, last_words(trace.failure), misfits)
+    if compare(one.a, trace).verdict == "equal":
+        return _Came(_AS_A, misfits=misfits)
+    if compare(one.b, trace).verdict == "equal":
+        return _Came(_AS_B, misfits=misfits)
+    return _Came(_ELSEWHERE, misfits=misfits)

@@ -106,6 +106,9 @@ def words(cause: Cause | None, details: Sequence[ChangedDetail]) -> list[str]:
     elif cause.moving:
         names = ", ".join(map(str, cause.moving))
         said.append(f"moved by {names}: each of them changes this training when it is put back")
+    elif cause.together:
+        names = ", ".join(map(str, cause.together))
+        said.append(f"moved by {names}, only when all of them are put back")
     elif cause.functions:
         said.append(f"parts in changed code: {', '.join(map(str, cause.functions))}")
     for detail in details_of(cause, details):

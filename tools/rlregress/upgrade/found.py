@@ -63,6 +63,7 @@ class OfFramework:
         traced: trainings that were held against each other; not_traced: those that could not be.
         reach: how the trainings went through the functions whose code differs.
         beside: functions that differ and train nothing.
+        new: functions that one side alone has, and that only what has changed can reach.
         causes: training -> what makes it part, as far as that could be found.
         proof: how many seeded faults the traces would have seen; None: not asked for.
         returns: verdict of the trainings on side B; None: not trained.
@@ -79,6 +80,7 @@ class OfFramework:
     not_traced: tuple[NotTraced, ...] = ()
     reach: tuple[Reach, ...] = ()
     beside: int = 0
+    new: int = 0
     causes: Mapping[str, Cause] = field(default_factory=dict)
     proof: Proof | None = None
     returns: returns.Verdict | None = None

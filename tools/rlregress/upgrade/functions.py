@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rlregress.source import first_line
@@ -40,10 +40,13 @@ class Changed:
     """A function that is not the same on both sides.
 
     Attributes:
-        file: below the folder of its package.
+        file: below the folder of its package; on side B, if it has moved.
         how: ``CHANGED``, ``ADDED`` (only on side B) or ``REMOVED`` (only on side A).
         a, b: the function on either side.
         paths: of the file on either side.
+        was: its file on side A, if it has moved.
+        within: whether it is a method of a class that both sides have: without a word of a changed
+            function it takes the place of another method, or leaves its place to one.
     """
 
     file: str
@@ -52,6 +55,21 @@ class Changed:
     a: Function | None
     b: Function | None
     paths: tuple[Path | None, Path | None]
+    was: str = ""
+    within: bool = False
+
+    def file_on(self, side: str) -> str:
+        """Its file on side "a" or "b"."""
+        return self.was if side == "a" and self.was else self.file
+
+    @property
+    def counts(self) -> bool:
+        """Whether an upgrade may change by it what side A's users do.
+
+        What is new, or gone, is only reached through a function that has changed, or by code that
+        fits one side alone.
+        """
+        return self.how == CHANGED or self.within
 
     @property
     def key(self) -> tuple[str, str]:
@@ -81,12 +99,59 @@ def changed(a: Sequence[str], b: Sequence[str]) -> list[Changed]:
     """
     one, other = _files(a), _files(b)
     found: list[Changed] = []
+    classes: list[set[tuple[str, str]]] = [set(), set()]
     for file in sorted(set(one) | set(other)):
         paths = one.get(file), other.get(file)
         texts = [path.read_bytes() if path is not None else b"" for path in paths]
         if texts[0] != texts[1]:
-            found += _compared(file, paths, [_functions(text) for text in texts])
+            sides = [_functions(text) for text in texts]
+            found += _compared(file, paths, sides)
+            for known, side in zip(classes, sides, strict=True):
+                known |= {(file, name) for name in side}
+    stayed = classes[0] & classes[1]
+    return _with_moved([replace(each, within=_class(each) in stayed) for each in found])
+
+
+def _class(function: Changed) -> tuple[str, str]:
+    """The key of the class that it is a method of, or of what it is inside of."""
+    above = function.name.rpartition(".")[0]
+    return function.file, f"{BODY} {above}"
+
+
+def _with_moved(found: Sequence[Changed]) -> list[Changed]:
+    """What is gone from one file and new in another, under one name, has moved."""
+    gone = _by_name(each for each in found if each.how == REMOVED and not each.at_import)
+    new = _by_name(each for each in found if each.how == ADDED and not each.at_import)
+    left = list(found)
+    for name in sorted(set(gone) & set(new)):
+        for one, other in _pairs(gone[name], new[name]):
+            left.remove(one)
+            left.remove(other)
+            assert one.a is not None and other.b is not None
+            if one.a.code != other.b.code:
+                paths = one.paths[0], other.paths[1]
+                left.append(Changed(other.file, name, CHANGED, one.a, other.b, paths, was=one.file))
+    return sorted(left, key=lambda each: each.key)
+
+
+def _by_name(functions: Iterable[Changed]) -> dict[str, list[Changed]]:
+    found: dict[str, list[Changed]] = {}
+    for each in functions:
+        found.setdefault(each.name, []).append(each)
     return found
+
+
+def _pairs(gone: Sequence[Changed], new: Sequence[Changed]) -> Iterator[tuple[Changed, Changed]]:
+    """Those with the same code, and of the others the only ones that are left."""
+    gone, new = list(gone), list(new)
+    for one in list(gone):
+        same = [other for other in new if other.b and one.a and other.b.code == one.a.code]
+        if same:
+            gone.remove(one)
+            new.remove(same[0])
+            yield one, same[0]
+    if len(gone) == len(new) == 1:
+        yield gone[0], new[0]
 
 
 def _files(folders: Sequence[str]) -> dict[str, Path]:
@@ -105,6 +170,8 @@ def _compared(
     a, b = sides
     for name in sorted(set(a) | set(b)):
         one, other = a.get(name), b.get(name)
+        if name.startswith("<") and not any(each and each.code for each in (one, other)):
+            continue
         if one is not None and other is not None and one.code == other.code:
             continue
         how = CHANGED if one is not None and other is not None else ADDED if other else REMOVED
@@ -147,7 +214,7 @@ def _functions(text: bytes) -> dict[str, Function]:
 
     visit(tree, "")
     found[MODULE] = Function(MODULE, 1, 1, _own_code(tree))
-    return {name: each for name, each in found.items() if each.code or not name.startswith("<")}
+    return found
 
 
 def _statements(node: ast.stmt) -> Iterator[ast.stmt]:

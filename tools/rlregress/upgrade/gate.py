@@ -257,9 +257,10 @@ def _framework(
         f"{adapter.full_name}: {details.asked} of {details.all} details asked, "
         f"{len(details.changed)} not done alike; {len(defaults)} other defaults"
     )
-    differing, beside = coverage.of_the_algorithms(
+    within, beside = coverage.of_the_algorithms(
         functions.changed(one.folders, other.folders), adapter.periphery
     )
+    differing = [function for function in within if function.counts]
     gone = any(function.how == functions.REMOVED for function in differing)
     # answers that are kept may be side B's of another pair
     lines = "AB" if gone or options.keep is not None else "B"
@@ -281,6 +282,7 @@ def _framework(
         tuple(lost),
         reach,
         len(beside),
+        len(within) - len(differing),
         found,
         proof,
         threshold=options.asked,
@@ -343,19 +345,14 @@ def _causes(
     differing: Sequence[Changed],
     options: Options,
 ) -> dict[str, Cause]:
-    """What makes trainings part: every changed function put back alone."""
+    """What makes trainings part: changed functions put back."""
     parted = [t for t in held if t.comparison.verdict != "equal" and t.repeats]
     by_name = {training.name: training for training in trainings}
-    trials = causes.trials(parted, differing)
-    jobs = {trial: causes.job(by_name[trial.training], trial, n) for n, trial in enumerate(trials)}
-    if jobs:
-        options.say(
-            f"looking for what makes them part: {len(jobs)} trainings, each with one "
-            "changed function put back"
-        )
-    found = sides.record_once("B", list(jobs.values())) if jobs else {}
-    tried = {trial: found[training.name] for trial, training in jobs.items()}
-    return causes.causes(parted, tried, differing)
+    if parted and differing:
+        options.say(f"looking for what makes {len(parted)} trainings part: functions put back")
+    return causes.causes(
+        parted, by_name, differing, lambda jobs: sides.record_once("B", list(jobs))
+    )
 
 
 def _prove(
@@ -391,7 +388,8 @@ def _script(sides: Sides, script: Training, options: Options) -> OfScript:
     if isinstance(found, NotTraced):
         return OfScript(found)
     folders = [list(side.header["folders"]) for side in (found.a, found.b)]
-    every = coverage.reach(functions.changed(*folders), [found], {}, folders[1])
+    changed = [each for each in functions.changed(*folders) if each.counts]
+    every = coverage.reach(changed, [found], {}, folders[1])
     reach = tuple(each for each in every if each.trainings)
     differing = [each.function for each in reach]
     causes_ = _causes(sides, [found], [script], differing, options)

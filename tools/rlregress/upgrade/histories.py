@@ -176,7 +176,12 @@ def _named(change: Change, of: Mapping[str, Any]) -> str:
             return f"{default['owner']} {default['name']}: {default['a']} -> {default['b']}"
     for name, trace in of["traces"].items():
         cause = trace["cause"] or {}
-        named = [cause.get("alone"), *cause.get("moving", ()), *cause.get("place", ())]
+        named = [
+            cause.get("alone"),
+            *cause.get("moving", ()),
+            *cause.get("together", ()),
+            *cause.get("place", ()),
+        ]
         still = set(cause.get("still", ()))
         for function in named:
             if function in change.functions and function not in still:

@@ -162,6 +162,6 @@ def _running(fault: Fault, traces: Mapping[str, Trace]) -> list[str]:
 
 
 def _job(training: Training, fault: Fault, number: int) -> Training:
-    change = {"file": fault.file, "function": fault.function, "text": fault.text}
+    change = {"file": fault.file, "functions": [fault.function], "text": fault.text}
     name = f"{training.name} fault {number}"
-    return Training(training.owner, name, {**training.job, "swap": change})
+    return Training(training.owner, name, {**training.job, "swap": [change]})

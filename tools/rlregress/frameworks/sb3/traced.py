@@ -12,7 +12,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.scenarios import algorithm_named, made
 
-_STEPS = 300
+_STEPS = 180
 
 
 def _linear(initial: float) -> Callable[[float], float]:
@@ -66,7 +66,7 @@ def _ppo() -> Dict[str, Any]:
 
 
 def _off_policy() -> Dict[str, Any]:
-    # 2 x 50 rows: the buffer is full after a third of the training
+    # 2 x 50 rows: the buffer is full after half of the training
     return {
         "buffer_size": 100,
         "learning_starts": 20,

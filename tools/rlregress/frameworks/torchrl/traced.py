@@ -17,7 +17,7 @@ _SHARED = {"learning_rate": 1e-3, "adam_epsilon": 1e-8, "discount": 0.99, "hidde
 _OFF_POLICY = {
     **_SHARED,
     "minibatch_size": 16,
-    # full after half of the training
+    # full after two thirds of the training
     "replay_size": 120,
     "learning_starts": 40,
     "polyak_coefficient": 0.05,
@@ -58,7 +58,7 @@ _SETTINGS: Dict[str, Dict[str, Any]] = {
 def _training(algorithm: str) -> Any:
     def training(make_env: Callable[..., Any], seed: int) -> None:
         settings = _SETTINGS[algorithm]
-        steps = 4 * settings.get("rollout_steps", 60)
+        steps = 3 * settings.get("rollout_steps", 60)
         request = TrainingRequest(algorithm, make_env, settings, total_steps=steps, seed=seed)
         trained = train(request)
         environment = make_env()
@@ -69,7 +69,7 @@ def _training(algorithm: str) -> Any:
             observation, _, terminated, truncated, _ = environment.step(action)
             done = terminated or truncated
         beside = {**settings, "replay_size": 10 * steps} if algorithm != "ppo" else settings
-        transitions(TrainingRequest(algorithm, make_env, beside, 2 * steps, seed), 2)
+        transitions(TrainingRequest(algorithm, make_env, beside, steps, seed), 2)
 
     return training
 
