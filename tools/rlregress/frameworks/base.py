@@ -311,7 +311,7 @@ class Adapter:
 
     def trace_scenario(
         self, scenario: Mapping[str, Any], make_env: Callable[..., Any], seed: int
-    ) -> None:
+    ) -> Optional[Mapping[str, Any]]:
         """Train through what a scenario switches on; see ``baselines/scenarios``.
 
         Args:
@@ -319,6 +319,9 @@ class Adapter:
                 ``settings`` and ``features``, in the names of ``baselines/scenarios/names.toml``.
             make_env: makes an environment of a scenario; its options are those of
                 ``rlregress.tracing.toys.Ends``.
+
+        Returns:
+            What is recorded beside the training: name -> numbers, tensors, words, trees of them.
 
         Raises:
             NotOffered: this framework, in this version, lacks an algorithm, a setting or a feature.

@@ -34,6 +34,7 @@ from rlregress.tracing import events, swap
 from rlregress.tracing.activity import Activity
 from rlregress.tracing.hooks import Recorder, Stop
 from rlregress.tracing.lines import Lines
+from rlregress.tracing.watched import parts_of_output
 
 
 def roots_of(packages: List[str]) -> List[str]:
@@ -112,7 +113,9 @@ def _built_in(job: Dict[str, Any]) -> Callable[[Any], None]:
 
         seed = int(job.get("seed", 0))
         if job.get("scenario"):
-            adapter.trace_scenario(job["scenario"], make_env, seed)
+            found = adapter.trace_scenario(job["scenario"], make_env, seed)
+            for name, value in (found or {}).items():
+                recorder.add("output", name, parts_of_output(value), None)
         else:
             adapter.trace_trainings()[job["algorithm"]](make_env, seed)
 

@@ -135,7 +135,7 @@ def seeded_lines(found: Trace) -> list[str]:
 
 def check_trained(found: Trace, label: str) -> None:
     """Raise UserError if nothing was traced, and nothing failed either."""
-    if not found.failure and not found.count("optimizer") and not found.count("step"):
+    if not found.failure and not any(map(found.count, ("optimizer", "step", "output"))):
         raise UserError(
             f"nothing was traced on side {label}: no environment step and no optimiser step; "
             "expected a script that trains with PyTorch on environments of gymnasium"

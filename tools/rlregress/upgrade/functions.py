@@ -127,8 +127,7 @@ def _with_moved(found: Sequence[Changed]) -> list[Changed]:
         for one, other in _pairs(gone[name], new[name]):
             left.remove(one)
             left.remove(other)
-            assert one.a is not None and other.b is not None
-            if one.a.code != other.b.code:
+            if one.a is not None and other.b is not None and one.a.code != other.b.code:
                 paths = one.paths[0], other.paths[1]
                 left.append(Changed(other.file, name, CHANGED, one.a, other.b, paths, was=one.file))
     return sorted(left, key=lambda each: each.key)

@@ -68,9 +68,9 @@ class TorchRL(Adapter):
         "ReplayBuffer": "prefetch=0",
     }
 
-    def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> None:
+    def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> Any:
         """Train in a loop of the library's own parts through what a scenario switches on."""
-        self._beside("scenarios").trace(scenario, make_env, seed)
+        return self._beside("scenarios").trace(scenario, make_env, seed)
 
 
 ADAPTER = TorchRL()

@@ -19,6 +19,7 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.torchrl import parts
 
 #: of which a scenario can ask for fewer: its loops are slower than those of other frameworks.
 _STEPS = 96
@@ -115,16 +116,22 @@ class _Asked:
             raise NotOffered(f"a training with TorchRL's {self.algorithm.upper()} has no {left}")
 
 
-def trace(scenario: Mapping[str, Any], make_env: Callable[..., Any], seed: int) -> None:
-    """Train in a loop of TorchRL's own parts."""
+def trace(
+    scenario: Mapping[str, Any], make_env: Callable[..., Any], seed: int
+) -> Mapping[str, Any]:
+    """Train in a loop of TorchRL's own parts, or use one of them by itself."""
     with warnings.catch_warnings():
         # about what a scenario does on purpose
         warnings.simplefilter("ignore")
         torch.manual_seed(seed)
         np.random.seed(seed)
         asked = _Asked(scenario)
+        part = asked.take("part")
+        if part is not None:
+            return parts.use(part, make_env, seed)
         environment = _environment(asked, make_env, seed)
         (_OnPolicy if asked.algorithm in _ON_POLICY else _OffPolicy)(asked, environment).run()
+        return {}
 
 
 # -- environments -----------------------------------------------------------------------------
