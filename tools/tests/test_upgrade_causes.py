@@ -7,7 +7,7 @@ import pytest
 from rlregress.tracing.compare import Comparison, Divergence, compare
 from rlregress.tracing.trace import Event, Part, Place, Trace, failed
 from rlregress.upgrade import causes
-from rlregress.upgrade.causes import Cause, Trial
+from rlregress.upgrade.causes import Cause
 from rlregress.upgrade.functions import ADDED, CHANGED, REMOVED, Changed, Function
 from rlregress.upgrade.traced import Traced, Training
 
@@ -89,117 +89,216 @@ def test_places_outside_of_the_file_are_not_matched():
     assert causes.at(None, [TRAIN]) == ()
 
 
-def words(found):
-    """Trials as "<training> <function>"."""
-    return [f"{trial.training} {trial.function.name}" for trial in found]
+class Recorder:
+    """Records a training with functions put back: its value by what is put back, and what fails.
+
+    Args:
+        effects: names of functions that act -> how much side A's code of them adds to side B's 4.
+        together: names that act only when all of them are put back, by -2.
+        failing: a set of names that cannot be put back without one another.
+        misfits: names that cannot be put back at all.
+    """
+
+    def __init__(self, effects=(), together=(), failing=(), misfits=()):
+        self._effects, self._together = dict(effects), set(together)
+        self._failing, self._misfits = set(failing), set(misfits)
+        self.groups = []
+
+    def __call__(self, jobs):
+        return {job.name: self._one(job) for job in jobs}
+
+    def _one(self, job):
+        names = {name for change in job.job["swap"] for name in change["functions"]}
+        self.groups.append((job.name.partition(" trial ")[0], sorted(names)))
+        misfits = [[FILE, name, "other variables"] for name in sorted(names & self._misfits)]
+        names -= self._misfits
+        if names & self._failing and not self._failing <= names:
+            return failed("Traceback\nAttributeError: no such thing")
+        value = 4.0 + sum(self._effects.get(name, 0.0) for name in names)
+        value -= 2.0 if self._together and self._together <= names else 0.0
+        found = trace(value)
+        return Trace({**found.header, "misfits": misfits}, found.events)
 
 
-def test_the_nearest_functions_are_tried_first():
-    """Those at the place, then the others that the training enters, then other trainings."""
-    sac = parted("sac", 135, entered=("train", "loss"))
-    td3 = parted("td3", 155, entered=("step",), count=2)
-    found = causes.trials([td3, sac], [TRAIN, LOSS, STEP])
-    assert words(found) == ["sac loss", "sac train", "td3 step"]
+NAMES = tuple(f"f{n}" for n in range(8))
 
 
-def test_of_trainings_that_part_at_one_place_the_shortest_is_tried():
-    """The other ones are spared."""
-    long = parted("long", 135, entered=("loss",), count=9)
-    short = parted("short", 135, entered=("loss",), count=2)
-    assert words(causes.trials([long, short], [LOSS])) == ["short loss"]
+@pytest.fixture
+def functions(tmp_path):
+    """Eight functions that differ, and the file of side A."""
+    path = tmp_path / "agent.py"
+    path.write_text("# a\n")
+    return [function(name, 10 * n + 1, 10 * n + 5, path=path) for n, name in enumerate(NAMES)]
 
 
-def test_trainings_that_part_at_no_changed_function_are_all_tried():
-    """Nothing says that they have one cause; six functions each."""
-    many = [function(f"f{n}", n + 1, n + 1) for n in range(9)]
-    entered = tuple(each.name for each in many)
-    one, other = (parted(name, 900, entered=entered) for name in ("one", "other"))
-    found = words(causes.trials([one, other], many))
-    assert found[:12] == [f"{name} f{n}" for name in ("one", "other") for n in range(6)]
-    # and the rest of the functions once
-    assert found[12:] == ["one f6", "one f7", "one f8"]
+def looked(recorder, functions, *parted_, limit=causes.LIMIT):
+    """What makes trainings part, by name."""
+    trainings = {one.name: Training("sb3", one.name, {"seed": 3}) for one in parted_}
+    return causes.causes(parted_, trainings, functions, recorder, limit)
 
 
-def test_every_function_that_a_parted_training_enters_has_its_turn():
-    """Also one that only a training enters whose place was tried in another one."""
-    short = parted("short", 135, entered=("loss",))
-    long = parted("long", 135, entered=("loss", "train"), count=2)
-    assert words(causes.trials([short, long], [TRAIN, LOSS, STEP])) == ["short loss", "long train"]
+def sac(entered=NAMES, line=900):
+    """A training that parts at no changed function: 2 on side A, 4 on side B."""
+    one = parted("sac", line, entered=entered)
+    assert compare(one.a, one.b).verdict == "diverged"
+    return one
+
+
+def names(functions):
+    """Their names, in order."""
+    return [each.name for each in functions]
+
+
+def test_a_function_that_brings_side_a_back_is_the_only_one(functions):
+    """All are put back, then halves; what is not needed is not looked at."""
+    recorder = Recorder({"f5": -2.0})
+    found = looked(recorder, functions, sac())["sac"]
+    assert (found.alone, found.moving) == (functions[5], ())
+    assert names(found.still) == []
+    tried = [group for _, group in recorder.groups]
+    assert tried[0] == list(NAMES)
+    assert tried[-1] == ["f5"] or tried[-2] == ["f5"]
+    assert len(tried) == 7
+
+
+def test_functions_that_move_it_elsewhere_are_several(functions):
+    """Each changes the training by itself, and neither brings side A back."""
+    found = looked(Recorder({"f1": -1.0, "f6": -1.0}), functions, sac())["sac"]
+    assert (found.alone, names(found.moving)) == (None, ["f1", "f6"])
+    assert names(found.functions) == ["f1", "f6"]
+
+
+def test_where_nothing_moves_it_all_are_still(functions):
+    """One recording tells: what makes it part cannot be put back."""
+    recorder = Recorder()
+    found = looked(recorder, functions, sac())["sac"]
+    assert names(found.still) == list(NAMES)
+    assert found.functions == ()
+    assert len(recorder.groups) == 1
+
+
+def test_functions_that_act_only_together_are_named_together(functions):
+    """No half of them does anything."""
+    found = looked(Recorder(together={"f3", "f4"}), functions, sac())["sac"]
+    assert set(names(found.together)) >= {"f3", "f4"}
+    assert (found.alone, found.moving) == (None, ())
+
+
+def test_a_function_of_the_place_that_does_nothing_is_not_named(functions):
+    """The traces part in it, and it is another that moves them."""
+    one = parted("sac", 132, entered=NAMES)
+    found = looked(Recorder({"f7": -1.0}), functions, one)["sac"]
+    assert names(found.place) == ["f3"]
+    assert names(found.functions) == ["f7"]
+
+
+def test_the_functions_of_the_place_come_first(functions):
+    """They are in the first half."""
+    one = parted("sac", 172, entered=NAMES)
+    recorder = Recorder({"f7": -2.0})
+    assert looked(recorder, functions, one)["sac"].alone == functions[7]
+    assert recorder.groups[1] == ("sac", ["f0", "f1", "f2", "f7"])
+
+
+def test_what_fails_is_split_until_it_is_alone(functions):
+    """Functions that need one another are no reason not to look at the others."""
+    recorder = Recorder({"f0": -2.0}, failing={"f4", "f7"})
+    found = looked(recorder, functions, sac())["sac"]
+    assert found.alone == functions[0]
+    alone = looked(Recorder({"f6": -1.0}, failing={"f4", "gone"}), functions, sac())["sac"]
+    assert names(alone.moving) == ["f6"]
+    assert [(each.name, why) for each, why in alone.failed] == [
+        ("f4", "AttributeError: no such thing")
+    ]
+
+
+def test_what_does_not_fit_is_left_out_with_its_reason(functions):
+    """The others of its group are looked at."""
+    found = looked(Recorder({"f2": -2.0}, misfits={"f2", "f3"}), functions, sac())["sac"]
+    assert [(each.name, why) for each, why in found.failed] == [
+        ("f2", "other variables"),
+        ("f3", "other variables"),
+    ]
+    assert names(found.still) == [name for name in NAMES if name not in ("f2", "f3")]
+
+
+def test_a_function_of_the_place_that_cannot_be_put_back_is_named(functions):
+    """It is not shown to do nothing."""
+    one = parted("sac", 122, entered=NAMES)
+    found = looked(Recorder(misfits={"f2"}), functions, one)["sac"]
+    assert names(found.functions) == ["f2"]
 
 
 def test_only_what_can_be_put_back_is_tried():
     """What one side lacks, and what runs at import, cannot be."""
-    names = [
+    kinds = [
         function("new", how=ADDED), function("gone", how=REMOVED), function("<module>"),
         function("<class> Agent"),
     ]  # fmt: skip
-    one = parted("sac", 115, entered=("new", "gone", "<module>", "<class> Agent"))
-    assert causes.trials([one], names) == []
+    recorder = Recorder()
+    one = sac(entered=("new", "gone", "<module>", "<class> Agent"))
+    assert looked(recorder, kinds, one) == {"sac": Cause()}
+    assert recorder.groups == []
 
 
-def test_recordings_are_limited():
+def test_only_what_a_training_enters_is_tried(functions):
+    """On either side."""
+    recorder = Recorder({"f1": -2.0})
+    looked(recorder, functions, sac(entered=("f1", "f2")))
+    assert recorder.groups[0] == ("sac", ["f1", "f2"])
+
+
+def test_later_trainings_begin_with_what_moves_earlier_ones(functions):
+    """Five trainings part at no changed function: the fifth needs one recording."""
+    several = [parted(f"t{n}", 900, entered=NAMES, count=n + 1) for n in range(causes.WAVE + 1)]
+    recorder = Counting({"f5": -2.0}, several)
+    found = looked(recorder, functions, *several)
+    assert {cause.alone for cause in found.values()} == {functions[5]}
+    assert [group for name, group in recorder.groups if name == "t4"] == [["f5"]]
+
+
+class Counting(Recorder):
+    """Of trainings with different numbers of losses."""
+
+    def __init__(self, effects, several):
+        super().__init__(effects)
+        self._counts = {one.name: len(one.b.events) for one in several}
+
+    def _one(self, job):
+        found = super()._one(job)
+        count = self._counts[job.name.partition(" trial ")[0]]
+        value = found.events[-1].parts["loss"].values[0]
+        again = trace(value, count=count)
+        return Trace(found.header, again.events)
+
+
+def test_recordings_are_limited_and_what_is_left_is_said(functions):
     """However much has changed."""
-    many = [function(f"f{n}", n + 1, n + 1) for n in range(200)]
-    found = causes.trials([parted("sac", 900, entered=tuple(f.name for f in many))], many)
-    assert len(found) == 60
-    assert len(set(found)) == 60
+    recorder = Recorder({"f0": -1.0, "f7": -1.0})
+    found = looked(recorder, functions, sac(), limit=4)["sac"]
+    assert len(recorder.groups) == 4
+    assert len(found.open) > 0
+    assert set(found.open).isdisjoint(found.still)
 
 
 def test_what_is_put_back_is_side_as_code(tmp_path):
-    """The job is that of the training, with the text of side A's file."""
-    for label in "ab":
-        (tmp_path / label).write_text(f"# {label}\n")
+    """The job is that of the training, with the text of side A's file, once for each file."""
+    (tmp_path / "a").write_text("# a\n")
+    other = Changed(FILE, "loss", CHANGED, LOSS.a, LOSS.b, (tmp_path / "a", tmp_path / "b"))
     of = Changed(FILE, "train", CHANGED, TRAIN.a, TRAIN.b, (tmp_path / "a", tmp_path / "b"))
-    made = causes.job(Training("sb3", "sac", {"seed": 3}), Trial(of, "sac"), 7)
+    made = causes.job(Training("sb3", "sac", {"seed": 3}), (of, other), 7)
     assert (made.owner, made.name) == ("sb3", "sac trial 7")
     assert made.job == {
         "seed": 3,
-        "swap": {"file": FILE, "function": "train", "text": "# a\n"},
+        "swap": [{"file": FILE, "functions": ["train", "loss"], "text": "# a\n"}],
     }
 
 
-def cause(tried, place=115, functions=(TRAIN, LOSS, STEP)):
-    """What makes a training part (2 on side A, 4 on side B), by what came of the trials."""
-    found = {Trial(of, "sac"): came for of, came in tried.items()}
-    one = parted("sac", place)
-    assert compare(one.a, one.b).verdict == "diverged"
-    return causes.causes([one], found, functions)["sac"]
-
-
-def test_a_function_that_brings_side_a_back_is_the_only_one():
-    """Its trace is that of side A."""
-    assert cause({TRAIN: trace(2.0)}) == Cause((TRAIN,), alone=TRAIN)
-
-
-def test_a_function_that_moves_the_training_elsewhere_is_one_of_several():
-    """Its trace is that of neither side."""
-    assert cause({TRAIN: trace(3.0)}) == Cause((TRAIN,), moving=(TRAIN,))
-
-
-def test_a_function_that_leaves_side_b_as_it_is_does_nothing():
-    """Also if the traces part in it: it is not named."""
-    found = cause({TRAIN: trace(4.0), LOSS: trace(3.0)})
-    assert found == Cause((TRAIN,), moving=(LOSS,), still=(TRAIN,))
-    assert found.functions == (LOSS,)
-
-
-def test_a_function_that_cannot_be_put_back_is_named_for_its_place():
-    """It is not shown to do nothing, and what hindered it is kept."""
-    found = cause({TRAIN: failed("Traceback\nMisfit: train refers to other variables")})
-    assert found.failed == ((TRAIN, "Misfit: train refers to other variables"),)
-    assert (found.alone, found.moving, found.still) == (None, (), ())
-    assert found.functions == (TRAIN,)
-
-
-def test_the_surest_function_is_named_first():
-    """The only one, then those that move the training, then those of the place."""
-    found = cause({LOSS: trace(3.0), STEP: trace(2.0)})
-    assert found.functions == (STEP, LOSS, TRAIN)
-
-
-def test_trials_of_other_trainings_do_not_count():
-    """Each training has its own causes."""
-    found = causes.causes(
-        [parted("sac", 115), parted("td3", 155)], {Trial(STEP, "td3"): trace(2.0)}, [TRAIN, STEP]
-    )
-    assert found == {"sac": Cause((TRAIN,)), "td3": Cause((STEP,), alone=STEP)}
+def test_a_function_that_has_moved_is_found_in_its_file_of_either_side():
+    """Side A's event stands in the old file."""
+    was = "package/old.py"
+    moved = Changed(FILE, "train", CHANGED, TRAIN.a, TRAIN.b, (None, None), was=was)
+    first = Divergence("loss", "loss", event(15, file=was), None, ())
+    assert causes.at(first, [moved]) == (moved,)
+    elsewhere = Divergence("loss", "loss", event(15), None, ())
+    assert causes.at(elsewhere, [moved]) == ()

@@ -146,25 +146,68 @@ def test_a_property_and_its_setter_are_one_function(tmp_path):
     assert text[only.b.last - 1].strip() == "self._size = value"
 
 
-def test_functions_of_a_file_that_one_side_lacks(tmp_path):
-    """All of them are added, or removed, and what runs when the file is imported too."""
-    text = "rate = 1\n\n\ndef f():\n    return rate\n"
+def moved(tmp_path, a, b):
+    """Changes of a package whose one module has another name on side B."""
     folders = []
-    for label, file in (("a", "old.py"), ("b", "new.py")):
+    for label, file, text in (("a", "old.py", a), ("b", "new.py", b)):
         path = tmp_path / label / "package" / file
         path.parent.mkdir(parents=True)
         path.write_text(text)
         folders.append([str(path.parent)])
-    found = functions.changed(*folders)
+    return functions.changed(*folders)
+
+
+def test_functions_of_a_file_that_one_side_lacks(tmp_path):
+    """All of them are added, or removed, and what runs when the file is imported too."""
+    found = moved(
+        tmp_path, "rate = 1\n\n\ndef f():\n    pass\n", "rate = 1\n\n\ndef g():\n    pass\n"
+    )
     assert [(each.file, each.name, each.how) for each in found] == [
         ("package/new.py", "<module>", ADDED),
-        ("package/new.py", "f", ADDED),
+        ("package/new.py", "g", ADDED),
         ("package/old.py", "<module>", REMOVED),
         ("package/old.py", "f", REMOVED),
     ]
     assert [each.at_import for each in found] == [True, False, True, False]
     assert (found[1].paths[0], found[3].paths[1]) == (None, None)
     assert found[3].place == "package/old.py:4"
+    assert not any(each.counts for each in found)
+
+
+def test_a_function_that_has_only_moved_has_not_changed(tmp_path):
+    """It is in another file, under its name, with its code."""
+    text = "class Agent(Base):\n    def step(self):\n        return 1\n"
+    assert [each.name for each in moved(tmp_path, text, text)] == [BODY, BODY]
+
+
+def test_a_function_that_has_moved_and_changed_is_a_changed_one(tmp_path):
+    """Both of its files are told."""
+    text = "class Agent(Base):\n    def step(self):\n        return {}\n"
+    found = moved(tmp_path, text.format(1), text.format(2))
+    (step,) = [each for each in found if each.name == STEP]
+    assert (step.how, step.file, step.was) == (CHANGED, "package/new.py", "package/old.py")
+    assert [path.name for path in step.paths] == ["old.py", "new.py"]
+    assert (step.file_on("a"), step.file_on("b")) == (step.was, step.file)
+    assert step.counts
+
+
+NEW_METHOD = "class Agent:\n    def step(self):\n        return 1\n"
+
+
+def test_a_new_method_of_a_class_that_stays_counts(tmp_path):
+    """It may take the place of a method of its base; a new function takes nobody's."""
+    a = "class Agent:\n    pass\n"
+    b = NEW_METHOD + "\n\ndef new():\n    pass\n\n\nclass New:\n    def step(self):\n        pass\n"
+    found = {each.name: each for each in differ(tmp_path, a, b)}
+    assert {name: each.counts for name, each in found.items()} == {
+        "Agent.step": True, "<class> Agent": True, "new": False, "New.step": False,
+    }  # fmt: skip
+
+
+def test_a_method_that_is_gone_from_a_class_that_stays_counts(tmp_path):
+    """That of its base takes its place."""
+    found = differ(tmp_path, NEW_METHOD, "class Agent:\n    rate = 1\n")
+    assert {each.name: each.counts for each in found}["Agent.step"]
 
 
 def test_variants_that_only_a_type_checker_reads_are_no_functions(tmp_path):

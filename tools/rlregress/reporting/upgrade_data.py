@@ -83,6 +83,7 @@ def _plain(of: OfFramework) -> dict[str, Any]:
         ],
         "functions": [_reach(each) for each in of.reach],
         "functions_beside": of.beside,
+        "functions_of_one_side": of.new,
         "proof": of.proof and _proof(of.proof),
     }
 

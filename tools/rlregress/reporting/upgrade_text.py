@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rlregress.tracing import explain
 from rlregress.upgrade import concerned, coverage, explained
@@ -71,7 +71,13 @@ def lines(found: Upgrade) -> list[str]:
 
 
 def headline(found: Upgrade) -> str:
-    """The verdict; if not everything was asked, with how much was."""
+    """The verdict; how much was asked, if not everything; and which trainings only round."""
+    rounded = [t.name for t in found.traced if t.comparison.verdict == "close" and t.repeats]
+    rounding = f"; rounding in {_some(rounded)}" if rounded else ""
+    return _verdict(found) + rounding
+
+
+def _verdict(found: Upgrade) -> str:
     open_ = [(name, tally) for name, tally in found.tallies.items() if not tally.whole]
     if found.verdict in (verdicts.UNCHANGED, verdicts.REGRESSED) or not open_:
         return found.verdict
@@ -244,7 +250,11 @@ def _framework(of: OfFramework) -> list[str]:
         text += ["On one side or on both there is no such thing to train:", ""]
         text += [*(f"- {each}" for each in absent), ""]
     rest = [each for each in of.reach if each not in of.unreached]
-    text += _reach(rest, of.beside, "in code that trains and evaluates nothing")
+    beside = {
+        "in code that trains and evaluates nothing": of.beside,
+        "that one side alone has: only what has changed can reach them": of.new,
+    }
+    text += _reach(rest, beside)
     if of.proof is not None:
         text += _proof(of.proof)
     if of.returns is not None:
@@ -298,17 +308,15 @@ def _script(found: OfScript) -> list[str]:
     if isinstance(found.held, NotTraced):
         return [f"{found.held}", ""]
     text = _traced(found.held, found.causes.get(found.held.name), ())
-    text += _reach(found.reach, found.beside, "that the script does not enter")
+    text += _reach(found.reach, {"that the script does not enter": found.beside})
     return text if found.proof is None else [*text, *_proof(found.proof)]
 
 
-def _reach(reach: Sequence[Reach], beside: int, what: str) -> list[str]:
-    if not reach and not beside:
+def _reach(reach: Sequence[Reach], beside: Mapping[str, int]) -> list[str]:
+    more = [f"- {count} more {what}" for what, count in beside.items() if count]
+    if not reach and not more:
         return []
-    text = ["### Functions whose code differs", "", *_reach_lines(reach, _LISTED)]
-    if beside:
-        text.append(f"- {beside} more {what}")
-    return [*text, ""]
+    return ["### Functions whose code differs", "", *_reach_lines(reach, _LISTED), *more, ""]
 
 
 def _reach_lines(reach: Sequence[Reach], shown: int) -> list[str]:

@@ -21,7 +21,7 @@ from rlregress.upgrade.traced import Traced, Training
 #: recordings in all.
 LIMIT = 150
 #: trainings that are searched at once.
-_WAVE = 4
+WAVE = 4
 #: what came of putting functions back.
 _AS_A, _AS_B, _ELSEWHERE, _FAILED = "as A", "as B", "elsewhere", "failed"
 
@@ -124,8 +124,8 @@ def causes(
     # one of each place before the others
     order = sorted(shortest, key=lambda one: one not in firsts.values())
     found: dict[str, Cause] = {}
-    for start in range(0, len(order), _WAVE):
-        wave = {one.name: one for one in order[start : start + _WAVE]}
+    for start in range(0, len(order), WAVE):
+        wave = {one.name: one for one in order[start : start + WAVE]}
         known = {each for cause in found.values() for each in _movers(cause)}
         searches = {one.name: _search(one, functions, known) for one in wave.values()}
         limit -= _run(searches, wave, trainings, record, limit, found)

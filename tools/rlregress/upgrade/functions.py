@@ -104,7 +104,7 @@ def changed(a: Sequence[str], b: Sequence[str]) -> list[Changed]:
         paths = one.get(file), other.get(file)
         texts = [path.read_bytes() if path is not None else b"" for path in paths]
         if texts[0] != texts[1]:
-            sides = [_functions(text) for text in texts]
+            sides = [_functions(t) if path else {} for t, path in zip(texts, paths, strict=True)]
             found += _compared(file, paths, sides)
             for known, side in zip(classes, sides, strict=True):
                 known |= {(file, name) for name in side}
