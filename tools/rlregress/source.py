@@ -99,3 +99,16 @@ def of_file(path: str) -> Optional[Source]:
 def branches_at(found: Source) -> Dict[int, Test]:
     """Line -> test whose condition stands there."""
     return {line: test for test in found.tests for line in range(test.line, test.last + 1)}
+
+
+def replaced(text: str, old: str, new: str, occurrence: int = 0) -> Optional[str]:
+    """The text with one occurrence replaced, counted from 1; 0: the only one.
+
+    Returns:
+        None if there is no such occurrence, or if the only one is not the only one.
+    """
+    parts = text.split(old)
+    place = max(occurrence, 1)
+    if len(parts) <= place or (not occurrence and len(parts) != 2):
+        return None
+    return old.join(parts[:place]) + new + old.join(parts[place:])

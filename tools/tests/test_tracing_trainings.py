@@ -52,8 +52,8 @@ def _rare_lines(found, algorithm):
     played = [event for event in events(found, "step") if event.index > updates[-1].index]
     assert any(event.parts["flags"].values != (0.0, 0.0) for event in played)
     if algorithm == "ppo":
-        # 320 steps in rollouts of 64, three epochs each, two minibatches of 48 and 16
-        assert len(updates) == 5 * 3 * 2
+        # 192 steps in rollouts of 64, three epochs each, two minibatches of 48 and 16
+        assert len(updates) == 3 * 3 * 2
     if algorithm not in ON_POLICY:
         assert _reached(found, f"{SB3.modules[0]}/common/buffers.py", "self.full = True")
 

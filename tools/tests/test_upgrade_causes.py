@@ -257,6 +257,18 @@ def test_later_trainings_begin_with_what_moves_earlier_ones(functions):
     assert [group for name, group in recorder.groups if name == "t4"] == [["f5"]]
 
 
+def test_a_later_training_that_parts_where_an_earlier_one_does_is_told_by_its_place(functions):
+    """It is not recorded again."""
+    several = [
+        parted(f"t{n}", 152 if n in (0, causes.WAVE) else 900, entered=NAMES, count=n + 1)
+        for n in range(causes.WAVE + 1)
+    ]
+    recorder = Counting({"f5": -2.0}, several)
+    found = looked(recorder, functions, *several)
+    assert names(found[f"t{causes.WAVE}"].functions) == ["f5"]
+    assert not [group for name, group in recorder.groups if name == f"t{causes.WAVE}"]
+
+
 class Counting(Recorder):
     """Of trainings with different numbers of losses."""
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rlregress import frameworks, suite
+from rlregress import frameworks, source, suite
 from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
@@ -134,15 +134,13 @@ def _fault(path: Path, number: int, table: Mapping[str, Any]) -> Fault:
 
 
 def _changed_text(fault: Fault, text: str) -> str:
-    count = text.count(fault.old)
-    if count == 0 or (fault.occurrence == 0 and count > 1) or fault.occurrence > count:
+    changed = source.replaced(text, fault.old, fault.new, fault.occurrence)
+    if changed is None:
         raise UserError(
             f"the fault '{fault.name}' does not fit this version: {fault.file} holds "
-            f"{fault.old!r} {count} times"
+            f"{fault.old!r} {text.count(fault.old)} times"
         )
-    parts = text.split(fault.old)
-    place = max(fault.occurrence, 1)
-    return fault.old.join(parts[:place]) + fault.new + fault.old.join(parts[place:])
+    return changed
 
 
 def chosen(frameworks: Sequence[str], names: Sequence[str]) -> list[tuple[str, Fault]]:

@@ -19,7 +19,9 @@ from rlregress.upgrade.functions import CHANGED, Changed, Function
 from rlregress.upgrade.traced import Traced, Training
 
 #: recordings in all.
-LIMIT = 150
+LIMIT = 120
+#: recordings of one training.
+_EACH = 30
 #: trainings that are searched at once.
 WAVE = 4
 #: what came of putting functions back.
@@ -111,7 +113,8 @@ def causes(
     """Training -> what makes it part.
 
     A few at once are searched, one of every place where trainings part before the others. The later
-    ones begin with what moves any of the earlier ones: mostly that is all.
+    ones begin with what moves any of the earlier ones: mostly that is all. One that parts at a
+    place that moves an earlier one is not searched: the place tells.
 
     Args:
         trainings: by name.
@@ -127,7 +130,13 @@ def causes(
     for start in range(0, len(order), WAVE):
         wave = {one.name: one for one in order[start : start + WAVE]}
         known = {each for cause in found.values() for each in _movers(cause)}
-        searches = {one.name: _search(one, functions, known) for one in wave.values()}
+        told = {name: Cause(places[name]) for name in wave if known & set(places[name])}
+        found.update(told)
+        searches = {
+            one.name: _search(one, functions, known)
+            for one in wave.values()
+            if one.name not in told
+        }
         limit -= _run(searches, wave, trainings, record, limit, found)
     return {one.name: found[one.name] for one in parted}
 
@@ -148,15 +157,17 @@ def _run(
     """Run searches side by side, turn by turn; how many recordings it took."""
     asked: dict[str, list[Group]] = {}
     taken = 0
+    of_each = dict.fromkeys(searches, 0)
     for name, search in searches.items():
         _send(name, search, None, asked, found)
     while asked:
         jobs: dict[tuple[str, Group], Training] = {}
         for name, groups in asked.items():
             for group in groups:
-                if taken + len(jobs) < limit:
-                    number = taken + len(jobs)
+                number = taken + len(jobs)
+                if number < limit and of_each[name] < _EACH:
                     jobs[name, group] = job(trainings[name], group, number)
+                    of_each[name] += 1
         recorded = record(list(jobs.values())) if jobs else {}
         taken += len(jobs)
         for name, groups in list(asked.items()):

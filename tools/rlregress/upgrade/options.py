@@ -144,12 +144,9 @@ def _fault(adapter: Adapter, fault: Optional) -> Fault | None:
     if path is None:
         return None
     text = path.read_text(encoding="utf-8")
-    parts = text.split(fault.old)
-    place = max(fault.occurrence, 1)
-    if len(parts) <= place or (not fault.occurrence and len(parts) != 2):
+    changed = source.replaced(text, fault.old, fault.new, fault.occurrence)
+    if changed is None:
         return None
-    before = fault.old.join(parts[:place])
-    changed = before + fault.new + fault.old.join(parts[place:])
     same = _common(text, changed)
     line = text[:same].count("\n") + 1
     if fault.function not in {each.name for each in source.parse(text).functions}:
