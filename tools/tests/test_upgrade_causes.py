@@ -120,12 +120,13 @@ class Recorder:
         return Trace({**found.header, "misfits": misfits}, found.events)
 
 
-NAMES = tuple(f"f{n}" for n in range(8))
+NAMES = tuple(f"f{n}" for n in range(16))
+NEAR, FAR = NAMES[:8], NAMES[8:]
 
 
 @pytest.fixture
 def functions(tmp_path):
-    """Eight functions that differ, and the file of side A."""
+    """Sixteen functions that differ, and the file of side A."""
     path = tmp_path / "agent.py"
     path.write_text("# a\n")
     return [function(name, 10 * n + 1, 10 * n + 5, path=path) for n, name in enumerate(NAMES)]
@@ -150,38 +151,44 @@ def names(functions):
 
 
 def test_a_function_that_brings_side_a_back_is_the_only_one(functions):
-    """All are put back, then halves; what is not needed is not looked at."""
+    """The nearest are put back one by one, the others by halves; what is not needed is left."""
     recorder = Recorder({"f5": -2.0})
-    found = looked(recorder, functions, sac())["sac"]
-    assert (found.alone, found.moving) == (functions[5], ())
-    assert names(found.still) == []
+    assert looked(recorder, functions, sac())["sac"].alone == functions[5]
     tried = [group for _, group in recorder.groups]
-    assert tried[0] == list(NAMES)
-    assert tried[-1] == ["f5"] or tried[-2] == ["f5"]
-    assert len(tried) == 7
+    assert tried == [*([name] for name in NEAR), sorted(FAR)]
+    recorder = Recorder({"f13": -2.0})
+    found = looked(recorder, functions, sac())["sac"]
+    assert (found.alone, found.moving) == (functions[13], ())
+    assert set(names(found.still)) <= set(NEAR)
+    assert [group for _, group in recorder.groups][9:] == [
+        ["f10", "f11", "f8", "f9"], ["f12", "f13", "f14", "f15"],
+        ["f12", "f13"], ["f14", "f15"], ["f12"], ["f13"],
+    ]  # fmt: skip
 
 
 def test_functions_that_move_it_elsewhere_are_several(functions):
     """Each changes the training by itself, and neither brings side A back."""
-    found = looked(Recorder({"f1": -1.0, "f6": -1.0}), functions, sac())["sac"]
-    assert (found.alone, names(found.moving)) == (None, ["f1", "f6"])
-    assert names(found.functions) == ["f1", "f6"]
+    found = looked(Recorder({"f1": -1.0, "f14": -1.0}), functions, sac())["sac"]
+    assert (found.alone, names(found.moving)) == (None, ["f1", "f14"])
+    assert names(found.functions) == ["f1", "f14"]
 
 
 def test_where_nothing_moves_it_all_are_still(functions):
-    """One recording tells: what makes it part cannot be put back."""
+    """What makes it part cannot be put back: all of them together do nothing, either."""
     recorder = Recorder()
     found = looked(recorder, functions, sac())["sac"]
     assert names(found.still) == list(NAMES)
     assert found.functions == ()
-    assert len(recorder.groups) == 1
+    assert [group for _, group in recorder.groups][-1] == sorted(NAMES)
 
 
 def test_functions_that_act_only_together_are_named_together(functions):
     """No half of them does anything."""
-    found = looked(Recorder(together={"f3", "f4"}), functions, sac())["sac"]
-    assert set(names(found.together)) >= {"f3", "f4"}
-    assert (found.alone, found.moving) == (None, ())
+    for pair in (("f3", "f4"), ("f3", "f12"), ("f9", "f12")):
+        found = looked(Recorder(together=set(pair)), functions, sac())["sac"]
+        assert set(names(found.together)) >= set(pair)
+        assert (found.alone, found.moving) == (None, ())
+        assert set(names(found.still)).isdisjoint(pair)
 
 
 def test_a_function_of_the_place_that_does_nothing_is_not_named(functions):
@@ -193,22 +200,35 @@ def test_a_function_of_the_place_that_does_nothing_is_not_named(functions):
 
 
 def test_the_functions_of_the_place_come_first(functions):
-    """They are in the first half."""
+    """Then those of its file, of its folder, of its package, and of others."""
+    files = ["other/x.py", "package/deep/x.py", "package/x.py", FILE]
+    far = [
+        Changed(file, f"g{n}", CHANGED, each.a, each.b, each.paths)
+        for n, (file, each) in enumerate(zip(files, functions, strict=False))
+    ]
     one = parted("sac", 172, entered=NAMES)
-    recorder = Recorder({"f7": -2.0})
-    assert looked(recorder, functions, one)["sac"].alone == functions[7]
-    assert recorder.groups[1] == ("sac", ["f0", "f1", "f2", "f7"])
+    others = {file: [each.name] for file, each in zip(files, far, strict=True)}
+    header = {**one.b.header, "functions": {**others, FILE: ["g3", "f15"]}}
+    place = Divergence("loss", "loss", None, event(252), ())
+    one = Traced(
+        "sac", Comparison("diverged", 0, place), one.a, Trace(header, one.b.events), True, ()
+    )
+    recorder = Recorder()
+    looked(recorder, [*far, functions[15]], one)
+    tried = [name for _, (name, *more) in recorder.groups if not more]
+    assert tried[0] == "f15"
+    assert [name for name in tried if name in ("g0", "g1", "g2", "g3")] == ["g3", "g1", "g2", "g0"]
 
 
 def test_what_fails_is_split_until_it_is_alone(functions):
     """Functions that need one another are no reason not to look at the others."""
-    recorder = Recorder({"f0": -2.0}, failing={"f4", "f7"})
+    recorder = Recorder({"f9": -2.0}, failing={"f12", "f15"})
     found = looked(recorder, functions, sac())["sac"]
-    assert found.alone == functions[0]
-    alone = looked(Recorder({"f6": -1.0}, failing={"f4", "gone"}), functions, sac())["sac"]
-    assert names(alone.moving) == ["f6"]
+    assert found.alone == functions[9]
+    alone = looked(Recorder({"f10": -1.0}, failing={"f8", "gone"}), functions, sac())["sac"]
+    assert names(alone.moving) == ["f10"]
     assert [(each.name, why) for each, why in alone.failed] == [
-        ("f4", "AttributeError: no such thing")
+        ("f8", "AttributeError: no such thing")
     ]
 
 
@@ -245,7 +265,7 @@ def test_only_what_a_training_enters_is_tried(functions):
     """On either side."""
     recorder = Recorder({"f1": -2.0})
     looked(recorder, functions, sac(entered=("f1", "f2")))
-    assert recorder.groups[0] == ("sac", ["f1", "f2"])
+    assert recorder.groups == [("sac", ["f1"]), ("sac", ["f2"])]
 
 
 def test_later_trainings_begin_with_what_moves_earlier_ones(functions):
@@ -286,9 +306,9 @@ class Counting(Recorder):
 
 def test_recordings_are_limited_and_what_is_left_is_said(functions):
     """However much has changed."""
-    recorder = Recorder({"f0": -1.0, "f7": -1.0})
-    found = looked(recorder, functions, sac(), limit=4)["sac"]
-    assert len(recorder.groups) == 4
+    recorder = Recorder({"f8": -1.0, "f15": -1.0})
+    found = looked(recorder, functions, sac(), limit=12)["sac"]
+    assert len(recorder.groups) == 12
     assert len(found.open) > 0
     assert set(found.open).isdisjoint(found.still)
 

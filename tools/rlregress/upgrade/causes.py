@@ -3,7 +3,8 @@
 Side A's code of some functions is put into side B, and the training is recorded again. If the trace
 is that of side B, none of them moves the training. If it is that of side A, the others are not
 needed. Otherwise each half is put back by itself, and so on down to single functions (the search of
-A. Zeller, "Yesterday, my program worked. Today, it does not. Why?", 1999).
+A. Zeller, "Yesterday, my program worked. Today, it does not. Why?", 1999). The functions nearest to
+the place where the traces part are put back one by one from the start.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from rlregress.upgrade.functions import CHANGED, Changed, Function
 from rlregress.upgrade.traced import Traced, Training
 
 #: recordings in all.
-LIMIT = 120
+LIMIT = 150
 #: recordings of one training.
 _EACH = 30
+#: functions that are put back one by one from the start.
+_NEAR = 8
 #: trainings that are searched at once.
 WAVE = 4
 #: what came of putting functions back.
@@ -121,7 +124,8 @@ def causes(
         functions: those that differ.
         limit: recordings in all.
     """
-    shortest = sorted(parted, key=lambda one: len(one.b.events))
+    # what diverges before what rounds
+    shortest = sorted(parted, key=lambda one: (one.proved, len(one.b.events)))
     places = {one.name: at(one.comparison.first, functions) for one in shortest}
     firsts = {places[one.name] or one.name: one for one in reversed(shortest)}
     # one of each place before the others
@@ -195,9 +199,10 @@ def _send(
 
 
 def _search(one: Traced, functions: Sequence[Changed], known: Iterable[Changed]) -> _Search:
-    """Halves and halves of halves, the functions near the place where the traces part first."""
+    """The nearest functions one by one, the others by halves and halves of halves."""
     near = at(one.comparison.first, functions)
     entered = [each for each in dict.fromkeys((*near, *_entered(one, functions))) if _fits(each)]
+    entered.sort(key=lambda each: _distance(each, one.comparison.first, near))
     before = [each for each in entered if each in set(known)]
     alone: Changed | None = None
     moving: list[Changed] = []
@@ -210,7 +215,7 @@ def _search(one: Traced, functions: Sequence[Changed], known: Iterable[Changed])
     groups: list[Group] = [tuple(before)] if before else []
     came: Mapping[Group, _Came] = (yield groups) if before else {}
     if not any(each.said == _AS_A for each in came.values()):
-        groups = [tuple(entered)] if entered else []
+        groups = _first_groups(entered)
         came = (yield groups) if groups else {}
     while groups:
         # what brings side A back makes the others superfluous
@@ -239,6 +244,11 @@ def _search(one: Traced, functions: Sequence[Changed], known: Iterable[Changed])
                 moving += rest
         groups = left
         came = (yield groups) if groups else {}
+    if len(still) == len(entered) > 1:
+        whole_ = tuple(entered)
+        came = yield [whole_]
+        if whole_ in came and came[whole_].said in (_AS_A, _ELSEWHERE):
+            still, together = [], list(whole_)
     return Cause(
         near,
         alone,
@@ -248,6 +258,31 @@ def _search(one: Traced, functions: Sequence[Changed], known: Iterable[Changed])
         tuple(failed.items()),
         tuple(open_),
     )
+
+
+def _first_groups(ranked: Sequence[Changed]) -> list[Group]:
+    """The nearest alone; the others in a group for each package."""
+    found: list[Group] = [(each,) for each in ranked[:_NEAR]]
+    packages: dict[str, list[Changed]] = {}
+    for each in ranked[_NEAR:]:
+        packages.setdefault(each.file.partition("/")[0], []).append(each)
+    return [*found, *map(tuple, packages.values())]
+
+
+def _distance(function: Changed, first: Divergence | None, near: Sequence[Changed]) -> int:
+    """From the place where traces part: at it, in a file of it, in its folder, in its package."""
+    if function in near:
+        return near.index(function)
+    events = [event for event in (first.b, first.a) if event is not None] if first else []
+    files = [event.file for event in events if event.file]
+    files += [caller.file for event in events for caller in event.callers]
+    if function.file in files:
+        return len(near)
+    folders = {file.rpartition("/")[0] for file in files[:1]}
+    if any(function.file.startswith(f"{folder}/") for folder in folders):
+        return len(near) + 1
+    packages = {file.partition("/")[0] for file in files}
+    return len(near) + (2 if function.file.partition("/")[0] in packages else 3)
 
 
 def _both_as_b(group: Group, came: Mapping[Group, _Came], split: Sequence[Sequence[Group]]) -> bool:
