@@ -29,6 +29,7 @@ _KINDS = {
     "number": "a number",
     "integer": "a whole number",
     "integers": "a list of whole numbers",
+    "name": "a name",
     "word": "one of",
     "words": "a list of some of",
 }
@@ -221,6 +222,8 @@ def _fits(value: Any, kind: str, words: Sequence[str]) -> bool:
         return whole
     if kind == "number":
         return whole or isinstance(value, float)
+    if kind == "name":
+        return isinstance(value, str) and bool(value)
     if kind == "word":
         return isinstance(value, str) and value in words
     if not isinstance(value, list) or not value:

@@ -55,6 +55,8 @@ class StableBaselines3(Adapter):
         "stable_baselines3.common.vec_env.base_vec_env:VecEnv.step_wait",
         "stable_baselines3.common.vec_env.vec_normalize:VecNormalize.normalize_obs",
         "stable_baselines3.common.vec_env.vec_normalize:VecNormalize.normalize_reward",
+        # what a scenario looks at
+        "rlregress.frameworks.sb3.own:Shown.value",
     )
     in_one_process = {"SubprocVecEnv": "DummyVecEnv"}
     periphery = (

@@ -6,7 +6,8 @@ Environments of this suite are written for gymnasium. ``native`` hands one over 
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from contextlib import contextmanager
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import gymnasium
 import numpy as np
@@ -133,6 +134,17 @@ def env_util() -> Any:
 def make_vec_env(make_env: Callable[[], Any], environments: int) -> Any:
     """Environments as the function of that name makes them, each within its ``Monitor``."""
     return env_util().make_vec_env(lambda: native(make_env()), n_envs=environments)
+
+
+@contextmanager
+def registered(name: str, make: Callable[..., Any]) -> Iterator[None]:
+    """Let the library know an environment by name for a while."""
+    registration = library.envs.registration
+    registration.register(id=name, entry_point=make)
+    try:
+        yield
+    finally:
+        getattr(registration.registry, "env_specs", registration.registry).pop(name)
 
 
 def reset(environment: Any) -> Any:

@@ -76,8 +76,12 @@ def policy_class(algorithm: Any, name: str) -> Any:
 
 def network_sizes(policy: Any, value: Any) -> Any:
     """Sizes of hidden layers of both networks of an actor-critic, as ``net_arch`` takes them."""
-    both = {"pi": policy, "vf": value}
-    return [both] if _VERSION < (1, 7) else both
+    return networks({"pi": policy, "vf": value})
+
+
+def networks(named: Dict[str, Any]) -> Any:
+    """Networks of an actor-critic by name, as ``net_arch`` takes them."""
+    return [named] if _VERSION < (1, 7) else named
 
 
 def adapted(agent: Any, asked: Mapping[str, Any]) -> Any:

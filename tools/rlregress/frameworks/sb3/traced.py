@@ -10,7 +10,7 @@ from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.scenarios import algorithm_named, made
+from rlregress.frameworks.sb3.asked import algorithm_named, made
 
 _STEPS = 180
 

@@ -1,0 +1,164 @@
+"""What a scenario does with an agent in between and afterwards: evaluate, save, load, act."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from functools import partial
+from typing import Any, Iterator, List
+
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.sb3 import gyms, own
+from rlregress.frameworks.sb3.asked import Asked, library, silent
+from rlregress.frameworks.sb3.surroundings import Surroundings
+
+#: steps of an agent that acts alone: two ends of episodes are among them.
+_ALONE = 18
+#: tells PyTorch since 2.6 to load what is not only numbers.
+_TRUST = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
+
+
+class Afterwards:
+    """What a scenario asks for beside the first training."""
+
+    def __init__(self, asked: Asked, surroundings: Surroundings, folder: str) -> None:
+        self._surroundings = surroundings
+        self._folder = folder
+        self._save_load, self._save_policy = asked.take("save_load"), asked.take("save_policy")
+        self._loaded_copies = int(asked.take("loaded_copies", 0))
+        self._compiled, self._learn_again = asked.take("compiled"), asked.take("learn_again")
+        self._another = asked.take("another_environment")
+        self._by_hand = int(asked.take("updates_by_hand", 0))
+        self._evaluations = list(asked.take("evaluate", []))
+        self._reports = list(asked.take("report", []))
+        self._alone = list(asked.take("act_alone", []))
+        self._policy_again = asked.take("policy_again")
+        self._stop = asked.take("stop_after_episodes")
+        self._silent_callback = asked.take("silent_callback")
+
+    def callbacks(self) -> Any:
+        """What is called at every step of the first training."""
+        found = []
+        if "callback" in self._evaluations:
+            evaluation = library("common.callbacks", "EvalCallback")
+            aside = self._surroundings.around(training=False)
+            found.append(evaluation(aside, n_eval_episodes=2, eval_freq=40, verbose=0))
+        if self._stop is not None:
+            found.append(library("common.callbacks", "StopTrainingOnMaxEpisodes")(self._stop))
+        if self._silent_callback:
+            found.append(own.SilentCallback())
+        return found or None
+
+    def all(self, model: Any, steps: int) -> None:
+        """Everything that comes after the first training of so many steps."""
+        if "episodes" in self._reports:
+            _report_episodes(model)
+        if self._by_hand:
+            model.train(gradient_steps=self._by_hand, batch_size=16)
+        if self._another:
+            model.set_env(self._surroundings.around())
+        if self._save_load:
+            model = self._saved_and_loaded(model)
+        if self._learn_again or self._save_load or self._another:
+            model.learn(steps // 2, reset_num_timesteps=self._learn_again == "reset")
+        self._evaluate(model)
+        if self._save_policy:
+            _save_policy(model, self._surroundings, self._folder)
+        for kind in self._alone:
+            _act(model, self._surroundings, kind == "deterministic")
+        if self._policy_again:
+            self._load_policy(model)
+
+    def _evaluate(self, model: Any) -> None:
+        from stable_baselines3.common.evaluation import evaluate_policy
+        from stable_baselines3.common.vec_env import sync_envs_normalization
+
+        reports = "evaluations" in self._reports
+        for kind in self._evaluations:
+            if kind == "callback":
+                continue
+            environment: Any = self._surroundings.around(training=False)
+            if self._surroundings.normalizes:
+                sync_envs_normalization(model.get_env(), environment)
+            options = {"return_episode_rewards": True} if reports else {}
+            found = evaluate_policy(
+                model, environment, 3, deterministic=kind == "deterministic", **options
+            )
+            if reports:
+                own.Shown().value([list(map(float, numbers)) for numbers in found])
+
+    def _saved_and_loaded(self, model: Any) -> Any:
+        """The agent as it comes back from its file, with its replay buffer and its statistics."""
+        path = os.path.join(self._folder, "model.zip")
+        if self._compiled:
+            model.policy = own.Compiled(model.policy)
+        model.save(path)
+        if self._loaded_copies:
+            environment = self._surroundings.around(copies=self._loaded_copies)
+        else:
+            environment = self._surroundings.again(model.get_env(), self._folder)
+        loaded = silent(type(model).load(path, env=environment, device="cpu"))
+        if hasattr(model, "save_replay_buffer") and not self._loaded_copies:
+            rows = os.path.join(self._folder, "rows.pkl")
+            model.save_replay_buffer(rows)
+            loaded.load_replay_buffer(rows)
+        return loaded
+
+    def _load_policy(self, model: Any) -> None:
+        """Save the policy alone, load it, and let it act in an environment."""
+        path = os.path.join(self._folder, "alone.pkl")
+        _check_saving(model)
+        model.policy.save(path)
+        with _trusting() if self._policy_again == "trusted" else contextlib.nullcontext():
+            policy = type(model.policy).load(path)
+        _act(policy, self._surroundings, deterministic=True)
+
+
+def _report_episodes(model: Any) -> None:
+    """Show the returns and lengths that the agent knows of, and what else is noted with them."""
+    keys = ("r", "l", "place")
+    rows: List[Any] = [[row[key] for key in keys if key in row] for row in model.ep_info_buffer]
+    own.Shown().value([len(rows), *rows])
+
+
+def _act(actor: Any, surroundings: Surroundings, deterministic: bool) -> None:
+    """Act in one environment that nothing is wrapped around."""
+    environment = surroundings.made(0)
+    observation = gyms.reset(environment)
+    for _ in range(_ALONE):
+        action, _ = actor.predict(observation, deterministic=deterministic)
+        own.Shown().value([type(action).__name__, action])
+        observation, _, ended = gyms.step(environment, action)
+        if ended:
+            observation = gyms.reset(environment)
+
+
+def _check_saving(model: Any) -> None:
+    if not hasattr(model.policy, "save"):
+        raise NotOffered("a policy cannot be saved alone")
+
+
+def _save_policy(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """Save the policy alone, load it, and let it act."""
+    path = os.path.join(folder, "policy.pkl")
+    _check_saving(model)
+    model.policy.save(path)
+    policy = type(model.policy).load(path)
+    environment = DummyVecEnv([partial(surroundings.made, 0)])
+    policy.predict(environment.reset(), deterministic=True)
+
+
+@contextlib.contextmanager
+def _trusting() -> Iterator[None]:
+    """Let PyTorch load what it does not know, where the library does not say otherwise."""
+    before = os.environ.get(_TRUST)
+    os.environ[_TRUST] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_TRUST]
+        else:
+            os.environ[_TRUST] = before

@@ -1,0 +1,112 @@
+"""What a scenario asks of Stable-Baselines3, and the library's own parts by name.
+
+Whether a version has an option is asked of the signature that would take it, so that one that
+lacks it says so and everything else is traced.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import traceback
+from typing import Any, Mapping
+
+import stable_baselines3
+
+from rlregress.frameworks.base import NotOffered
+
+ON_POLICY = ("ppo", "a2c")
+_LIBRARY = stable_baselines3.__name__
+_ON_POLICY_DEFAULTS = {"rollout_steps": 32, "learning_rate": 3e-3, "hidden_sizes": [16, 16]}
+_DEFAULTS = {
+    "ppo": {**_ON_POLICY_DEFAULTS, "minibatch_size": 48, "epochs": 2},
+    "a2c": {**_ON_POLICY_DEFAULTS, "rollout_steps": 8},
+    **dict.fromkeys(
+        ("sac", "td3", "ddpg", "dqn"),
+        # 80 rows: the buffer is full after half of the training
+        {
+            "replay_size": 80,
+            "learning_starts": 24,
+            "minibatch_size": 16,
+            "learning_rate": 3e-3,
+            "hidden_sizes": [16, 16],
+            "steps_per_collection": 2,
+            "updates_per_collection": 1,
+        },
+    ),
+}
+
+
+def algorithm_named(name: str) -> Any:
+    """The class of an algorithm; NotOffered where this version has none."""
+    found = getattr(stable_baselines3, name.upper(), None)
+    if found is None:
+        raise NotOffered(f"this version has no {name.upper()}")
+    return found
+
+
+def made(algorithm: Any, policy: Any, environment: Any, **arguments: Any) -> Any:
+    """An agent that logs nothing; NotOffered where the class lacks an argument."""
+    check_arguments(algorithm, arguments)
+    try:
+        model = algorithm(policy, environment, device="cpu", **arguments)
+    except (AssertionError, ValueError) as error:
+        if "only supports" not in str(error) and "support multiple envs" not in str(error):
+            raise
+        raise NotOffered(f"{algorithm.__name__}: {error}") from None
+    return silent(model)
+
+
+def silent(model: Any) -> Any:
+    """The agent, with a logger that leaves no folder behind."""
+    if hasattr(model, "set_logger"):
+        from stable_baselines3.common.logger import Logger
+
+        model.set_logger(Logger(folder=None, output_formats=[]))
+    return model
+
+
+def by_library(error: BaseException) -> bool:
+    """Whether an error comes out of the library's own code."""
+    root = os.path.dirname(os.path.realpath(stable_baselines3.__file__)) + os.sep
+    files = (frame.filename for frame in traceback.extract_tb(error.__traceback__))
+    return any(os.path.realpath(file).startswith(root) for file in files)
+
+
+def check_arguments(owner: Any, arguments: Mapping[str, Any], said: str = "") -> None:
+    """Raise NotOffered for an argument that a class does not take."""
+    known = inspect.signature(owner.__init__).parameters
+    for name in arguments:
+        if name not in known:
+            raise NotOffered(f"{said or owner.__name__} takes no {name}")
+
+
+def library(module: str, name: str) -> Any:
+    """A class or function of the library; NotOffered where this version has none."""
+    try:
+        return getattr(importlib.import_module(f"{_LIBRARY}.{module}"), name)
+    except (ImportError, AttributeError):
+        raise NotOffered(f"this version has no {name}") from None
+
+
+class Asked:
+    """What a scenario asks for, each name once: what is left over in the end is not offered."""
+
+    def __init__(self, scenario: Mapping[str, Any]) -> None:
+        self.algorithm = str(scenario["algorithm"])
+        if self.algorithm not in _DEFAULTS:
+            raise NotOffered(f"Stable-Baselines3 has no {self.algorithm.upper()}")
+        self.environment = dict(scenario.get("environment", {}))
+        self.settings = {**_DEFAULTS[self.algorithm], **scenario.get("settings", {})}
+        self.features = dict(scenario.get("features", {}))
+
+    def take(self, name: str, default: Any = None) -> Any:
+        """A feature or setting, no longer among what is left over."""
+        return self.features.pop(name, self.settings.pop(name, default))
+
+    def nothing_left(self) -> None:
+        """Raise NotOffered for what nobody took."""
+        left = sorted({**self.settings, **self.features})
+        if left:
+            raise NotOffered(f"{self.algorithm.upper()} has no {', '.join(left)}")
