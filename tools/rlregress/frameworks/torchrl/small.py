@@ -122,7 +122,7 @@ class Together(nn.Sequential):
 
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
         """The inputs joined, and through the layers."""
-        return super().forward(torch.cat(inputs, -1))  # type: ignore[no-any-return]
+        return super().forward(torch.cat(inputs, -1))
 
 
 def value(*layers: nn.Module) -> Any:

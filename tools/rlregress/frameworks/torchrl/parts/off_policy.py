@@ -265,7 +265,13 @@ def _registered_layers(make_env: Any, seed: int) -> Dict[str, Any]:
         register(_Jitter)
         return with_gradients(_sac(critics=action_value(_Jitter())), steps(12))
 
-    return answers(seed, sac=forward)
+    def estimate() -> Any:
+        register(_Jitter)
+        estimator = library("torchrl.objectives.value", "TD0Estimator")
+        made = estimator(gamma=0.9, value_network=value(_Jitter()))
+        return made(steps(2, 6))["advantage"].detach()
+
+    return answers(seed, sac=forward, estimator=estimate)
 
 
 def _evaluated_network(make_env: Any, seed: int) -> Dict[str, Any]:

@@ -39,6 +39,20 @@ def _ppo(make_env: Any, seed: int) -> Dict[str, Any]:
     return answers(seed, **calls)
 
 
+def _clip_ranges(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Ratios that leave clip ranges of several widths, in double precision."""
+    kind = library("torchrl.objectives", "ClipPPOLoss")
+    normal = library("torchrl.modules", "IndependentNormal")
+
+    def forward(width: float) -> Any:
+        loss = kind(stochastic(normal).double(), value().double(), clip_epsilon=width)
+        batch = scored(12).apply(lambda item: item.double() if item.is_floating_point() else item)
+        return loss(batch)["loss_objective"].detach()
+
+    widths = (0.1, 0.2, 0.3)
+    return answers(seed, **{f"width_{k}": (lambda w=w: forward(w)) for k, w in enumerate(widths)})
+
+
 def _without_entropy(make_env: Any, seed: int) -> Dict[str, Any]:
     """Losses without an entropy bonus."""
     calls = {
@@ -157,10 +171,14 @@ def _old_coefficient_names(make_env: Any, seed: int) -> Dict[str, Any]:
     """Coefficients by the names that they had once."""
     kinds = {"clip": "ClipPPOLoss", "a2c": "A2CLoss"}
     calls: Dict[str, Any] = {}
+
+    def forward(name: str, given: Dict[str, Any]) -> Any:
+        return with_gradients(_loss(name, **given), scored(8))
+
     for label, name in kinds.items():
         for option in ("entropy_coef", "critic_coef"):
-            calls[f"{label}_{option}"] = lambda name=name, option=option: with_gradients(
-                _loss(name, **{option: 0.5}), scored(8)
+            calls[f"{label}_{option}"] = lambda name=name, option=option: forward(
+                name, {option: 0.5}
             )
     return answers(seed, **calls)
 
@@ -391,6 +409,7 @@ def _coefficients_of_heads(make_env: Any, seed: int) -> Dict[str, Any]:
 
 PARTS = {
     "ppo-losses": _ppo,
+    "clip-ranges": _clip_ranges,
     "ppo-without-entropy": _without_entropy,
     "sampled-entropy": _sampled_entropy,
     "sampled-entropy-of-a2c": _sampled_entropy_of_a2c,
