@@ -1,0 +1,205 @@
+"""Exploration: noise on actions, random actions, noisy layers."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict
+
+import torch
+
+from rlregress.frameworks.torchrl.small import (
+    ACTIONS,
+    OBSERVATIONS,
+    answers,
+    bounds,
+    deterministic,
+    dictionary,
+    entries,
+    library,
+    steps,
+)
+
+
+def _exploring(name: str, call: Callable[[], Any]) -> Any:
+    """What a call returns under a type of exploration."""
+    exploration = library("torchrl.envs.utils", "set_exploration_type")
+    types = library("torchrl.envs.utils", "ExplorationType")
+    names = {"deterministic": ("DETERMINISTIC", "MODE"), "random": ("RANDOM",), "mean": ("MEAN",)}
+    kind = next(getattr(types, each) for each in names[name] if hasattr(types, each))
+    with exploration(kind), torch.no_grad():
+        return call()
+
+
+def _noisy_layers(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Noisy layers in training and in evaluation, under both types of exploration."""
+    kind = library("torchrl.modules", "NoisyLinear")
+    lazy = library("torchrl.modules", "NoisyLazyLinear")
+    given = torch.ones(2, OBSERVATIONS)
+
+    def output(training: bool, exploration: str) -> Any:
+        layer = kind(OBSERVATIONS, ACTIONS)
+        layer.train(training)
+        return _exploring(exploration, lambda: layer(given))
+
+    def deviation(layer: Any) -> Any:
+        layer(given)
+        return {name: item.detach() for name, item in layer.named_parameters()}
+
+    return answers(
+        seed,
+        parameters=lambda: deviation(kind(OBSERVATIONS, ACTIONS)),
+        lazy=lambda: deviation(lazy(ACTIONS)),
+        training_deterministic=lambda: output(True, "deterministic"),
+        training_random=lambda: output(True, "random"),
+        evaluation_random=lambda: output(False, "random"),
+    )
+
+
+def _ornstein_uhlenbeck(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Noise with a state, of which some environments start anew."""
+    kind = library("torchrl.modules", "OrnsteinUhlenbeckProcessModule")
+
+    def act() -> Any:
+        noise = kind(spec=bounds(), sigma=0.8, dt=0.1)
+        first = torch.zeros(3, 1, dtype=torch.bool)
+        given = {"action": torch.zeros(3, ACTIONS), "is_init": first}
+        acted = _exploring("random", lambda: noise(dictionary(given, [3])))
+        state = {key: acted[key].clone() for key in ("_ou_prev_noise", "_ou_steps")}
+        start = {"is_init": torch.tensor([[True], [False], [True]])}
+        later = dictionary({"action": torch.zeros(3, ACTIONS), **start, **state}, [3])
+        found = entries(_exploring("random", lambda: noise(later)))
+        return {**found, **{f"before.{key}": item for key, item in state.items()}}
+
+    return answers(seed, act=act)
+
+
+def _noise_at_evaluation(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Actions that leave the bounds, with noise and without."""
+    kind = library("torchrl.modules", "AdditiveGaussianModule")
+
+    def act(exploration: str) -> Any:
+        noise = kind(spec=bounds(), sigma_init=1.0)
+        batch = dictionary({"action": torch.tensor([[1.7, -0.2], [0.1, -3.0]])}, [2])
+        return _exploring(exploration, lambda: noise(batch)["action"])
+
+    return answers(
+        seed, deterministic=lambda: act("deterministic"), random=lambda: act("random")
+    )  # fmt: skip
+
+
+def _wrappers_of_noise(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Noise that is wrapped around a policy."""
+    gaussian = library("torchrl.modules", "AdditiveGaussianWrapper")
+    process = library("torchrl.modules", "OrnsteinUhlenbeckProcessWrapper")
+
+    def act(kind: Any) -> Any:
+        policy = kind(deterministic(), spec=bounds())
+        batch = steps(4, is_init=torch.zeros(4, 1, dtype=torch.bool))
+        return _exploring("random", lambda: policy(batch)["action"])
+
+    return answers(seed, gaussian=lambda: act(gaussian), process=lambda: act(process))
+
+
+def _greedy_wrapper(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Random actions that are wrapped around a policy."""
+    kind = library("torchrl.modules", "EGreedyWrapper")
+
+    def act() -> Any:
+        policy = kind(deterministic(), spec=bounds())
+        return _exploring("random", lambda: policy(steps(4))["action"])
+
+    return answers(seed, greedy=act)
+
+
+def _greedy(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Random choices in place of booleans and of values that are not finite."""
+    kind = library("torchrl.modules", "EGreedyModule")
+    one_hot = library("torchrl.data", "OneHot", "OneHotDiscreteTensorSpec")
+
+    def act(spec: Any, action: torch.Tensor) -> Any:
+        chance = kind(spec=spec, eps_init=0.5, eps_end=0.1)
+        batch = dictionary({"action": action}, [len(action)])
+        return _exploring("random", lambda: chance(batch)["action"])
+
+    greedy = torch.eye(4)[[0, 1, 2, 3, 0, 1]]
+    infinite = torch.full((6, ACTIONS), float("nan"))
+    return answers(
+        seed,
+        booleans=lambda: act(one_hot(4, dtype=torch.bool), greedy.bool()),
+        integers=lambda: act(one_hot(4), greedy.long()),
+        infinite=lambda: act(bounds(), infinite),
+    )
+
+
+def _rates(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Rates that fall, given as floats and as integers, and what is saved of them."""
+    greedy = library("torchrl.modules", "EGreedyModule")
+    one_hot = library("torchrl.data", "OneHot", "OneHotDiscreteTensorSpec")
+
+    def saved(chance: Any) -> Any:
+        for _ in range(3):
+            chance.step(5)
+        return {key: item.clone() for key, item in chance.state_dict().items()}
+
+    def made(rate: Any) -> Any:
+        return greedy(spec=one_hot(4), eps_init=rate, eps_end=0, annealing_num_steps=40)
+
+    return answers(
+        seed,
+        floats=lambda: saved(
+            greedy(spec=one_hot(4), eps_init=0.9, eps_end=0.1, annealing_num_steps=40)
+        ),
+        integers=lambda: saved(made(1)),
+    )
+
+
+def _rates_of_noise(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Rates of noise on actions that fall, and what is saved of them."""
+    gaussian = library("torchrl.modules", "AdditiveGaussianModule", "AdditiveGaussianWrapper")
+    process = library(
+        "torchrl.modules", "OrnsteinUhlenbeckProcessModule", "OrnsteinUhlenbeckProcessWrapper"
+    )
+
+    def saved(kind: Any, **options: Any) -> Any:
+        policy = [] if kind.__name__.endswith("Module") else [deterministic()]
+        noise = kind(*policy, spec=bounds(), annealing_num_steps=40, **options)
+        for _ in range(3):
+            noise.step(5)
+        return {key: item.clone() for key, item in noise.state_dict().items()}
+
+    return answers(
+        seed,
+        gaussian=lambda: saved(gaussian, sigma_init=1.0, sigma_end=0.1),
+        gaussian_integers=lambda: saved(gaussian, sigma_init=1, sigma_end=0),
+        process=lambda: saved(process, eps_init=1.0, eps_end=0.1),
+        process_integers=lambda: saved(process, eps_init=1, eps_end=0),
+    )
+
+
+def _state_dependent(make_env: Any, seed: int) -> Dict[str, Any]:
+    """State-dependent exploration under every type of exploration."""
+    kind = library("torchrl.modules.models.exploration", "gSDEModule")
+
+    def act(exploration: str) -> Any:
+        module = kind(ACTIONS, OBSERVATIONS)
+        means, observations = torch.ones(4, ACTIONS), torch.randn(4, OBSERVATIONS)
+        return list(_exploring(exploration, lambda: module(means, observations, None)))
+
+    return answers(
+        seed,
+        deterministic=lambda: act("deterministic"),
+        mean=lambda: act("mean"),
+        random=lambda: act("random"),
+    )
+
+
+PARTS = {
+    "noisy-layers": _noisy_layers,
+    "ornstein-uhlenbeck": _ornstein_uhlenbeck,
+    "noise-at-evaluation": _noise_at_evaluation,
+    "wrappers-of-noise": _wrappers_of_noise,
+    "greedy-wrapper": _greedy_wrapper,
+    "greedy-selection": _greedy,
+    "rates-of-choices": _rates,
+    "rates-of-noise": _rates_of_noise,
+    "state-dependent-exploration": _state_dependent,
+}

@@ -1,0 +1,153 @@
+"""Parts of TorchRL used by themselves: losses, estimators, distributions, exploration, networks."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+import torchrl
+
+from rlregress.frameworks.torchrl import parts
+from rlregress.frameworks.torchrl.parts import (
+    distributions,
+    estimators,
+    exploration,
+    networks,
+    off_policy,
+    on_policy,
+)
+from rlregress.tracing import events, swap
+
+MODULES = (distributions, estimators, exploration, networks, off_policy, on_policy)
+NAMES = sorted(name for module in MODULES for name in module.PARTS)
+ROOT = Path(torchrl.__file__).parent
+#: part -> the item that a fault has to move, file, function, what stands there, and the fault.
+FAULTS = {
+    "tanh-normal-policy": (
+        "act.action_log_prob",
+        "modules/distributions/continuous.py",
+        "TanhNormal.rsample_and_log_prob",
+        "preimage = self.base_dist.rsample(sample_shape)",
+        "preimage = 0.9 * self.base_dist.rsample(sample_shape)",
+    ),
+    "delta": (
+        "log_prob",
+        "modules/distributions/continuous.py",
+        "Delta._is_equal",
+        "is_equal.all(-1)",
+        "is_equal.any(-1)",
+    ),
+    "v-trace-ends": (
+        "ends.advantage",
+        "objectives/value/functional.py",
+        "vtrace_advantage_estimate",
+        "terminated_discounts = gamma * not_terminated",
+        "terminated_discounts = gamma",
+    ),
+    "missing-next-observations": (
+        "GAE.advantage",
+        "objectives/value/advantages.py",
+        "ValueEstimatorBase._sanitize_next_obs_nan",
+        "nan_mask = torch.isnan(nxt)",
+        "nan_mask = torch.isinf(nxt)",
+    ),
+    "clip-ranges": (
+        "width_0",
+        "objectives/ppo.py",
+        "ClipPPOLoss._clip_bounds",
+        "            self.clip_epsilon.log1p(),",
+        "            self.clip_epsilon,",
+    ),
+    "target-updates": (
+        "soft.0.module.0.module.0.weight",
+        "objectives/utils.py",
+        "SoftUpdate._step",
+        "1 - self.eps)",
+        "0.9 - self.eps)",
+    ),
+    "sac-temperature": (
+        "target",
+        "objectives/sac.py",
+        "SACLoss.target_entropy",
+        "target_entropy = -float(",
+        "target_entropy = float(",
+    ),
+    "noise-at-evaluation": (
+        "random",
+        "modules/tensordict_module/exploration.py",
+        "AdditiveGaussianModule._add_noise",
+        "action = spec.project(action)",
+        "action = action",
+    ),
+    "noisy-layers": (
+        "parameters.weight_sigma",
+        "modules/models/exploration.py",
+        "NoisyLinear.reset_parameters",
+        "self.std_init / math.sqrt(self.in_features)",
+        "self.std_init / self.in_features",
+    ),
+}
+
+
+def outputs(name: str) -> dict[str, object]:
+    """What a part returns, as a trace notes it."""
+    state = torch.get_rng_state()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = parts.use(name, None, 0)
+    torch.set_rng_state(state)
+    return {
+        label: (events.part(item), events.types_of({"": item})) for label, item in found.items()
+    }
+
+
+@functools.cache
+def first(name: str) -> dict[str, object]:
+    """What a part returns the first time that it is asked."""
+    return outputs(name)
+
+
+def put(faults: bool) -> None:
+    """Put all faults into the functions of the installed code, or take them out again."""
+    changes = []
+    for _, file, function, stands, fault in FAULTS.values():
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert stands in text
+        text = text.replace(stands, fault) if faults else text
+        changes.append({"file": f"torchrl/{file}", "functions": [function], "text": text})
+    assert not swap.swap(changes, [str(ROOT)])
+
+
+@pytest.fixture(scope="module")
+def faulty():
+    """What the parts return while every fault is there."""
+    for name in FAULTS:
+        first(name)
+    put(True)
+    try:
+        return {name: outputs(name) for name in FAULTS}
+    finally:
+        put(False)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_part_answers_the_same_twice(name):
+    """On the installed version, and whatever has been asked in between."""
+    assert first(name)
+    assert outputs(name) == first(name)
+
+
+@pytest.mark.parametrize("name", sorted(FAULTS))
+def test_a_part_shows_a_fault_in_what_it_is_about(name, faulty):
+    """The item that it is about is another one."""
+    item = f"{name}.{FAULTS[name][0]}"
+    assert faulty[name][item] != first(name)[item]
+
+
+@pytest.mark.parametrize("name", ["ppo-losses", "off-policy-losses", "sac-near-bounds"])
+def test_losses_reach_the_parameters(name):
+    """There are gradients."""
+    assert any(".gradient." in label for label in first(name))
