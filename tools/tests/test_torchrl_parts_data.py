@@ -17,6 +17,7 @@ from rlregress.frameworks.torchrl import parts
 from rlregress.frameworks.torchrl.parts import (
     buffers,
     collectors,
+    configurations,
     environments,
     samplers,
     trainers,
@@ -29,7 +30,15 @@ from rlregress.upgrade import scenarios
 
 OWN = [
     name
-    for module in (buffers, collectors, environments, samplers, trainers, transforms)
+    for module in (
+        buffers,
+        collectors,
+        configurations,
+        environments,
+        samplers,
+        trainers,
+        transforms,
+    )
     for name in module.PARTS
 ]
 #: part -> module below torchrl, function, and what to write in it in place of what
