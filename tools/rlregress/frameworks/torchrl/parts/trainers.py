@@ -1,0 +1,306 @@
+"""Trainers and what is hooked into them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any, Dict, List
+
+import torch
+from torch import nn
+
+from rlregress.frameworks.base import TrainingRequest
+from rlregress.frameworks.torchrl.api import (
+    GAE,
+    GymWrapper,
+    LazyTensorStorage,
+    PPOTrainer,
+    TensorDict,
+    TensorDictReplayBuffer,
+)
+from rlregress.frameworks.torchrl.parts import refused
+from rlregress.frameworks.torchrl.parts.collectors import small_collector
+from rlregress.frameworks.torchrl.rows import library, names, read, shape, steps
+from rlregress.frameworks.torchrl.training import BUILDERS, Space
+from rlregress.frameworks.torchrl.versions import made, value_estimator
+
+_TRAINERS = ("torchrl.trainers", "torchrl.trainers.trainers")
+_SHARED = {"learning_rate": 1e-2, "adam_epsilon": 1e-8, "discount": 0.9, "hidden_sizes": [8]}
+_PPO = {
+    **_SHARED, "rollout_steps": 16, "minibatch_size": 8, "epochs": 2, "gae_lambda": 0.9,
+    "clip_range": 0.2, "value_clip_range": None, "normalize_advantage": False,
+    "entropy_coefficient": 0.01, "value_coefficient": 0.5, "value_loss": "l2",
+    "max_gradient_norm": 0.5, "policy_gain": 1.0, "value_gain": 1.0,
+}  # fmt: skip
+_SAC = {
+    **_SHARED, "minibatch_size": 8, "replay_size": 40, "learning_starts": 0,
+    "polyak_coefficient": 0.05, "steps_per_collection": 12, "updates_per_collection": 1,
+    "critic_loss": "l2", "duplicate_critic": True, "initial_temperature": 0.5,
+}  # fmt: skip
+
+
+class Pull(nn.Module):
+    """A loss of one number, which tells how often it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pulled = nn.Parameter(torch.tensor(1.0))
+        self.asked = 0
+
+    def forward(self, batch: Any) -> Any:
+        """The squared distance to what is observed."""
+        self.asked += 1
+        return TensorDict({"loss_pull": (self.pulled - batch["observation"].mean()) ** 2}, [])
+
+
+def _trainer(make_env: Any, seed: int, **options: Any) -> Any:
+    """A trainer without an algorithm, and its loss."""
+    collecting = {name: options.pop(name) for name in ("init_random_frames",) if name in options}
+    loss = Pull()
+    trainer = made(
+        library("Trainer", *_TRAINERS),
+        collector=small_collector(make_env, seed, **collecting),
+        total_frames=48,
+        frame_skip=1,
+        optim_steps_per_batch=2,
+        loss_module=loss,
+        optimizer=torch.optim.SGD(loss.parameters(), lr=0.1),
+        progress_bar=False,
+        auto_log_optim_steps=False,
+        seed=seed,
+        **options,
+    )
+    return trainer, loss
+
+
+def _first_updates(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Updates of a trainer whose collector acts by chance for as long as two of its batches."""
+
+    def trained(frames: int) -> Any:
+        trainer, loss = _trainer(make_env, seed, init_random_frames=frames)
+        asked: List[int] = []
+        trainer.register_op("post_steps", lambda: asked.append(loss.asked))
+        trainer.train()
+        return torch.tensor([*asked, float(loss.pulled)])
+
+    return {str(frames): refused(partial(trained, frames)) for frames in (0, 20, 24)}
+
+
+class Remark:
+    """What no file of weights holds."""
+
+
+class Remarks:
+    """A hook whose state is more than numbers."""
+
+    def __init__(self) -> None:
+        self.loaded = "not loaded"
+
+    def state_dict(self) -> Dict[str, Any]:
+        """A remark."""
+        return {"remark": Remark()}
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
+        """Note what came."""
+        self.loaded = type(state["remark"]).__name__
+
+
+def _saved_trainer(make_env: Any, seed: int) -> Dict[str, Any]:
+    """A trainer's file, of numbers alone and with more, loaded into another trainer."""
+
+    def loaded(file: Path, remarks: bool) -> Any:
+        first, _ = _trainer(make_env, seed, save_trainer_file=file)
+        second, loss = _trainer(make_env, seed, save_trainer_file=file)
+        hook = Remarks()
+        if remarks:
+            first.register_module("remarks", Remarks())
+            second.register_module("remarks", hook)
+        first.train()
+        second.load_from_file(file)
+        return torch.tensor([second.collected_frames, float(loss.pulled)]), hook.loaded
+
+    found: Dict[str, Any] = {}
+    # since 2.6 PyTorch loads weights only by default; this is what it did before
+    name = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
+    before = os.environ.get(name)
+    os.environ[name] = "1"
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            for label, remarks in (("numbers", False), ("remarks", True)):
+                found[label] = refused(partial(loaded, Path(folder) / f"{label}.pt", remarks))
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+    return {
+        key: value
+        for label, answer in found.items()
+        for key, value in (
+            ((label, answer),)
+            if isinstance(answer, str)
+            else ((label, answer[0]), (f"{label}.hook", answer[1]))
+        )
+    }
+
+
+def _parts_of_batches(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Parts of trajectories drawn from batches of one, two and three dimensions."""
+    sampler = library("BatchSubSampler", *_TRAINERS)
+    row = [steps("...t....", first=10 * k) for k in range(6)]
+    flat, rows = row[0], torch.stack(row)
+    deep = rows.reshape(2, 3, 8)
+    masked: Any = rows.clone()
+    mask = torch.ones(6, 8, dtype=torch.bool)
+    mask[2, 5:] = False
+    masked["collector"] = TensorDict({"mask": mask}, [6, 8])
+    found: Dict[str, Any] = {}
+    for label, batch, options in (
+        ("flat", flat, {"batch_size": 4}),
+        ("rows", rows, {"batch_size": 12, "sub_traj_len": 4}),
+        ("whole-rows", rows, {"batch_size": 16}),
+        ("masked", masked, {"batch_size": 12, "sub_traj_len": 6, "min_sub_traj_len": 2}),
+        ("deep", deep, {"batch_size": 12, "sub_traj_len": 4}),
+        ("deep-whole", deep, {"batch_size": 16}),
+        ("deep-short", deep, {"batch_size": 12, "sub_traj_len": 2}),
+    ):
+        torch.manual_seed(seed)
+        answer = refused(partial(sampler(**options), batch))
+        found.update(read(label, answer, "observation", ("next", "reward")))
+    return found
+
+
+def _normalised_rewards(make_env: Any, seed: int) -> Dict[str, Any]:
+    """A normaliser of rewards whose state another has loaded and gone on from."""
+    normaliser = library("RewardNormalizer", *_TRAINERS)
+
+    def statistics() -> Any:
+        first, second, third = (normaliser(decay=0.5) for _ in range(3))
+        first.update_reward_stats(steps("...t...."))
+        state = first.state_dict()
+        second.load_state_dict(state)
+        second.update_reward_stats(steps("...t....", first=40))
+        third.load_state_dict(state)
+        given = [one.normalize_reward(steps("....")) for one in (first, second, third)]
+        return torch.stack([one["next", "reward"] for one in given])
+
+    return {"rewards": refused(statistics)}
+
+
+def _batches_into_a_buffer(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Batches that the hook of a trainer puts into a replay buffer and takes out of it."""
+    hook = library("ReplayBufferTrainer", *_TRAINERS)
+    batch = torch.stack([steps("..t..."), steps(".....t", first=20)])
+
+    def handled(**options: Any) -> Dict[str, Any]:
+        buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(20), batch_size=4)
+        trainer = hook(buffer, **options)
+        returned = trainer.extend(batch.clone())
+        stored = buffer._storage.get(range(len(buffer)))
+        torch.manual_seed(seed)
+        sample = trainer.sample(batch)
+        return {
+            "returned": shape(returned.batch_size),
+            "in-memory-map": str(bool(returned.is_memmap())),
+            "stored": shape(stored.batch_size),
+            "names": names(stored),
+            "device": str(sample.device),
+            **read("stored", stored, "observation", ("next", "done"), ("next", "truncated")),
+        }
+
+    found: Dict[str, Any] = {}
+    for label, options in (
+        ("default", {}),
+        ("flat", {"flatten_tensordicts": True}),
+        ("deep", {"flatten_tensordicts": False}),
+        ("padded", {"flatten_tensordicts": False, "max_dims": [3, 8]}),
+        ("in-memory-map", {"memmap": True}),
+        ("device", {"device": "cpu"}),
+    ):
+        answer = refused(partial(handled, **options))
+        answer = {"": answer} if isinstance(answer, str) else answer
+        found.update({f"{label}.{name}": value for name, value in answer.items()})
+    return found
+
+
+def _built(make_env: Any, seed: int, algorithm: str, settings: Dict[str, Any]) -> Any:
+    """A trainer of an algorithm and its loss."""
+    request = TrainingRequest(algorithm, make_env, settings, total_steps=32, seed=seed)
+    torch.manual_seed(seed)
+    environment = GymWrapper(make_env(), device="cpu")
+    return BUILDERS[algorithm](request, environment, Space(environment), settings)
+
+
+def _entropy_of_a_trainer(make_env: Any, seed: int) -> Dict[str, Any]:
+    """What SAC's trainer tells its loss of the actions: with a number, and where it is computed."""
+
+    def told(target: Any) -> Any:
+        _, loss = _built(make_env, seed, "sac", {**_SAC, "target_entropy": target})
+        return float(loss.target_entropy), str(loss._action_spec is None)
+
+    library("SACTrainer", "torchrl.trainers.algorithms")
+    found: Dict[str, Any] = {}
+    for label, target in (("number", -1.5), ("automatic", "auto")):
+        answer = refused(partial(told, target))
+        if isinstance(answer, str):
+            found[label] = answer
+        else:
+            found[f"{label}.entropy"], found[f"{label}.without-specification"] = answer
+    return found
+
+
+def _estimator_of_a_trainer(make_env: Any, seed: int) -> Dict[str, Any]:
+    """PPO's trainer without a discount, and with an estimator of the user's own."""
+
+    def trainer_with(**options: Any) -> Any:
+        built, loss = _built(make_env, seed, "ppo", _PPO)
+        buffer = TensorDictReplayBuffer(
+            storage=LazyTensorStorage(16),
+            sampler=library("SamplerWithoutReplacement", "torchrl.data.replay_buffers.samplers")(),
+            batch_size=8,
+        )
+        trainer = made(
+            PPOTrainer,
+            collector=built.collector,
+            total_frames=32,
+            frame_skip=1,
+            optim_steps_per_batch=2,
+            loss_module=loss,
+            optimizer=torch.optim.Adam(loss.parameters(), lr=0.01),
+            progress_bar=False,
+            enable_logging=False,
+            auto_log_optim_steps=False,
+            seed=seed,
+            num_epochs=2,
+            replay_buffer=buffer,
+            **{name: option(loss) for name, option in options.items()},
+        )
+        # the first trainer ends its collector when it is gone
+        return trainer, loss, built
+
+    def defaults() -> Any:
+        found = value_estimator(trainer_with()[0])
+        return torch.tensor([float(found.gamma), float(found.lmbda)])
+
+    def own() -> Any:
+        trainer, loss, _built_first = trainer_with(
+            gae=lambda loss: GAE(gamma=0.8, lmbda=0.7, value_network=loss.critic_network)
+        )
+        trainer.train()
+        return torch.cat([p.detach().flatten() for _, p in sorted(loss.named_parameters())])
+
+    library("PPOTrainer", "torchrl.trainers.algorithms")
+    return {"defaults": refused(defaults), "own": refused(own)}
+
+
+PARTS = {
+    "first-updates": _first_updates,
+    "saved-trainer": _saved_trainer,
+    "parts-of-batches": _parts_of_batches,
+    "normalised-rewards": _normalised_rewards,
+    "batches-into-a-buffer": _batches_into_a_buffer,
+    "entropy-of-a-trainer": _entropy_of_a_trainer,
+    "estimator-of-a-trainer": _estimator_of_a_trainer,
+}

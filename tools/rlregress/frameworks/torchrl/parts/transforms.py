@@ -1,0 +1,290 @@
+"""Transforms of batches and of environments, and the post-processing of collected steps."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Callable, Dict, List, Sequence
+
+import torch
+
+from rlregress.frameworks.torchrl.api import GymWrapper, MultiStep, TensorDict
+from rlregress.frameworks.torchrl.parts import refused
+from rlregress.frameworks.torchrl.rows import library, names, read, steps
+
+_ENVS = ("torchrl.envs", "torchrl.envs.transforms", "torchrl.envs.transforms.transforms")
+
+
+def _positions(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Continuous actions made discrete, with numbers of bins whose steps do not add up to one."""
+    discretizer = library("ActionDiscretizer", *_ENVS)
+    transformed = library("TransformedEnv", *_ENVS)
+
+    def actions(bins: int) -> Any:
+        transform = discretizer(num_intervals=bins)
+        environment = transformed(GymWrapper(make_env(), device="cpu"), transform)
+        environment.set_seed(seed)
+        chosen = environment.reset()
+        # of a pair of numbers, each in its own bin
+        chosen["action"] = torch.tensor([bins // 3, bins // 2])
+        after = environment.step(chosen)
+        return torch.cat([transform.intervals.flatten(), after["next", "observation"].flatten()])
+
+    return {f"{bins}-bins": refused(partial(actions, bins)) for bins in (4, 7, 49, 98)}
+
+
+def _frames(rows: Any, count: int, **options: Any) -> Any:
+    transform = library("CatFrames", *_ENVS)(
+        N=count,
+        dim=-1,
+        in_keys=["observation", ("next", "observation")],
+        out_keys=["seen", ("next", "seen")],
+        **options,
+    )
+    return transform(rows.clone())
+
+
+def _frames_of_batches(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Frames stacked over batches in which episodes end, and over one shorter than a stack."""
+    # a step more than one on: the first frame is not zero, which is what is filled in elsewhere
+    rows = steps("..t...l..t.", first=3)
+    several = torch.stack([rows, steps("....t....l.", first=40)])
+    short = steps("..", first=3)
+    calls: Dict[str, Callable[[], Any]] = {
+        "same": partial(_frames, rows, 3, padding="same"),
+        "constant": partial(_frames, rows, 3, padding="constant"),
+        "several": partial(_frames, several, 3, padding="same"),
+        "short": partial(_frames, short, 4, padding="same"),
+        "short-constant": partial(_frames, short, 4, padding="constant"),
+    }
+    found: Dict[str, Any] = {}
+    for label, call in calls.items():
+        found.update(read(label, refused(call), "seen", ("next", "seen")))
+    return found
+
+
+def _frames_in_a_buffer(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Frames stacked over what a replay buffer samples in slices."""
+    from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
+
+    sampler = library("SliceSampler", "torchrl.data.replay_buffers.samplers")
+    stack = library("CatFrames", *_ENVS)(N=3, dim=-1, in_keys=["observation"], out_keys=["seen"])
+
+    def sample() -> Any:
+        buffer = TensorDictReplayBuffer(
+            storage=LazyTensorStorage(24),
+            sampler=sampler(num_slices=3, traj_key="episode"),
+            transform=stack,
+            batch_size=12,
+        )
+        buffer.extend(steps("....t......l.........t", first=3))
+        return buffer.sample()
+
+    return read("sliced", refused(sample), "observation", "seen")
+
+
+def _normalised(make_env: Any, seed: int) -> Dict[str, Any]:
+    """VecNorm with an output of another name, its state saved and loaded."""
+    normalise = library("VecNorm", *_ENVS)
+    transformed = library("TransformedEnv", *_ENVS)
+
+    def made(**options: Any) -> Any:
+        environment = transformed(
+            GymWrapper(make_env(first=2), device="cpu"),
+            normalise(in_keys=["observation"], decay=0.9, **options),
+        )
+        environment.set_seed(seed)
+        return environment
+
+    def rolled(**options: Any) -> Any:
+        torch.manual_seed(seed)
+        return made(**options).rollout(8, break_when_any_done=False)
+
+    def state() -> Any:
+        environment = made()
+        torch.manual_seed(seed)
+        environment.rollout(4)
+        saved = environment.transform.state_dict()
+        other = made()
+        other.transform.load_state_dict(saved)
+        return saved, other.rollout(4)["observation"]
+
+    found = {
+        **read("same", refused(rolled), "observation", ("next", "observation")),
+        **read(
+            "other",
+            refused(partial(rolled, out_keys=["normalised"])),
+            "observation",
+            "normalised",
+            ("next", "normalised"),
+        ),
+    }
+    given = refused(state)
+    if isinstance(given, str):
+        return {**found, "state": given}
+    saved, after = given
+    found["state"] = " ".join(sorted(str(key) for key in _flat(saved)))
+    found["after"] = after
+    return found
+
+
+def _flat(state: Any) -> Sequence[str]:
+    """The names of a state, and of what is in mappings in it."""
+    found: List[str] = []
+    for key, value in state.items():
+        if hasattr(value, "items"):
+            found.extend(f"{key}/{below}" for below in _flat(value))
+        else:
+            found.append(str(key))
+    return found
+
+
+def _fixed_normalisation(make_env: Any, seed: int) -> Dict[str, Any]:
+    """ObservationNorm whose scale is almost zero somewhere, and one without keys."""
+    normalise = library("ObservationNorm", *_ENVS)
+    rows = TensorDict({"observation": torch.linspace(-1, 1, 12).reshape(4, 3)}, [4])
+
+    def scaled(kind: torch.dtype, standard: bool) -> Any:
+        scale = torch.tensor([1e-9, 1e-4, 2.0], dtype=kind)
+        transform = normalise(
+            loc=torch.zeros(3, dtype=kind), scale=scale, in_keys=["observation"],
+            standard_normal=standard,
+        )  # fmt: skip
+        return transform(rows.clone())["observation"]
+
+    def without_keys() -> Any:
+        transform = normalise(loc=torch.ones(3), scale=torch.full((3,), 2.0))
+        return transform(rows.clone())["observation"]
+
+    found = {
+        f"{label}.{'standard' if standard else 'scaled'}": refused(partial(scaled, kind, standard))
+        for label, kind in (("single", torch.float32), ("double", torch.float64))
+        for standard in (True, False)
+    }
+    return {**found, "without-keys": refused(without_keys)}
+
+
+def _counted_steps(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Limits of steps before, at and after the ends that an environment has by itself."""
+    counter = library("StepCounter", *_ENVS)
+    transformed = library("TransformedEnv", *_ENVS)
+
+    def rolled(limit: int) -> Any:
+        environment = transformed(GymWrapper(make_env(), device="cpu"), counter(max_steps=limit))
+        environment.set_seed(seed)
+        torch.manual_seed(seed)
+        return environment.rollout(40, break_when_any_done=False)
+
+    found: Dict[str, Any] = {}
+    for limit in (5, 7, 10, 12):
+        found.update(
+            read(
+                f"limit-{limit}",
+                refused(partial(rolled, limit)),
+                "step_count",
+                ("next", "done"),
+                ("next", "terminated"),
+                ("next", "truncated"),
+            )
+        )
+    return found
+
+
+def _rewards_by_sign(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Rewards below, at and above zero made binary."""
+    binarize = library("BinarizeReward", *_ENVS)
+    rows = TensorDict({"reward": torch.tensor([[-1.5], [0.0], [0.25], [3.0]])}, [4])
+
+    def made() -> Any:
+        return binarize()(rows.clone())["reward"]
+
+    return {"rewards": refused(made)}
+
+
+def _casts(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Observations cast on the way out of an environment that takes actions of 64 bits."""
+    transformed = library("TransformedEnv", *_ENVS)
+    cast = library("DoubleToFloat", *_ENVS)
+
+    def rolled(**keys: Any) -> Any:
+        options = {"observations": "float64", "actions": "float64"}
+        environment = transformed(GymWrapper(make_env(**options), device="cpu"), cast(**keys))
+        environment.set_seed(seed)
+        torch.manual_seed(seed)
+        return environment.rollout(4)
+
+    found: Dict[str, Any] = {}
+    for label, keys in (
+        ("observations", {"in_keys": ["observation"]}),
+        ("both", {"in_keys": ["observation"], "in_keys_inv": ["action"]}),
+        ("default", {}),
+    ):
+        found.update(
+            read(
+                label, refused(partial(rolled, **keys)), "observation", "action", ("next", "reward")
+            )
+        )
+    return found
+
+
+def _inverse_keys(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Inverse transforms whose keys outside and inside differ."""
+    rows = TensorDict({"inside": torch.linspace(-1, 1, 4), "outside": torch.linspace(2, 3, 4)}, [4])
+
+    def inverted(name: str, **options: Any) -> Any:
+        transform = library(name, *_ENVS)(
+            in_keys_inv=["inside"], out_keys_inv=["outside"], **options
+        )
+        return transform.inv(rows.clone())
+
+    calls: Dict[str, Callable[[], Any]] = {
+        "cast": partial(
+            inverted, "DTypeCastTransform", dtype_in=torch.float32, dtype_out=torch.float64,
+            in_keys=[],
+        ),
+        "scaled": partial(
+            inverted, "ObservationNorm", loc=0.5, scale=2.0, in_keys=[], out_keys=[],
+        ),
+        "unsqueezed": partial(inverted, "UnsqueezeTransform", dim=-1, in_keys=[], out_keys=[]),
+    }  # fmt: skip
+    found: Dict[str, Any] = {}
+    for label, call in calls.items():
+        answer = refused(call)
+        found[f"{label}.names"] = answer if isinstance(answer, str) else names(answer)
+        found.update(read(label, answer, "inside", "outside"))
+    return found
+
+
+def _several_steps(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Returns of several steps over trajectories that end in different ways."""
+    rows = torch.stack([steps("..t...l...."), steps("......t....", first=20)])
+    mask = torch.ones(2, 11, dtype=torch.bool)
+    mask[1, 7:] = False
+    masked: Any = rows.clone()
+    masked["collector"] = TensorDict({"mask": mask}, [2, 11])
+    keys = (
+        ("next", "reward"), ("next", "observation"), ("next", "done"), ("next", "terminated"),
+        ("next", "truncated"), "gamma", "steps_to_next_obs", "nonterminal",
+    )  # fmt: skip
+
+    def folded(given: Any, count: int) -> Any:
+        return MultiStep(gamma=0.5, n_steps=count)(given.clone())
+
+    found: Dict[str, Any] = {}
+    for label, given in (("rows", rows), ("masked", masked)):
+        for count in (0, 1, 3):
+            found.update(read(f"{label}-{count}", refused(partial(folded, given, count)), *keys))
+    return found
+
+
+PARTS = {
+    "discretized-actions": _positions,
+    "frames-of-batches": _frames_of_batches,
+    "frames-in-a-buffer": _frames_in_a_buffer,
+    "running-normalisation": _normalised,
+    "fixed-normalisation": _fixed_normalisation,
+    "counted-steps": _counted_steps,
+    "rewards-by-sign": _rewards_by_sign,
+    "casts": _casts,
+    "inverse-keys": _inverse_keys,
+    "several-steps": _several_steps,
+}

@@ -1,0 +1,118 @@
+"""Parts of TorchRL: buffers, transforms, environments, collectors and trainers by themselves."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torchrl
+
+from rlregress import frameworks
+from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.torchrl import parts
+from rlregress.frameworks.torchrl.parts import (
+    buffers,
+    collectors,
+    configurations,
+    environments,
+    samplers,
+    trainers,
+    transforms,
+)
+from rlregress.tracing.swap import swap
+from rlregress.tracing.toys import Ends
+from rlregress.tracing.watched import parts_of_output
+from rlregress.upgrade import scenarios
+
+OWN = [
+    name
+    for module in (
+        buffers,
+        collectors,
+        configurations,
+        environments,
+        samplers,
+        trainers,
+        transforms,
+    )
+    for name in module.PARTS
+]
+#: part -> module below torchrl, function, and what to write in it in place of what
+FAULTS = {
+    "schedule-bounds": (
+        "data/replay_buffers/scheduler.py", "ParameterScheduler.__init__",
+        "if min_value is not None else", "if min_value else",
+    ),
+    "resets-in-between": (
+        "collectors/_single.py", "Collector._start_new_trajectories",
+        "if not self.track_traj_ids:", "if True:",
+    ),
+    "several-steps": (
+        "data/postprocs/postprocs.py", "_multi_step_func", "n_steps = n_steps - 1", "pass",
+    ),
+    "parts-of-batches": (
+        "trainers/trainers.py", "BatchSubSampler.__call__",
+        "batch = batch.reshape(-1, batch.shape[-1])", "pass",
+    ),
+    "normalised-rewards": (
+        "trainers/trainers.py", "RewardNormalizer.load_state_dict", "deepcopy(value)", "value",
+    ),
+}  # fmt: skip
+
+
+def used(name: str) -> dict[str, Any]:
+    """What a part returns, as it is recorded."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = parts.use(name, Ends, 1)
+    return {label: parts_of_output(value) for label, value in found.items()}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_part_repeats_itself(name):
+    """It runs on the installed version and returns the same twice."""
+    try:
+        first = used(name)
+    except NotOffered as reason:
+        pytest.skip(str(reason))
+    assert first
+    assert used(name) == first
+
+
+def test_each_part_is_a_scenario():
+    """A part that no scenario names is never traced."""
+    asked = {each.features.get("part") for each in scenarios.of(frameworks.get("torchrl"))}
+    assert set(OWN) <= asked
+
+
+def function_of(file: str, name: str) -> Any:
+    """A function of the installed version."""
+    module = importlib.import_module(f"torchrl.{file[:-3].replace('/', '.')}")
+    return functools.reduce(getattr, name.split("."), module)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_changes_what_a_part_returns(name):
+    """What is put into the function that a part is about differs in its outputs."""
+    file, called, old, new = FAULTS[name]
+    root = Path(torchrl.__file__).parent
+    text = (root / file).read_text(encoding="utf-8") if (root / file).exists() else ""
+    if old not in text:
+        pytest.skip("the installed version has other code there")
+    function, before = function_of(file, called), used(name)
+    code = function.__code__
+    try:
+        change = {
+            "file": f"torchrl/{file}",
+            "functions": [called],
+            "text": text.replace(old, new),
+        }
+        assert swap([change], [str(root)]) == []
+        assert used(name) != before
+    finally:
+        function.__code__ = code
+    assert used(name) == before
