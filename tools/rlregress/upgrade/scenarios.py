@@ -77,13 +77,16 @@ def jobs(adapter: Any) -> dict[str, dict[str, Any]]:
 
 
 def of(adapter: Any) -> tuple[Scenario, ...]:
-    """The suite's scenarios, and those that the adapter brings along.
+    """The suite's scenarios for all, its own for this framework, and what the adapter brings along.
 
     Raises:
         UserError: as ``load``; or two scenarios of one algorithm have the same name.
     """
+    of_framework = suite.baselines() / "scenarios" / adapter.name
+    more = [of_framework] if of_framework.is_dir() else []
     own = adapter.scenarios()
-    found = load() + (load(own) if own is not None else ())
+    more += [own] if own is not None else []
+    found = load() + tuple(scenario for path in more for scenario in load(path))
     _no_duplicates(found)
     return found
 

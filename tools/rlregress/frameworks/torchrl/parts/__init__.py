@@ -23,7 +23,11 @@ def known() -> Dict[str, Part]:
     """All parts by name; the modules are imported when one is asked for."""
     found: Dict[str, Part] = {}
     for module in pkgutil.iter_modules(__path__):
-        found.update(importlib.import_module(f"{__name__}.{module.name}").PARTS)
+        parts = importlib.import_module(f"{__name__}.{module.name}").PARTS
+        twice = sorted(set(parts) & set(found))
+        if twice:
+            raise ValueError(f"two parts of TorchRL are called {twice[0]}")
+        found.update(parts)
     return found
 
 

@@ -248,7 +248,7 @@ PARTS = {
     "unknown-ends": _unknown_ends,
     "resets-of-a-vector": _resets_of_a_vector,
     "made-by-name": _made_by_name,
-    "masked-choices": _masked_choices,
+    "masked-specifications": _masked_choices,
     "wrapped-environment": _wrapped,
     "read-information": _information,
     "seeds-of-environments": _seeds,
