@@ -35,37 +35,28 @@ def _module(name: str) -> Any:
         raise NotOffered(f"no configuration classes: {error}") from None
 
 
-def _defaults_of(owner: Any) -> Dict[str, str]:
-    """What fields of a configuration class are by default, in words."""
-    return {
-        field.name: repr(field.default)
-        for field in dataclasses.fields(owner)
-        if field.default is not dataclasses.MISSING and not field.name.startswith("_")
-    }
-
-
-def _described(module: str, *names: str) -> Dict[str, Any]:
+def _described(module: str, fields: Dict[str, str]) -> Dict[str, Any]:
+    """What fields of configuration classes are by default, in words; new fields are not told."""
     found: Dict[str, Any] = {}
-    for name in names:
+    for name, own in fields.items():
         owner = getattr(_module(module), name, None)
         if owner is None:
-            found[name] = "absent"
-            continue
-        for field, default in _defaults_of(owner).items():
-            found[f"{name}.{field}"] = default
+            raise NotOffered(f"this version has no {name}")
+        told = {field.name: repr(field.default) for field in dataclasses.fields(owner)}
+        found.update({f"{name}.{field}": told.get(field, "absent") for field in own.split()})
     return found
 
 
 def _defaults_on_policy(make_env: Any, seed: int) -> Dict[str, Any]:
-    """Defaults of the losses and the estimator of PPO and A2C."""
-    return _described("objectives", "PPOLossConfig", "A2CLossConfig", "GAEConfig")
+    """Defaults of the loss of PPO and of the estimator."""
+    ppo = "critic_coeff entropy_coeff entropy_bonus loss_critic_type normalize_advantage gamma"
+    return _described("objectives", {"PPOLossConfig": ppo, "GAEConfig": "gamma lmbda average_gae"})
 
 
 def _defaults_of_collectors(make_env: Any, seed: int) -> Dict[str, Any]:
     """Defaults of the collectors in one and in several processes."""
-    return _described(
-        "collectors", "CollectorConfig", "SyncDataCollectorConfig", "MultiSyncCollectorConfig"
-    )
+    own = "extend_buffer trust_policy init_random_frames reset_at_each_iter set_truncated"
+    return _described("collectors", {"CollectorConfig": own, "MultiSyncCollectorConfig": own})
 
 
 def _networks(make_env: Any, seed: int, kind: str) -> Dict[str, Any]:
