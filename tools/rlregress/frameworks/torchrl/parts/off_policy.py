@@ -249,11 +249,23 @@ class _Jitter(nn.Module):
 
 
 def _dropout(make_env: Any, seed: int) -> Dict[str, Any]:
-    """Dropout in critics that are run together."""
+    """Dropout in critics that are run together, and in an actor that is run with its target."""
+
+    def in_actor() -> Any:
+        from tensordict.nn import TensorDictModule, TensorDictSequential
+
+        thinned = nn.Sequential(nn.Linear(OBSERVATIONS, OBSERVATIONS), nn.Dropout(0.5))
+        layers = TensorDictModule(thinned, ["observation"], ["observation"])
+        actor = TensorDictSequential(layers, deterministic())
+        kind = library("torchrl.objectives", "TD3Loss")
+        loss = _ready(kind(actor, action_value(), bounds=(-1.0, 1.0)))
+        return with_gradients(loss, steps(12))
+
     return answers(
         seed,
         sac=lambda: with_gradients(_sac(critics=action_value(nn.Dropout(0.5))), steps(12)),
         td3=lambda: with_gradients(_td3(critics=action_value(nn.Dropout(0.5))), steps(12)),
+        actor=in_actor,
     )
 
 
