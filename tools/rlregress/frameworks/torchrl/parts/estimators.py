@@ -214,6 +214,8 @@ def _reward_to_go(make_env: Any, seed: int) -> Dict[str, Any]:
         seed,
         several=lambda: call(reward, done, 0.9),
         alone=lambda: call(reward[0], done[0], 0.9),
+        columns=lambda: call(reward.squeeze(-1).T, done.squeeze(-1).T, 0.9),
+        wide=lambda: call(torch.cat([reward, 2 * reward], -1), done.expand(3, 6, 2), 0.9),
     )
 
 

@@ -81,16 +81,20 @@ def _dqn(network: Any = None, **options: Any) -> Any:
     return _ready(kind(_q_values() if network is None else network, **given))
 
 
-def _distributional(**options: Any) -> Any:
+def _distribution_of_returns() -> Any:
+    """An actor that takes the choice of the greatest mean of its returns."""
     from torchrl.modules import DistributionalQValueActor
 
     network = nn.Sequential(nn.Linear(OBSERVATIONS, 5 * _CHOICES), nn.Unflatten(-1, (5, _CHOICES)))
-    actor = DistributionalQValueActor(
+    return DistributionalQValueActor(
         network, support=torch.linspace(-2.0, 2.0, 5), in_keys=["observation"],
         action_space="one_hot",
     )  # fmt: skip
+
+
+def _distributional(*given: Any, **options: Any) -> Any:
     kind = library("torchrl.objectives", "DistributionalDQNLoss")
-    return kind(actor, gamma=0.9, **options)
+    return kind(_distribution_of_returns(), *given, **(options if given else {"gamma": 0.9}))
 
 
 def _chosen(*shape: int, **more: Any) -> Any:
@@ -245,11 +249,23 @@ class _Jitter(nn.Module):
 
 
 def _dropout(make_env: Any, seed: int) -> Dict[str, Any]:
-    """Dropout in critics that are run together."""
+    """Dropout in critics that are run together, and in an actor that is run with its target."""
+
+    def in_actor() -> Any:
+        from tensordict.nn import TensorDictModule, TensorDictSequential
+
+        thinned = nn.Sequential(nn.Linear(OBSERVATIONS, OBSERVATIONS), nn.Dropout(0.5))
+        layers = TensorDictModule(thinned, ["observation"], ["observation"])
+        actor = TensorDictSequential(layers, deterministic())
+        kind = library("torchrl.objectives", "TD3Loss")
+        loss = _ready(kind(actor, action_value(), bounds=(-1.0, 1.0)))
+        return with_gradients(loss, steps(12))
+
     return answers(
         seed,
         sac=lambda: with_gradients(_sac(critics=action_value(nn.Dropout(0.5))), steps(12)),
         td3=lambda: with_gradients(_td3(critics=action_value(nn.Dropout(0.5))), steps(12)),
+        actor=in_actor,
     )
 
 
@@ -300,6 +316,21 @@ def _moved(loss: Any, updater: Any) -> Dict[str, Any]:
         target = entries(loss.target_value_network_params)
         found.update({f"{number}.{key}": item.detach().clone() for key, item in target.items()})
     return found
+
+
+def _default_targets(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Which networks the losses of DQN have by default, and a discount that is not named."""
+
+    def saved(loss: Any) -> Any:
+        state = loss.state_dict().items()
+        return {key: item for key, item in state if isinstance(item, torch.Tensor)}
+
+    return answers(
+        seed,
+        dqn=lambda: saved(_dqn()),
+        distributional=lambda: saved(_distributional()),
+        unnamed=lambda: saved(_distributional(0.9)),
+    )
 
 
 def _target_updates(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -369,6 +400,7 @@ PARTS = {
     "dropout-in-losses": _dropout,
     "registered-layers": _registered_layers,
     "evaluated-network": _evaluated_network,
+    "default-targets": _default_targets,
     "target-updates": _target_updates,
     "lazy-layers": _lazy_layers,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, Dict
 
 import torch
@@ -64,7 +65,17 @@ def _without_entropy(make_env: Any, seed: int) -> Dict[str, Any]:
 
 def _sampled_entropy(make_env: Any, seed: int) -> Dict[str, Any]:
     """A distribution without a formula for its entropy, whose samples are near the bounds."""
-    return answers(seed, **_with_samples(_PPO))
+    return answers(seed, **_with_samples(_PPO), bonus=lambda: _bonus(1), several=lambda: _bonus(3))
+
+
+def _bonus(samples: int) -> Any:
+    """The entropy of each step as the loss takes it."""
+    loss = _loss("PPOLoss", "TanhNormal", samples_mc_entropy=samples)
+    kind = library("torchrl.modules", "TanhNormal")
+    entropy = getattr(loss, "get_entropy_bonus", None) or loss._get_entropy
+    distribution = kind(torch.randn(6, 2), torch.rand(6, 2) + 0.5)
+    shaped = "adv_shape" in inspect.signature(entropy).parameters
+    return entropy(distribution, **({"adv_shape": torch.Size([6])} if shaped else {})).detach()
 
 
 def _sampled_entropy_of_a2c(make_env: Any, seed: int) -> Dict[str, Any]:
