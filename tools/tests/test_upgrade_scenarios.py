@@ -218,6 +218,7 @@ ENTERED = {
         "common/buffers.py",
         '"ReplayBuffer does not support optimize_memory_usage',
     ),
+    "ppo transposed": ("common/vec_env/vec_check_nan.py", "self._observations = observations"),
     "ppo atari": ("common/atari_wrappers.py", "self.was_real_done = terminated or truncated"),
 }
 
@@ -285,9 +286,9 @@ FAULTS = {
         "action = action",
     ),
     "sac matrix-actions": (
-        "common/buffers.py",
-        "action = action.reshape((self.n_envs, self.action_dim))",
-        "action = action",
+        "common/policies.py",
+        "actions.cpu().numpy().reshape((-1, *self.action_space.shape))",
+        "actions.cpu().numpy()",
     ),
     "ppo one-left": ("ppo/ppo.py", "len(advantages) > 1", "len(advantages) > 0"),
     "ppo actor-layers": ("common/torch_layers.py", 'net_arch.get("vf", [])', 'net_arch["vf"]'),
@@ -347,11 +348,6 @@ FAULTS = {
         "is_image_space(subspace, normalized_image=normalized_image)",
         "is_image_space(subspace)",
     ),
-    "ppo transposed": (
-        "common/base_class.py",
-        "if not is_vecenv_wrapped(env, VecTransposeImage)",
-        "if not isinstance(env, VecTransposeImage)",
-    ),
     "ppo normalised-images-saved": (
         "common/vec_env/vec_normalize.py",
         "utils.check_shape_equal(self.observation_space, venv.observation_space)",
@@ -369,8 +365,8 @@ FAULTS = {
     ),
     "ppo normalised-rewards-of-choices": (
         "common/vec_env/vec_normalize.py",
-        "        if self.norm_obs:\n            self._sanity_checks()",
-        "        if True:\n            self._sanity_checks()",
+        "        if self.norm_obs:\n",
+        "        if True:\n",
     ),
     "ppo gsde-of-choices": (
         "common/base_class.py",
