@@ -195,6 +195,31 @@ ENTERED = {
     "sac goals-of-episodes": ("her/her_replay_buffer.py", "np.random.randint(0, batch_ep_length)"),
     "sac memory": ("common/buffers.py", "self.observations[(self.pos + 1)"),
     "dqn memory": ("common/vec_env/vec_extract_dict_obs.py", "return obs[self.key]"),
+    "ppo gsde-saved": ("common/base_class.py", "model.policy.reset_noise()"),
+    "sac gsde-saved": ("common/base_class.py", "model.policy.reset_noise()"),
+    "ppo matrix-bits": ("common/preprocessing.py", "(observation_space, spaces.MultiBinary)"),
+    "a2c informed": ("common/vec_env/vec_monitor.py", "episode_info[key] = info[key]"),
+    "dqn chances": ("dqn/dqn.py", "np.array(self.action_space.sample())"),
+    "dqn chances-of-choices": ("dqn/dqn.py", "np.array(self.action_space.sample())"),
+    "dqn chances-of-images": ("dqn/dqn.py", "np.array(self.action_space.sample())"),
+    "ppo saved": ("common/policies.py", "saved_variables = th.load("),
+    "sac saved": ("common/save_util.py", "th_object = th.load("),
+    "dqn saved": ("common/save_util.py", "th_object = th.load("),
+    "ppo saved-without-sizes": ("common/base_class.py", "saved_net_arch = data"),
+    "ppo loaded-for-more": ("common/base_class.py", 'data["n_envs"] = env.num_envs'),
+    "ppo another-environment": ("common/base_class.py", "if force_reset:"),
+    "ppo made-by-name": ("common/env_util.py", 'kwargs = {"render_mode": "rgb_array"}'),
+    "ppo same-instance": (
+        "common/vec_env/dummy_vec_env.py",
+        '"You tried to create multiple environments',
+    ),
+    "ppo normalised-images": ("common/torch_layers.py", '"You should use NatureCNN "'),
+    "sac memory-and-timeouts": (
+        "common/buffers.py",
+        '"ReplayBuffer does not support optimize_memory_usage',
+    ),
+    "ppo transposed": ("common/vec_env/vec_check_nan.py", "self._observations = observations"),
+    "ppo atari": ("common/atari_wrappers.py", "self.was_real_done = terminated or truncated"),
 }
 
 
@@ -246,6 +271,109 @@ FAULTS = {
         "batch_inds = (np.random.randint(1, self.buffer_size",
         "batch_inds = (np.random.randint(0, self.buffer_size",
     ),
+    "ppo batch-norm": ("common/policies.py", "dict(pi=[64, 64], vf", "dict(pi=[32, 64], vf"),
+    "sac own-features": ("sac/policies.py", "net_arch = [256, 256]", "net_arch = [128, 256]"),
+    "dqn own-features": ("dqn/policies.py", "net_arch = [64, 64]", "net_arch = [32, 64]"),
+    "ppo squash-alone": (
+        "common/policies.py",
+        "not (squash_output and",
+        "True or (squash_output and",
+    ),
+    "ppo unbounded": ("common/base_class.py", "np.isfinite(np.array(", "np.isreal(np.array("),
+    "ppo matrix-dictionary": (
+        "common/buffers.py",
+        "action = action.reshape((self.n_envs, self.action_dim))",
+        "action = action",
+    ),
+    "sac matrix-actions": (
+        "common/policies.py",
+        "actions.cpu().numpy().reshape((-1, *self.action_space.shape))",
+        "actions.cpu().numpy()",
+    ),
+    "ppo one-left": ("ppo/ppo.py", "len(advantages) > 1", "len(advantages) > 0"),
+    "ppo actor-layers": ("common/torch_layers.py", 'net_arch.get("vf", [])', 'net_arch["vf"]'),
+    "ppo apart": ("common/policies.py", "if self.ortho_init:", "if True:"),
+    "ppo without-bias": ("common/policies.py", "if module.bias is not None:", "if True:"),
+    "ppo stacked-channels-first": (
+        "common/vec_env/stacked_observations.py",
+        "repeat_axis = 0 if channels_first else -1",
+        "repeat_axis = -1",
+    ),
+    "ppo double-rewards": (
+        "common/vec_env/vec_normalize.py",
+        "return reward.astype(np.float32)",
+        "return reward",
+    ),
+    "sac unscaled-images": (
+        "common/policies.py",
+        "normalize_images=self.normalize_images,",
+        "normalize_images=True,",
+    ),
+    "sac lopsided-goals": (
+        "her/her_replay_buffer.py",
+        'next_obs["achieved_goal"],\n',
+        'obs["desired_goal"],\n',
+    ),
+    "dqn again": ("dqn/dqn.py", "self._n_calls % max(", "self.num_timesteps % max("),
+    "ppo saved-compiled": ("common/base_class.py", 'getattr(attr, "_orig_mod", attr)', "attr"),
+    "ppo saved-numbers": ("common/save_util.py", "weights_only=True", "weights_only=False"),
+    "ppo saved-rate": (
+        "common/utils.py",
+        "return float(self.value_schedule(progress_remaining))",
+        "return self.value_schedule(progress_remaining)",
+    ),
+    "ppo silent-callback": (
+        "common/on_policy_algorithm.py",
+        "if not callback.on_step():",
+        "if callback.on_step() is False:",
+    ),
+    "sac by-hand": (
+        "common/off_policy_algorithm.py",
+        "if self.gradient_steps >= 0 else",
+        "if self.gradient_steps > 0 else",
+    ),
+    "ppo counted": ("common/base_class.py", "extend([maybe_ep_info])", "extend([])"),
+    "ppo evaluated-together": (
+        "common/evaluation.py",
+        "(n_eval_episodes + i) // n_envs",
+        "(n_eval_episodes + 1 - i) // n_envs",
+    ),
+    "ppo own-space": (
+        "common/utils.py",
+        "if isinstance(observation_space, space_type):",
+        "if type(observation_space) is space_type:",
+    ),
+    "ppo float-images": (
+        "common/torch_layers.py",
+        "is_image_space(subspace, normalized_image=normalized_image)",
+        "is_image_space(subspace)",
+    ),
+    "ppo normalised-images-saved": (
+        "common/vec_env/vec_normalize.py",
+        "utils.check_shape_equal(self.observation_space, venv.observation_space)",
+        "assert self.observation_space == venv.observation_space",
+    ),
+    "ppo normalised-integers": (
+        "common/buffers.py",
+        "*self.obs_shape), dtype=self.observation_space.dtype",
+        "*self.obs_shape), dtype=np.float32",
+    ),
+    "ppo normalised-rewards": (
+        "common/vec_env/__init__.py",
+        'if hasattr(env_tmp, "obs_rms"):',
+        "if True:",
+    ),
+    "ppo normalised-rewards-of-choices": (
+        "common/vec_env/vec_normalize.py",
+        "        if self.norm_obs:\n",
+        "        if True:\n",
+    ),
+    "ppo gsde-of-choices": (
+        "common/base_class.py",
+        "if self.use_sde and not isinstance(self.action_space,",
+        "if self.use_sde and not isinstance(self.observation_space,",
+    ),
+    "ppo atari-bare": ("common/atari_wrappers.py", "if noop_max > 0:", "if noop_max >= 0:"),
 }
 LOWER = ("ppo/ppo.py", "1 - clip_range, 1 + clip_range)", "-1e9, 1 + clip_range)")
 

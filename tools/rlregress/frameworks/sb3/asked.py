@@ -69,9 +69,11 @@ def silent(model: Any) -> Any:
 
 def by_library(error: BaseException) -> bool:
     """Whether an error comes out of the library's own code."""
-    root = os.path.dirname(os.path.realpath(stable_baselines3.__file__)) + os.sep
-    files = (frame.filename for frame in traceback.extract_tb(error.__traceback__))
-    return any(os.path.realpath(file).startswith(root) for file in files)
+    # as they are named and as they are: a copy of a package may be made of links
+    ways = (os.path.abspath, os.path.realpath)
+    roots = tuple(way(os.path.dirname(stable_baselines3.__file__)) + os.sep for way in ways)
+    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    return any(way(file).startswith(roots) for file in files for way in ways)
 
 
 def check_arguments(owner: Any, arguments: Mapping[str, Any], said: str = "") -> None:

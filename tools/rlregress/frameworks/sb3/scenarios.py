@@ -260,7 +260,8 @@ def _set_optimizer(asked: Asked, arguments: Dict[str, Any]) -> None:
 
 def _policy_class(algorithm: Any, policy: str) -> Any:
     found = getattr(algorithm, "policy_aliases", {}).get(policy)
-    for base in algorithm.__mro__ if found is None else ():
+    bases = [base for base in algorithm.__mro__ if "." in base.__module__]
+    for base in bases if found is None else ():
         # before 1.5 an algorithm's policies were only in the module beside it, or its base's
         with contextlib.suppress(ImportError):
             module = importlib.import_module(f"{base.__module__.rpartition('.')[0]}.policies")
