@@ -225,6 +225,19 @@ def test_a_file_that_is_not_there_is_a_misfit(package):
         put(package, "Agent.fixed", "-x", "x", file="gone.py")
 
 
+def test_a_copy_beside_another_package_is_not_taken_for_it(package, tmp_path):
+    """Only the root of its own name is looked in, whatever lies beside the others."""
+    agent = module(package).Agent()
+    beside = tmp_path / "elsewhere"
+    (beside / package.name).mkdir(parents=True)
+    (beside / package.name / "agent.py").write_text("# another copy\n")
+    (beside / "torch").mkdir()
+    text = CODE.replace("return x + by", "return x - by")
+    change = {"file": f"{package.name}/agent.py", "functions": ["Agent.fixed"], "text": text}
+    assert swap([change], [str(beside / "torch"), str(package)]) == []
+    assert agent.fixed(1) == -2
+
+
 def test_a_file_that_cannot_be_imported_is_a_misfit(package):
     """What it says is passed on."""
     (package / "agent.py").write_text("import nothing_of_this_name\n" + CODE)

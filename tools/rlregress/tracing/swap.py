@@ -99,9 +99,10 @@ def _instead(text: str, path: str, file: str, name: str) -> Dict[_Key, types.Cod
 
 def _path(file: str, roots: Sequence[str]) -> str:
     for root in roots:
-        # a root is a package's folder, or a file of its own
-        path = os.path.join(os.path.dirname(os.path.abspath(root)), file)
-        if os.path.isfile(path):
+        # a root is a package's folder, or a file of its own; beside it may lie another copy
+        folder, name = os.path.split(os.path.abspath(root))
+        path = os.path.join(folder, file)
+        if file.split(os.sep)[0] == name and os.path.isfile(path):
             return path
     raise Misfit(f"there is no {file}")
 

@@ -153,14 +153,23 @@ def recorded(
     missing = [training for training in trainings if training.name not in found]
     scripts = [training for training in missing if training.job.get("script")]
     for training in scripts:
-        path = _path(training, folder, mark)
-        part = path.with_suffix(".part")
-        found[training.name] = run.record({**training.job, "lines": lines}, part, side)
-        part.replace(path)
+        found[training.name] = _script(training, side, _path(training, folder, mark), lines)
         _tell(progress)
     batch = [training for training in missing if training not in scripts]
     if batch:
         found.update(_batch(batch, side, folder, mark, lines, progress))
+    return found
+
+
+def _script(training: Training, side: Side, path: Path, lines: bool) -> Trace:
+    """A new trace of a script, in a process of its own."""
+    part = path.with_suffix(".part")
+    try:
+        found = run.record({**training.job, "lines": lines}, part, side)
+    except UserError as error:
+        # such as a fault that does not fit: the others go on
+        return trace.failed(str(error))
+    part.replace(path)
     return found
 
 
