@@ -167,6 +167,8 @@ class Adapter:
     #: methods whose return values a trace records, "module:Class.method", with all subclasses: what
     #: vector environments, normalisers and collectors hand out.
     watched: Tuple[str, ...] = ()
+    #: modules that the framework imports in the middle of a training, if they are installed.
+    imported_late: Tuple[str, ...] = ()
     #: class that steps environments, or samples, in other threads or processes -> what to use in
     #: its place to do the same in one.
     in_one_process: Mapping[str, str] = {}

@@ -10,7 +10,9 @@ what was said last.
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
 import json
 import os
 import signal
@@ -36,6 +38,13 @@ def _prepare(job: Dict[str, Any]) -> None:
     # what torch imports when the first optimiser is made, which takes seconds
     torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))])
     adapter = frameworks.get(job["framework"])
+    for name in frameworks.names():
+        # all of them say what is watched; one of others that is broken hinders nothing
+        with contextlib.suppress(Exception):
+            frameworks.get(name)
+    for late in adapter.imported_late:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(late)
     folders: Tuple[str, ...] = ()
     try:
         folders = tuple(adapter.code_folders())

@@ -57,6 +57,8 @@ class TorchRL(Adapter):
         "torchrl.collectors.collectors:DataCollectorBase.iterator",
         "torchrl.collectors._base:BaseCollector.iterator",
     )
+    # to tell whether a vector environment is one of theirs
+    imported_late = ("stable_baselines3", "stable_baselines3.common.vec_env.base_vec_env")
     in_one_process = {
         "ParallelEnv": "SerialEnv",
         "MultiSyncDataCollector": "SyncDataCollector",
