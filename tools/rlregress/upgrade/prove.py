@@ -17,6 +17,8 @@ from rlregress.upgrade.functions import REMOVED
 from rlregress.upgrade.mutation import Fault
 from rlregress.upgrade.traced import Training
 
+#: trainings that are recorded again for one fault: 1 + 2 + 4 + 8 + 16.
+MOST = 31
 #: how a fault cannot be put into a function that is in memory.
 _MISFIT = "Misfit"
 
@@ -28,7 +30,7 @@ class Seeded:
     """What became of one fault.
 
     Attributes:
-        trainings: those that run its line, in the order in which they were tried.
+        trainings: those that run its line, in the order in which they are tried.
         seen: the training that parts, or ends in an error; empty: none of them.
         comparison: of that training with and without the fault; None if it ended in an error.
         misfit: why the fault could not be seeded; empty if it could.
@@ -106,12 +108,14 @@ def seed(
 ) -> list[Seeded]:
     """Put each fault into what runs, and record the trainings that run its line, until one parts.
 
+    At most ``MOST`` trainings for each fault, the shortest first.
+
     Args:
         trainings, traces: by name, of the code without a fault, with the lines that they reach.
         record: records trainings.
     """
     found = {n: Seeded(fault, tuple(_running(fault, traces))) for n, fault in enumerate(faults)}
-    most = max((len(each.trainings) for each in found.values()), default=0)
+    most = min(MOST, max((len(each.trainings) for each in found.values()), default=0))
     begin, end = 0, 1
     # twice as many trainings at every turn, of those faults that no earlier one has seen
     while begin < most:
