@@ -17,8 +17,9 @@ from rlregress.reporting import upgrade as report
 from rlregress.tracing import record
 from rlregress.tracing.events import Places
 from rlregress.tracing.lines import Lines
-from rlregress.upgrade import gate, making
-from rlregress.upgrade.traced import script_training
+from rlregress.tracing.run import Side
+from rlregress.upgrade import gate, making, sides
+from rlregress.upgrade.traced import Training, script_training
 from rlregress.upgrade.wanted import parse
 
 from .tracing_scripts import TRAINING, changed
@@ -208,3 +209,22 @@ def _until(condition, seconds=60):
             return
         time.sleep(0.1)
     raise AssertionError("waited in vain")
+
+
+def test_a_fault_that_does_not_fit_a_script_is_one_of_many(tree, tmp_path):
+    """It ends no gate: its trace is a failure that says why; one that fits is recorded."""
+    folder = tree("b")
+    (tmp_path / "train.py").write_text(SCRIPT, encoding="utf-8")
+    job = {"script": str(tmp_path / "train.py"), "trees": ["learner"]}
+
+    def faulty(name, function, text):
+        change = {"file": "learner/__init__.py", "functions": [function], "text": text}
+        return Training("script", name, {**job, "swap": [change]})
+
+    trainings = [
+        faulty("gone", "gone", LOSS),
+        faulty("fits", "loss", LOSS.replace("** 2", "** 4")),
+    ]
+    found = sides.recorded(trainings, Side("B", paths=[folder]), tmp_path)
+    assert "Misfit: there is no gone in learner/__init__.py" in found["gone"].failure
+    assert (found["fits"].failure, found["fits"].count("backward") > 0) == ("", True)
