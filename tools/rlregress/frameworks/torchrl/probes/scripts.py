@@ -1,9 +1,9 @@
 """The programs of ``sota-implementations``, which TorchRL's wheel installs beside the package.
 
 Their helpers are imported by path and called; two of them (PPO on MuJoCo, TD3) are run as they
-are, from collection to update, with settings of a tiny training. They need hydra, omegaconf and
-tqdm, to read settings and to draw a bar; where these are not installed, something that does
-neither stands in for them while a program is imported.
+are, from collection to update, with settings of a tiny training. They ask hydra, omegaconf and
+tqdm to read settings and to draw a bar; something that does neither stands in for them while a
+program is imported, so that it runs alike whether they are installed or not.
 """
 
 from __future__ import annotations
@@ -75,10 +75,8 @@ def _stand_ins() -> Dict[str, ModuleType]:
     }
     made = {}
     for name, attributes in contents.items():
-        # a progress bar would draw into the reports, so that its stand-in always takes its place
-        if name == "tqdm" or importlib.util.find_spec(name) is None:
-            made[name] = ModuleType(name)
-            vars(made[name]).update(attributes)
+        made[name] = ModuleType(name)
+        vars(made[name]).update(attributes)
     return made
 
 
