@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -187,3 +189,16 @@ def test_tensordict_finds_the_pickler_that_pytorch_removed(monkeypatch):
     monkeypatch.delattr(reductions, "ForkingPickler", raising=False)
     api._prepare()
     assert reductions.ForkingPickler.__module__ == "multiprocessing.reduction"
+
+
+def test_programs_get_the_suites_settings_whether_omegaconf_is_installed_or_not(monkeypatch):
+    """Omegaconf refuses settings that are plain dictionaries; a program never meets it."""
+    installed = ModuleType("omegaconf")
+    monkeypatch.setitem(sys.modules, "omegaconf", installed)
+    module = pytest.importorskip("rlregress.frameworks.torchrl.probes.scripts")
+    with module._importing_from(Path(__file__).parent):
+        met = importlib.import_module("omegaconf")
+        settings = module.Settings(seed=1)
+        assert met is not installed
+        assert met.OmegaConf.to_container(settings, resolve=True) is settings
+    assert sys.modules["omegaconf"] is installed
