@@ -137,6 +137,17 @@ def test_later_trainings_are_tried_only_with_what_earlier_ones_did_not_see(prove
     assert (lines(proof.seen), lines(proof.unseen)) == ([3, 4], [8])
 
 
+def test_one_training_of_each_way_through_the_function_is_tried_first(proved):
+    """Trainings that go the way of a shorter one come after the longest that goes its own."""
+    traces = {
+        "short": trace(2, 3), "alike": trace(2, 3, count=2), "alike, too": trace(2, 3, count=3),
+        "other": trace(2, 3, 4, count=4),
+    }  # fmt: skip
+    _, turns = proved(traces, {}, hows=(CHANGED, REMOVED))
+    tried = [{name for name, line in turn if line == 3} for turn in turns]
+    assert tried == [{"short"}, {"alike", "other"}, {"alike, too"}]
+
+
 def test_what_any_training_sees_is_seen(proved):
     """Also the last one."""
     traces = {"a": trace(3), "b": trace(3, count=2), "c": trace(3, count=3)}

@@ -124,7 +124,7 @@ def _seed(
         trainings = {training.name: training for training in _trainings(adapter)}
         every_trace = sides.record_once("B", list(trainings.values()), lines=True)
         traces = {name: trace for name, trace in every_trace.items() if not trace.failure}
-        found = prove.seed(every, trainings, traces, lambda jobs: sides.record_once("B", jobs))
+        found = prove.seed(every, trainings, traces, lambda jobs: sides.record_once("B", jobs), say)
     by_fault = {each.fault: each for each in found}
     return [Found(f, by_fault[made] if made is not None else None) for f, made in fitting.items()]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rlregress import source
 from rlregress.tracing.compare import Comparison, compare
 from rlregress.tracing.trace import Trace
 from rlregress.upgrade import mutation
@@ -105,6 +106,7 @@ def seed(
     trainings: Mapping[str, Training],
     traces: Mapping[str, Trace],
     record: Record,
+    say: Callable[[str], None] = lambda _: None,
 ) -> list[Seeded]:
     """Put each fault into what runs, and record the trainings that run its line, until one parts.
 
@@ -113,6 +115,7 @@ def seed(
     Args:
         trainings, traces: by name, of the code without a fault, with the lines that they reach.
         record: records trainings.
+        say: is told after every turn how many have been seen.
     """
     found = {n: Seeded(fault, tuple(_running(fault, traces))) for n, fault in enumerate(faults)}
     most = min(MOST, max((len(each.trainings) for each in found.values()), default=0))
@@ -130,6 +133,8 @@ def seed(
         for (n, name), job in zip(left, jobs, strict=True):
             if not found[n].seen and not found[n].misfit:
                 found[n] = _tried(found[n], name, traces[name], after[job.name])
+        seen = sum(bool(each.seen) for each in found.values())
+        say(f"{seen} of {len(found)} faults seen, each in at most {min(end, MOST)} trainings")
         begin, end = end, 2 * end + 1
     return list(found.values())
 
@@ -156,13 +161,21 @@ def _faults(reach: Reach) -> list[Fault]:
 
 
 def _running(fault: Fault, traces: Mapping[str, Trace]) -> list[str]:
-    """Trainings that run the line of a fault, the shortest first."""
+    """Trainings that run the line of a fault.
+
+    The shortest first, one of each way through the function before the others.
+    """
+    own = [each for each in source.parse(fault.text).functions if each.name == fault.function]
     found = []
     for name, trace in traces.items():
         hit, _ = trace.header["lines"].get(fault.file, ((), ()))
         if fault.line in hit:
-            found.append((len(trace.events), name))
-    return [name for _, name in sorted(found)]
+            way = frozenset(n for n in hit for each in own if each.first <= n <= each.last)
+            found.append((len(trace.events), name, way))
+    ordered = sorted(found, key=lambda each: each[:2])
+    firsts = {way: name for _, name, way in reversed(ordered)}
+    names = [name for _, name, _ in ordered]
+    return sorted(names, key=lambda name: name not in firsts.values())
 
 
 def _job(training: Training, fault: Fault, number: int) -> Training:
