@@ -167,8 +167,6 @@ class Adapter:
     #: methods whose return values a trace records, "module:Class.method", with all subclasses: what
     #: vector environments, normalisers and collectors hand out.
     watched: Tuple[str, ...] = ()
-    #: modules that the framework imports in the middle of a training, if they are installed.
-    imported_late: Tuple[str, ...] = ()
     #: class that steps environments, or samples, in other threads or processes -> what to use in
     #: its place to do the same in one.
     in_one_process: Mapping[str, str] = {}
@@ -310,6 +308,9 @@ class Adapter:
         minibatch and an evaluation, as far as the algorithm has them.
         """
         return self._beside("traced").TRAININGS
+
+    def warm_up(self) -> None:
+        """Do once what takes long the first time; traced trainings are forked after it."""
 
     def trace_scenario(
         self, scenario: Mapping[str, Any], make_env: Callable[..., Any], seed: int

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
 import json
 import os
 import signal
@@ -42,13 +41,11 @@ def _prepare(job: Dict[str, Any]) -> None:
         # all of them say what is watched; one of others that is broken hinders nothing
         with contextlib.suppress(Exception):
             frameworks.get(name)
-    for late in adapter.imported_late:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(late)
     folders: Tuple[str, ...] = ()
     try:
         folders = tuple(adapter.code_folders())
         adapter.trace_trainings()
+        adapter.warm_up()
     except Exception:  # each training says so itself
         traceback.print_exc()
     for module in list(sys.modules.values()):

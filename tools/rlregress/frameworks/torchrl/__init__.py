@@ -57,8 +57,6 @@ class TorchRL(Adapter):
         "torchrl.collectors.collectors:DataCollectorBase.iterator",
         "torchrl.collectors._base:BaseCollector.iterator",
     )
-    # to tell whether a vector environment is one of theirs
-    imported_late = ("stable_baselines3", "stable_baselines3.common.vec_env.base_vec_env")
     in_one_process = {
         "ParallelEnv": "SerialEnv",
         "MultiSyncDataCollector": "SyncDataCollector",
@@ -69,6 +67,10 @@ class TorchRL(Adapter):
         "AsyncCollector": "Collector",
         "ReplayBuffer": "prefetch=0",
     }
+
+    def warm_up(self) -> None:
+        """Wrap an environment: the library then imports others, to tell theirs from its own."""
+        self._beside("traced").warm_up()
 
     def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> Any:
         """Train in a loop of the library's own parts through what a scenario switches on."""

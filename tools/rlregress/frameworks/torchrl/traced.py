@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict
 
+import gymnasium
 import numpy as np
+from torchrl.envs import GymWrapper
 
 from rlregress.frameworks.base import TrainingRequest
 from rlregress.frameworks.torchrl.collection import transitions
@@ -72,6 +74,11 @@ def _training(algorithm: str) -> Any:
         transitions(TrainingRequest(algorithm, make_env, beside, steps, seed), 2)
 
     return training
+
+
+def warm_up() -> None:
+    """Wrap an environment."""
+    GymWrapper(gymnasium.make("CartPole-v1"), device="cpu").close()
 
 
 TRAININGS = {algorithm: _training(algorithm) for algorithm in _SETTINGS}
