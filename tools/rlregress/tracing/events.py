@@ -153,7 +153,7 @@ def parts_of(arrays: Sequence[np.ndarray]) -> Part:
     numbers = rows[0] if len(rows) == 1 else np.concatenate([np.zeros(0), *rows])
     with np.errstate(all="ignore"):
         total, shadow = float(np.dot(numbers, numbers)), _shadow(0, numbers)
-    first: Any = arrays[0].reshape(-1)[:KEPT] if arrays else []
+    first: Any = flat[0][:KEPT] if flat else []
     # a few numbers are kept whole: they need no shadow
     cast = [_kept(float(x)) for x in shadow] if len(numbers) > KEPT else None
     return [digest.hexdigest(), _kept(total**0.5), [_kept(float(x)) for x in first], cast]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
 from rlregress.tracing.compare import Divergence, compare
 from rlregress.tracing.processes import last_words
@@ -127,9 +127,9 @@ def causes(
     # what diverges before what rounds
     shortest = sorted(parted, key=lambda one: (one.proved, len(one.b.events)))
     places = {one.name: at(one.comparison.first, functions) for one in shortest}
-    firsts = {places[one.name] or one.name: one for one in reversed(shortest)}
+    firsts = {places[one.name] or one.name: one.name for one in reversed(shortest)}
     # one of each place before the others
-    order = sorted(shortest, key=lambda one: one not in firsts.values())
+    order = sorted(shortest, key=lambda one: one.name not in firsts.values())
     found: dict[str, Cause] = {}
     for start in range(0, len(order), WAVE):
         wave = {one.name: one for one in order[start : start + WAVE]}
@@ -315,14 +315,17 @@ def _entered(one: Traced, functions: Iterable[Changed]) -> list[Changed]:
 
 def job(training: Training, group: Group, number: int) -> Training:
     """The training on side B with side A's code of some functions."""
-    texts: dict[str, dict[str, Any]] = {}
+    files: dict[tuple[Path, str], list[str]] = {}
     for function in group:
         path = function.paths[0]
         assert path is not None
-        change = {"file": function.file, "functions": [], "text": path.read_text(encoding="utf-8")}
-        texts.setdefault(f"{path} {function.file}", change)["functions"].append(function.name)
+        files.setdefault((path, function.file), []).append(function.name)
+    changes = [
+        {"file": file, "functions": names, "text": path.read_text(encoding="utf-8")}
+        for (path, file), names in files.items()
+    ]
     name = f"{training.name} trial {number}"
-    return Training(training.owner, name, {**training.job, "swap": list(texts.values())})
+    return Training(training.owner, name, {**training.job, "swap": changes})
 
 
 def _came(one: Traced, group: Group, trace: Trace) -> _Came:

@@ -7,14 +7,13 @@ training that runs its line is recorded again.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rlregress import frameworks, source, suite
+from rlregress import frameworks, source
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import current
@@ -79,12 +78,7 @@ class Found:
 
 def load() -> list[Optional]:
     """The faults; UserError that names entry and key if one does not fit."""
-    path = suite.baselines() / "faults" / "optional.toml"
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))["fault"]
-    except (OSError, ValueError, KeyError) as error:
-        raise UserError(f"the seeded faults in {path} cannot be read: {error!r}") from None
-    return [_optional(f"{path}, [[fault]] {n}", table) for n, table in enumerate(tables, start=1)]
+    return [_optional(where, table) for where, table in seeded.tables("optional.toml")]
 
 
 def _optional(where: str, table: dict[str, Any]) -> Optional:

@@ -100,12 +100,17 @@ class Found:
 
 def load() -> list[Traced]:
     """The faults; UserError that names entry and key if one does not fit."""
-    path = suite.baselines() / "faults" / "traced.toml"
+    return [_traced(where, table) for where, table in tables("traced.toml")]
+
+
+def tables(file: str) -> list[tuple[str, dict[str, Any]]]:
+    """The [[fault]] tables of a catalogue, each with where it stands; UserError if unreadable."""
+    path = suite.baselines() / "faults" / file
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))["fault"]
+        found = tomllib.loads(path.read_text(encoding="utf-8"))["fault"]
     except (OSError, ValueError, KeyError) as error:
         raise UserError(f"the seeded faults in {path} cannot be read: {error!r}") from None
-    return [_traced(f"{path}, [[fault]] {n}", table) for n, table in enumerate(tables, start=1)]
+    return [(f"{path}, [[fault]] {n}", table) for n, table in enumerate(found, start=1)]
 
 
 def _traced(where: str, table: dict[str, Any]) -> Traced:
