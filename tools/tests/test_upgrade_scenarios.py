@@ -33,6 +33,8 @@ evaluate = ["callback"]
 class Third(Adapter):
     """An adapter that brings scenarios along."""
 
+    name = "third"
+
     def __init__(self, path: Path | None) -> None:
         self._path = path
 

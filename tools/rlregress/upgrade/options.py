@@ -17,11 +17,10 @@ from rlregress import frameworks, source
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import current
-from rlregress.upgrade import making, prove, scenarios, seeded, traced
+from rlregress.upgrade import making, prove, seeded, traced
 from rlregress.upgrade.mutation import Fault
 from rlregress.upgrade.prove import Seeded
 from rlregress.upgrade.sides import Sides
-from rlregress.upgrade.traced import Training
 
 _KEYS = ("framework", "algorithm", "name", "option", "file", "old", "new", "function")
 
@@ -115,21 +114,12 @@ def _seed(
         TemporaryDirectory(prefix="rlregress-optional-") as folder,
         Sides((here, here), (Path(folder), Path(folder)), workers, say) as sides,
     ):
-        trainings = {training.name: training for training in _trainings(adapter)}
+        trainings = {training.name: training for training in traced.every(adapter)}
         every_trace = sides.record_once("B", list(trainings.values()), lines=True)
         traces = {name: trace for name, trace in every_trace.items() if not trace.failure}
         found = prove.seed(every, trainings, traces, lambda jobs: sides.record_once("B", jobs), say)
     by_fault = {each.fault: each for each in found}
     return [Found(f, by_fault[made] if made is not None else None) for f, made in fitting.items()]
-
-
-def _trainings(adapter: Adapter) -> list[Training]:
-    plain = [traced.built_in(adapter, name) for name in adapter.trace_trainings()]
-    return plain + [
-        traced.scenario_training(adapter, algorithm, scenario)
-        for scenario in scenarios.of(adapter)
-        for algorithm in scenario.algorithms
-    ]
 
 
 def _fault(adapter: Adapter, fault: Optional) -> Fault | None:

@@ -83,7 +83,7 @@ def of(adapter: Any) -> tuple[Scenario, ...]:
         UserError: as ``load``; or two scenarios of one algorithm have the same name.
     """
     of_framework = suite.baselines() / "scenarios" / adapter.name
-    more = [of_framework] if adapter.name and of_framework.is_dir() else []
+    more = [of_framework] if of_framework.is_dir() else []
     own = adapter.scenarios()
     more += [own] if own is not None else []
     found = load() + tuple(scenario for path in more for scenario in load(path))

@@ -15,7 +15,7 @@ from rlregress.tracing.compare import Comparison, compare
 from rlregress.tracing.explain import elsewhere
 from rlregress.tracing.processes import last_words
 from rlregress.tracing.trace import Trace
-from rlregress.upgrade import concerned
+from rlregress.upgrade import concerned, scenarios
 from rlregress.upgrade.scenarios import Scenario
 from rlregress.upgrade.wanted import Wanted
 
@@ -45,17 +45,24 @@ class Training:
         return digest.hexdigest()
 
 
+def every(adapter: Adapter) -> list[Training]:
+    """All trainings of a framework: every algorithm, plain and through its scenarios."""
+    return [_of(adapter, title, job) for title, job in scenarios.jobs(adapter).items()]
+
+
 def built_in(adapter: Adapter, algorithm: str) -> Training:
     """The plain training of an algorithm."""
-    job = {"framework": adapter.full_name, "algorithm": algorithm, "seed": 0}
-    return Training(adapter.full_name, algorithm, job)
+    return _of(adapter, algorithm, {"algorithm": algorithm})
 
 
 def scenario_training(adapter: Adapter, algorithm: str, scenario: Scenario) -> Training:
     """An algorithm through a scenario."""
-    plain = built_in(adapter, algorithm)
-    job = {**plain.job, **scenario.job(algorithm)}
-    return Training(plain.owner, scenario.title(algorithm), job)
+    return _of(adapter, scenario.title(algorithm), scenario.job(algorithm))
+
+
+def _of(adapter: Adapter, title: str, job: Mapping[str, Any]) -> Training:
+    owner = adapter.full_name
+    return Training(owner, title, {"framework": owner, "seed": 0, **job})
 
 
 def script_training(job: Mapping[str, Any], a: Wanted, b: Wanted) -> Training:

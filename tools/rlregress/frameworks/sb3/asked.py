@@ -7,7 +7,6 @@ lacks it says so and everything else is traced.
 from __future__ import annotations
 
 import importlib
-import inspect
 import os
 import traceback
 from typing import Any, Mapping
@@ -15,6 +14,7 @@ from typing import Any, Mapping
 import stable_baselines3
 
 from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.offered import check_arguments
 
 ON_POLICY = ("ppo", "a2c")
 _LIBRARY = stable_baselines3.__name__
@@ -74,14 +74,6 @@ def by_library(error: BaseException) -> bool:
     roots = tuple(way(os.path.dirname(stable_baselines3.__file__)) + os.sep for way in ways)
     files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
     return any(way(file).startswith(roots) for file in files for way in ways)
-
-
-def check_arguments(owner: Any, arguments: Mapping[str, Any], said: str = "") -> None:
-    """Raise NotOffered for an argument that a class does not take."""
-    known = inspect.signature(owner.__init__).parameters
-    for name in arguments:
-        if name not in known:
-            raise NotOffered(f"{said or owner.__name__} takes no {name}")
 
 
 def library(module: str, name: str) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from stable_baselines3.common.utils import set_random_seed
 
 from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.offered import check_arguments
 from rlregress.frameworks.sb3 import older, own
 from rlregress.frameworks.sb3.afterwards import Afterwards
 from rlregress.frameworks.sb3.asked import (
@@ -24,7 +25,6 @@ from rlregress.frameworks.sb3.asked import (
     Asked,
     algorithm_named,
     by_library,
-    check_arguments,
     library,
     made,
 )

@@ -9,8 +9,9 @@ from typing import Any, Callable, Dict
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.offered import check_arguments
 from rlregress.frameworks.sb3 import gyms, own
-from rlregress.frameworks.sb3.asked import Asked, check_arguments, library
+from rlregress.frameworks.sb3.asked import Asked, library
 
 #: what the environment is called where it is made by name.
 _NAME = "RlregressEnds-v0"

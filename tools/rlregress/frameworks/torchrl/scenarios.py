@@ -7,7 +7,6 @@ take it, so that one that lacks it says so and everything else is traced.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import math
 import warnings
@@ -19,7 +18,9 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.offered import check_arguments
 from rlregress.frameworks.torchrl import parts
+from rlregress.frameworks.torchrl.versions import library
 
 #: of which a scenario can ask for fewer: its loops are slower than those of other frameworks.
 _STEPS = 96
@@ -75,22 +76,6 @@ _LOSS_ARGUMENTS: Dict[str, tuple] = {
     "without_vmap": ("deactivate_vmap",),
     "largest_ratio": ("max_importance_ratio",),
 }
-
-
-def _library(module: str, *names: str) -> Any:
-    """What a version calls by one of these names; NotOffered where it has none."""
-    found = importlib.import_module(module) if module else None
-    for name in names:
-        if hasattr(found, name):
-            return getattr(found, name)
-    raise NotOffered(f"this version has no {names[0]}")
-
-
-def _check_arguments(owner: Any, arguments: Mapping[str, Any]) -> None:
-    known = inspect.signature(owner.__init__).parameters
-    for name in arguments:
-        if name not in known:
-            raise NotOffered(f"{owner.__name__} takes no {name}")
 
 
 class _Asked:
@@ -174,14 +159,14 @@ def _transformed(environment: Any, asked: _Asked, observations: str) -> Any:
         names.append("vecnorm-rewards")
     made = [_transform(name) for name in names]
     if clips["observation_clip"]:
-        clip, limit = _library("torchrl.envs", "ClipTransform"), clips["observation_clip"]
+        clip, limit = library("torchrl.envs", "ClipTransform"), clips["observation_clip"]
         made.append(clip(in_keys=["observation"], low=-limit, high=limit))
     if clips["reward_clip"]:
-        clip, limit = _library("torchrl.envs", "RewardClipping"), clips["reward_clip"]
+        clip, limit = library("torchrl.envs", "RewardClipping"), clips["reward_clip"]
         made.append(clip(-limit, limit))
     if stack:
         dimension = -3 if observations == "image" else -1
-        stacked = _library("torchrl.envs", "CatFrames")
+        stacked = library("torchrl.envs", "CatFrames")
         made.append(stacked(stack, dimension, in_keys=["observation"]))
     if not made:
         return environment
@@ -222,7 +207,7 @@ def _transform(name: str) -> Any:
     if name not in makers:
         raise NotOffered(f"TorchRL has no transform {name}")
     kind, options = makers[name]
-    return _library("torchrl.envs", kind)(**options)
+    return library("torchrl.envs", kind)(**options)
 
 
 # -- networks -----------------------------------------------------------------------------------
@@ -270,7 +255,7 @@ class _Networks:
         channels = int(self.shape[0])
         cells, kernels, strides = [4, 4], [8, 4], [4, 2]
         if self._dueling:
-            dueling = _library("torchrl.modules", "DuelingCnnDQNet")
+            dueling = library("torchrl.modules", "DuelingCnnDQNet")
             convolutions = {
                 "in_features": channels, "num_cells": cells, "kernel_sizes": kernels,
                 "strides": strides, "depth": 2,
@@ -303,7 +288,7 @@ class _Networks:
 
         if self.discrete:
             logits = TensorDictModule(self.network(self.actions), ["observation"], ["logits"])
-            kind = _library("torchrl.modules", "OneHotCategorical")
+            kind = library("torchrl.modules", "OneHotCategorical")
             return ProbabilisticActor(
                 logits,
                 in_keys=["logits"],
@@ -313,7 +298,7 @@ class _Networks:
             )
         if distribution not in _DISTRIBUTIONS:
             raise NotOffered(f"TorchRL has no distribution {distribution}")
-        kind = _library("torchrl.modules", _DISTRIBUTIONS[distribution])
+        kind = library("torchrl.modules", _DISTRIBUTIONS[distribution])
         return ProbabilisticActor(
             TensorDictModule(
                 nn.Sequential(self.network(2 * self.actions), _extractor()),
@@ -335,7 +320,7 @@ class _Networks:
         bounds = {"low": self.spec.space.low, "high": self.spec.space.high}
         network = TensorDictModule(self.network(self.actions), ["observation"], ["param"])
         if distribution == "tanh-delta":
-            kind = _library("torchrl.modules", "TanhDelta")
+            kind = library("torchrl.modules", "TanhDelta")
             return ProbabilisticActor(
                 network,
                 in_keys=["param"],
@@ -389,7 +374,7 @@ def _loss_arguments(asked: _Asked, loss: Any) -> Dict[str, Any]:
     temperature = asked.take("fixed_temperature")
     if temperature is not None:
         made.update(alpha_init=temperature, fixed_alpha=True)
-        _check_arguments(loss, made)
+        check_arguments(loss, made)
     return made
 
 
@@ -398,7 +383,7 @@ def _set_estimator(asked: _Asked, loss: Any, default: str) -> None:
     discount, decay = asked.take("discount"), asked.take("gae_lambda")
     if name == "own":
         return
-    kinds = _library("torchrl.objectives", "ValueEstimators")
+    kinds = library("torchrl.objectives", "ValueEstimators")
     kind = getattr(kinds, _ESTIMATORS[name], None)
     if kind is None:
         raise NotOffered(f"this version has no value estimator {name}")
@@ -436,8 +421,8 @@ class _Loop:
 
     def collector(self, policy: Any, frames: int, random_frames: int = 0, **options: Any) -> Any:
         """TorchRL's collector of this process."""
-        kind = _library("torchrl.collectors", "Collector", "SyncDataCollector")
-        _check_arguments(kind, options)
+        kind = library("torchrl.collectors", "Collector", "SyncDataCollector")
+        check_arguments(kind, options)
         return kind(
             self.environment,
             policy,
@@ -475,14 +460,14 @@ class _Loop:
     def between(self, policy: Any, number: int) -> None:
         """An evaluation between two batches, if there is one."""
         if self.evaluates and number == 1:
-            exploration = _library("torchrl.envs.utils", "set_exploration_type")
+            exploration = library("torchrl.envs.utils", "set_exploration_type")
             with torch.no_grad(), exploration(_deterministic()):
                 self.environment.rollout(12, policy, break_when_any_done=False)
 
     def evaluate(self, policy: Any) -> None:
         """A rollout for each kind of evaluation that is asked for."""
-        types = _library("torchrl.envs.utils", "ExplorationType")
-        exploration = _library("torchrl.envs.utils", "set_exploration_type")
+        types = library("torchrl.envs.utils", "ExplorationType")
+        exploration = library("torchrl.envs.utils", "set_exploration_type")
         kinds = {"deterministic": _deterministic(), "stochastic": types.RANDOM}
         for kind in [kind for kind in self.evaluations if kind != "callback"]:
             with torch.no_grad(), exploration(kinds[kind]):
@@ -490,7 +475,7 @@ class _Loop:
 
 
 def _deterministic() -> Any:
-    types = _library("torchrl.envs.utils", "ExplorationType")
+    types = library("torchrl.envs.utils", "ExplorationType")
     return getattr(types, "DETERMINISTIC", None) or types.MODE
 
 
@@ -511,7 +496,7 @@ class _OnPolicy(_Loop):
         penalty = asked.take("penalty")
         kinds = {"kl": "KLPENPPOLoss", "none": "PPOLoss", None: "ClipPPOLoss"}
         names = {"ppo": kinds[penalty], "a2c": "A2CLoss", "reinforce": "ReinforceLoss"}
-        kind = _library("torchrl.objectives", names[asked.algorithm])
+        kind = library("torchrl.objectives", names[asked.algorithm])
         self.loss = kind(self.actor, value, **_loss_arguments(asked, kind))
         _set_estimator(asked, self.loss, "gae")
         self.rollout, self.epochs = asked.take("rollout_steps"), asked.take("epochs")
@@ -607,40 +592,40 @@ class _OffPolicy(_Loop):
             raise NotOffered("DQNLoss has no continuous actions")
         self.actor = networks.choices()
         if asked.given.get("distributional"):
-            kind = _library("torchrl.objectives", "DistributionalDQNLoss")
+            kind = library("torchrl.objectives", "DistributionalDQNLoss")
             options = {"gamma": asked.given["discount"], **_loss_arguments(asked, kind)}
         else:
-            kind = _library("torchrl.objectives", "DQNLoss")
+            kind = library("torchrl.objectives", "DQNLoss")
             options = _loss_arguments(asked, kind)
         self.loss = kind(self.actor, delay_value=True, **options)
 
     def _make_ddpg(self, asked: _Asked, networks: _Networks) -> None:
         self.actor = networks.deterministic(asked.take("distribution", ""))
-        kind = _library("torchrl.objectives", "DDPGLoss")
+        kind = library("torchrl.objectives", "DDPGLoss")
         options = _loss_arguments(asked, kind)
         self.loss = kind(self.actor, networks.action_value(), delay_value=True, **options)
 
     def _make_td3(self, asked: _Asked, networks: _Networks) -> None:
         self.actor = networks.deterministic(asked.take("distribution", ""))
-        kind = _library("torchrl.objectives", "TD3Loss")
+        kind = library("torchrl.objectives", "TD3Loss")
         options = _loss_arguments(asked, kind)
         self.loss = kind(self.actor, networks.action_value(), action_spec=networks.spec, **options)
 
     def _make_sac(self, asked: _Asked, networks: _Networks) -> None:
         self.actor = networks.stochastic(asked.take("distribution", "tanh-normal"))
         if asked.discrete:
-            kind = _library("torchrl.objectives", "DiscreteSACLoss")
+            kind = library("torchrl.objectives", "DiscreteSACLoss")
             from tensordict.nn import TensorDictModule
 
             values = TensorDictModule(
                 networks.network(networks.actions), ["observation"], ["action_value"]
             )
             options = {"num_actions": networks.actions, "action_space": "one_hot"}
-            _check_arguments(kind, options)
+            check_arguments(kind, options)
             options.update(_loss_arguments(asked, kind))
             self.loss = kind(self.actor, values, **options)
             return
-        kind = _library("torchrl.objectives", "SACLoss")
+        kind = library("torchrl.objectives", "SACLoss")
         options = _loss_arguments(asked, kind)
         if asked.take("state_value_network"):
             options["value_network"] = networks.value()
@@ -656,17 +641,17 @@ class _OffPolicy(_Loop):
         self.slices = int(asked.take("slice_length", 0))
         options: Dict[str, Any] = {}
         if kind == "slices":
-            sampler = _library("torchrl.data.replay_buffers.samplers", "SliceSampler")
+            sampler = library("torchrl.data.replay_buffers.samplers", "SliceSampler")
             options["sampler"] = sampler(
                 slice_len=self.slices, traj_key=("collector", "traj_ids"), strict_length=True
             )
         elif kind == "without-replacement":
             samplers = "torchrl.data.replay_buffers.samplers"
-            options["sampler"] = _library(samplers, "SamplerWithoutReplacement")()
+            options["sampler"] = library(samplers, "SamplerWithoutReplacement")()
         if asked.take("prioritised"):
             samplers = "torchrl.data.replay_buffers.samplers"
             try:
-                options["sampler"] = _library(samplers, "PrioritizedSampler")(size, 0.7, 0.5)
+                options["sampler"] = library(samplers, "PrioritizedSampler")(size, 0.7, 0.5)
             except (ImportError, NameError, RuntimeError, AttributeError, TypeError) as error:
                 # built on the library's compiled part, which may not fit the installed torch
                 raise NotOffered(f"its prioritised sampler cannot be made here: {error}") from None
@@ -678,7 +663,7 @@ class _OffPolicy(_Loop):
         n_step = asked.take("n_step")
         self.several = None
         if n_step:
-            several = _library("torchrl.data", "MultiStep")
+            several = library("torchrl.data", "MultiStep")
             self.several = several(gamma=0.9, n_steps=n_step)
 
     def _make_exploration(self) -> None:
@@ -693,7 +678,7 @@ class _OffPolicy(_Loop):
         self.exploration: Any = None
         exploring = "torchrl.modules"
         if asked.algorithm == "dqn":
-            greedy = _library(exploring, "EGreedyModule")
+            greedy = library(exploring, "EGreedyModule")
             self.exploration = greedy(
                 spec=spec,
                 eps_init=0.9 if rates["initial"] is None else rates["initial"],
@@ -701,12 +686,12 @@ class _OffPolicy(_Loop):
                 annealing_num_steps=80,
             )
         elif kind == "gaussian":
-            gaussian = _library(exploring, "AdditiveGaussianModule")
+            gaussian = library(exploring, "AdditiveGaussianModule")
             self.exploration = gaussian(
                 spec=spec, sigma_init=1.0, sigma_end=0.1, annealing_num_steps=80, std=deviation
             )
         elif kind == "ornstein-uhlenbeck":
-            process = _library(exploring, "OrnsteinUhlenbeckProcessModule")
+            process = library(exploring, "OrnsteinUhlenbeckProcessModule")
             self.exploration = process(
                 spec=spec, eps_init=1.0, eps_end=0.1, annealing_num_steps=80, sigma=deviation
             )

@@ -5,7 +5,6 @@ What is made here is the same on every version: plain layers, and numbers drawn 
 
 from __future__ import annotations
 
-import importlib
 from typing import Any, Callable, Dict, List, Sequence
 
 import torch
@@ -13,19 +12,11 @@ from torch import nn
 
 from rlregress.frameworks.base import NotOffered
 from rlregress.frameworks.torchrl.parts import refused
+from rlregress.frameworks.torchrl.versions import library
 
 OBSERVATIONS, ACTIONS = 3, 2
 #: where the log-probability of an action stands, now and until 0.9.
 _LOG_PROBS = ("action_log_prob", "sample_log_prob")
-
-
-def library(module: str, *names: str) -> Any:
-    """What a version calls by one of these names; NotOffered where it has none."""
-    found = importlib.import_module(module)
-    for name in names:
-        if hasattr(found, name):
-            return getattr(found, name)
-    raise NotOffered(f"this version has no {names[0]}")
 
 
 def answers(seed: int, **calls: Callable[[], Any]) -> Dict[str, Any]:

@@ -6,6 +6,7 @@ functions where that was once different.
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from typing import Any, Dict, List, Sequence, Tuple
 
@@ -90,6 +91,15 @@ def options(called: Any, **given: Any) -> Dict[str, Any]:
         for name, value in given.items()
         if name in known or name not in _QUIETENING
     }
+
+
+def library(module: str, *names: str) -> Any:
+    """What a version calls by one of these names; NotOffered where it has none."""
+    found = importlib.import_module(module)
+    for name in names:
+        if hasattr(found, name):
+            return getattr(found, name)
+    raise NotOffered(f"this version has no {names[0]}")
 
 
 def made(called: Any, *arguments: Any, **given: Any) -> Any:

@@ -6,7 +6,8 @@ from typing import Any, Dict
 
 import torch
 
-from rlregress.frameworks.torchrl.small import answers, bounds, entries, library, steps, stochastic
+from rlregress.frameworks.torchrl.small import answers, bounds, entries, steps, stochastic
+from rlregress.frameworks.torchrl.versions import library
 
 
 def _old_names(kind: Any) -> Dict[str, Any]:

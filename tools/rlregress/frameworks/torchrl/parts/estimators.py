@@ -11,13 +11,12 @@ from rlregress.frameworks.torchrl.small import (
     answers,
     at,
     entries,
-    library,
     scored,
     steps,
     stochastic,
     value,
 )
-from rlregress.frameworks.torchrl.versions import made
+from rlregress.frameworks.torchrl.versions import library, made
 
 _WRITTEN = ("advantage", "value_target", "state_value", "shifted_valid", "reward")
 

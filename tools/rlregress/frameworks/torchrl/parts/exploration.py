@@ -14,9 +14,9 @@ from rlregress.frameworks.torchrl.small import (
     deterministic,
     dictionary,
     entries,
-    library,
     steps,
 )
+from rlregress.frameworks.torchrl.versions import library
 
 
 def _exploring(name: str, call: Callable[[], Any]) -> Any:

@@ -12,12 +12,12 @@ from rlregress.frameworks.torchrl.small import (
     answers,
     at,
     entries,
-    library,
     scored,
     steps,
     value,
     with_gradients,
 )
+from rlregress.frameworks.torchrl.versions import library
 
 _CHOICES = 4
 

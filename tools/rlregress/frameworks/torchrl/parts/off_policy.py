@@ -18,12 +18,12 @@ from rlregress.frameworks.torchrl.small import (
     deterministic,
     dictionary,
     entries,
-    library,
     steps,
     stochastic,
     value,
     with_gradients,
 )
+from rlregress.frameworks.torchrl.versions import library
 
 _CHOICES = 4
 

@@ -14,13 +14,12 @@ from rlregress.frameworks.torchrl.small import (
     at,
     choosing,
     dictionary,
-    library,
     scored,
     stochastic,
     value,
     with_gradients,
 )
-from rlregress.frameworks.torchrl.versions import made
+from rlregress.frameworks.torchrl.versions import library, made
 
 _PPO = {"ppo": "PPOLoss", "clip": "ClipPPOLoss", "kl": "KLPENPPOLoss"}
 

@@ -6,18 +6,12 @@ from typing import Any, Dict
 
 import torch
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.torchrl.versions import library
 
 
 def _bounded_integers(make_env: Any, seed: int) -> Dict[str, Any]:
     """Random actions of 0 to 3, the upper bound among them."""
-    from torchrl.data import tensor_specs
-
-    kind = getattr(tensor_specs, "Bounded", None) or getattr(
-        tensor_specs, "BoundedTensorSpec", None
-    )
-    if kind is None:
-        raise NotOffered("this version has no Bounded")
+    kind = library("torchrl.data.tensor_specs", "Bounded", "BoundedTensorSpec")
     spec = kind(0, 3, shape=(4,), dtype=torch.int64)
     return {"draws": torch.stack([spec.rand() for _ in range(16)])}
 

@@ -1,0 +1,20 @@
+"""What a version offers is asked of the signature that would take it, not of a version number."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Mapping
+
+from rlregress.frameworks.base import NotOffered
+
+
+def check_arguments(owner: Any, arguments: Mapping[str, Any], said: str = "") -> None:
+    """Raise NotOffered for an argument that a class does not take.
+
+    Args:
+        said: what is named in place of the class.
+    """
+    known = inspect.signature(owner.__init__).parameters
+    for name in arguments:
+        if name not in known:
+            raise NotOffered(f"{said or owner.__name__} takes no {name}")
