@@ -10,7 +10,6 @@ what was said last.
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import json
 import os
@@ -21,7 +20,7 @@ import traceback
 from typing import Any, Dict, List, Tuple
 
 from rlregress import source
-from rlregress.tracing import events, record
+from rlregress.tracing import events, hooks, record
 
 #: seconds after which a training that has not ended is ended.
 PATIENCE = 300
@@ -37,10 +36,8 @@ def _prepare(job: Dict[str, Any]) -> None:
     # what torch imports when the first optimiser is made, which takes seconds
     torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))])
     adapter = frameworks.get(job["framework"])
-    for name in frameworks.names():
-        # all of them say what is watched; one of others that is broken hinders nothing
-        with contextlib.suppress(Exception):
-            frameworks.get(name)
+    # each recorder asks all adapters, which are imported here once
+    hooks.named_by_adapters()
     folders: Tuple[str, ...] = ()
     try:
         folders = tuple(adapter.code_folders())

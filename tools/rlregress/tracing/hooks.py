@@ -99,7 +99,7 @@ class Recorder:
         self._environments = Environments(self, depth)
         self._watched = Watched(self, depth, self._environments)
         self._losses = Losses(self)
-        watched, instead = _named_by_adapters()
+        watched, instead = named_by_adapters()
         self._names = (*GYMNASIUM, *watched)
         self._elsewhere = Elsewhere(self, instead)
         self._networks = final.Networks(self._losses.meet)
@@ -426,7 +426,7 @@ class Recorder:
         self.on_exit(register(registered).remove)
 
 
-def _named_by_adapters() -> Tuple[List[str], Dict[str, str]]:
+def named_by_adapters() -> Tuple[List[str], Dict[str, str]]:
     """What all known adapters name: methods to watch, and what runs in one process instead."""
     from rlregress import frameworks
 

@@ -220,15 +220,13 @@ def _search(one: Traced, functions: Sequence[Changed], known: Iterable[Changed])
     while groups:
         # what brings side A back makes the others superfluous
         whole = [group for group in groups if group in came and came[group].said == _AS_A]
+        looked_at = whole[:1] or groups
+        open_ += [each for group in looked_at if group not in came for each in group]
         left: list[Group] = []
-        for group in whole[:1] or groups:
-            if group not in came:
-                open_ += group
-                continue
-            misfits = dict(came[group].misfits)
+        for group in [group for group in looked_at if group in came]:
+            said, misfits = came[group].said, dict(came[group].misfits)
             failed.update(misfits)
             rest = tuple(each for each in group if each not in misfits)
-            said = came[group].said
             if said == _AS_B and _both_as_b(group, came, split):
                 together += rest
             elif said == _AS_B:
