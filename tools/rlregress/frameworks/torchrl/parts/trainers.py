@@ -55,6 +55,15 @@ class Pull(nn.Module):
         return TensorDict({"loss_pull": (self.pulled - batch["observation"].mean()) ** 2}, [])
 
 
+#: of every trainer: two updates for each batch, nothing drawn and nothing logged by itself.
+_LOOP = {
+    "frame_skip": 1,
+    "optim_steps_per_batch": 2,
+    "progress_bar": False,
+    "auto_log_optim_steps": False,
+}
+
+
 def _trainer(make_env: Any, seed: int, **options: Any) -> Any:
     """A trainer without an algorithm, and its loss."""
     collecting = {name: options.pop(name) for name in ("init_random_frames",) if name in options}
@@ -63,13 +72,10 @@ def _trainer(make_env: Any, seed: int, **options: Any) -> Any:
         library("Trainer", *_TRAINERS),
         collector=small_collector(make_env, seed, **collecting),
         total_frames=48,
-        frame_skip=1,
-        optim_steps_per_batch=2,
         loss_module=loss,
         optimizer=torch.optim.SGD(loss.parameters(), lr=0.1),
-        progress_bar=False,
-        auto_log_optim_steps=False,
         seed=seed,
+        **_LOOP,
         **options,
     )
     return trainer, loss
@@ -265,14 +271,11 @@ def _estimator_of_a_trainer(make_env: Any, seed: int) -> Dict[str, Any]:
             PPOTrainer,
             collector=built.collector,
             total_frames=32,
-            frame_skip=1,
-            optim_steps_per_batch=2,
             loss_module=loss,
             optimizer=torch.optim.Adam(loss.parameters(), lr=0.01),
-            progress_bar=False,
             enable_logging=False,
-            auto_log_optim_steps=False,
             seed=seed,
+            **_LOOP,
             num_epochs=2,
             replay_buffer=buffer,
             **{name: option(loss) for name, option in options.items()},
