@@ -99,6 +99,13 @@ def gate(
             help="Of an upgrade: seed so many faults into what differs; how many would be seen?",
         ),
     ] = 0,
+    every_training: Annotated[
+        bool,
+        typer.Option(
+            "--every-training",
+            help="Of an upgrade: trace also the trainings that run no code that differs.",
+        ),
+    ] = False,
     returns: Annotated[
         bool, typer.Option(help="Train what has diverged between the two sides.")
     ] = True,
@@ -141,6 +148,7 @@ def gate(
             scenarios={"all": None, "none": []}.get(scenario, _split(scenario)),
             asked=asked,
             prove=prove,
+            every=every_training,
             returns=returns,
             workers=workers,
             script=job,

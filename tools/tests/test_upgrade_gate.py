@@ -55,9 +55,9 @@ def judge(cache, tmp_path, monkeypatch):
     asked = [d for d in catalogue.all_details() if d.id.startswith("sac.critic_loss")]
     monkeypatch.setattr(catalogue, "all_details", lambda: asked)
 
-    def judged(a, b):
+    def judged(a, b, algorithms=("sac",)):
         options = gate.Options(
-            a, b, tmp_path / "report", algorithms=["sac"], scenarios=[], returns=False
+            a, b, tmp_path / "report", algorithms=algorithms, scenarios=[], returns=False
         )
         code = report.judge(options)
         return code, json.loads((tmp_path / "report" / "upgrade.json").read_text())
@@ -86,7 +86,9 @@ def test_a_branch_with_another_loss_is_found_and_explained(judge, branch):
 def test_a_branch_that_does_the_same_is_acquitted(judge, branch, tmp_path):
     """A renamed variable is no change, and the acquittal says what it covers."""
     code, found = judge(
-        "installed", branch("critic_loss = 0.5 * sum", "critic_loss = sum([0.5]) * sum")
+        "installed",
+        branch("critic_loss = 0.5 * sum", "critic_loss = sum([0.5]) * sum"),
+        ["sac", "ppo"],
     )
     traced = found["frameworks"]["sb3"]["traces"]["sac"]
     assert (code, found["verdict"], traced["verdict"]) == (0, "unchanged", "equal")
@@ -94,6 +96,9 @@ def test_a_branch_that_does_the_same_is_acquitted(judge, branch, tmp_path):
     (function,) = found["frameworks"]["sb3"]["functions"]
     assert (function["function"], function["trainings"]) == ("SAC.train", ["sac"])
     assert function["one_way"]
+    # which does not enter what differs, and needs no trace
+    assert found["frameworks"]["sb3"]["same_code"] == ["ppo"]
+    assert found["asked"]["trainings"] == [2, 2]
     assert f"- `{FILE}` " in (tmp_path / "report" / "upgrade.md").read_text()
 
 
@@ -123,7 +128,8 @@ def start(module, side, job):
 
 fingerprints.asking.ask, run.start = ask, start
 options = gate.Options(
-    "installed", sys.argv[3], Path("report"), ["sb3"], scenarios=[], returns=False, workers=1
+    "installed", sys.argv[3], Path("report"), ["sb3"], scenarios=[], returns=False, workers=1,
+    every=True,
 )
 print(gate.run(options).verdict)
 """

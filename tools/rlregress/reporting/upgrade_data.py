@@ -81,6 +81,7 @@ def _plain(of: OfFramework) -> dict[str, Any]:
             {"name": each.name, "sides": dict(each.sides), "counts": each.counts}
             for each in of.not_traced
         ],
+        "same_code": of.same_code,
         "functions": [_reach(each) for each in of.reach],
         "functions_beside": of.beside,
         "functions_of_one_side": of.new,

@@ -106,7 +106,10 @@ def _sentence(found: Upgrade) -> str:
 def _summary(found: Upgrade) -> list[str]:
     """One line for each kind of question."""
     words = Counter(traced.word for traced in found.traced)
-    text = [f"- traces: {', '.join(f'{count} {word}' for word, count in words.items()) or 'none'}"]
+    traces = [f"{count} {word}" for word, count in words.items()]
+    same = sum(len(of.same_code) for of in found.frameworks)
+    traces += [f"{same} need none: they run no code that differs"] if same else []
+    text = [f"- traces: {', '.join(traces) or 'none'}"]
     for of in found.frameworks:
         details = of.details
         text.append(
@@ -203,7 +206,10 @@ def _table(found: Upgrade) -> list[str]:
         if rest:
             events = sum(t.comparison.compared for t in rest)
             rows.append(f"| {of.adapter.title} | {len(rest)} scenarios | equal | {events} | |")
-        if not of.traced and found.script is None:
+        if of.same_code:
+            count = len(of.same_code)
+            rows.append(f"| {of.adapter.title} | {count} more | run no code that differs | | |")
+        elif not of.traced and found.script is None:
             rows.append(f"| {of.adapter.title} | none | no training on both sides | 0 | |")
     if found.script is not None and isinstance(found.script.held, Traced):
         rows.append(_row("script", found.script.held))
@@ -245,6 +251,9 @@ def _framework(of: OfFramework) -> list[str]:
     equal = [t.name for t in of.traced if t.comparison.verdict == "equal" and not t.plain]
     if equal:
         text += [f"Equal to the bit: {', '.join(equal)}.", ""]
+    if of.same_code:
+        said = "Not traced, as they enter no code that differs between the sides"
+        text += [f"{said}: {', '.join(of.same_code)}.", ""]
     absent = [each for each in of.not_traced if not each.counts]
     if absent:
         text += ["On one side or on both there is no such thing to train:", ""]

@@ -17,7 +17,7 @@ import signal
 import sys
 import time
 import traceback
-from typing import Any, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Tuple
 
 from rlregress import source
 from rlregress.tracing import events, hooks, record
@@ -26,7 +26,7 @@ from rlregress.tracing import events, hooks, record
 PATIENCE = 300
 
 
-def _prepare(job: Dict[str, Any]) -> None:
+def prepare(job: Dict[str, Any]) -> None:
     """Import what the trainings share, so that each child has it."""
     import torch
 
@@ -56,8 +56,8 @@ def _prepare(job: Dict[str, Any]) -> None:
     gc.freeze()
 
 
-def _child(job: Dict[str, Any]) -> None:
-    """Record one training and end the process."""
+def _child(job: Dict[str, Any], work: Callable[[Dict[str, Any]], Any]) -> None:
+    """Do the work of one training and end the process."""
     signal.alarm(PATIENCE)
     errors = os.open(job["output"] + ".error", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(errors, 2)
@@ -65,7 +65,7 @@ def _child(job: Dict[str, Any]) -> None:
     os.dup2(silent, 1)
     status = 1
     try:
-        record.record(job)
+        work(job)
         status = 0
     except BaseException:
         traceback.print_exc()
@@ -79,13 +79,18 @@ def main(arguments: List[str]) -> int:
     with open(arguments[0], encoding="utf-8") as file:
         jobs = json.load(file)["jobs"]
     if jobs:
-        _prepare(jobs[0])
+        prepare(jobs[0])
+    return forked(jobs, record.record)
+
+
+def forked(jobs: List[Dict[str, Any]], work: Callable[[Dict[str, Any]], Any]) -> int:
+    """Do the work of each training in a child of its own; 0 when all were tried."""
     for job in jobs:
         begun = time.perf_counter()
         sys.stdout.flush()
         child = os.fork()
         if not child:
-            _child(job)
+            _child(job, work)
         _, status = os.waitpid(child, 0)
         if status == 0:
             os.unlink(job["output"] + ".error")

@@ -75,6 +75,7 @@ class Recorder:
     Args:
         places: tells the traced code from all other.
         steps: environment steps after which ``Stop`` is raised; 0: never.
+        quiet: seed what is to be seeded, and note nothing.
 
     Attributes:
         events: in order.
@@ -82,7 +83,7 @@ class Recorder:
         environment_events: how many resets and steps of environments there were.
     """
 
-    def __init__(self, places: Places, steps: int = 0) -> None:
+    def __init__(self, places: Places, steps: int = 0, quiet: bool = False) -> None:
         self.events: List[Event] = []
         self.seeded: List[str] = []
         self.places = places
@@ -91,6 +92,7 @@ class Recorder:
         self.stepping = False
         #: nothing is recorded any more.
         self.over = False
+        self._quiet = quiet
         self._steps_left = steps
         self._stopped = False
         self._eaten = 0
@@ -120,7 +122,7 @@ class Recorder:
     def add(self, kind: str, name: str, parts: Dict[str, Any], at: Any) -> None:
         """Append an event; ``at`` is None outside of the traced code."""
         # a forked worker has hooks, too, and nobody who reads its events
-        if os.getpid() != self._process or self.over:
+        if os.getpid() != self._process or self.over or self._quiet:
             return
         self._elsewhere.look()
         self.events.append({"kind": kind, "name": name, "at": at, "parts": parts})
@@ -262,11 +264,12 @@ class Recorder:
 
         _remember_constructors()
         try:
-            self._hook_functions()
-            self._hook_backward()
-            self._hook_parameters()
-            self._networks.install(self)
-            optimizers.install(self)
+            if not self._quiet:
+                self._hook_functions()
+                self._hook_backward()
+                self._hook_parameters()
+                self._networks.install(self)
+                optimizers.install(self)
             seeds.install(self)
             self._elsewhere.install()
             self._hook_environments()

@@ -6,10 +6,11 @@ traced only, Python 3.9 syntax.
 The job is a JSON file: ``output`` (path of the trace), ``packages`` (importable packages of the
 traced code), ``distributions`` and ``trees`` (more of it, which differs between two sides: names of
 releases, and importable packages), ``steps`` (environment steps to record, 0: all), ``lines``
-(whether to note the lines that are reached), and either ``script`` (path) with ``arguments`` and
-``first`` (entries of the path of modules that go before its folder), or ``framework``,
-``algorithm`` and ``seed`` of a built-in training, with ``scenario`` if it is one of
-``baselines/scenarios``. ``swap`` puts other code into functions first; see ``tracing.swap``.
+(whether to note the lines that are reached; "functions": what is entered alone), and either
+``script`` (path) with ``arguments`` and ``first`` (entries of the path of modules that go before
+its folder), or ``framework``, ``algorithm`` and ``seed`` of a built-in training, with ``scenario``
+if it is one of ``baselines/scenarios``. ``swap`` puts other code into functions first; see
+``tracing.swap``.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ import torch
 from rlregress.frameworks.base import NotOffered
 from rlregress.tracing import events, swap
 from rlregress.tracing.activity import Activity
+from rlregress.tracing.entered import Entered
 from rlregress.tracing.hooks import Recorder, Stop
 from rlregress.tracing.lines import Lines
 from rlregress.tracing.watched import parts_of_output
@@ -101,7 +103,8 @@ def _repository(folder: str) -> List[str]:
         folder = above
 
 
-def _built_in(job: Dict[str, Any]) -> Callable[[Any], None]:
+def built_in(job: Dict[str, Any]) -> Callable[[Any], None]:
+    """A built-in training, to be called with a recorder."""
     from rlregress import frameworks
     from rlregress.tracing.toys import Ends
 
@@ -161,13 +164,17 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
 
         roots.extend(frameworks.get(job["framework"]).code_folders())
     places = events.Places(roots)
-    recorder, lines = Recorder(places, int(job.get("steps", 0))), Lines(places)
-    run = _script(job) if job.get("script") else _built_in(job)
+    recorder = Recorder(places, int(job.get("steps", 0)))
+    lines, entered = Lines(places), Entered(places)
+    noted: Any = contextlib.nullcontext()
+    if job.get("lines"):
+        noted = entered if job["lines"] == "functions" else lines
+    run = _script(job) if job.get("script") else built_in(job)
     misfits = swap.swap(job["swap"], roots) if job.get("swap") else []
     failure, not_offered, wall, cpu = "", "", time.perf_counter(), time.process_time()
     activity = Activity(places)
-    with recorder, lines if job.get("lines") else contextlib.nullcontext():
-        if job.get("lines"):
+    with recorder, noted:
+        if noted is lines:
             activity.install(recorder)
         recorder.rebind()
         try:
@@ -191,7 +198,7 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
         "folders": [os.path.abspath(root) for root in roots if os.path.isdir(root)],
         "elsewhere": recorder.elsewhere,
         "lines": lines.reached(),
-        "functions": lines.functions(),
+        "functions": entered.functions() if noted is entered else lines.functions(),
         "branches": lines.branches(),
         "activity": activity.seen(),
         "gpu": torch.cuda.is_available() and torch.cuda.is_initialized(),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from types import MappingProxyType
 from typing import Any
 
 from rlregress.tracing.activity import WAYS
@@ -79,11 +80,15 @@ class Reached:
         for name, found in traces.items():
             self._add(name, found.header)
 
-    def _add(self, name: str, header: Mapping[str, Any]) -> None:
-        for file, functions in header.get("functions", {}).items():
+    def note(self, name: str, entered: Mapping[str, Sequence[str]]) -> None:
+        """A training that has entered functions, by file."""
+        for file, functions in entered.items():
             self._files.setdefault(file, []).append(name)
             for function in functions:
                 self._entered.setdefault((file, function), []).append(name)
+
+    def _add(self, name: str, header: Mapping[str, Any]) -> None:
+        self.note(name, header.get("functions", {}))
         for file, tests in header.get("branches", {}).items():
             for line, held, failed, text in tests:
                 known = self._ways.get((file, line), (False, False, text))
@@ -127,12 +132,14 @@ def reach(
     traced: Sequence[Traced],
     probed: Mapping[tuple[str, str], Sequence[str]],
     folders: Sequence[str],
+    same_code: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType({}),
 ) -> list[Reach]:
     """How both sides' trainings and probes went through the functions that differ.
 
     Args:
         probed: file and function -> details whose probes have entered it, on both sides.
         folders: of side B's code, to look for what calls a function.
+        same_code: name -> file -> functions entered, of trainings that were not traced.
     """
     from rlregress.upgrade.callers import callers
 
@@ -140,6 +147,8 @@ def reach(
         "A": Reached({t.name: t.a for t in traced}),
         "B": Reached({t.name: t.b for t in traced}),
     }
+    for name, entered in same_code.items():
+        sides["B"].note(name, entered)
     parted = {t.name for t in traced if not t.proved}
     branches = {label: side.one_way() for label, side in sides.items()}
     found = []

@@ -61,6 +61,7 @@ class OfFramework:
         defaults: hyperparameters and parameters whose defaults changed.
         unread: in words, defaults that could not be compared.
         traced: trainings that were held against each other; not_traced: those that could not be.
+        same_code: trainings that run no code by which the sides differ, and were not traced.
         reach: how the trainings went through the functions whose code differs.
         beside: functions that differ and train nothing.
         new: functions that one side alone has, and that only what has changed can reach.
@@ -78,6 +79,7 @@ class OfFramework:
     unread: tuple[str, ...] = ()
     traced: tuple[Traced, ...] = ()
     not_traced: tuple[NotTraced, ...] = ()
+    same_code: tuple[str, ...] = ()
     reach: tuple[Reach, ...] = ()
     beside: int = 0
     new: int = 0
@@ -110,7 +112,7 @@ class OfFramework:
     def tallies(self) -> dict[str, Tally]:
         """What was asked of what there is: details, trainings, changed functions."""
         gaps = sum(each.counts for each in self.not_traced)
-        trained = len(self.traced)
+        trained = len(self.traced) + len(self.same_code)
         reached = len(self.reach) - len(self.unreached)
         found = {
             "details": Tally(self.details.asked, self.details.all),

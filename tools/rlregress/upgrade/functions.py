@@ -14,7 +14,7 @@ CHANGED, ADDED, REMOVED = "changed", "added", "removed"
 MODULE, BODY = "<module>", "<class>"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 #: calls that tell somebody something and compute nothing.
-_WORDS = frozenset({"warn", "warning", "info", "debug", "print", "deprecated"})
+WORDS = frozenset({"warn", "warning", "info", "debug", "print", "deprecated"})
 #: decorators that only a type checker reads.
 _TYPING = frozenset({"override", "overload", "final"})
 
@@ -97,14 +97,14 @@ def changed(a: Sequence[str], b: Sequence[str]) -> list[Changed]:
     Args:
         a, b: folders of the packages on either side.
     """
-    one, other = _files(a), _files(b)
+    one, other = files(a), files(b)
     found: list[Changed] = []
     classes: list[set[tuple[str, str]]] = [set(), set()]
     for file in sorted(set(one) | set(other)):
         paths = one.get(file), other.get(file)
         texts = [path.read_bytes() if path is not None else b"" for path in paths]
         if texts[0] != texts[1]:
-            sides = [_functions(t) if path else {} for t, path in zip(texts, paths, strict=True)]
+            sides = [of_text(t) if path else {} for t, path in zip(texts, paths, strict=True)]
             found += _compared(file, paths, sides)
             for known, side in zip(classes, sides, strict=True):
                 known |= {(file, name) for name in side}
@@ -153,7 +153,8 @@ def _pairs(gone: Sequence[Changed], new: Sequence[Changed]) -> Iterator[tuple[Ch
         yield gone[0], new[0]
 
 
-def _files(folders: Sequence[str]) -> dict[str, Path]:
+def files(folders: Sequence[str]) -> dict[str, Path]:
+    """File below the folder of its package -> path, of all sources."""
     return {
         str(path.relative_to(Path(folder).parent)): path
         for folder in folders
@@ -177,7 +178,8 @@ def _compared(
         yield Changed(file, name, how, one, other, paths)
 
 
-def _functions(text: bytes) -> dict[str, Function]:
+def of_text(text: bytes) -> dict[str, Function]:
+    """Qualified name -> function of a source text; none if it cannot be read."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
@@ -287,7 +289,7 @@ class _Doing(ast.NodeTransformer):
             return None
         if isinstance(node.value, ast.Call):
             called = ast.unparse(node.value.func).rpartition(".")[2]
-            if called in _WORDS:
+            if called in WORDS:
                 return None
         return self.generic_visit(node)
 

@@ -30,6 +30,7 @@ from rlregress.upgrade import (
     prove,
     returns,
     scenarios,
+    selection,
     state,
     traced,
     wanted,
@@ -39,7 +40,7 @@ from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.fingerprints import Fingerprint
 from rlregress.upgrade.found import OfFramework, OfScript, Upgrade
 from rlregress.upgrade.functions import Changed
-from rlregress.upgrade.sides import MARKS, Sides
+from rlregress.upgrade.sides import MARKS, Entered, Sides
 from rlregress.upgrade.traced import NotTraced, Traced, Training
 
 _FINISHED = ".finished"
@@ -56,7 +57,9 @@ class Options:
         asked: share of the details and of the trainings that has to be asked for a verdict.
         prove: how many faults to seed into what differs; 0: none.
         script: the job of a script that is traced instead of the built-in trainings.
-        keep: answers of a side are those of an earlier gate of this session.
+        every: trace also what runs no code that differs.
+        keep: answers of a side are those of an earlier gate of this session; of what is reached
+            only functions are noted.
     """
 
     a: str
@@ -67,6 +70,7 @@ class Options:
     scenarios: Sequence[str] | None = None
     asked: float = ASKED
     prove: int = 0
+    every: bool = False
     returns: bool = True
     workers: int = 2
     script: Mapping[str, Any] | None = None
@@ -179,7 +183,7 @@ def _compared(
         asked = [(one.result(), other.result()) for one, other in prints]
         chosen = _trainings(adapters, asked, options)
         found = [
-            _framework(sides, adapter, pair, trainings, options)
+            _framework(sides, adapter, pair, trainings, state.alike_beside(a, b, adapter), options)
             for adapter, pair, trainings in zip(adapters, asked, chosen, strict=True)
         ]
         of_script = _script(sides, script, options) if script is not None else None
@@ -243,6 +247,7 @@ def _framework(
     adapter: Adapter,
     pair: tuple[Fingerprint, Fingerprint],
     trainings: Sequence[Training],
+    alike_beside: bool,
     options: Options,
 ) -> OfFramework:
     """What the fingerprints and the traces of one framework say."""
@@ -264,8 +269,12 @@ def _framework(
     gone = any(function.how == functions.REMOVED for function in differing)
     # answers that are kept may be side B's of another pair
     lines = "AB" if gone or options.keep is not None else "B"
-    held, lost, traces = _traces(sides, trainings, lines, options)
-    reach = tuple(coverage.reach(differing, held, _probed(pair), other.folders))
+    same: dict[str, Mapping[str, Sequence[str]]] = {}
+    if alike_beside and trainings and not options.every:
+        same = _same_code(sides, adapter, pair, trainings, options)
+    left = [training for training in trainings if training.name not in same]
+    held, lost, traces = _traces(sides, left, lines, options)
+    reach = tuple(coverage.reach(differing, held, _probed(pair), other.folders, same))
     found = _causes(sides, held, trainings, differing, options)
     version = other.versions.get(adapter.packages[0], "0")
     proof = None
@@ -280,6 +289,7 @@ def _framework(
         tuple(fingerprints.unread(one, other)),
         tuple(held),
         tuple(lost),
+        tuple(same),
         reach,
         len(beside),
         len(within) - len(differing),
@@ -287,6 +297,30 @@ def _framework(
         proof,
         threshold=options.asked,
     )
+
+
+def _same_code(
+    sides: Sides,
+    adapter: Adapter,
+    pair: tuple[Fingerprint, Fingerprint],
+    trainings: Sequence[Training],
+    options: Options,
+) -> dict[str, Mapping[str, Sequence[str]]]:
+    """Name -> functions entered, of the trainings that run no code by which the sides differ."""
+    one, other = pair
+    telling = selection.telling(one.folders, other.folders)
+    if telling.because:
+        options.say(f"{adapter.full_name}: every training is traced, as {telling.because}")
+        return {}
+    if telling.functions:
+        entered = sides.entering(trainings, telling, other.folders)
+    else:
+        entered = dict.fromkeys((training.name for training in trainings), Entered({}))
+    same = {name: of.functions for name, of in entered.items() if of.functions is not None}
+    options.say(
+        f"{adapter.full_name}: {len(same)} of {len(trainings)} trainings run no code that differs"
+    )
+    return same
 
 
 def _probed(pair: tuple[Fingerprint, Fingerprint]) -> dict[tuple[str, str], list[str]]:
@@ -307,7 +341,7 @@ def _traces(
     """What is held against the other side, what could not be, and the traces themselves."""
     if not trainings:
         return [], [], ({}, {})
-    a, b = sides.record(trainings, lines)
+    a, b = sides.record(trainings, lines, light=options.keep is not None)
     again: tuple[dict[str, Trace], dict[str, Trace]] | None = None
     parted = [t for t in trainings if _parts(a[t.name], b[t.name])]
     if parted:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 from rlregress.errors import UserError
 from rlregress.tracing import processes, run, trace
 from rlregress.tracing.run import Side
 from rlregress.tracing.trace import Trace
 from rlregress.upgrade import making
+from rlregress.upgrade.selection import Telling
 from rlregress.upgrade.traced import Training
 
 #: seconds between two words on how far the recording is.
@@ -24,6 +26,8 @@ _PATIENCE = 10.0
 _FIRST = 4
 #: marks of the two sides, as the files of their answers carry them.
 MARKS = ("a", "b")
+#: whether lines are noted, or functions alone.
+Noted = bool | Literal["functions"]
 Pair = tuple["Future[Any]", "Future[Any]"]
 
 
@@ -60,7 +64,11 @@ class Sides:
         return a, b
 
     def record(
-        self, trainings: Sequence[Training], lines: str = "", again: bool = False
+        self,
+        trainings: Sequence[Training],
+        lines: str = "",
+        again: bool = False,
+        light: bool = False,
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
         """Traces of trainings on either side, by name.
 
@@ -68,16 +76,18 @@ class Sides:
             lines: labels of the sides on which is noted what is reached, which takes half as long
                 again.
             again: record each once more.
+            light: note there only the functions that are entered.
         """
         progress = _Progress(len(trainings) * len(self._sides), self._say)
         mark = "-2" if again else ""
+        noted: Noted = "functions" if light else True
         tasks: dict[str, list[Future[dict[str, Trace]]]] = {"A": [], "B": []}
         # in parts, so that a worker that is done with one side takes over from the other
         for start in range(self._workers):
             for label, side, folder in zip("AB", self._sides, self._folders, strict=True):
                 part = trainings[start :: self._workers]
                 task = self._pool.submit(
-                    recorded, part, side, folder, mark, label in lines, progress
+                    recorded, part, side, folder, mark, noted if label in lines else False, progress
                 )
                 tasks[label].append(task)
         a, b = (
@@ -101,12 +111,29 @@ class Sides:
             ]
             return {name: found for task in tasks for name, found in task.result().items()}
 
+    def entering(
+        self, trainings: Sequence[Training], telling: Telling, folders: Sequence[str]
+    ) -> dict[str, Entered]:
+        """What trainings enter on side B, by name; each ends at the first function that tells.
+
+        Args:
+            folders: of side B's code.
+        """
+        progress = _Progress(len(trainings), self._say, "code that is run")
+        tasks = [
+            self._pool.submit(
+                entered, trainings[n :: self._workers], self._sides[1], telling, folders, progress
+            )
+            for n in range(self._workers)
+        ]
+        return {name: found for task in tasks for name, found in task.result().items()}
+
 
 class _Progress:
     """Says now and then how many trainings are recorded, and how long the rest may take."""
 
-    def __init__(self, total: int, say: making.Say) -> None:
-        self._total, self._say = total, say
+    def __init__(self, total: int, say: making.Say, what: str = "traces") -> None:
+        self._total, self._say, self._what = total, say, what
         self._done = 0
         self._begun = self._said = time.monotonic()
         self._lock = threading.Lock()
@@ -124,7 +151,7 @@ class _Progress:
                 return
             self._said = now
             left = (now - self._begun) / self._done * (self._total - self._done)
-            self._say(f"traces: {self._done} of {self._total}, about {left:.0f} s left")
+            self._say(f"{self._what}: {self._done} of {self._total}, about {left:.0f} s left")
 
 
 def recorded(
@@ -132,14 +159,14 @@ def recorded(
     side: Side,
     folder: Path,
     mark: str = "",
-    lines: bool = False,
+    lines: Noted = False,
     progress: _Progress | None = None,
 ) -> dict[str, Trace]:
     """Traces by name: those that an interrupted gate has left in a folder, and new ones.
 
     Args:
         mark: goes into the names of the files.
-        lines: whether to note what is reached.
+        lines: whether to note what is reached; "functions": which functions alone.
     """
     found: dict[str, Trace] = {}
     for training in trainings:
@@ -161,7 +188,50 @@ def recorded(
     return found
 
 
-def _script(training: Training, side: Side, path: Path, lines: bool) -> Trace:
+@dataclass(frozen=True)
+class Entered:
+    """What a training enters on one side.
+
+    Attributes:
+        functions: file below the folder of its package -> qualified names; None: it enters what
+            tells the sides apart, or it could not be told.
+    """
+
+    functions: Mapping[str, Sequence[str]] | None = None
+
+
+def entered(
+    trainings: Sequence[Training],
+    side: Side,
+    telling: Telling,
+    folders: Sequence[str],
+    progress: _Progress | None = None,
+) -> dict[str, Entered]:
+    """What trainings enter, by name: all from one process, which forks for each."""
+    if not trainings:
+        return {}
+    with TemporaryDirectory(prefix="rlregress-entered-") as made:
+        jobs = [
+            {**training.job, "name": training.name, "output": str(Path(made) / f"{n}.json")}
+            for n, training in enumerate(trainings)
+        ]
+        path = Path(made) / "jobs.json"
+        asked = {"jobs": jobs, "functions": sorted(telling.functions), "folders": list(folders)}
+        path.write_text(json.dumps(asked), encoding="utf-8")
+        command = run.start("entering", side, path)
+        processes.follow(command, side.environment(), made, lambda _: _tell(progress))
+        return {str(job["name"]): _entered(Path(str(job["output"]))) for job in jobs}
+
+
+def _entered(path: Path) -> Entered:
+    try:
+        return Entered(json.loads(path.read_text(encoding="utf-8")).get("functions"))
+    except (OSError, ValueError):
+        # whatever ended it, it is recorded and says so there
+        return Entered()
+
+
+def _script(training: Training, side: Side, path: Path, lines: Noted) -> Trace:
     """A new trace of a script, in a process of its own."""
     part = path.with_suffix(".part")
     try:
@@ -187,7 +257,7 @@ def _batch(
     side: Side,
     folder: Path,
     mark: str,
-    lines: bool,
+    lines: Noted,
     progress: _Progress | None,
 ) -> dict[str, Trace]:
     """New traces, all from one process, which forks for each."""

@@ -7,6 +7,8 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 
+from packaging.utils import canonicalize_name
+
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.training import identity
@@ -35,6 +37,19 @@ def state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
         for adapter in adapters:
             parts += [f"{k} {v}" for k, v in sorted(_digests(adapter).items())]
     return "\n".join(parts)
+
+
+def alike_beside(a: Prepared, b: Prepared, adapter: Adapter) -> bool:
+    """Whether everything but the code under test is known to be the same on both sides."""
+    if any(side.wanted.environment is not None for side in (a, b)):
+        # the same versions may have been changed in place
+        return False
+    tested = {canonicalize_name(module) for module in adapter.modules}
+    one, other = (
+        {name: v for name, v in versions(side).items() if canonicalize_name(name) not in tested}
+        for side in (a, b)
+    )
+    return one == other
 
 
 def _stamps(folder: Path) -> list[str]:

@@ -1,0 +1,76 @@
+"""Which functions a training enters: ``python -m rlregress.tracing.entering JOBS`` asks many.
+
+Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and what is
+traced only, Python 3.9 syntax.
+
+The file holds ``jobs`` as for ``tracing.batch``, and ``functions``: file below its root and
+qualified name of each that matters. Of each training there is an answer, a JSON file: ``met`` if it
+entered one of them, upon which it is ended, or ``functions``, all that it entered by its end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any, Dict, List
+
+from rlregress.tracing import batch, events, record
+from rlregress.tracing.entered import Entered, Function
+from rlregress.tracing.hooks import Recorder
+
+
+def _write(path: str, answer: Dict[str, Any]) -> None:
+    with open(f"{path}.new", "w", encoding="utf-8") as file:
+        json.dump(answer, file)
+    os.replace(f"{path}.new", path)
+
+
+def _train(job: Dict[str, Any], entered: Entered, places: events.Places) -> None:
+    """Train as under a recorder, up to the first function that matters."""
+    output = job["output"]
+
+    def met(function: Function) -> None:
+        # also from a process that the training has made
+        _write(output, {"met": list(function)})
+        os._exit(0)
+
+    entered.met = met
+    # what is started anew, and not forked, is not seen
+    sys.addaudithook(lambda event, _: _started(event, output))
+    recorder, reason = Recorder(places, quiet=True), ""
+    with recorder:
+        recorder.rebind()
+        try:
+            record.built_in(job)(recorder)
+        except Exception as error:  # whatever ends it, it is recorded and says so there
+            reason = repr(error)
+    if not os.path.exists(output):
+        _write(output, {"reason": reason} if reason else {"functions": entered.functions()})
+
+
+def _started(event: str, output: str) -> None:
+    if event in ("subprocess.Popen", "os.posix_spawn", "os.exec"):
+        _write(output, {"reason": "it starts another process"})
+        os._exit(0)
+
+
+def main(arguments: List[str]) -> int:
+    """Entry point; the exit status is 0 when all trainings were tried."""
+    with open(arguments[0], encoding="utf-8") as file:
+        asked = json.load(file)
+    jobs = asked["jobs"]
+    places = events.Places(asked["folders"])
+    at_import: List[Function] = []
+    functions = [(file, name) for file, name in asked["functions"]]
+    with Entered(places, functions, at_import.append) as entered:
+        batch.prepare(jobs[0])
+        if at_import:
+            for job in jobs:
+                _write(job["output"], {"met": list(at_import[0])})
+            return 0
+        return batch.forked(jobs, lambda job: _train(job, entered, places))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
