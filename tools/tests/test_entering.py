@@ -25,7 +25,7 @@ def test_the_same_is_entered_as_in_a_recording(name: str, tmp_path: Path) -> Non
     found = sides.entered([asked], Side("B"), Telling(), SB3.code_folders())
     recorded = sides.recorded([asked], Side("B"), tmp_path, lines=True)
     assert found[name].functions == recorded[name].header["functions"]
-    light = sides.recorded([asked], Side("B"), tmp_path, "-2", lines="functions")
+    light = sides.recorded([asked], Side("B"), tmp_path, "-2", lines=[])
     assert light[name].header["functions"] == found[name].functions
 
 

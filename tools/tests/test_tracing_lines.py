@@ -54,6 +54,25 @@ def test_lines_reached_by_a_thread_count(tmp_path):
     assert lines_of(tmp_path, MODULE, call) == ([7, 9], [7, 8, 9])
 
 
+def test_lines_are_noted_within_the_functions_that_are_named(tmp_path):
+    """Of others it is known that they are entered."""
+    path = tmp_path / "module.py"
+    text = f"{MODULE}\n\ndef other():\n    return Some().reach()\n"
+    path.write_text(text, encoding="utf-8")
+    for within, reached in (
+        ([("module.py", "other")], {"module.py": ([13], [13])}),
+        ([("elsewhere.py", "other")], {}),
+        ([], {}),
+    ):
+        names = {"__name__": "module"}
+        with Lines(Places([str(path)]), within) as lines:
+            exec(compile(text, str(path), "exec"), names)
+            names["other"]()
+        assert lines.reached() == reached
+        assert lines.functions() == {"module.py": ["Some.reach", "other"]}
+        assert lines.branches() == {}
+
+
 def test_the_main_module_counts(tmp_path):
     """The statements of a script do things; those of its classes define them."""
     path = tmp_path / "script.py"

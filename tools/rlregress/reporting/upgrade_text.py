@@ -198,7 +198,7 @@ def _some(names: Sequence[str], shown: int = _SHOWN) -> str:
 
 
 def _table(found: Upgrade) -> list[str]:
-    rows = ["| framework | training | trace | events | lines of B reached |", "|" + "---|" * 5]
+    rows = ["| framework | training | trace | events | lines reached |", "|" + "---|" * 5]
     for of in found.frameworks:
         shown = [t for t in of.traced if t.plain or t.comparison.verdict != "equal"]
         rows += [_row(of.adapter.title, traced) for traced in shown]
@@ -391,8 +391,8 @@ def not_reached(found: Upgrade) -> list[str]:
         text += [
             "## What the traces did not reach",
             "",
-            "Lines of side B, in functions that the trainings enter; equal traces say nothing",
-            "about them:",
+            "Lines of side B in functions that differ and that the trainings enter, of a script in",
+            "all that it enters; equal traces say nothing about them:",
             "",
         ]
         for file, numbers in missed.items():

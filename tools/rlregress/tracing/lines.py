@@ -11,7 +11,7 @@ import inspect
 import sys
 import threading
 from types import CodeType
-from typing import Any, Dict, List, Set, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 
 from rlregress import source
 from rlregress.tracing.events import Places
@@ -46,16 +46,21 @@ class Lines:
 
     Args:
         places: tells the traced code from all other.
+        within: file below its root and qualified name of the functions whose lines are noted; None:
+            all. Of others it is noted that they are entered, which costs little.
     """
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: Places, within: Optional[Iterable[Tuple[str, str]]] = None) -> None:
         self._places = places
+        self._within = None if within is None else {(file, name) for file, name in within}
         #: by identity: hashes of code objects are slow.
         self._left: Dict[int, _Left] = {}
         #: the same; None where nothing is left.
         self._open: Dict[int, Any] = {}
         self._entered: List[CodeType] = []
         self._others: List[CodeType] = []
+        #: of those entered.
+        self._noted: List[CodeType] = []
         self._tests: Dict[str, Dict[int, source.Test]] = {}
 
     def __enter__(self) -> Lines:
@@ -96,10 +101,19 @@ class Lines:
         counts = self._places.name(code.co_filename) is not None and does
         # kept, so that no other code comes to have its identity
         (self._entered if counts else self._others).append(code)
-        lines = own_lines(code) if counts else set()
-        self._left[id(code)] = _Left(lines, self._branches(code, lines) if counts else {})
+        noted = counts and (self._within is None or self._function(code) in self._within)
+        lines = own_lines(code) if noted else set()
+        self._left[id(code)] = _Left(lines, self._branches(code, lines) if noted else {})
+        if noted:
+            self._noted.append(code)
         self._open[id(code)] = self._left[id(code)]
         return self._left[id(code)]
+
+    def _function(self, code: CodeType) -> Tuple[str, str]:
+        """File below its root, and qualified name."""
+        of_file = source.of_file(code.co_filename)
+        name = of_file.function(code.co_firstlineno) if of_file is not None else ""
+        return str(self._places.name(code.co_filename)), name
 
     def _branches(self, code: CodeType, lines: Set[int]) -> Dict[int, source.Test]:
         file = code.co_filename
@@ -111,10 +125,10 @@ class Lines:
         return {line: tests[line] for line in lines if line in tests and tests[line].body in lines}
 
     def reached(self) -> Dict[str, Tuple[List[int], List[int]]]:
-        """File below its root -> lines reached, and all lines of the functions entered."""
+        """File below its root -> lines reached, and all lines of those functions."""
         every: Dict[str, Set[int]] = {}
         hit: Dict[str, Set[int]] = {}
-        for code in self._entered:
+        for code in self._noted:
             file, lines = str(self._places.name(code.co_filename)), own_lines(code)
             every.setdefault(file, set()).update(lines)
             hit.setdefault(file, set()).update(lines - self._left[id(code)].lines)
@@ -124,16 +138,15 @@ class Lines:
         """File below its root -> qualified names of the functions that were entered."""
         found: Dict[str, Set[str]] = {}
         for code in self._entered:
-            of_file = source.of_file(code.co_filename)
-            if of_file is not None:
-                file = str(self._places.name(code.co_filename))
-                found.setdefault(file, set()).add(of_file.function(code.co_firstlineno))
+            file, name = self._function(code)
+            if name:
+                found.setdefault(file, set()).add(name)
         return {file: sorted(names) for file, names in found.items()}
 
     def branches(self) -> Dict[str, List[Tuple[int, bool, bool, str]]]:
         """File below its root -> tests met: line, whether it has held, has failed, and its text."""
         found: Dict[str, Dict[int, Tuple[int, bool, bool, str]]] = {}
-        for code in self._entered:
+        for code in self._noted:
             left = self._left[id(code)]
             of_file = found.setdefault(str(self._places.name(code.co_filename)), {})
             for test in left.tests.values():

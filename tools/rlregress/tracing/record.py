@@ -6,11 +6,11 @@ traced only, Python 3.9 syntax.
 The job is a JSON file: ``output`` (path of the trace), ``packages`` (importable packages of the
 traced code), ``distributions`` and ``trees`` (more of it, which differs between two sides: names of
 releases, and importable packages), ``steps`` (environment steps to record, 0: all), ``lines``
-(whether to note the lines that are reached; "functions": what is entered alone), and either
-``script`` (path) with ``arguments`` and ``first`` (entries of the path of modules that go before
-its folder), or ``framework``, ``algorithm`` and ``seed`` of a built-in training, with ``scenario``
-if it is one of ``baselines/scenarios``. ``swap`` puts other code into functions first; see
-``tracing.swap``.
+(whether to note what is reached; a list of files and functions: the lines of those, and of others
+that they are entered), and either ``script`` (path) with ``arguments`` and ``first`` (entries of
+the path of modules that go before its folder), or ``framework``, ``algorithm`` and ``seed`` of a
+built-in training, with ``scenario`` if it is one of ``baselines/scenarios``. ``swap`` puts other
+code into functions first; see ``tracing.swap``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ import torch
 from rlregress.frameworks.base import NotOffered
 from rlregress.tracing import events, swap
 from rlregress.tracing.activity import Activity
-from rlregress.tracing.entered import Entered
 from rlregress.tracing.hooks import Recorder, Stop
 from rlregress.tracing.lines import Lines
 from rlregress.tracing.watched import parts_of_output
@@ -165,16 +164,14 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
         roots.extend(frameworks.get(job["framework"]).code_folders())
     places = events.Places(roots)
     recorder = Recorder(places, int(job.get("steps", 0)))
-    lines, entered = Lines(places), Entered(places)
-    noted: Any = contextlib.nullcontext()
-    if job.get("lines"):
-        noted = entered if job["lines"] == "functions" else lines
+    noted = job.get("lines", False)
+    lines = Lines(places, None if noted is True else noted or ())
     run = _script(job) if job.get("script") else built_in(job)
     misfits = swap.swap(job["swap"], roots) if job.get("swap") else []
     failure, not_offered, wall, cpu = "", "", time.perf_counter(), time.process_time()
     activity = Activity(places)
-    with recorder, noted:
-        if noted is lines:
+    with recorder, lines if noted is not False else contextlib.nullcontext():
+        if noted:
             activity.install(recorder)
         recorder.rebind()
         try:
@@ -188,7 +185,7 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
         except Exception:
             failure = traceback.format_exc(limit=-4)
     header = {
-        "job": {key: value for key, value in job.items() if key != "output"},
+        "job": {key: value for key, value in job.items() if key not in ("output", "lines")},
         "versions": versions(packages),
         "modules": {name: _file(name) for name in differing},
         "failure": failure,
@@ -198,7 +195,7 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
         "folders": [os.path.abspath(root) for root in roots if os.path.isdir(root)],
         "elsewhere": recorder.elsewhere,
         "lines": lines.reached(),
-        "functions": entered.functions() if noted is entered else lines.functions(),
+        "functions": lines.functions(),
         "branches": lines.branches(),
         "activity": activity.seen(),
         "gpu": torch.cuda.is_available() and torch.cuda.is_initialized(),

@@ -40,7 +40,7 @@ from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.fingerprints import Fingerprint
 from rlregress.upgrade.found import OfFramework, OfScript, Upgrade
 from rlregress.upgrade.functions import Changed
-from rlregress.upgrade.sides import MARKS, Entered, Sides
+from rlregress.upgrade.sides import MARKS, Entered, Noted, Sides
 from rlregress.upgrade.traced import NotTraced, Traced, Training
 
 _FINISHED = ".finished"
@@ -266,9 +266,12 @@ def _framework(
         functions.changed(one.folders, other.folders), adapter.periphery
     )
     differing = [function for function in within if function.counts]
-    gone = any(function.how == functions.REMOVED for function in differing)
-    # answers that are kept may be side B's of another pair
-    lines = "AB" if gone or options.keep is not None else "B"
+    lines = {label: [[f.file_on(label.lower()), f.name] for f in differing] for label in "AB"}
+    if options.keep is not None:
+        # answers that are kept are held against those of other sides, too: what is entered
+        lines = {"A": [], "B": []}
+    elif not any(function.how == functions.REMOVED for function in differing):
+        del lines["A"]
     same: dict[str, Mapping[str, Sequence[str]]] = {}
     if alike_beside and trainings and not options.every:
         same = _same_code(sides, adapter, pair, trainings, options)
@@ -336,12 +339,12 @@ def _probed(pair: tuple[Fingerprint, Fingerprint]) -> dict[tuple[str, str], list
 
 
 def _traces(
-    sides: Sides, trainings: Sequence[Training], lines: str, options: Options
+    sides: Sides, trainings: Sequence[Training], lines: Mapping[str, Noted], options: Options
 ) -> tuple[list[Traced], list[NotTraced], tuple[dict[str, Trace], dict[str, Trace]]]:
     """What is held against the other side, what could not be, and the traces themselves."""
     if not trainings:
         return [], [], ({}, {})
-    a, b = sides.record(trainings, lines, light=options.keep is not None)
+    a, b = sides.record(trainings, lines)
     again: tuple[dict[str, Trace], dict[str, Trace]] | None = None
     parted = [t for t in trainings if _parts(a[t.name], b[t.name])]
     if parted:
@@ -409,7 +412,7 @@ def _prove(
 
 
 def _script(sides: Sides, script: Training, options: Options) -> OfScript:
-    a, b = sides.record([script], "AB")
+    a, b = sides.record([script], {"A": True, "B": True})
 
     def again() -> tuple[Trace, Trace]:
         options.say("recorded again, to see whether it repeats itself")

@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Any
 
 from rlregress.errors import UserError
 from rlregress.tracing import processes, run, trace
@@ -26,8 +26,10 @@ _PATIENCE = 10.0
 _FIRST = 4
 #: marks of the two sides, as the files of their answers carry them.
 MARKS = ("a", "b")
-#: whether lines are noted, or functions alone.
-Noted = bool | Literal["functions"]
+#: whether it is noted what is reached: the lines of all functions, or of some; see
+#: ``tracing.record``.
+Noted = bool | Sequence[Sequence[str]]
+NOTHING: Mapping[str, Noted] = {}
 Pair = tuple["Future[Any]", "Future[Any]"]
 
 
@@ -66,28 +68,24 @@ class Sides:
     def record(
         self,
         trainings: Sequence[Training],
-        lines: str = "",
+        lines: Mapping[str, Noted] = NOTHING,
         again: bool = False,
-        light: bool = False,
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
         """Traces of trainings on either side, by name.
 
         Args:
-            lines: labels of the sides on which is noted what is reached, which takes half as long
-                again.
+            lines: label of a side -> what is noted there of the code that is reached.
             again: record each once more.
-            light: note there only the functions that are entered.
         """
         progress = _Progress(len(trainings) * len(self._sides), self._say)
         mark = "-2" if again else ""
-        noted: Noted = "functions" if light else True
         tasks: dict[str, list[Future[dict[str, Trace]]]] = {"A": [], "B": []}
         # in parts, so that a worker that is done with one side takes over from the other
         for start in range(self._workers):
             for label, side, folder in zip("AB", self._sides, self._folders, strict=True):
                 part = trainings[start :: self._workers]
                 task = self._pool.submit(
-                    recorded, part, side, folder, mark, noted if label in lines else False, progress
+                    recorded, part, side, folder, mark, lines.get(label, False), progress
                 )
                 tasks[label].append(task)
         a, b = (
@@ -166,7 +164,7 @@ def recorded(
 
     Args:
         mark: goes into the names of the files.
-        lines: whether to note what is reached; "functions": which functions alone.
+        lines: what is noted of the code that is reached.
     """
     found: dict[str, Trace] = {}
     for training in trainings:
