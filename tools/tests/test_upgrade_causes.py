@@ -56,6 +56,25 @@ def test_the_function_at_the_place_is_found():
     assert causes.at(Divergence("loss", "loss", event(0), event(125), ()), [LOSS, TRAIN]) == ()
 
 
+def coded(name, code, how=CHANGED, file=FILE):
+    """A function that differs, with what it does on side B."""
+    one = Function(name, 1, 2, "") if how == CHANGED else None
+    return Changed(file, name, how, one, Function(name, 1, 2, code), (None, None))
+
+
+def test_functions_of_one_side_stand_with_what_calls_them():
+    """Such a function cannot be put back: the one that calls it tells, through any others."""
+    caller = coded("Agent.train", "Attribute(value=Name(id='self'), attr='_masked')")
+    masked = coded("Agent._masked", "Name(id='mean_of')", ADDED)
+    mean = coded("mean_of", "", ADDED, "package/utils.py")
+    # nobody calls these: a method of another file, and one that Python calls
+    other, silent = coded("Else._masked", "", ADDED, "package/b.py"), coded("A.__len__", "", ADDED)
+    functions = [caller, other, mean, masked, silent, TRAIN]
+    assert causes.with_new(Cause(alone=caller), functions).new == (masked, mean)
+    assert causes.with_new(Cause(alone=TRAIN), functions).new == ()
+    assert causes.with_new(Cause(place=(caller,), still=(caller,)), functions).new == ()
+
+
 @pytest.mark.parametrize("line", [110, 120])
 def test_the_first_and_the_last_line_belong_to_a_function(line):
     """The line before and the one after do not."""

@@ -115,6 +115,7 @@ def _cause(cause: Cause) -> dict[str, Any]:
         "still": [name(each) for each in cause.still],
         "failed": [[name(each), why] for each, why in cause.failed],
         "not_tried": [name(each) for each in cause.open],
+        "new": [name(each) for each in cause.new],
     }
 
 

@@ -10,7 +10,7 @@ the place where the traces part are put back one by one from the start.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rlregress.tracing.compare import Divergence, compare
@@ -66,6 +66,7 @@ class Cause:
         still: functions that do not.
         failed: functions that cannot be put back alone, and why.
         open: functions that were not tried, for want of recordings.
+        new: functions that only one side has, and that the named ones call.
     """
 
     place: tuple[Changed, ...] = ()
@@ -75,6 +76,7 @@ class Cause:
     still: tuple[Changed, ...] = ()
     failed: tuple[tuple[Changed, str], ...] = ()
     open: tuple[Changed, ...] = ()
+    new: tuple[Changed, ...] = ()
 
     @property
     def functions(self) -> tuple[Changed, ...]:
@@ -82,6 +84,32 @@ class Cause:
         alone = (self.alone,) if self.alone is not None else ()
         near = tuple(each for each in self.place if each not in self.still)
         return tuple(dict.fromkeys((*alone, *self.moving, *self.together, *near)))
+
+
+def with_new(cause: Cause, functions: Sequence[Changed]) -> Cause:
+    """The cause with the functions of one side alone that its own name, and those that these name.
+
+    They cannot be put back by themselves: they come and go with what calls them.
+    """
+    left = [each for each in functions if each.how != CHANGED and not each.at_import]
+    found: list[Changed] = []
+    named = list(cause.functions)
+    while named:
+        called = [each for each in left if _calls(named[0], each)]
+        found += called
+        left = [each for each in left if each not in called]
+        named = [*named[1:], *called]
+    return replace(cause, new=tuple(found))
+
+
+def _calls(caller: Changed, function: Changed) -> bool:
+    """Whether a function names another: any of a module, a method only in its own file."""
+    kind, _, name = function.name.rpartition(".")
+    # a class's own methods are called by Python, whoever they belong to
+    if name.startswith("__") or (kind and function.file != caller.file):
+        return False
+    code = "".join(own.code for own in (caller.a, caller.b) if own is not None)
+    return f"attr='{name}'" in code or f"id='{name}'" in code
 
 
 def at(first: Divergence | None, functions: Iterable[Changed]) -> tuple[Changed, ...]:

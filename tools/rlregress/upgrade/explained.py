@@ -20,6 +20,8 @@ from rlregress.upgrade.functions import Changed
 
 #: lines of a source difference that are shown.
 _SHOWN = 24
+#: functions of one side alone that are named.
+_NEW = 4
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,10 @@ def words(cause: Cause | None, details: Sequence[ChangedDetail]) -> list[str]:
         said.append(f"moved by {names}, only when all of them are put back")
     elif cause.functions:
         said.append(f"parts in changed code: {', '.join(map(str, cause.functions))}")
+    if cause.new:
+        more = f" and {len(cause.new) - _NEW} more" if len(cause.new) > _NEW else ""
+        names = ", ".join(map(str, cause.new[:_NEW]))
+        said.append(f"with it come and go, as one side alone has them: {names}{more}")
     for detail in details_of(cause, details):
         said.append(f"explained by {detail.id} [{detail.scope}]: {detail.words}")
     return said

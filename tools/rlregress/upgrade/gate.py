@@ -278,7 +278,10 @@ def _framework(
     left = [training for training in trainings if training.name not in same]
     held, lost, traces = _traces(sides, left, lines, options)
     reach = tuple(coverage.reach(differing, held, _probed(pair), other.folders, same))
-    found = _causes(sides, held, trainings, differing, options)
+    found = {
+        name: causes.with_new(cause, within)
+        for name, cause in _causes(sides, held, trainings, differing, options).items()
+    }
     version = other.versions.get(adapter.packages[0], "0")
     proof = None
     if options.prove:
@@ -425,11 +428,15 @@ def _script(sides: Sides, script: Training, options: Options) -> OfScript:
     if isinstance(found, NotTraced):
         return OfScript(found)
     folders = [list(side.header["folders"]) for side in (found.a, found.b)]
-    changed = [each for each in functions.changed(*folders) if each.counts]
+    differing = functions.changed(*folders)
+    changed = [each for each in differing if each.counts]
     every = coverage.reach(changed, [found], {}, folders[1])
     reach = tuple(each for each in every if each.trainings)
-    differing = [each.function for each in reach]
-    causes_ = _causes(sides, [found], [script], differing, options)
+    entered = [each.function for each in reach]
+    causes_ = {
+        name: causes.with_new(cause, differing)
+        for name, cause in _causes(sides, [found], [script], entered, options).items()
+    }
     proof = None
     if options.prove:
         proof = _prove(sides, reach, [found], [script], b, options)

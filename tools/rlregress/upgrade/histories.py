@@ -181,6 +181,7 @@ def _named(change: Change, of: Mapping[str, Any]) -> str:
             *cause.get("moving", ()),
             *cause.get("together", ()),
             *cause.get("place", ()),
+            *cause.get("new", ()),
         ]
         still = set(cause.get("still", ()))
         for function in named:
