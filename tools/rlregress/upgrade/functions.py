@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from rlregress.source import first_line
@@ -178,7 +179,8 @@ def _compared(
         yield Changed(file, name, how, one, other, paths)
 
 
-def of_text(text: bytes) -> dict[str, Function]:
+@lru_cache(maxsize=4096)
+def of_text(text: bytes) -> Mapping[str, Function]:
     """Qualified name -> function of a source text; none if it cannot be read."""
     try:
         tree = ast.parse(text)

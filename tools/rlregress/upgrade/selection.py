@@ -60,12 +60,16 @@ def telling(a: Sequence[str], b: Sequence[str]) -> Telling:
     Args:
         a, b: folders of the packages on either side.
     """
-    other_files = _others(a, b)
     sides = _Side(a), _Side(b)
-    names, found = _Names(), set()
-    for file in sorted(set(sides[0].paths) | set(sides[1].paths)):
-        if sides[0].text(file) == sides[1].text(file):
-            continue
+    files = sorted(set(sides[0].paths) | set(sides[1].paths))
+    differing = [file for file in files if sides[0].text(file) != sides[1].text(file)]
+    names = _Names(anywhere=_others(a, b))
+    for file in differing:
+        said = _of_import(file, [side.statements(file) for side in sides], names)
+        if said:
+            return Telling(because=said)
+    found: set[Key] = set()
+    for file in differing:
         rows = [side.functions(file) for side in sides]
         for name in sorted(set(rows[0]) | set(rows[1])):
             one, other = rows[0].get(name), rows[1].get(name)
@@ -77,10 +81,7 @@ def telling(a: Sequence[str], b: Sequence[str]) -> Telling:
                 found.add((file, name))
             if one is None or other is None:
                 _gone_or_new(name, names)
-        said = _of_import(file, [side.statements(file) for side in sides], names)
-        if said:
-            return Telling(because=said)
-    return _spread(found, names, other_files, sides)
+    return _spread(found, names, sides)
 
 
 def _gone_or_new(name: str, names: _Names) -> None:
@@ -306,12 +307,10 @@ def _acts(node: ast.stmt) -> bool:
 def _spread(
     found: set[Key],
     names: _Names,
-    other_files: Iterable[str],
     sides: tuple[_Side, _Side],
 ) -> Telling:
     """Follow the names through everything that is bound to them, to the functions that use them."""
     b = sides[1]
-    names.anywhere |= set(other_files)
     while True:
         before = len(names.anywhere), sum(map(len, names.within.values())), len(names.classes)
         _through_imports(b, names)
