@@ -300,6 +300,34 @@ def test_an_environment_of_one_side_only_is_a_note():
     assert [(side, event.name) for side, event in found.extra] == [("B", "other")] * 5
 
 
+def shown(*names, file=""):
+    """A trace of what a training shows itself, or of what the framework hands out in a file."""
+    part = Part("1", 1.0, (1.0,))
+    rows = [Event(n, "output", name, file, 0, "", {"value": part}) for n, name in enumerate(names)]
+    return Trace({"failure": "", "seeded": [], "lines": {}}, tuple(rows))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "sides"),
+    [
+        # refused: there is one answer in place of several
+        (("loss.actor", "loss.critic"), ("loss",), ("loss.actor", "loss")),
+        (("loss",), ("loss", "entropy"), (None, "entropy")),
+        (("loss", "entropy"), ("loss",), ("entropy", None)),
+    ],
+)
+def test_an_answer_of_one_side_only_is_a_difference(a, b, sides):
+    """A training shows it: the library gives more, or less, or refuses."""
+    found = compare(shown(*a), shown(*b))
+    assert (found.verdict, found.first.kind, found.first.part) == ("diverged", "interface", "")
+    assert tuple(event and event.name for event in (found.first.a, found.first.b)) == sides
+    assert "nothing of that name" in " ".join(
+        explain.comparison(found, shown(*a), shown(*b))
+    ) or all(sides)
+    # what code of the framework hands to another is no answer
+    assert compare(shown(*a, file="f.py"), shown(*b, file="f.py")).verdict == "equal"
+
+
 def test_an_optimiser_of_another_class_is_known_by_its_number():
     """A subclass that makes the same steps is the same optimiser."""
     a, b = named(made("bo"), "x", "Adam 0"), named(made("bo"), "x", "OwnAdam 0")

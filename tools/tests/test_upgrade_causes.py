@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rlregress.tracing.compare import Comparison, Divergence, compare
@@ -73,6 +75,27 @@ def test_functions_of_one_side_stand_with_what_calls_them():
     assert causes.with_new(Cause(alone=caller), functions).new == (masked, mean)
     assert causes.with_new(Cause(alone=TRAIN), functions).new == ()
     assert causes.with_new(Cause(place=(caller,), still=(caller,)), functions).new == ()
+
+
+def answers(**values):
+    """A trace of what a training shows itself; words are what the library refuses with."""
+    events = tuple(
+        Event(n, "output", f"part.{name}", "", 0, "", {
+            "value": Part(str(value), None, ()),
+            "types": Part("", None, (), text=f"value {type(value).__name__}"),
+        }, ())
+        for n, (name, value) in enumerate(values.items())
+    )  # fmt: skip
+    return Trace({"failure": "", "functions": {FILE: ["train"]}}, events)
+
+
+def test_what_is_refused_with_a_function_put_back_says_nothing_of_it():
+    """It fails where neither side does; what one side refuses, too, is an answer as any other."""
+    one = Traced("x", Comparison("diverged", 0), answers(loss=1.0), answers(loss=2.0), True, ())
+    came = causes._came(one, (TRAIN,), answers(loss="refused: TypeError"))
+    assert (came.said, came.why) == ("failed", "part.loss is refused, as on neither side")
+    refusing = replace(one, a=answers(loss="refused: TypeError"))
+    assert causes._came(refusing, (TRAIN,), answers(loss="refused: TypeError")).said == "as A"
 
 
 @pytest.mark.parametrize("line", [110, 120])

@@ -153,7 +153,7 @@ class _Walk:
         self.i = self.j = self.compared = self.equal = 0
         self.extra = [("A", event) for event in beside_a] + [("B", event) for event in beside_b]
         self.losses = _Losses(events_a, events_b)
-        self.interface: Divergence | None = None
+        self.interface = _other_answers(beside_a, beside_b)
         self.rounding: Divergence | None = None
         self.worst = 0.0
         #: the same numbers in another type or shape, if they were.
@@ -366,7 +366,7 @@ _NAMED = (("reset", "step"), ("output",), ("loss",))
 def _common(events: Sequence[Event], others: Sequence[Event]) -> tuple[list[Event], list[Event]]:
     """Events without those that the other side never has, by name, and these.
 
-    Environments, vector environments and losses: unless the other side has none of the kind at all.
+    Environments, outputs and losses: unless the other side has none of the kind at all.
     """
     kept, beside = list(events), []
     for kinds in _NAMED:
@@ -375,6 +375,17 @@ def _common(events: Sequence[Event], others: Sequence[Event]) -> tuple[list[Even
             beside += [e for e in kept if e.kind in kinds and e.key[1] not in there]
             kept = [e for e in kept if e.kind not in kinds or e.key[1] in there]
     return kept, beside
+
+
+def _other_answers(a: Sequence[Event], b: Sequence[Event]) -> Divergence | None:
+    """What a part of the library answers on one side alone, such as that it refuses."""
+    one, other = (next((e for e in side if is_answer(e)), None) for side in (a, b))
+    return Divergence("interface", "", one, other, ()) if one or other else None
+
+
+def is_answer(event: Event) -> bool:
+    """Whether a training itself shows it, outside of the traced code."""
+    return event.kind == "output" and not event.file
 
 
 def _first(events: Sequence[Event]) -> Event | None:

@@ -70,14 +70,15 @@ def event(found: Event) -> str:
 def divergence(first: Divergence, title: str = "first difference") -> list[str]:
     """The first difference: what it is, both lines, both values, what came just before."""
     meaning = _PARTS.get(first.part, _KINDS[first.kind])
-    if first.a is not None and first.a.kind == "output" and first.part != "types":
+    if first.a is not None and first.a.kind == "output" and first.part not in ("types", ""):
         meaning = _OUTPUT
     if first.a is not None and first.a.kind == "final":
         meaning = "all events are the same, and yet the networks end with other values"
     lines = [f"{title} ({first.kind}): {meaning}"]
     for side, found in (("A", first.a), ("B", first.b)):
         if found is None:
-            lines.append(f"  {side}: the trace has ended")
+            none = "nothing of that name" if first.kind == "interface" else "the trace has ended"
+            lines.append(f"  {side}: {none}")
             continue
         value = f": {first.part} {_numbers(found.parts[first.part])}" if first.part else ""
         lines.append(f"  {side}: {event(found)}{value}")

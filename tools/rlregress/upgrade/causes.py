@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rlregress.tracing.compare import Divergence, compare
+from rlregress.tracing.compare import Divergence, compare, is_answer
 from rlregress.tracing.processes import last_words
 from rlregress.tracing.trace import Trace
 from rlregress.upgrade.functions import CHANGED, Changed, Function
@@ -361,8 +361,20 @@ def _came(one: Traced, group: Group, trace: Trace) -> _Came:
     )
     if trace.failure:
         return _Came(_FAILED, last_words(trace.failure), misfits)
+    refused = _refused(trace) - _refused(one.a) - _refused(one.b)
+    if refused:
+        return _Came(_FAILED, f"{min(refused)[0]} is refused, as on neither side", misfits)
     if compare(one.a, trace).verdict == "equal":
         return _Came(_AS_A, misfits=misfits)
     if compare(one.b, trace).verdict == "equal":
         return _Came(_AS_B, misfits=misfits)
     return _Came(_ELSEWHERE, misfits=misfits)
+
+
+def _refused(trace: Trace) -> set[tuple[str, str]]:
+    """Name and digest of the answers that are words: that the library raises an error."""
+    return {
+        (event.name, event.parts["value"].digest)
+        for event in trace.events
+        if is_answer(event) and "value" in event.parts and event.parts["types"].text == "value str"
+    }
