@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,6 +39,36 @@ def test_a_training_is_ended_at_the_first_function_that_tells() -> None:
     assert found["sac"].functions is None
     assert found["ppo"].functions is not None
     assert "PPO.train" in found["ppo"].functions["stable_baselines3/ppo/ppo.py"]
+
+
+STARTING = """
+import multiprocessing, subprocess, sys
+from rlregress.tracing import entering, events, record
+from rlregress.tracing.entered import Entered
+
+def spawned(_):
+    process = multiprocessing.get_context("spawn").Process(target=len, args=("",))
+    process.start()
+    process.join()
+
+def called(_):
+    subprocess.run(["true"], check=True)
+
+if __name__ == "__main__":
+    places = events.Places([])
+    record.built_in = lambda job: globals()[sys.argv[1]]
+    entering._train({"output": sys.argv[2]}, Entered(places), places)
+"""
+
+
+@pytest.mark.parametrize("how", ["spawned", "called"])
+def test_what_starts_another_process_is_not_told(how: str, tmp_path: Path) -> None:
+    """What is entered there is not seen."""
+    script, output = tmp_path / "starting.py", tmp_path / "answer.json"
+    script.write_text(STARTING, encoding="utf-8")
+    subprocess.run([sys.executable, str(script), how, str(output)], check=True, timeout=120)
+    said = json.loads(output.read_text(encoding="utf-8"))
+    assert said == {"reason": "it starts another process"}
 
 
 def test_what_a_module_calls_when_it_is_imported_is_met(

@@ -45,6 +45,8 @@ def _train(job: Dict[str, Any], entered: Entered, places: events.Places) -> None
             record.built_in(job)(recorder)
         except Exception as error:  # whatever ends it, it is recorded and says so there
             reason = repr(error)
+    if recorder.elsewhere:
+        reason = "it starts another process"
     if not os.path.exists(output):
         _write(output, {"reason": reason} if reason else {"functions": entered.functions()})
 
