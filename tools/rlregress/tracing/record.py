@@ -145,6 +145,19 @@ def _file(module: str) -> str:
     return str(getattr(found, "__file__", None) or "")
 
 
+def _in_traced_code(error: BaseException, places: events.Places) -> bool:
+    """Whether an error comes out of the traced code, and not out of this library's own."""
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+    theirs = False
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
+        if places.name(file) is not None:
+            theirs = True
+        elif os.path.abspath(file).startswith(own):
+            theirs = False
+    return theirs
+
+
 def record(job: Dict[str, Any]) -> Dict[str, Any]:
     """Run the job under a recorder, write the trace, return its header."""
     torch.set_num_threads(1)
@@ -168,6 +181,7 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
     lines = Lines(places, None if noted is True else noted or ())
     run = _script(job) if job.get("script") else built_in(job)
     misfits = swap.swap(job["swap"], roots) if job.get("swap") else []
+    theirs = False
     failure, not_offered, wall, cpu = "", "", time.perf_counter(), time.process_time()
     activity = Activity(places)
     with recorder, lines if noted is not False else contextlib.nullcontext():
@@ -182,13 +196,15 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
             not_offered = str(reason)
         except SystemExit as ended:
             failure = f"SystemExit: {ended.code}" if ended.code else ""
-        except Exception:
+        except Exception as error:
             failure = traceback.format_exc(limit=-4)
+            theirs = _in_traced_code(error, places)
     header = {
         "job": {key: value for key, value in job.items() if key not in ("output", "lines")},
         "versions": versions(packages),
         "modules": {name: _file(name) for name in differing},
         "failure": failure,
+        "failed_in_traced_code": theirs,
         "not_offered": not_offered,
         "misfits": misfits,
         "seeded": recorder.seeded,

@@ -114,6 +114,12 @@ class Trace:
         return str(self.header["failure"])
 
     @property
+    def breaks_off(self) -> bool:
+        """Whether the traced code has ended it with an error, after it had begun to train."""
+        begun = self.count("step") or self.count("optimizer")
+        return bool(self.failure and begun and self.header.get("failed_in_traced_code"))
+
+    @property
     def elsewhere(self) -> list[Mapping[str, Any]]:
         """Threads and processes that the training started; see ``elsewhere.Elsewhere``."""
         return list(self.header.get("elsewhere", []))

@@ -13,11 +13,11 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rlregress.tracing.compare import Divergence, compare, is_answer
+from rlregress.tracing.compare import Divergence, is_answer
 from rlregress.tracing.processes import last_words
 from rlregress.tracing.trace import Trace
 from rlregress.upgrade.functions import CHANGED, Changed, Function
-from rlregress.upgrade.traced import Traced, Training
+from rlregress.upgrade.traced import Traced, Training, held_against
 
 #: recordings in all.
 LIMIT = 150
@@ -359,15 +359,14 @@ def _came(one: Traced, group: Group, trace: Trace) -> _Came:
     misfits = tuple(
         (by_key[file, name], why) for file, name, why in trace.header.get("misfits", ())
     )
+    for said, side in ((_AS_A, one.a), (_AS_B, one.b)):
+        if not _refused(trace) - _refused(side) and held_against(side, trace).verdict == "equal":
+            return _Came(said, misfits=misfits)
     if trace.failure:
         return _Came(_FAILED, last_words(trace.failure), misfits)
     refused = _refused(trace) - _refused(one.a) - _refused(one.b)
     if refused:
         return _Came(_FAILED, f"{min(refused)[0]} is refused, as on neither side", misfits)
-    if compare(one.a, trace).verdict == "equal":
-        return _Came(_AS_A, misfits=misfits)
-    if compare(one.b, trace).verdict == "equal":
-        return _Came(_AS_B, misfits=misfits)
     return _Came(_ELSEWHERE, misfits=misfits)
 
 

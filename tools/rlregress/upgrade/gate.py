@@ -13,7 +13,6 @@ from typing import Any
 from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.tracing.compare import compare
 from rlregress.tracing.run import current
 from rlregress.tracing.trace import Trace
 from rlregress.upgrade import (
@@ -349,7 +348,7 @@ def _traces(
         return [], [], ({}, {})
     a, b = sides.record(trainings, lines)
     again: tuple[dict[str, Trace], dict[str, Trace]] | None = None
-    parted = [t for t in trainings if _parts(a[t.name], b[t.name])]
+    parted = [t for t in trainings if _parts(t.name, a[t.name], b[t.name])]
     if parted:
         options.say(f"recorded again, to see whether they repeat themselves: {len(parted)}")
         again = sides.record(parted, again=True)
@@ -373,9 +372,8 @@ def _traces(
     return held, lost, (a, b)
 
 
-def _parts(a: Trace, b: Trace) -> bool:
-    lost = any(t.failure or t.header.get("not_offered") for t in (a, b))
-    return not lost and compare(a, b).verdict != "equal"
+def _parts(name: str, a: Trace, b: Trace) -> bool:
+    return traced.lost(name, a, b) is None and traced.held_against(a, b).verdict != "equal"
 
 
 def _causes(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing import run
-from rlregress.tracing.compare import Comparison, compare
+from rlregress.tracing.compare import Comparison, Divergence, compare
 from rlregress.tracing.explain import elsewhere
 from rlregress.tracing.processes import last_words
 from rlregress.tracing.trace import Trace
@@ -147,25 +147,67 @@ def compared(
     Raises:
         UserError: nothing was trained, or nothing of what differs was run.
     """
-    lost = _lost(name, a, b)
-    if lost is not None:
-        return lost
+    missing = lost(name, a, b)
+    if missing is not None:
+        return missing
     for label, side in (("A", a), ("B", b)):
         run.check_trained(side, label)
-    found = compare(a, b)
+    found = held_against(a, b)
     _check_imports(a, b)
     seeded = [*_seeded(a, b), *elsewhere(b)]
     if found.verdict == "equal":
         return Traced(name, found, a, b, True, tuple(seeded))
-    repeats, notes = True, list(seeded)
+    repeats, notes = True, [*_broken_off(a, b), *seeded]
     for label, first, repetition in zip("AB", (a, b), again(), strict=True):
-        repeated = run.Repeated(first, compare(first, repetition), repetition)
+        repeated = run.Repeated(first, held_against(first, repetition), repetition)
         repeats = repeats and repeated.repeats
         notes += [f"side {label}: {line}" for line in repeated.uncontrolled()]
     return Traced(name, found, a, b, repeats, tuple(notes))
 
 
-def _lost(name: str, a: Trace, b: Trace) -> NotTraced | None:
+def held_against(a: Trace, b: Trace) -> Comparison:
+    """The comparison; one that goes on where the other breaks off does not do the same."""
+    found, first = compare(a, b), None
+    if found.first is not None and found.first.a is not None and found.first.a.kind != "final":
+        first = found.first
+    if same_end(a, b) or (found.verdict == "diverged" and first is not None):
+        return found
+    one, other = ([e for e in side.events if e.kind != "final"] for side in (a, b))
+    last = min(len(one), len(other))
+    ends = [next(iter(events[last:]), None) for events in (one, other)]
+    before = tuple(one[max(0, last - 3) : last])
+    return replace(
+        found, verdict="diverged", first=Divergence("order", "", ends[0], ends[1], before)
+    )
+
+
+def same_end(a: Trace, b: Trace) -> bool:
+    """Whether both end well, or in an error of one kind."""
+    return _error(a) == _error(b)
+
+
+def _error(side: Trace) -> str:
+    return last_words(side.failure).partition(":")[0] if side.failure else ""
+
+
+def _broken_off(a: Trace, b: Trace) -> list[str]:
+    return [
+        f"side {label} breaks off with an error: {last_words(side.failure)}"
+        for label, side in (("A", a), ("B", b))
+        if side.failure
+    ]
+
+
+def lost(name: str, a: Trace, b: Trace) -> NotTraced | None:
+    """Why a training cannot be held against the other side; None if it can.
+
+    An error of the framework in the midst of a training is a way to train, too, unless both sides
+    end in it alike: then it says nothing of what comes after.
+    """
+    broken = [side for side in (a, b) if side.breaks_off]
+    whole = [side for side in (a, b) if not side.failure and not side.header.get("not_offered")]
+    if len(broken) + len(whole) == 2 and broken and not same_end(a, b):
+        return None
     sides, offered = {}, {}
     for label, side in (("A", a), ("B", b)):
         missing = str(side.header.get("not_offered", ""))
