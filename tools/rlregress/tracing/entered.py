@@ -42,18 +42,22 @@ class Entered:
         self._found: Set[Function] = set()
 
     def __enter__(self) -> Entered:
-        threading.settrace(self._call)
-        sys.settrace(self._call)
+        known, meet = self._known, self._meet
+
+        # a closure: it runs at every call of any function
+        def call(frame: Any, event: str, _: Any) -> None:
+            if id(frame.f_code) not in known:
+                meet(frame.f_code)
+
+        threading.settrace(call)
+        sys.settrace(call)
         return self
 
     def __exit__(self, *_: Any) -> None:
         sys.settrace(None)
         threading.settrace(None)
 
-    def _call(self, frame: Any, event: str, _: Any) -> None:
-        code = frame.f_code
-        if id(code) in self._known:
-            return
+    def _meet(self, code: CodeType) -> None:
         self._known.add(id(code))
         self._codes.append(code)
         file = self._places.name(code.co_filename)

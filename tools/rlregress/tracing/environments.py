@@ -71,7 +71,8 @@ class Environments:
 
     def hook(self, kind: Any) -> None:
         """Record a class of environments."""
-        for name in ("reset", "step", "seed"):
+        # what is only seeded is not looked at as it steps
+        for name in ("reset", "seed") if self._recorder.quiet else ("reset", "step", "seed"):
             hook_method(self._recorder, kind, name, f"environment_{name}", name)
 
     def watch(self, environment: Any) -> Optional[Watch]:
@@ -101,7 +102,7 @@ class Environments:
         watch = self.watch(environment)
         if watch is not None:
             self._seed(watch, environment, given, options)
-        if not outermost or watch is None:
+        if not outermost or watch is None or self._recorder.quiet:
             return original(environment, *given, **options)
         found = self._within(original, environment, *given, **options)
         with_more = isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], dict)

@@ -92,7 +92,7 @@ class Recorder:
         self.stepping = False
         #: nothing is recorded any more.
         self.over = False
-        self._quiet = quiet
+        self.quiet = quiet
         self._steps_left = steps
         self._stopped = False
         self._eaten = 0
@@ -122,7 +122,7 @@ class Recorder:
     def add(self, kind: str, name: str, parts: Dict[str, Any], at: Any) -> None:
         """Append an event; ``at`` is None outside of the traced code."""
         # a forked worker has hooks, too, and nobody who reads its events
-        if os.getpid() != self._process or self.over or self._quiet:
+        if os.getpid() != self._process or self.over or self.quiet:
             return
         self._elsewhere.look()
         self.events.append({"kind": kind, "name": name, "at": at, "parts": parts})
@@ -264,7 +264,7 @@ class Recorder:
 
         _remember_constructors()
         try:
-            if not self._quiet:
+            if not self.quiet:
                 self._hook_functions()
                 self._hook_backward()
                 self._hook_parameters()
@@ -291,7 +291,9 @@ class Recorder:
         sys.meta_path.insert(0, importing)
         self.on_exit(lambda: sys.meta_path.remove(importing))
         self._environments.install(importing)
-        self._watched.install(importing, self._names)
+        # of many environments in others' processes only the first reset is given a seed
+        names = [name for name in GYMNASIUM if name.endswith(".reset")]
+        self._watched.install(importing, names if self.quiet else self._names)
 
     def _hook_functions(self) -> None:
         for owner, names, label in (

@@ -166,6 +166,8 @@ class Watched:
         recorder.new_parameters()
         if label == "VectorEnv.reset":
             self._environments.seed_together(owner, given, options)
+        if recorder.quiet:
+            return original(owner, *given, **options)
         action = part(given[0]) if given and label.endswith(".step") else None
         before = recorder.environment_events
         depth.watched += 1
