@@ -57,10 +57,10 @@ _TELLING = ("uname", "lsb_release", "nvidia-smi", "git", "lscpu")
 
 def _started(event: str, given: Tuple[Any, ...], output: str) -> None:
     """End a training that starts another process."""
-    if event in ("subprocess.Popen", "os.posix_spawn", "os.exec", "os.system"):
-        if os.path.basename(os.fsdecode(given[0])) not in _TELLING:
-            _write(output, {"reason": "it starts another process"})
-            os._exit(0)
+    starting = event in ("subprocess.Popen", "os.posix_spawn", "os.exec", "os.system")
+    if starting and os.path.basename(os.fsdecode(given[0])) not in _TELLING:
+        _write(output, {"reason": "it starts another process"})
+        os._exit(0)
 
 
 def main(arguments: List[str]) -> int:
