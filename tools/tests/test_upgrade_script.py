@@ -87,11 +87,11 @@ def test_a_script_that_does_other_things_is_named_by_line(judge, tree):
 
 
 def test_a_crash_on_one_side_only_is_said(judge, tree):
-    """What the script ended with, and on which side: nothing can be judged."""
+    """What the training broke off with, and on which side: it does not do the same."""
     code, found, text = judge(tree("a"), tree("b", ".isnan()", ".isfinite()"))
-    assert (code, found["verdict"]) == (2, "could not judge")
-    sentence = "train.py, on side B: it ended in an error: ValueError: not a number"
-    assert f"- {sentence}" in text
+    assert (code, found["verdict"]) == (3, "changed")
+    assert "**train.py: diverged**" in text
+    assert "    side B breaks off with an error: ValueError: not a number" in text
 
 
 def test_a_script_that_never_trains_is_refused(judge, tree):
