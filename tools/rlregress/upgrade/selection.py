@@ -53,6 +53,11 @@ class _Names:
     within: dict[str, set[str]] = field(default_factory=dict)
     classes: set[str] = field(default_factory=set)
 
+    @property
+    def count(self) -> int:
+        """How many there are: names only come in."""
+        return len(self.anywhere) + sum(map(len, self.within.values())) + len(self.classes)
+
 
 def telling(a: Sequence[str], b: Sequence[str]) -> Telling:
     """Functions of side B by which the packages of two sides can be told apart.
@@ -122,6 +127,7 @@ class _Side:
         self.paths = functions.files(folders)
         self._texts: dict[str, bytes] = {}
         self._functions: dict[str, dict[str, str]] = {}
+        self._at_import: dict[str, list[tuple[str, ast.stmt]]] = {}
 
     def text(self, file: str) -> bytes:
         """Of a file; nothing where there is none."""
@@ -143,10 +149,12 @@ class _Side:
 
     def statements(self, file: str) -> list[tuple[str, ast.stmt]]:
         """Scope ("" of a module, or the class) and statement of all that runs at import."""
-        try:
-            return list(_statements(ast.parse(self.text(file)), ""))
-        except (SyntaxError, ValueError):
-            return []
+        if file not in self._at_import:
+            try:
+                self._at_import[file] = list(_statements(ast.parse(self.text(file)), ""))
+            except (SyntaxError, ValueError):
+                self._at_import[file] = []
+        return self._at_import[file]
 
     def mentioning(self, names: Iterable[str]) -> list[str]:
         """Files in which a name stands."""
@@ -311,15 +319,13 @@ def _spread(
 ) -> Telling:
     """Follow the names through everything that is bound to them, to the functions that use them."""
     b = sides[1]
-    while True:
-        before = len(names.anywhere), sum(map(len, names.within.values())), len(names.classes)
+    before = -1
+    while names.count != before:
+        before = names.count
         _through_imports(b, names)
         said = _through_statements(b, names)
         if said:
             return Telling(because=said)
-        after = len(names.anywhere), sum(map(len, names.within.values())), len(names.classes)
-        if before == after:
-            break
     family = _family(sides, names.classes)
     for file in _files_to_read(b, names, family):
         within = names.within.get(file, set())
