@@ -469,6 +469,37 @@ def test_fingerprints_are_compared_by_variant():
     ]  # fmt: skip
 
 
+def test_what_neither_side_has_is_not_asked_for():
+    """Absent from both, and documented of other versions alone: counted apart, nothing is open.
+
+    What is documented of one of the versions, or absent from one alone, is a gap.
+    """
+    half = _answer(*np.atleast_1d(catalogue.get(SCALE.id).expected()["half"]))
+    gone = Answer(None, None, "Unprobed: 1.0 has no trainer", "absent")
+    a, b = _print(one=half, two=gone, three=gone), _print(one=half, two=gone, three=half)
+    details = fingerprints.compared(a, b, {(SCALE.id, "two"), (SCALE.id, "three")})
+    assert [d.scope for d in details.absent] == ["two"]
+    assert [(d.scope, d.side, d.why) for d in details.not_asked] == [("three", "A", "absent")]
+    assert (details.asked, details.all) == (1, 2)
+    known = fingerprints.compared(a, b)
+    assert not known.absent
+    assert [d.scope for d in known.not_asked] == ["three", "two"]
+    framework = found.OfFramework(frameworks.get("sb3"), ({}, {}), details)
+    assert "(1 more are of what neither side has: 1.0 has no trainer)" in "".join(
+        upgrade_text.lines(upgrade(framework))
+    )
+
+
+def test_details_of_other_versions_are_those_that_are_documented_of_none_of_these():
+    """TorchRL installs its programs from 0.10.0 on; its losses are documented of all versions."""
+    adapter = frameworks.get("torchrl")
+    later = explained.of_other_versions(adapter, "0.9.1", "0.9.2")
+    assert ("atari.fire_reset", "script") in later
+    assert (SCALE.id, "library") not in later
+    assert len(later) > len(explained.of_other_versions(adapter, "0.9.2", "0.10.0")) > 0
+    assert explained.of_other_versions(adapter, "0.9.1", "none") == set()
+
+
 def test_a_side_on_which_every_probe_fails_is_equal_to_nothing():
     """Where nothing could be asked, nothing is alike."""
     gone = Answer(None, None, "E: no", "error")

@@ -17,7 +17,7 @@ import numpy as np
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks import raised, signatures
-from rlregress.frameworks.base import Adapter, Unprobed
+from rlregress.frameworks.base import Adapter, NotOffered, Unprobed
 from rlregress.frameworks.entered import Entered, Function
 from rlregress.frameworks.families import Unread, said
 
@@ -110,11 +110,18 @@ def _signatures(adapter: Adapter) -> Dict[str, Any]:
 
 
 def _why(error: BaseException, modules: Sequence[str]) -> str:
-    """What kept a probe from an answer: a "package" of others, unknown "code", or an "error"."""
+    """What kept a probe from an answer.
+
+    A "package" of others; what it asks about is "absent" from the framework; the "code" is none
+    that it knows; or an "error".
+    """
+    found = "error"
     cause: Optional[BaseException] = error
     while cause is not None:
-        if isinstance(cause, Unprobed) and not cause.known:
-            return "code"
+        if isinstance(cause, NotOffered):
+            found = "absent"
+        elif isinstance(cause, Unprobed) and not cause.known:
+            found = "code"
         name = str(getattr(cause, "name", None) or "").partition(".")[0]
         if isinstance(cause, ImportError) and name and name not in modules:
             return "package"
@@ -122,7 +129,7 @@ def _why(error: BaseException, modules: Sequence[str]) -> str:
         if "not installed" in str(cause) or type(cause).__name__ == "DependencyNotInstalled":
             return "package"
         cause = cause.__cause__ or cause.__context__
-    return "error"
+    return found
 
 
 def main(arguments: List[str]) -> int:

@@ -73,6 +73,7 @@ def _plain(of: OfFramework) -> dict[str, Any]:
             for d in finding.details
         ],
         "not_asked": [asdict(each) for each in of.details.not_asked],
+        "absent": [asdict(each) for each in of.details.absent],
         "defaults": [asdict(default) for default in of.defaults],
         "defaults_unread": of.unread,
         "returns": returns,

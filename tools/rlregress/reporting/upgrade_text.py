@@ -12,6 +12,7 @@ from rlregress.upgrade.causes import Cause
 from rlregress.upgrade.coverage import DIVERGED, STATES, Reach
 from rlregress.upgrade.explained import Finding
 from rlregress.upgrade.fingerprints import (
+    ABSENT,
     ERROR,
     FRAMEWORK,
     NO_PROBE,
@@ -19,6 +20,7 @@ from rlregress.upgrade.fingerprints import (
     SUITE,
     UNKNOWN_CODE,
     ChangedDetail,
+    Details,
     NotAsked,
 )
 from rlregress.upgrade.found import OfFramework, OfScript, Upgrade
@@ -39,6 +41,7 @@ _SENTENCES = {
 }
 _WHY = {
     PACKAGE: "a package of others is missing there",
+    ABSENT: "the framework has no such thing there",
     UNKNOWN_CODE: "the code there is none that the probe knows",
     NO_PROBE: "there is no such probe there",
     SUITE: "this suite's own probe does not fit that version",
@@ -114,8 +117,8 @@ def _summary(found: Upgrade) -> list[str]:
         details = of.details
         text.append(
             f"- {of.adapter.title}: of {details.all} details {details.alike} asked and alike, "
-            f"{len(details.changed)} asked and different, {len(details.not_asked)} not asked; "
-            f"{len(of.defaults)} other defaults"
+            f"{len(details.changed)} asked and different, {len(details.not_asked)} not asked"
+            f"{_absent(details)}; {len(of.defaults)} other defaults"
         )
         if of.reach:
             states = Counter(each.state for each in of.reach)
@@ -127,6 +130,14 @@ def _summary(found: Upgrade) -> list[str]:
         moved = sum(m.moves for m in found.physics)
         text.append(f"- physics: {moved} of {len(found.physics)} environments moved")
     return text
+
+
+def _absent(details: Details) -> str:
+    """Details that the tally leaves out, as neither side has what they ask about."""
+    if not details.absent:
+        return ""
+    reasons = dict.fromkeys(each.text.partition(": ")[2] for each in details.absent)
+    return f" ({len(details.absent)} more are of what neither side has: {_some(list(reasons), 3)})"
 
 
 # -- what was not asked ----------------------------------------------------------------------------

@@ -68,6 +68,15 @@ def standing(adapter: Adapter, detail: ChangedDetail, version: str) -> str:
     return UNDOCUMENTED
 
 
+def of_other_versions(adapter: Adapter, *versions: str) -> set[tuple[str, str]]:
+    """Details, with their scopes, that are documented of a framework, but of none of these."""
+    with contextlib.suppress(UserError, InvalidVersion):
+        rows = stated(adapter)
+        here = [expectations.for_version(rows, version) for version in versions]
+        return {(row.id, row.scope) for row in rows}.difference(*here)
+    return set()
+
+
 def documented(adapter: Adapter, detail: ChangedDetail) -> list[str]:
     """What is documented of a changed detail: since when it is done so, why, and where."""
     found = []

@@ -6,7 +6,7 @@ an answer, on one side or on both, is the third: it is neither equality nor a ch
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,9 @@ from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import Side
 from rlregress.upgrade import asking
 
-#: why a probe gave no answer: a package of others is missing, the code is none that the probe
-#: knows, the probe ended in an error, or there is no such probe.
-PACKAGE, UNKNOWN_CODE, ERROR, NO_PROBE = "package", "code", "error", "no probe"
+#: why a probe gave no answer: a package of others is missing, the framework does not have what it
+#: asks about, the code is none that it knows, it ended in an error, or there is no such probe.
+PACKAGE, ABSENT, UNKNOWN_CODE, ERROR, NO_PROBE = "package", "absent", "code", "error", "no probe"
 #: whose code raised the error: this library's, or the framework's.
 SUITE, FRAMEWORK = "suite", "framework"
 #: variants that are named beside an observation that matches none.
@@ -40,7 +40,7 @@ class Answer:
         variant: as judged; None if no one variant matches, or if there was no answer.
         observed: the vector, or None if there was no answer.
         text: the variant, or why there is none.
-        why: "" if there was an answer, else ``PACKAGE``, ``UNKNOWN_CODE`` or ``ERROR``.
+        why: "" if there was an answer, else ``PACKAGE``, ``ABSENT``, ``UNKNOWN_CODE`` or ``ERROR``.
         whose: of an error, ``SUITE``, ``FRAMEWORK`` or "other".
         place: of an error, where it was raised.
         near: the nearest variants, with what each expects, if none matches.
@@ -167,7 +167,7 @@ class NotAsked:
 
     Attributes:
         side: label of the side that gave no answer, or "A and B".
-        why: ``PACKAGE``, ``UNKNOWN_CODE``, ``ERROR`` or ``NO_PROBE``.
+        why: ``PACKAGE``, ``ABSENT``, ``UNKNOWN_CODE``, ``ERROR`` or ``NO_PROBE``.
         text: the reason.
         whose, place: of an error; see ``Answer``.
     """
@@ -187,11 +187,13 @@ class Details:
 
     Attributes:
         alike: how many were asked on both sides and are done alike.
+        absent: those of what neither side has; there is nothing to ask, and they are not counted.
     """
 
     alike: int = 0
     changed: tuple[ChangedDetail, ...] = ()
     not_asked: tuple[NotAsked, ...] = ()
+    absent: tuple[NotAsked, ...] = ()
 
     @property
     def asked(self) -> int:
@@ -200,17 +202,26 @@ class Details:
 
     @property
     def all(self) -> int:
-        """How many there are."""
+        """How many there are of what one side has at least."""
         return self.asked + len(self.not_asked)
 
 
-def compared(a: Fingerprint, b: Fingerprint) -> Details:
-    """What both sides answer to the same probes."""
-    alike, changed, not_asked = 0, [], []
+def compared(a: Fingerprint, b: Fingerprint, later: Collection[Key] = ()) -> Details:
+    """What both sides answer to the same probes.
+
+    Args:
+        later: details that are documented of other versions alone: where these are absent from
+            both sides there is nothing to ask. What else is absent from both is not asked: the
+            framework may only call it by another name.
+    """
+    alike = 0
+    changed, not_asked, absent = [], [], []
     gone = Answer(None, None, "there is no such probe of this copy", NO_PROBE)
     for cell in sorted(set(a.found) | set(b.found)):
         one, other = a.found.get(cell, gone), b.found.get(cell, gone)
-        if one.observed is None or other.observed is None:
+        if one.why == other.why == ABSENT and cell in later:
+            absent.append(_not_asked(cell, one, other))
+        elif one.observed is None or other.observed is None:
             not_asked.append(_not_asked(cell, one, other))
         elif one.variant != other.variant or (
             one.variant is None and not _same(one.observed, other.observed)
@@ -218,7 +229,7 @@ def compared(a: Fingerprint, b: Fingerprint) -> Details:
             changed.append(ChangedDetail(*cell, one, other))
         else:
             alike += 1
-    return Details(alike, tuple(changed), tuple(not_asked))
+    return Details(alike, tuple(changed), tuple(not_asked), tuple(absent))
 
 
 def _same(one: tuple[float, ...], other: tuple[float, ...]) -> bool:

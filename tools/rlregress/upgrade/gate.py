@@ -251,7 +251,9 @@ def _framework(
 ) -> OfFramework:
     """What the fingerprints and the traces of one framework say."""
     one, other = pair
-    details = fingerprints.compared(one, other)
+    versions = [side.versions.get(adapter.packages[0], "") for side in pair]
+    later = explained.of_other_versions(adapter, *versions)
+    details = fingerprints.compared(one, other, later)
     defaults = tuple(
         default
         for default in fingerprints.changed_defaults(one, other)
@@ -281,7 +283,6 @@ def _framework(
         name: causes.with_new(cause, within)
         for name, cause in _causes(sides, held, trainings, differing, options).items()
     }
-    version = other.versions.get(adapter.packages[0], "0")
     proof = None
     if options.prove:
         proof = _prove(sides, reach, held, trainings, traces[1], options)
@@ -289,7 +290,7 @@ def _framework(
         adapter,
         (one.versions, other.versions),
         details,
-        {(d.id, d.scope): explained.standing(adapter, d, version) for d in details.changed},
+        {(d.id, d.scope): explained.standing(adapter, d, versions[1]) for d in details.changed},
         defaults,
         tuple(fingerprints.unread(one, other)),
         tuple(held),
