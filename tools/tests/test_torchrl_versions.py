@@ -69,7 +69,7 @@ def test_what_a_version_lacks_does_not_take_the_rest_with_it():
     found = answers_without("torchrl.trainers.algorithms", ids)
     observed = found["observed"]
     for cell in ("sac.target.bootstrap trainer", "optimizer.config_epsilon trainer"):
-        assert observed[cell]["why"] == "code"
+        assert observed[cell]["why"] == "absent"
         assert "torchrl.trainers.algorithms" in observed[cell]["error"]
     assert "observed" in observed["sac.target.bootstrap library"]
     assert "observed" in observed["ppo.entropy.coefficient library"]
