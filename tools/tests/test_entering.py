@@ -6,13 +6,14 @@ import importlib
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from rlregress import frameworks
 from rlregress.tracing import events
-from rlregress.tracing.entered import Entered
+from rlregress.tracing.marks import Marks
 from rlregress.tracing.run import Side
 from rlregress.upgrade import sides, traced
 from rlregress.upgrade.selection import Telling
@@ -21,30 +22,34 @@ SB3 = frameworks.get("sb3")
 SAC = ("stable_baselines3/sac/sac.py", "SAC.train")
 
 
-@pytest.mark.parametrize("name", ["ppo", "ppo kl-stop", "a2c gsde-simple"])
-def test_the_same_is_entered_as_in_a_recording(name: str, tmp_path: Path) -> None:
+def test_the_same_is_entered_as_in_a_recording(tmp_path: Path) -> None:
     """Unseen generators are seeded alike, so that the same way is gone."""
-    (asked,) = [each for each in traced.every(SB3) if each.name == name]
-    found = sides.entered([asked], Side("B"), Telling(), SB3.code_folders())
-    recorded = sides.recorded([asked], Side("B"), tmp_path, lines=True)
-    assert found[name].functions == recorded[name].header["functions"]
-    light = sides.recorded([asked], Side("B"), tmp_path, "-2", lines=[])
-    assert light[name].header["functions"] == found[name].functions
+    names = ("ppo", "ppo kl-stop", "a2c gsde-simple")
+    asked = [each for each in traced.every(SB3) if each.name in names]
+    recorded = sides.recorded(asked, Side("B"), tmp_path, lines=True)
+    light = sides.recorded(asked, Side("B"), tmp_path, "-2", lines=[])
+    every = {name: recorded[name].header["functions"] for name in names}
+    files = sorted({file for functions in every.values() for file in functions})
+    found = sides.entered(asked, Side("B"), Telling(), SB3.code_folders(), files)
+    assert {name: found[name].functions for name in names} == every
+    assert {name: light[name].header["functions"] for name in names} == every
 
 
 def test_a_training_is_ended_at_the_first_function_that_tells() -> None:
     """SAC enters what differs; PPO does not, and all that it enters is known."""
     asked = [traced.built_in(SB3, name) for name in ("sac", "ppo")]
-    found = sides.entered(asked, Side("B"), Telling(frozenset({SAC})), SB3.code_folders())
+    ppo = "stable_baselines3/ppo/ppo.py"
+    found = sides.entered(asked, Side("B"), Telling(frozenset({SAC})), SB3.code_folders(), [ppo])
     assert found["sac"].functions is None
     assert found["ppo"].functions is not None
-    assert "PPO.train" in found["ppo"].functions["stable_baselines3/ppo/ppo.py"]
+    assert set(found["ppo"].functions) <= {ppo, SAC[0]}
+    assert "PPO.train" in found["ppo"].functions[ppo]
 
 
 STARTING = """
 import multiprocessing, subprocess, sys
 from rlregress.tracing import entering, events, record
-from rlregress.tracing.entered import Entered
+from rlregress.tracing.marks import Marks
 
 def spawned(_):
     process = multiprocessing.get_context("spawn").Process(target=len, args=("",))
@@ -61,7 +66,7 @@ def told(_):
 if __name__ == "__main__":
     places = events.Places([])
     record.built_in = lambda job: globals()[sys.argv[1]]
-    entering._train({"output": sys.argv[2]}, Entered(places), places)
+    entering._train({"output": sys.argv[2]}, Marks(places, []), places)
 """
 
 
@@ -75,19 +80,103 @@ def test_what_starts_another_process_is_not_told(how: str, reason: bool, tmp_pat
     assert said == ({"reason": "it starts another process"} if reason else {"functions": {}})
 
 
-def test_what_a_module_calls_when_it_is_imported_is_met(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Such a function has run in every training."""
-    (tmp_path / "calling.py").write_text(
-        "def one():\n    return 1\n\n\ndef two():\n    return 2\n\n\nONE = one()\n",
-        encoding="utf-8",
-    )
+CALLING = """
+from functools import lru_cache
+
+def one():
+    '''Called at import.'''
+    return 1
+
+@(lambda function: function)
+def two(key=lambda: 2):
+    def inner():
+        yield 3
+    return key, inner
+
+class Kind:
+    attribute = lambda self: 4
+
+    @property
+    def value(self):
+        async def later():
+            return 5
+        return later
+
+    @lru_cache
+    def method(self):
+        "documented"
+
+ONE = one()
+"""
+
+
+@pytest.fixture
+def calling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A file with functions of all kinds."""
     monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "calling.py").write_text(CALLING, encoding="utf-8")
+    yield str(tmp_path / "calling.py")
+    sys.modules.pop("calling", None)
+
+
+def test_functions_of_all_kinds_are_met(calling: str) -> None:
+    """Called at import, nested, generators, coroutines, properties, lambdas of a definition."""
     met: list[tuple[str, str]] = []
-    file = str(tmp_path / "calling.py")
-    functions = [("calling.py", "one"), ("calling.py", "two")]
-    with Entered(events.Places([file]), functions, met.append) as entered:
+    functions = [("calling.py", "one"), ("calling.py", "Kind.method")]
+    with Marks(events.Places([calling]), ["calling.py"], functions, met.append) as marks:
+        module = importlib.import_module("calling")
+        assert met == [("calling.py", "one")]
+        # the decorator of the second is a lambda
+        assert marks.functions() == {"calling.py": ["one", "two"]}
+        key, inner = module.two()
+        assert key() == 2
+        made = inner()
+        assert "two.inner" not in marks.functions()["calling.py"]
+        assert list(made) == [3]
+        kind = module.Kind()
+        assert kind.attribute() == 4
+        with pytest.raises(StopIteration, match="5"):
+            kind.value().send(None)
+        assert kind.method() is None
+        assert module.one.__doc__ == "Called at import."
+        assert module.Kind.method.__doc__ == "documented"
+    assert met == [("calling.py", "one"), ("calling.py", "Kind.method")]
+    assert marks.functions() == {
+        "calling.py": ["Kind.method", "Kind.value", "Kind.value.later", "one", "two", "two.inner"]
+    }
+    assert not marks.unmarked
+
+
+@pytest.mark.parametrize("how", ["before", "executed"])
+def test_code_that_runs_without_marks_is_not_told(how: str, calling: str) -> None:
+    """What was imported before, and what a script compiles itself, says nothing."""
+    if how == "before":
         importlib.import_module("calling")
-    assert met == [("calling.py", "one")]
-    assert entered.functions() == {"calling.py": ["one"]}
+    with Marks(events.Places([calling]), ["calling.py"]) as marks:
+        if how == "executed":
+            exec(compile("def one(): pass", calling, "exec"), {})  # noqa: S102
+    assert marks.unmarked == calling
+
+
+def test_a_script_that_compiles_itself_is_traced(calling: str, tmp_path: Path) -> None:
+    """The answer is a reason."""
+    output = tmp_path / "answer.json"
+    run = subprocess.run(
+        [sys.executable, "-c", COMPILING, calling, str(output)], check=True, timeout=120
+    )
+    assert run.returncode == 0
+    assert json.loads(output.read_text(encoding="utf-8")) == {
+        "reason": f"{calling} was not imported as modules are"
+    }
+
+
+COMPILING = """
+import sys
+from rlregress.tracing import entering, events, record
+from rlregress.tracing.marks import Marks
+
+record.built_in = lambda job: lambda _: exec(compile("x = 1", sys.argv[1], "exec"), {})
+places = events.Places([sys.argv[1]])
+with Marks(places, ["calling.py"]) as marks:
+    entering._train({"output": sys.argv[2]}, marks, places)
+"""

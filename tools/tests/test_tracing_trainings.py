@@ -7,15 +7,14 @@ from collections import Counter
 import pytest
 
 from rlregress import frameworks
-from rlregress.tracing import run
+from rlregress.tracing.run import Side
+from rlregress.upgrade import sides, traced
 
 SB3 = frameworks.get("sb3")
-TRAININGS = [
-    pytest.param(adapter, algorithm, id=f"{adapter.full_name}-{algorithm}")
-    for adapter in frameworks.installed()
-    for algorithm in adapter.trace_trainings()
-]
+TRAINED = [adapter for adapter in frameworks.installed() if adapter.trace_trainings()]
 ON_POLICY = ("ppo", "a2c")
+#: where a buffer begins to overwrite what it holds.
+FULL = (f"{SB3.modules[0]}/common/buffers.py", "ReplayBuffer.add", "self.full = True")
 
 
 def events(found, kind):
@@ -23,25 +22,27 @@ def events(found, kind):
     return [event for event in found.events if event.kind == kind]
 
 
-@pytest.mark.parametrize(("adapter", "algorithm"), TRAININGS)
-def test_a_training_reaches_what_happens_rarely(tmp_path, adapter, algorithm):
+@pytest.mark.parametrize("adapter", TRAINED, ids=lambda adapter: adapter.full_name)
+def test_a_training_reaches_what_happens_rarely(tmp_path, adapter):
     """Every kind of end, several environments, delayed targets and policies; rare lines."""
-    job = {"framework": adapter.full_name, "algorithm": algorithm, "seed": 0, "lines": True}
-    found = run.record(job, tmp_path / "trace", run.current("A"))
-    assert found.failure == ""
-    steps, updates = events(found, "step"), events(found, "optimizer")
-    ends = {event.parts["flags"].values for event in steps}
-    assert ends == {(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)}
-    assert len({event.name for event in steps}) > 1
-    first = updates[0].index
-    if algorithm not in ON_POLICY:
-        assert any(event.index > first for event in events(found, "write"))
-    if algorithm == "td3":
-        counts = Counter(event.name for event in updates)
-        critic, actor = (counts[name] for name in list(counts)[:2])
-        assert actor == critic // 2
-    if adapter is SB3:
-        _rare_lines(found, algorithm)
+    trainings = [traced.built_in(adapter, name) for name in adapter.trace_trainings()]
+    recorded = sides.recorded(trainings, Side("A"), tmp_path, lines=[list(FULL[:2])])
+    assert len(recorded) == len(trainings) >= 3
+    for algorithm, found in recorded.items():
+        assert found.failure == "", algorithm
+        steps, updates = events(found, "step"), events(found, "optimizer")
+        ends = {event.parts["flags"].values for event in steps}
+        assert ends == {(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)}, algorithm
+        assert len({event.name for event in steps}) > 1, algorithm
+        first = updates[0].index
+        if algorithm not in ON_POLICY:
+            assert any(event.index > first for event in events(found, "write")), algorithm
+        if algorithm == "td3":
+            counts = Counter(event.name for event in updates)
+            critic, actor = (counts[name] for name in list(counts)[:2])
+            assert actor == critic // 2
+        if adapter is SB3:
+            _rare_lines(found, algorithm)
 
 
 def _rare_lines(found, algorithm):
@@ -55,12 +56,7 @@ def _rare_lines(found, algorithm):
         # 192 steps in rollouts of 64, three epochs each, two minibatches of 48 and 16
         assert len(updates) == 3 * 3 * 2
     if algorithm not in ON_POLICY:
-        assert _reached(found, f"{SB3.modules[0]}/common/buffers.py", "self.full = True")
-
-
-def _reached(found, file, fragment):
-    """Whether some line with a fragment was reached."""
-    numbered = enumerate(SB3.locate(file).read_text(encoding="utf-8").splitlines(), start=1)
-    lines = {number for number, line in numbered if fragment in line}
-    assert lines
-    return bool(lines & set(found.header["lines"][file][0]))
+        file, _, text = FULL
+        numbered = enumerate(SB3.locate(file).read_text(encoding="utf-8").splitlines(), start=1)
+        lines = {number for number, line in numbered if text in line}
+        assert lines & set(found.header["lines"][file][0]), algorithm

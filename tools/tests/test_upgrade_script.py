@@ -114,6 +114,7 @@ def test_sides_that_import_the_same_files_are_refused(judge, tree):
         judge(tree("a"), tree("b", ".mean()", ".mean() * 2"), text)
 
 
+@pytest.mark.nightly
 def test_neither_the_working_directory_nor_the_scripts_goes_before_a_side(
     judge, tree, tmp_path, monkeypatch
 ):
@@ -170,6 +171,7 @@ def test_lines_are_counted_once_and_by_function(tmp_path):
     assert lines.reached() == {"module.py": ([2, 3, 4], [2, 3, 4])}
 
 
+@pytest.mark.nightly
 def test_what_could_not_be_judged_is_not_gone_on_with(judge, tree, tmp_path):
     """After bad input nothing of the attempt is taken for an interrupted gate."""
     a, b = tree("a"), tree("b")

@@ -271,7 +271,7 @@ def _framework(of: OfFramework) -> list[str]:
         text += [*(f"- {each}" for each in absent), ""]
     rest = [each for each in of.reach if each not in of.unreached]
     beside = {
-        "in code that trains and evaluates nothing": of.beside,
+        "with which none of the suite's algorithms trains or is evaluated": of.beside,
         "that one side alone has: only what has changed can reach them": of.new,
     }
     text += _reach(rest, beside)

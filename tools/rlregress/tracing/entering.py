@@ -3,9 +3,10 @@
 Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and what is
 traced only, Python 3.9 syntax.
 
-The file holds ``jobs`` as for ``tracing.batch``, and ``functions``: file below its root and
-qualified name of each that matters. Of each training there is an answer, a JSON file: ``met`` if it
-entered one of them, upon which it is ended, or ``functions``, all that it entered by its end.
+The file holds ``jobs`` as for ``tracing.batch``, ``folders`` of the code, ``functions``, file below
+its root and qualified name of each that matters, and further ``files``. Of each training there is
+an answer, a JSON file: ``met`` if it entered one of them, upon which it is ended; ``functions``,
+all of these files that it entered by its end; or the ``reason`` why it cannot be told.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import sys
 from typing import Any, Dict, List, Tuple
 
 from rlregress.tracing import batch, events, record
-from rlregress.tracing.entered import Entered, Function
 from rlregress.tracing.hooks import Recorder
+from rlregress.tracing.marks import Function, Marks
 
 
 def _write(path: str, answer: Dict[str, Any]) -> None:
@@ -26,7 +27,7 @@ def _write(path: str, answer: Dict[str, Any]) -> None:
     os.replace(f"{path}.new", path)
 
 
-def _train(job: Dict[str, Any], entered: Entered, places: events.Places) -> None:
+def _train(job: Dict[str, Any], marks: Marks, places: events.Places) -> None:
     """Train as under a recorder, up to the first function that matters."""
     output = job["output"]
 
@@ -35,7 +36,7 @@ def _train(job: Dict[str, Any], entered: Entered, places: events.Places) -> None
         _write(output, {"met": list(function)})
         os._exit(0)
 
-    entered.met = met
+    marks.met = met
     # what is started anew, and not forked, is not seen
     sys.addaudithook(lambda event, given: _started(event, given, output))
     recorder, reason = Recorder(places, quiet=True), ""
@@ -47,8 +48,10 @@ def _train(job: Dict[str, Any], entered: Entered, places: events.Places) -> None
             reason = repr(error)
     if recorder.elsewhere:
         reason = "it starts another process"
+    if marks.unmarked:
+        reason = f"{marks.unmarked} was not imported as modules are"
     if not os.path.exists(output):
-        _write(output, {"reason": reason} if reason else {"functions": entered.functions()})
+        _write(output, {"reason": reason} if reason else {"functions": marks.functions()})
 
 
 #: what tells something of the machine, and runs no code that is traced.
@@ -71,13 +74,14 @@ def main(arguments: List[str]) -> int:
     places = events.Places(asked["folders"])
     at_import: List[Function] = []
     functions = [(file, name) for file, name in asked["functions"]]
-    with Entered(places, functions, at_import.append) as entered:
+    files = {*asked["files"], *(file for file, _ in functions)}
+    with Marks(places, files, functions, at_import.append) as marks:
         batch.prepare(jobs[0])
         if at_import:
             for job in jobs:
                 _write(job["output"], {"met": list(at_import[0])})
             return 0
-        return batch.forked(jobs, lambda job: _train(job, entered, places))
+        return batch.forked(jobs, lambda job: _train(job, marks, places))
 
 
 if __name__ == "__main__":

@@ -195,7 +195,7 @@ def of_the_algorithms(
 
 
 def beside(name: str, periphery: Sequence[str]) -> bool:
-    """Whether "<file> <function>" trains and evaluates nothing, as an adapter says."""
+    """Whether none of the suite's algorithms uses "<file> <function>", as an adapter says."""
     return any(fnmatch(name, each) for each in periphery)
 
 

@@ -63,7 +63,7 @@ class OfFramework:
         traced: trainings that were held against each other; not_traced: those that could not be.
         same_code: trainings that run no code by which the sides differ, and were not traced.
         reach: how the trainings went through the functions whose code differs.
-        beside: functions that differ and train nothing.
+        beside: functions that differ, and that none of the suite's algorithms uses.
         new: functions that one side alone has, and that only what has changed can reach.
         causes: training -> what makes it part, as far as that could be found.
         proof: how many seeded faults the traces would have seen; None: not asked for.

@@ -275,7 +275,7 @@ def _framework(
         del lines["A"]
     same: dict[str, Mapping[str, Sequence[str]]] = {}
     if alike_beside and trainings and not options.every:
-        same = _same_code(sides, adapter, pair, trainings, options)
+        same = _same_code(sides, adapter, pair, trainings, differing, options)
     left = [training for training in trainings if training.name not in same]
     held, lost, traces = _traces(sides, left, lines, options)
     reach = tuple(coverage.reach(differing, held, _probed(pair), other.folders, same))
@@ -310,16 +310,21 @@ def _same_code(
     adapter: Adapter,
     pair: tuple[Fingerprint, Fingerprint],
     trainings: Sequence[Training],
+    differing: Sequence[Changed],
     options: Options,
 ) -> dict[str, Mapping[str, Sequence[str]]]:
-    """Name -> functions entered, of the trainings that run no code by which the sides differ."""
+    """Name -> functions entered, of the trainings that run no code by which the sides differ.
+
+    Of the files in which a function differs.
+    """
     one, other = pair
     telling = selection.telling(one.folders, other.folders)
     if telling.because:
         options.say(f"{adapter.full_name}: every training is traced, as {telling.because}")
         return {}
     if telling.functions:
-        entered = sides.entering(trainings, telling, other.folders)
+        files = sorted({function.file for function in differing})
+        entered = sides.entering(trainings, telling, other.folders, files)
     else:
         entered = dict.fromkeys((training.name for training in trainings), Entered({}))
     same = {name: of.functions for name, of in entered.items() if of.functions is not None}

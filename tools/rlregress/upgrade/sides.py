@@ -110,17 +110,28 @@ class Sides:
             return {name: found for task in tasks for name, found in task.result().items()}
 
     def entering(
-        self, trainings: Sequence[Training], telling: Telling, folders: Sequence[str]
+        self,
+        trainings: Sequence[Training],
+        telling: Telling,
+        folders: Sequence[str],
+        files: Sequence[str] = (),
     ) -> dict[str, Entered]:
         """What trainings enter on side B, by name; each ends at the first function that tells.
 
         Args:
             folders: of side B's code.
+            files: of which it is noted what is entered, beside those of what tells.
         """
         progress = _Progress(len(trainings), self._say, "code that is run")
         tasks = [
             self._pool.submit(
-                entered, trainings[n :: self._workers], self._sides[1], telling, folders, progress
+                entered,
+                trainings[n :: self._workers],
+                self._sides[1],
+                telling,
+                folders,
+                files,
+                progress,
             )
             for n in range(self._workers)
         ]
@@ -188,7 +199,7 @@ def recorded(
 
 @dataclass(frozen=True)
 class Entered:
-    """What a training enters on one side.
+    """What a training enters on one side, of the files that were asked about.
 
     Attributes:
         functions: file below the folder of its package -> qualified names; None: it enters what
@@ -203,6 +214,7 @@ def entered(
     side: Side,
     telling: Telling,
     folders: Sequence[str],
+    files: Sequence[str] = (),
     progress: _Progress | None = None,
 ) -> dict[str, Entered]:
     """What trainings enter, by name: all from one process, which forks for each."""
@@ -214,7 +226,12 @@ def entered(
             for n, training in enumerate(trainings)
         ]
         path = Path(made) / "jobs.json"
-        asked = {"jobs": jobs, "functions": sorted(telling.functions), "folders": list(folders)}
+        asked = {
+            "jobs": jobs,
+            "functions": sorted(telling.functions),
+            "files": list(files),
+            "folders": list(folders),
+        }
         path.write_text(json.dumps(asked), encoding="utf-8")
         command = run.start("entering", side, path)
         processes.follow(command, side.environment(), made, lambda _: _tell(progress))

@@ -42,6 +42,10 @@ _PLACES: Dict[str, Sequence[str]] = {
     "LazyTensorStorage": ("torchrl.data",),
     "MLP": ("torchrl.modules",),
     "MultiStep": ("torchrl.data.postprocs",),
+    "MultiSyncCollector": (
+        "torchrl.collectors",
+        "torchrl.collectors:MultiSyncDataCollector",
+    ),
     "NextStateReconstructor": ("torchrl.envs.transforms",),
     "NoopResetEnv": ("torchrl.envs",),
     "NormalParamExtractor": ("tensordict.nn",),

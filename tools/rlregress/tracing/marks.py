@@ -1,0 +1,155 @@
+"""Functions that a training enters, at the cost of a call in each of them and of nothing in others.
+
+A mark is put at the head of every function of some files when they are imported. Runs inside
+foreign and old environments: standard library only, Python 3.9 syntax.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+from importlib.machinery import SourceFileLoader
+from types import CodeType
+from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Set, Tuple
+
+from rlregress.tracing import events
+
+#: file below its root, and qualified name.
+Function = Tuple[str, str]
+#: what a mark calls: it has to be found from every module.
+_CALLED = "__rlregress_entered__"
+
+
+class Marks:
+    """Marks the functions of files that are imported meanwhile; use it as a context manager.
+
+    Args:
+        places: tells the traced code from all other.
+        files: below their roots; functions of these are marked.
+        functions: those that matter.
+        met: called with the first of them.
+
+    Attributes:
+        unmarked: a file whose functions ran, or could have run, without marks; "" if there is none.
+    """
+
+    def __init__(
+        self,
+        places: events.Places,
+        files: Iterable[str],
+        functions: Iterable[Function] = (),
+        met: Optional[Callable[[Function], None]] = None,
+    ) -> None:
+        self.met = met
+        self.unmarked = ""
+        self._places = places
+        self._files: FrozenSet[str] = frozenset(files)
+        self._matter: FrozenSet[Function] = frozenset(functions)
+        self._found: Set[Function] = set()
+        self._names: List[Function] = []
+        # kept, so that no other code comes to have its identity
+        self._codes: Dict[int, CodeType] = {}
+        self._get_code: Any = None
+
+    def __enter__(self) -> Marks:
+        for module in list(sys.modules.values()):
+            file = getattr(module, "__file__", None)
+            if file and self._places.name(file) in self._files:
+                self.unmarked = file
+        setattr(builtins, _CALLED, self._entered)
+        get_code = self._get_code = SourceFileLoader.get_code
+
+        def marked(loader: Any, fullname: str) -> Optional[CodeType]:
+            code = self._marked(loader, loader.get_filename(fullname))
+            return get_code(loader, fullname) if code is None else code
+
+        SourceFileLoader.get_code = marked  # type: ignore[method-assign,assignment]
+        sys.addaudithook(self._audit)
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        SourceFileLoader.get_code = self._get_code  # type: ignore[method-assign]
+        self._get_code = None
+
+    def functions(self) -> Dict[str, List[str]]:
+        """File below its root -> qualified names of its functions that were entered."""
+        found: Dict[str, List[str]] = {}
+        for file, name in sorted(self._found):
+            found.setdefault(file, []).append(name)
+        return found
+
+    def _entered(self, number: int) -> None:
+        function = self._names[number]
+        if function not in self._found:
+            self._found.add(function)
+            if function in self._matter and self.met is not None:
+                self.met(function)
+
+    def _marked(self, loader: Any, path: str) -> Optional[CodeType]:
+        file = self._places.name(path)
+        if file not in self._files or file is None:
+            return None
+        tree = ast.parse(loader.get_data(path), path)
+        _Marking(file, self._names).visit(tree)
+        code: CodeType = loader.source_to_code(tree, path)
+        self._codes[id(code)] = code
+        return code
+
+    def _audit(self, event: str, given: Tuple[Any, ...]) -> None:
+        """Note code of a marked file that comes to run in another way than by an import."""
+        if event == "exec" and self._get_code is not None and isinstance(given[0], CodeType):
+            code = given[0]
+            if self._places.name(code.co_filename) in self._files and id(code) not in self._codes:
+                self.unmarked = code.co_filename
+
+
+class _Marking(ast.NodeTransformer):
+    """Puts a mark at the head of every function, and of the lambdas in its decorators and defaults.
+
+    A lambda in its body runs after it.
+    """
+
+    def __init__(self, file: str, names: List[Function]) -> None:
+        self._file, self._names = file, names
+        self._above = ""
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        """The functions inside are called after it."""
+        return self._within(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """The mark stands behind the docstring."""
+        return self._function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        """As any other."""
+        return self._function(node)
+
+    def _function(self, node: Any) -> ast.AST:
+        self._within(node)
+        name = f"{self._above}.{node.name}" if self._above else node.name
+        number = len(self._names)
+        self._names.append((self._file, name))
+        outside = [*node.decorator_list, *node.args.defaults, *node.args.kw_defaults]
+        for each in [part for given in outside if given is not None for part in ast.walk(given)]:
+            if isinstance(each, ast.Lambda):
+                pair = ast.Tuple([_mark(number, each), each.body], ast.Load())
+                each.body = ast.Subscript(pair, ast.Constant(1), ast.Load())
+                ast.fix_missing_locations(each)
+        first = 1 if ast.get_docstring(node, clean=False) is not None else 0
+        mark = ast.copy_location(ast.Expr(_mark(number, node)), node)
+        node.body.insert(first, mark)
+        return node
+
+    def _within(self, node: Any) -> ast.AST:
+        above = self._above
+        self._above = f"{above}.{node.name}" if above else node.name
+        self.generic_visit(node)
+        self._above = above
+        return node
+
+
+def _mark(number: int, at: ast.AST) -> ast.expr:
+    call = ast.Call(ast.Name(_CALLED, ast.Load()), [ast.Constant(number)], [])
+    return ast.fix_missing_locations(ast.copy_location(call, at))
