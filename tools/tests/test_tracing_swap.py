@@ -181,7 +181,12 @@ MISFITS = {
         "counter.following", "x + start + step", "x + start", "refers to other variables"),
     "a function that is not there": ("Agent.gone", "-x", "x", "there is no Agent.gone"),
     "one that the other text lacks": (
-        "Agent.fixed", "def fixed", "def other", "there is no Agent.fixed"),
+        "counter", "def counter", "def other", "there is no counter"),
+    "one inside a method": (
+        "Agent.__init__.gone", "self._rate = 1", "def gone(): pass", "Agent.__init__ is no class"),
+    "a method whose decorator is not there": (
+        "Agent.new", "    @staticmethod\n", "    @gone\n    def new(self): pass\n    @property\n",
+        "Agent.new of one side alone .*'gone' is not defined"),
     "no Python": ("Agent.fixed", "def fixed", "def (", "syntax"),
     "a setter that the other text lacks": (
         "Agent.rate",
@@ -201,6 +206,52 @@ def test_what_cannot_stand_in_its_place_is_a_misfit(package, case):
     with pytest.raises(Misfit, match=said):
         put(package, function, old, new)
     assert (made(1), found.Agent.fixed(1), found.Agent().rate) == (102, 4, 2)
+
+
+def test_a_method_of_this_side_alone_is_taken_away(package):
+    """What it has hidden stands there again, also for objects that are there already."""
+    found = module(package)
+    derived = type("Derived", (found.Other,), {"__module__": found.__name__})
+    found.Derived = derived
+    agent, other = found.Agent(), derived()
+    put(
+        package,
+        "Other.train",
+        "class Other:\n    def train(self, x):\n        return -x\n",
+        "class Other:\n    pass\n",
+    )
+    assert not hasattr(other, "train")
+    put(package, "Agent.rate", CODE[CODE.index("    @property") : CODE.index("    @twice")], "")
+    assert not hasattr(agent, "rate")
+
+
+NEW = """
+    @property
+    def slow(self):
+        return self._slow
+
+    @slow.setter
+    def slow(self, value):
+        self._slow = value / self.factor
+
+    @staticmethod
+    def least(x=-3):
+        return x
+
+    def __repr__(self):
+        return super().__repr__()[:6]
+
+"""
+
+
+def test_a_method_of_the_other_side_alone_is_put_into_its_class(package):
+    """With decorators, defaults, setters, and what ``super()`` asks for."""
+    found = module(package)
+    agent = found.Agent()
+    for name in ("Agent.slow", "Agent.least", "Agent.__repr__"):
+        put(package, name, "    @staticmethod\n", NEW + "    @staticmethod\n")
+    agent.slow = 5
+    assert (agent.slow, agent.least(), repr(agent)) == (0.5, -3, "<swapp")
 
 
 def test_a_closure_that_is_made_later_has_the_other_code(package):

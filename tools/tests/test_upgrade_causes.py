@@ -349,10 +349,30 @@ class Counting(Recorder):
 def test_recordings_are_limited_and_what_is_left_is_said(functions):
     """However much has changed."""
     recorder = Recorder({"f8": -1.0, "f15": -1.0})
-    found = looked(recorder, functions, sac(), limit=12)["sac"]
+    found = looked(recorder, functions, sac(), limit=1.25)["sac"]
     assert len(recorder.groups) == 12
     assert len(found.open) > 0
     assert set(found.open).isdisjoint(found.still)
+
+
+def test_methods_of_one_side_are_put_back_and_functions_are_not(functions):
+    """A method may hide another one; a function comes and goes with what calls it."""
+    method = replace(functions[3], how=ADDED, a=None, within=True)
+    alone = replace(functions[4], how=ADDED, a=None)
+    elsewhere = replace(method, name="f5", paths=(None, functions[5].paths[1]))
+    given = [*functions[:3], method, alone, elsewhere]
+    recorder = Recorder({"f3": -2.0})
+    assert looked(recorder, given, sac())["sac"].alone == method
+    assert {name for _, group in recorder.groups for name in group} == {"f0", "f1", "f2", "f3"}
+
+
+def test_short_trainings_count_as_a_part_of_a_recording(functions):
+    """As many recordings as cost the same: of a hundred events ten for one of a thousand."""
+    found = sac()
+    events = found.b.events * (2000 // len(found.b.events))
+    assert causes._cost(found) == 0.1
+    assert causes._cost(replace(found, b=replace(found.b, events=events[:500]))) == 0.5
+    assert causes._cost(replace(found, b=replace(found.b, events=events))) == 1.0
 
 
 def test_what_is_put_back_is_side_as_code(tmp_path):

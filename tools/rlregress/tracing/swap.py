@@ -9,11 +9,13 @@ import contextlib
 import gc
 import importlib
 import os
+import sys
 import types
 from functools import lru_cache
 from typing import Any, Dict, Iterator, List, Sequence, Set, Tuple
 
 from rlregress import source
+from rlregress.tracing import methods
 
 #: of a code: name and first line.
 _Key = Tuple[str, int]
@@ -25,6 +27,9 @@ class Misfit(Exception):
 
 def swap(changes: Sequence[Dict[str, Any]], roots: Sequence[str]) -> List[List[str]]:
     """Let functions run other code from now on.
+
+    A method that the other code does not have is taken from its class; one that it has alone is
+    put into it.
 
     Args:
         changes: each with ``file`` (below the folder of its package), ``functions`` (qualified
@@ -65,6 +70,8 @@ def _swap(
     keys: Dict[str, List[_Key]] = {}
     for name in names:
         try:
+            if _of_one_alone(change["text"], path, file, name):
+                continue
             fitting = _instead(change["text"], path, file, name)
         except Misfit as why:
             misfits.append([file, name, str(why)])
@@ -82,11 +89,25 @@ def _swap(
     return misfits
 
 
+def _of_one_alone(text: str, path: str, file: str, name: str) -> bool:
+    """Take away a method that the other text does not have, or put one that it has alone."""
+    new, old = _codes(text, path, name), _of_file(path, name)
+    if bool(old) == bool(new) or "." not in name:
+        return False
+    module = sys.modules[_module(file)]
+    try:
+        if old:
+            methods.take_away(module, name)
+        else:
+            methods.put(module, name, text, path)
+    except Exception as why:  # whatever its decorators and defaults raise
+        raise Misfit(f"{name} of one side alone in {file}: {why}") from None
+    return True
+
+
 def _instead(text: str, path: str, file: str, name: str) -> Dict[_Key, types.CodeType]:
     """What stands in the file under that name -> the other code."""
-    new = _codes(text, path, name)
-    with open(path, encoding="utf-8") as opened:
-        old = _codes(opened.read(), path, name)
+    new, old = _codes(text, path, name), _of_file(path, name)
     if not old or not new:
         raise Misfit(f"there is no {name} in {file}")
     # of one name are a property and its setter
@@ -109,11 +130,15 @@ def _path(file: str, roots: Sequence[str]) -> str:
 
 def _import(path: str, file: str) -> None:
     """Import the module of a file, unless it is one of a package that nothing imports."""
-    name = os.path.splitext(file)[0].replace(os.sep, ".")
     try:
-        importlib.import_module(name[: -len(".__init__")] if name.endswith(".__init__") else name)
+        importlib.import_module(_module(file))
     except Exception as error:
         raise Misfit(f"{file} cannot be imported: {error}") from None
+
+
+def _module(file: str) -> str:
+    name = os.path.splitext(file)[0].replace(os.sep, ".")
+    return name[: -len(".__init__")] if name.endswith(".__init__") else name
 
 
 _real = lru_cache(maxsize=None)(os.path.realpath)
@@ -138,6 +163,11 @@ def _codes(text: str, path: str, name: str) -> List[types.CodeType]:
     last = name.rpartition(".")[2]
     found = [code for code in _inside(module) if code.co_name == last]
     return [code for code in found if code.co_firstlineno in lines.get(name, ())]
+
+
+def _of_file(path: str, name: str) -> List[types.CodeType]:
+    with open(path, encoding="utf-8") as file:
+        return _codes(file.read(), path, name)
 
 
 def _key(code: types.CodeType) -> _Key:

@@ -19,8 +19,10 @@ from rlregress.tracing.trace import Trace
 from rlregress.upgrade.functions import CHANGED, Changed, Function
 from rlregress.upgrade.traced import Traced, Training, held_against
 
-#: recordings in all.
+#: recordings in all, of trainings of so many events or more: a shorter one counts as a part of one,
+#: down to the least.
 LIMIT = 150
+_LONG, _LEAST = 1000, 0.1
 #: recordings of one training.
 _EACH = 30
 #: functions that are put back one by one from the start.
@@ -91,7 +93,8 @@ def with_new(cause: Cause, functions: Sequence[Changed]) -> Cause:
 
     They cannot be put back by themselves: they come and go with what calls them.
     """
-    left = [each for each in functions if each.how != CHANGED and not each.at_import]
+    alone = [each for each in functions if each.how != CHANGED and not each.at_import]
+    left = [each for each in alone if each not in cause.functions]
     found: list[Changed] = []
     named = list(cause.functions)
     while named:
@@ -139,7 +142,7 @@ def causes(
     trainings: Mapping[str, Training],
     functions: Sequence[Changed],
     record: Record,
-    limit: int = LIMIT,
+    limit: float = LIMIT,
 ) -> dict[str, Cause]:
     """Training -> what makes it part.
 
@@ -150,7 +153,7 @@ def causes(
     Args:
         trainings: by name.
         functions: those that differ.
-        limit: recordings in all.
+        limit: recordings in all, as ``LIMIT``.
     """
     # what diverges before what rounds
     shortest = sorted(parted, key=lambda one: (one.proved, len(one.b.events)))
@@ -183,11 +186,12 @@ def _run(
     traced: Mapping[str, Traced],
     trainings: Mapping[str, Training],
     record: Record,
-    limit: int,
+    limit: float,
     found: dict[str, Cause],
-) -> int:
-    """Run searches side by side, turn by turn; how many recordings it took."""
+) -> float:
+    """Run searches side by side, turn by turn; how many recordings it took, as ``LIMIT``."""
     asked: dict[str, list[Group]] = {}
+    spent = 0.0
     taken = 0
     of_each = dict.fromkeys(searches, 0)
     for name, search in searches.items():
@@ -196,10 +200,11 @@ def _run(
         jobs: dict[tuple[str, Group], Training] = {}
         for name, groups in asked.items():
             for group in groups:
-                number = taken + len(jobs)
-                if number < limit and of_each[name] < _EACH:
-                    jobs[name, group] = job(trainings[name], group, number)
+                cost = _cost(traced[name])
+                if spent + cost <= limit and of_each[name] < _EACH:
+                    jobs[name, group] = job(trainings[name], group, taken + len(jobs))
                     of_each[name] += 1
+                    spent += cost
         recorded = record(list(jobs.values())) if jobs else {}
         taken += len(jobs)
         for name, groups in list(asked.items()):
@@ -209,7 +214,11 @@ def _run(
                 if (name, group) in jobs
             }
             _send(name, searches[name], came, asked, found)
-    return taken
+    return spent
+
+
+def _cost(one: Traced) -> float:
+    return min(max(len(one.b.events) / _LONG, _LEAST), 1.0)
 
 
 def _send(
@@ -325,8 +334,8 @@ def _halves(group: Group) -> list[Group]:
 
 
 def _fits(function: Changed) -> bool:
-    """Whether it can be put back: both sides have it, and it does not run at import."""
-    return function.how == CHANGED and not function.at_import
+    """Whether it can be put back: it, or its class, is on both sides; it does not run at import."""
+    return function.counts and None not in function.paths and not function.at_import
 
 
 def _entered(one: Traced, functions: Iterable[Changed]) -> list[Changed]:
