@@ -8,9 +8,9 @@ import pytest
 
 from rlregress.tracing.compare import Comparison, Divergence, compare
 from rlregress.tracing.trace import Event, Part, Place, Trace, failed
-from rlregress.upgrade import causes
-from rlregress.upgrade.causes import Cause
+from rlregress.upgrade import causes, search
 from rlregress.upgrade.functions import ADDED, CHANGED, REMOVED, Changed, Function
+from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import Traced, Training
 
 FILE = "package/agent.py"
@@ -50,12 +50,12 @@ def parted(name, b_line, *callers, entered=(), count=1, a_line=0):
 def test_the_function_at_the_place_is_found():
     """On either side at its own lines; what did not change is none."""
     first = Divergence("loss", "loss", event(15), event(115), ())
-    assert causes.at(first, [LOSS, TRAIN]) == (TRAIN,)
+    assert search.at(first, [LOSS, TRAIN]) == (TRAIN,)
     only_a = Divergence("loss", "loss", event(15), None, ())
     only_b = Divergence("loss", "loss", None, event(135), ())
-    assert causes.at(only_a, [LOSS, TRAIN]) == (TRAIN,)
-    assert causes.at(only_b, [LOSS, TRAIN]) == (LOSS,)
-    assert causes.at(Divergence("loss", "loss", event(0), event(125), ()), [LOSS, TRAIN]) == ()
+    assert search.at(only_a, [LOSS, TRAIN]) == (TRAIN,)
+    assert search.at(only_b, [LOSS, TRAIN]) == (LOSS,)
+    assert search.at(Divergence("loss", "loss", event(0), event(125), ()), [LOSS, TRAIN]) == ()
 
 
 def coded(name, code, how=CHANGED, file=FILE):
@@ -92,10 +92,10 @@ def answers(**values):
 def test_what_is_refused_with_a_function_put_back_says_nothing_of_it():
     """It fails where neither side does; what one side refuses, too, is an answer as any other."""
     one = Traced("x", Comparison("diverged", 0), answers(loss=1.0), answers(loss=2.0), True, ())
-    came = causes._came(one, (TRAIN,), answers(loss="refused: TypeError"))
+    came = search._came(one, (TRAIN,), answers(loss="refused: TypeError"))
     assert (came.said, came.why) == ("failed", "part.loss is refused, as on neither side")
     refusing = replace(one, a=answers(loss="refused: TypeError"))
-    assert causes._came(refusing, (TRAIN,), answers(loss="refused: TypeError")).said == "as A"
+    assert search._came(refusing, (TRAIN,), answers(loss="refused: TypeError")).said == "as A"
 
 
 @pytest.mark.parametrize("line", [110, 120])
@@ -103,14 +103,14 @@ def test_the_first_and_the_last_line_belong_to_a_function(line):
     """The line before and the one after do not."""
     first = Divergence("loss", "loss", None, event(line), ())
     outside = Divergence("loss", "loss", None, event(line + (1 if line == 120 else -1)), ())
-    assert causes.at(first, [TRAIN]) == (TRAIN,)
-    assert causes.at(outside, [TRAIN]) == ()
+    assert search.at(first, [TRAIN]) == (TRAIN,)
+    assert search.at(outside, [TRAIN]) == ()
 
 
 def test_callers_of_the_place_are_found_after_it():
     """The nearest first, and each once."""
     first = Divergence("loss", "loss", event(0), event(135, 155, 115, 136), ())
-    assert causes.at(first, [TRAIN, STEP, LOSS]) == (LOSS, STEP, TRAIN)
+    assert search.at(first, [TRAIN, STEP, LOSS]) == (LOSS, STEP, TRAIN)
 
 
 def test_of_nested_functions_the_innermost_is_found():
@@ -118,17 +118,17 @@ def test_of_nested_functions_the_innermost_is_found():
     outer, inner = function("train", 10, 40), function("train.inner", 20, 25)
     within = Divergence("loss", "loss", None, event(122), ())
     beside = Divergence("loss", "loss", None, event(130), ())
-    assert causes.at(within, [outer, inner]) == (inner,)
-    assert causes.at(beside, [outer, inner]) == (outer,)
+    assert search.at(within, [outer, inner]) == (inner,)
+    assert search.at(beside, [outer, inner]) == (outer,)
 
 
 def test_places_outside_of_the_file_are_not_matched():
     """The same line of another file, and an event that stands nowhere."""
     other = Divergence("loss", "loss", None, event(115, file="package/other.py"), ())
     nowhere = Divergence("loss", "loss", None, event(0, file=""), ())
-    assert causes.at(other, [TRAIN]) == ()
-    assert causes.at(nowhere, [function("f", -100, 0)]) == ()
-    assert causes.at(None, [TRAIN]) == ()
+    assert search.at(other, [TRAIN]) == ()
+    assert search.at(nowhere, [function("f", -100, 0)]) == ()
+    assert search.at(None, [TRAIN]) == ()
 
 
 class Recorder:
@@ -319,8 +319,8 @@ def test_later_trainings_begin_with_what_moves_earlier_ones(functions):
     assert [group for name, group in recorder.groups if name == "t4"] == [["f5"]]
 
 
-def test_a_later_training_that_parts_where_an_earlier_one_does_is_told_by_its_place(functions):
-    """It is not recorded again."""
+def test_a_later_training_that_parts_where_an_earlier_one_does_begins_there(functions):
+    """One recording shows that it is the same."""
     several = [
         parted(f"t{n}", 152 if n in (0, causes.WAVE) else 900, entered=NAMES, count=n + 1)
         for n in range(causes.WAVE + 1)
@@ -328,19 +328,54 @@ def test_a_later_training_that_parts_where_an_earlier_one_does_is_told_by_its_pl
     recorder = Counting({"f5": -2.0}, several)
     found = looked(recorder, functions, *several)
     assert names(found[f"t{causes.WAVE}"].functions) == ["f5"]
-    assert not [group for name, group in recorder.groups if name == f"t{causes.WAVE}"]
+    assert [group for name, group in recorder.groups if name == f"t{causes.WAVE}"] == [["f5"]]
+
+
+def test_the_search_goes_on_where_what_moves_others_is_not_all(functions):
+    """A later training parts at f5, and with f5 put back at f9."""
+    several = [
+        parted(f"t{n}", 152 if n in (0, causes.WAVE) else 900, entered=NAMES, count=n + 1)
+        for n in range(causes.WAVE + 1)
+    ]
+    last = several[-1].name
+    recorder = Counting({"f5": -2.0}, several, {last: {"f5": -1.0, "f9": -1.0}})
+    found = looked(recorder, functions, *several)
+    assert (found["t0"].alone, found["t0"].whole) == (functions[5], False)
+    assert (names(found[last].moving), found[last].whole) == (["f5", "f9"], True)
+    groups = [group for name, group in recorder.groups if name == last]
+    # all that is tried is tried with it
+    assert groups[0] == ["f5"]
+    assert all("f5" in group for group in groups)
+
+
+def test_several_that_move_it_are_shown_to_be_all_or_not(functions):
+    """With all of them put back side B does what side A does, or something else is left."""
+    recorder = Recorder({"f1": -1.0, "f14": -1.0})
+    assert looked(recorder, functions, sac())["sac"].whole
+    assert recorder.groups[-1] == ("sac", ["f1", "f14"])
+    assert not looked(Recorder({"f1": -1.0, "f14": -0.5}), functions, sac())["sac"].whole
+
+
+def test_what_fails_by_itself_is_put_back_with_its_like(functions):
+    """Two functions that need one another are the cause together."""
+    recorder = Recorder({"f2": -2.0}, failing={"f2", "f11"})
+    found = looked(recorder, functions, sac())["sac"]
+    assert (names(found.together), found.whole, found.failed) == (["f2", "f11"], True, ())
 
 
 class Counting(Recorder):
-    """Of trainings with different numbers of losses."""
+    """Of trainings with different numbers of losses, and effects by training in place of these."""
 
-    def __init__(self, effects, several):
+    def __init__(self, effects, several, others=()):
         super().__init__(effects)
+        self._every, self._others = dict(effects), dict(others)
         self._counts = {one.name: len(one.b.events) for one in several}
 
     def _one(self, job):
+        name = job.name.partition(" trial ")[0]
+        self._effects = self._others.get(name, self._every)
         found = super()._one(job)
-        count = self._counts[job.name.partition(" trial ")[0]]
+        count = self._counts[name]
         value = found.events[-1].parts["loss"].values[0]
         again = trace(value, count=count)
         return Trace(found.header, again.events)
@@ -380,7 +415,7 @@ def test_what_is_put_back_is_side_as_code(tmp_path):
     (tmp_path / "a").write_text("# a\n")
     other = Changed(FILE, "loss", CHANGED, LOSS.a, LOSS.b, (tmp_path / "a", tmp_path / "b"))
     of = Changed(FILE, "train", CHANGED, TRAIN.a, TRAIN.b, (tmp_path / "a", tmp_path / "b"))
-    made = causes.job(Training("sb3", "sac", {"seed": 3}), (of, other), 7)
+    made = search.job(Training("sb3", "sac", {"seed": 3}), (of, other), 7)
     assert (made.owner, made.name) == ("sb3", "sac trial 7")
     assert made.job == {
         "seed": 3,
@@ -393,6 +428,6 @@ def test_a_function_that_has_moved_is_found_in_its_file_of_either_side():
     was = "package/old.py"
     moved = Changed(FILE, "train", CHANGED, TRAIN.a, TRAIN.b, (None, None), was=was)
     first = Divergence("loss", "loss", event(15, file=was), None, ())
-    assert causes.at(first, [moved]) == (moved,)
+    assert search.at(first, [moved]) == (moved,)
     elsewhere = Divergence("loss", "loss", event(15), None, ())
-    assert causes.at(elsewhere, [moved]) == ()
+    assert search.at(elsewhere, [moved]) == ()

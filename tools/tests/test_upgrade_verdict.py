@@ -19,12 +19,12 @@ from rlregress.tracing.run import Side
 from rlregress.tracing.trace import Event, Part, Trace
 from rlregress.upgrade import coverage, explained, fingerprints, found, physics, returns, wanted
 from rlregress.upgrade import traced as traces
-from rlregress.upgrade.causes import Cause
 from rlregress.upgrade.coverage import Branch, Reach
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.fingerprints import Answer, ChangedDefault, ChangedDetail, Details, NotAsked
 from rlregress.upgrade.functions import CHANGED, Changed, Function
 from rlregress.upgrade.prove import Proof
+from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import NotTraced
 
 SB3 = frameworks.get("sb3")

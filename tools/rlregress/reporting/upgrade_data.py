@@ -8,10 +8,10 @@ from typing import Any
 
 from rlregress.reporting.upgrade_text import headline
 from rlregress.upgrade import coverage, explained
-from rlregress.upgrade.causes import Cause
 from rlregress.upgrade.coverage import Reach
 from rlregress.upgrade.found import UNDOCUMENTED, OfFramework, OfScript, Upgrade
 from rlregress.upgrade.prove import Proof
+from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import NotTraced, Traced
 
 
@@ -113,6 +113,7 @@ def _cause(cause: Cause) -> dict[str, Any]:
         "alone": cause.alone and name(cause.alone),
         "moving": [name(each) for each in cause.moving],
         "together": [name(each) for each in cause.together],
+        "whole": cause.whole,
         "still": [name(each) for each in cause.still],
         "failed": [[name(each), why] for each, why in cause.failed],
         "not_tried": [name(each) for each in cause.open],

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from rlregress.tracing import explain
 from rlregress.upgrade import concerned, coverage, explained
 from rlregress.upgrade import found as verdicts
-from rlregress.upgrade.causes import Cause
 from rlregress.upgrade.coverage import DIVERGED, STATES, Reach
 from rlregress.upgrade.explained import Finding
 from rlregress.upgrade.fingerprints import (
@@ -26,6 +25,7 @@ from rlregress.upgrade.fingerprints import (
 from rlregress.upgrade.found import OfFramework, OfScript, Upgrade
 from rlregress.upgrade.physics import Moved
 from rlregress.upgrade.prove import Proof
+from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import NotTraced, Traced
 
 _SENTENCES = {

@@ -13,10 +13,10 @@ from rlregress.details import expectations
 from rlregress.details.implementation import stated
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.upgrade.causes import Cause
 from rlregress.upgrade.fingerprints import ChangedDetail
 from rlregress.upgrade.found import DOCUMENTED, UNDOCUMENTED, VIOLATED
 from rlregress.upgrade.functions import Changed
+from rlregress.upgrade.search import Cause
 
 #: lines of a source difference that are shown.
 _SHOWN = 24
@@ -107,6 +107,13 @@ def source_difference(function: Changed) -> list[str]:
     return rows[:_SHOWN] + more
 
 
+#: of functions that move a training: whether that is all.
+_MOVED = {
+    True: "with side A's code of them side B does what side A does",
+    False: "they change this training when they are put back, and that is not all",
+}
+
+
 def words(cause: Cause | None, details: Sequence[ChangedDetail]) -> list[str]:
     """In words: what makes a training part."""
     if cause is None:
@@ -115,11 +122,12 @@ def words(cause: Cause | None, details: Sequence[ChangedDetail]) -> list[str]:
     if cause.alone is not None:
         said.append(f"cause: {cause.alone}; with side A's code of it side B does what side A does")
     elif cause.moving:
-        names = ", ".join(map(str, cause.moving))
-        said.append(f"moved by {names}: each of them changes this training when it is put back")
+        names = ", ".join(map(str, cause.movers))
+        said.append(f"moved by {names}: {_MOVED[cause.whole]}")
     elif cause.together:
         names = ", ".join(map(str, cause.together))
-        said.append(f"moved by {names}, only when all of them are put back")
+        whole = "; side B then does what side A does" if cause.whole else ""
+        said.append(f"moved by {names}, only when all of them are put back{whole}")
     elif cause.functions:
         said.append(f"parts in changed code: {', '.join(map(str, cause.functions))}")
     if cause.new:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from rlregress.frameworks.base import Adapter
 from rlregress.upgrade import physics, returns, state
-from rlregress.upgrade.causes import Cause
 from rlregress.upgrade.coverage import UNREACHED, Reach
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.fingerprints import ChangedDefault, ChangedDetail, Details
 from rlregress.upgrade.prove import Proof
+from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import NotTraced, Traced
 
 UNCHANGED, AS_FAR, CHANGED = "unchanged", "unchanged as far as asked", "changed"

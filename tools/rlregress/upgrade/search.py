@@ -1,0 +1,418 @@
+"""The search for what makes a training part: functions are put back, to see what it does.
+
+Side A's code of some functions is put into side B, and the training is recorded again. If the trace
+is that of side B, none of them moves the training. If it is that of side A, the others are not
+needed. Otherwise each half is put back by itself, and so on down to single functions (A. Zeller,
+"Yesterday, my program worked. Today, it does not. Why?", 1999). The functions nearest to the place
+where the traces part are put back one by one from the start. Where what moves the training does not
+bring side A back, the search goes on with it put back: something else makes it part later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rlregress.tracing.compare import Divergence, is_answer
+from rlregress.tracing.processes import last_words
+from rlregress.tracing.trace import Trace
+from rlregress.upgrade.functions import Changed, Function
+from rlregress.upgrade.traced import Traced, Training, held_against
+
+#: functions that are put back one by one from the start.
+_NEAR = 8
+#: how often a search goes on with what moves the training put back.
+_DEPTHS = 3
+#: what came of putting functions back.
+_AS_A, _AS_B, _ELSEWHERE, _FAILED = "as A", "as B", "elsewhere", "failed"
+
+Group = tuple[Changed, ...]
+#: asks for groups, is sent the trace of each as far as there are recordings left, and returns the
+#: cause.
+Search = Generator[list[Group], Mapping[Group, Trace], "Cause"]
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What makes a training part.
+
+    Attributes:
+        place: changed functions where the traces part, or that called what stands there.
+        alone: the function that makes side B do what side A does when it is put back.
+        moving: functions that move the training when they are put back, the later ones with the
+            earlier ones.
+        together: functions that move it when all of them are put back.
+        whole: whether side B does what side A does with all of them put back.
+        still: functions that do not.
+        failed: functions that cannot be put back alone, and why.
+        open: functions that were not tried, for want of recordings.
+        new: functions that only one side has, and that the named ones call.
+    """
+
+    place: tuple[Changed, ...] = ()
+    alone: Changed | None = None
+    moving: tuple[Changed, ...] = ()
+    together: tuple[Changed, ...] = ()
+    whole: bool = False
+    still: tuple[Changed, ...] = ()
+    failed: tuple[tuple[Changed, str], ...] = ()
+    open: tuple[Changed, ...] = ()
+    new: tuple[Changed, ...] = ()
+
+    @property
+    def movers(self) -> Group:
+        """The functions that were shown to move the training."""
+        alone = (self.alone,) if self.alone is not None else ()
+        return tuple(dict.fromkeys((*alone, *self.moving, *self.together)))
+
+    @property
+    def functions(self) -> tuple[Changed, ...]:
+        """The functions that are named, the surest first; none that was shown to do nothing."""
+        near = tuple(each for each in self.place if each not in self.still)
+        return tuple(dict.fromkeys((*self.movers, *near)))
+
+
+def at(first: Divergence | None, functions: Iterable[Changed]) -> tuple[Changed, ...]:
+    """Changed functions where two traces part, the nearest first."""
+    if first is None:
+        return ()
+    frames = []
+    for event, side in ((first.b, "b"), (first.a, "a")):
+        if event is not None and event.file:
+            frames.append((side, event.file, event.line))
+            frames += [(side, caller.file, caller.line) for caller in event.callers]
+    known = list(functions)
+    found = []
+    for side, file, line in frames:
+        inside = [f for f in known if f.file_on(side) == file and _holds(getattr(f, side), line)]
+        # the innermost one
+        found += sorted(inside, key=lambda f: -getattr(f, side).first)[:1]
+    return tuple(dict.fromkeys(found))
+
+
+def _holds(function: Function | None, line: int) -> bool:
+    return function is not None and function.first <= line <= function.last
+
+
+@dataclass(frozen=True)
+class _Came:
+    """What came of a group of functions that were put back.
+
+    Attributes:
+        said: one of the four words above.
+        trace: of the training with them.
+        why: of a failure, its last words.
+        misfits: functions of the group that could not be put back, and why.
+    """
+
+    said: str
+    trace: Trace
+    why: str = ""
+    misfits: tuple[tuple[Changed, str], ...] = ()
+
+    @property
+    def moves(self) -> bool:
+        """Whether the training does something else than on side B."""
+        return self.said in (_AS_A, _ELSEWHERE)
+
+
+@dataclass
+class _Found:
+    """What a search has found so far; as ``Cause``."""
+
+    alone: Changed | None = None
+    moving: list[Changed] = field(default_factory=list)
+    together: list[Changed] = field(default_factory=list)
+    still: list[Changed] = field(default_factory=list)
+    failed: dict[Changed, str] = field(default_factory=dict)
+    open: list[Changed] = field(default_factory=list)
+    whole: bool = False
+    ended: bool = False
+
+    def cause(self, place: Group) -> Cause:
+        """As it stands."""
+        named = {*self.moving, *self.together}
+        return Cause(
+            place,
+            self.alone,
+            tuple(dict.fromkeys(self.moving)),
+            tuple(dict.fromkeys(self.together)),
+            self.whole,
+            tuple(each for each in dict.fromkeys(self.still) if each not in named),
+            tuple(item for item in self.failed.items() if item[0] not in named),
+            tuple(dict.fromkeys(self.open)),
+        )
+
+
+@dataclass(frozen=True)
+class _State:
+    """Where a search stands: side B with some functions put back.
+
+    Attributes:
+        one: side A's trace, and that of side B with them.
+        base: what is put back.
+    """
+
+    one: Traced
+    base: Group = ()
+
+    def with_(self, group: Sequence[Changed], trace: Trace) -> _State:
+        """The same with further functions put back."""
+        comparison = held_against(self.one.a, trace)
+        return _State(replace(self.one, comparison=comparison, b=trace), (*self.base, *group))
+
+
+_Asking = Generator[list[Group], Mapping[Group, Trace], dict[Group, _Came]]
+_Stepping = Generator[list[Group], Mapping[Group, Trace], _State]
+
+
+def search(one: Traced, functions: Sequence[Changed], known: Iterable[Changed]) -> Search:
+    """What moves earlier trainings first, then the nearest, then all others.
+
+    Args:
+        functions: those that differ.
+        known: those of them that move other trainings.
+    """
+    place = at(one.comparison.first, functions)
+    entered = [each for each in dict.fromkeys((*place, *_entered(one, functions))) if _fits(each)]
+    found, state = _Found(), _State(one)
+    before = [each for each in entered if each in set(known)]
+    # where it parts at what moves another, that is asked first
+    before = [each for each in before if each in place] or before
+    if before:
+        state = yield from _as_before(state, before, found)
+    for _ in range(_DEPTHS):
+        if found.ended:
+            break
+        state = yield from _level(state, entered, functions, found)
+    return found.cause(place)
+
+
+def _ask(state: _State, groups: Sequence[Group]) -> _Asking:
+    """What comes of each group, beside what is put back already."""
+    asked = {(*state.base, *group): group for group in groups}
+    traces = (yield list(asked)) if asked else {}
+    return {asked[each]: _came(state.one, asked[each], trace) for each, trace in traces.items()}
+
+
+def _as_before(state: _State, before: Sequence[Changed], found: _Found) -> _Stepping:
+    """What moves other trainings, all at once; if that moves this one, each by itself."""
+    group = tuple(before)
+    came = (yield from _ask(state, [group])).get(group)
+    if came is None or not came.moves:
+        return state
+    movers = list(group)
+    if len(group) > 1:
+        singly = yield from _ask(state, [(each,) for each in group[:_NEAR]])
+        whole = [each for (each,), of in singly.items() if of.said == _AS_A]
+        movers = [each for (each,), of in singly.items() if of.moves]
+        if whole:
+            found.alone, found.ended = whole[0], True
+            return state
+    elif came.said == _AS_A:
+        found.alone, found.ended = group[0], True
+        return state
+    found.moving += movers
+    found.together += [] if movers else group
+    found.whole = found.ended = came.said == _AS_A
+    return state.with_(group, came.trace)
+
+
+def _level(
+    state: _State, entered: Sequence[Changed], functions: Sequence[Changed], found: _Found
+) -> _Stepping:
+    """The nearest functions one by one, the others by halves and halves of halves."""
+    first = state.one.comparison.first
+    near = at(first, functions)
+    left_out = {*state.base, *(each for each in (*found.still, *found.failed) if each not in near)}
+    ranked = sorted(
+        (each for each in entered if each not in left_out),
+        key=lambda each: _distance(each, first, near),
+    )
+    alone: Changed | None = None
+    moving: list[Changed] = []
+    together: list[Changed] = []
+    still: list[Changed] = []
+    failed: dict[Changed, str] = {}
+    every: dict[Group, _Came] = {}
+    #: groups that move the training, as their halves
+    split: list[list[Group]] = []
+    groups = _first_groups(ranked)
+    while groups:
+        came = yield from _ask(state, groups)
+        every.update(came)
+        # what brings side A back makes the others superfluous
+        whole = [group for group in groups if group in came and came[group].said == _AS_A]
+        looked_at = whole[:1] or groups
+        found.open += [each for group in looked_at if group not in came for each in group]
+        left: list[Group] = []
+        for group in [group for group in looked_at if group in came]:
+            said, misfits = came[group].said, dict(came[group].misfits)
+            failed.update(misfits)
+            rest = tuple(each for each in group if each not in misfits)
+            if said == _AS_B and _both_as_b(group, came, split):
+                together += rest
+            elif said == _AS_B:
+                still += rest
+            elif len(rest) > 1:
+                left += _halves(rest)
+                split += [_halves(rest)] if said != _FAILED else []
+            elif rest and said == _FAILED:
+                failed[rest[0]] = came[group].why
+            elif rest and said == _AS_A:
+                alone = rest[0]
+            else:
+                moving += rest
+        groups = left
+    if len(still) == len(ranked) > 1:
+        groups = [tuple(ranked)]
+    elif alone is None and not moving and not together:
+        groups = _joined(list(failed))
+    for group in groups:
+        came = yield from _ask(state, [group])
+        every.update(came)
+        if group in came and came[group].moves:
+            together = list(group)
+            still = [each for each in still if each not in group]
+            break
+    found.still += still
+    found.failed.update(failed)
+    return (yield from _further(state, alone, moving, together, every, found))
+
+
+def _further(
+    state: _State,
+    alone: Changed | None,
+    moving: Sequence[Changed],
+    together: Sequence[Changed],
+    every: Mapping[Group, _Came],
+    found: _Found,
+) -> _Stepping:
+    """With what moves the training put back: whether that is all."""
+    found.ended = True
+    if alone is not None and not state.base:
+        found.alone = alone
+        found.moving += moving
+        return state
+    if alone is not None:
+        found.moving.append(alone)
+        found.whole = True
+        return state
+    found.moving += moving
+    found.together += together
+    group = (*moving, *together)
+    if not group:
+        return state
+    came = every.get(group) or (yield from _ask(state, [group])).get(group)
+    if came is not None:
+        found.whole = came.said == _AS_A
+        if came.said == _ELSEWHERE:
+            found.ended = False
+            return state.with_(group, came.trace)
+    return state
+
+
+def _joined(failed: Sequence[Changed]) -> list[Group]:
+    """What fails by itself, for each class, and all at once: it may fit with its like."""
+    kinds: dict[tuple[str, str], list[Changed]] = {}
+    for each in failed:
+        kinds.setdefault((each.file, each.name.rpartition(".")[0]), []).append(each)
+    found = [tuple(each) for each in kinds.values() if len(each) > 1]
+    return list(dict.fromkeys((*found, *([tuple(failed)] if len(failed) > 1 else []))))
+
+
+def _first_groups(ranked: Sequence[Changed]) -> list[Group]:
+    """The nearest alone; the others in a group for each package."""
+    found: list[Group] = [(each,) for each in ranked[:_NEAR]]
+    packages: dict[str, list[Changed]] = {}
+    for each in ranked[_NEAR:]:
+        packages.setdefault(each.file.partition("/")[0], []).append(each)
+    return [*found, *map(tuple, packages.values())]
+
+
+def _distance(function: Changed, first: Divergence | None, near: Sequence[Changed]) -> int:
+    """From the place where traces part: at it, in a file of it, in its folder, in its package."""
+    if function in near:
+        return near.index(function)
+    events = [event for event in (first.b, first.a) if event is not None] if first else []
+    files = [event.file for event in events if event.file]
+    files += [caller.file for event in events for caller in event.callers]
+    if function.file in files:
+        return len(near)
+    folders = {file.rpartition("/")[0] for file in files[:1]}
+    if any(function.file.startswith(f"{folder}/") for folder in folders):
+        return len(near) + 1
+    packages = {file.partition("/")[0] for file in files}
+    return len(near) + (2 if function.file.partition("/")[0] in packages else 3)
+
+
+def _both_as_b(group: Group, came: Mapping[Group, _Came], split: Sequence[Sequence[Group]]) -> bool:
+    """Whether it is a half of what moves the training, and neither half does."""
+    return any(
+        group in halves and all(half in came and came[half].said == _AS_B for half in halves)
+        for halves in split
+    )
+
+
+def _halves(group: Group) -> list[Group]:
+    middle = (len(group) + 1) // 2
+    return [group[:middle], group[middle:]]
+
+
+def _fits(function: Changed) -> bool:
+    """Whether it can be put back: it, or its class, is on both sides; it does not run at import."""
+    return function.counts and None not in function.paths and not function.at_import
+
+
+def _entered(one: Traced, functions: Iterable[Changed]) -> list[Changed]:
+    names = {
+        (file, name)
+        for side in (one.a, one.b)
+        for file, of_file in side.header.get("functions", {}).items()
+        for name in of_file
+    }
+    return [function for function in functions if function.key in names]
+
+
+def job(training: Training, group: Group, number: int) -> Training:
+    """The training on side B with side A's code of some functions."""
+    files: dict[tuple[Path, str], list[str]] = {}
+    for function in group:
+        path = function.paths[0]
+        assert path is not None
+        files.setdefault((path, function.file), []).append(function.name)
+    changes = [
+        {"file": file, "functions": names, "text": path.read_text(encoding="utf-8")}
+        for (path, file), names in files.items()
+    ]
+    name = f"{training.name} trial {number}"
+    return Training(training.owner, name, {**training.job, "swap": changes})
+
+
+def _came(one: Traced, group: Group, trace: Trace) -> _Came:
+    by_key = {function.key: function for function in group}
+    misfits = tuple(
+        (by_key[file, name], why)
+        for file, name, why in trace.header.get("misfits", ())
+        if (file, name) in by_key
+    )
+    for said, side in ((_AS_A, one.a), (_AS_B, one.b)):
+        if not _refused(trace) - _refused(side) and held_against(side, trace).verdict == "equal":
+            return _Came(said, trace, misfits=misfits)
+    if trace.failure:
+        return _Came(_FAILED, trace, last_words(trace.failure), misfits)
+    refused = _refused(trace) - _refused(one.a) - _refused(one.b)
+    if refused:
+        why = f"{min(refused)[0]} is refused, as on neither side"
+        return _Came(_FAILED, trace, why, misfits)
+    return _Came(_ELSEWHERE, trace, misfits=misfits)
+
+
+def _refused(trace: Trace) -> set[tuple[str, str]]:
+    """Name and digest of the answers that are words: that the library raises an error."""
+    return {
+        (event.name, event.parts["value"].digest)
+        for event in trace.events
+        if is_answer(event) and "value" in event.parts and event.parts["types"].text == "value str"
+    }
