@@ -15,7 +15,19 @@ CHANGED, ADDED, REMOVED = "changed", "added", "removed"
 MODULE, BODY = "<module>", "<class>"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 #: calls that tell somebody something and compute nothing.
-WORDS = frozenset({"warn", "warning", "info", "debug", "print", "deprecated"})
+WORDS = frozenset(
+    {
+        "warn",
+        "warning",
+        "info",
+        "debug",
+        "print",
+        "deprecated",
+        "setFormatter",
+        "addHandler",
+        "setLevel",
+    }
+)
 #: decorators that only a type checker reads.
 _TYPING = frozenset({"override", "overload", "final"})
 

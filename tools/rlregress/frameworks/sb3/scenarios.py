@@ -15,6 +15,7 @@ from typing import Any, Callable, Dict, Mapping
 
 import numpy as np
 from stable_baselines3.common.utils import set_random_seed
+from stable_baselines3.common.vec_env import VecEnv
 
 from rlregress.frameworks.base import NotOffered
 from rlregress.frameworks.offered import check_arguments
@@ -128,6 +129,8 @@ def _train(asked: Asked, make_env: Callable[..., Any], seed: int, folder: str) -
     model = made(algorithm, surroundings.policy, environment, **seeded, **arguments)
     model.learn(steps, callback=afterwards.callbacks())
     afterwards.all(model, steps)
+    if isinstance(environment, VecEnv):
+        environment.close()
 
 
 # -- arguments --------------------------------------------------------------------------------

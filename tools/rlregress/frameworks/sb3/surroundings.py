@@ -39,6 +39,7 @@ class Surroundings:
         self._stack = int(asked.take("frame_stack", 0))
         self._normalize = asked.take("normalize")
         self._own, self._atari = asked.take("own_wrapper"), asked.take("atari")
+        self._in_processes = asked.take("in_processes", False)
         self._same_instance = asked.take("same_instance", False)
         self._by_name = asked.take("made_by_name", False)
         self._evaluation_copies = int(asked.take("evaluation_copies", 1))
@@ -91,7 +92,11 @@ class Surroundings:
         if self._same_instance:
             one = self.made(0)
             return DummyVecEnv([lambda: one] * copies)
-        return DummyVecEnv([partial(self.made, k) for k in range(copies)])
+        makers = [partial(self.made, k) for k in range(copies)]
+        if self._in_processes:
+            # as copies of this one: others import everything again, for seconds each
+            return library("common.vec_env", "SubprocVecEnv")(makers, start_method="fork")
+        return DummyVecEnv(makers)
 
     def _named(self, first: int = 0) -> Any:
         # nothing else: what else the library passes on is refused, as by most environments
