@@ -19,6 +19,7 @@ from rlregress.frameworks.torchrl.parts import (
     collectors,
     configurations,
     environments,
+    processes,
     samplers,
     trainers,
     transforms,
@@ -35,6 +36,7 @@ OWN = [
         collectors,
         configurations,
         environments,
+        processes,
         samplers,
         trainers,
         transforms,
@@ -46,6 +48,14 @@ FAULTS = {
     "schedule-bounds": (
         "data/replay_buffers/scheduler.py", "ParameterScheduler.__init__",
         "if min_value is not None else", "if min_value else",
+    ),
+    "environments-in-processes": (
+        "envs/batched_envs.py", "ParallelEnv._reset_no_buffers",
+        "if not needs_resetting[i]:", "if False:",
+    ),
+    "collected-in-a-process": (
+        "collectors/_multi_base.py", "MultiCollector.state_dict",
+        'state_dict.update({"frames": self._frames, "iter": self._iter})', "pass",
     ),
     "resets-in-between": (
         "collectors/_single.py", "Collector._start_new_trajectories",

@@ -211,6 +211,7 @@ ENTERED = {
     "ppo loaded-for-more": ("common/base_class.py", 'data["n_envs"] = env.num_envs'),
     "ppo another-environment": ("common/base_class.py", "if force_reset:"),
     "ppo made-by-name": ("common/env_util.py", 'kwargs = {"render_mode": "rgb_array"}'),
+    "ppo in-processes": ("common/vec_env/subproc_vec_env.py", "process.join()"),
     "ppo same-instance": (
         "common/vec_env/dummy_vec_env.py",
         '"You tried to create multiple environments',
