@@ -202,19 +202,22 @@ def _as_before(state: _State, before: Sequence[Changed], found: _Found) -> _Step
     came = (yield from _ask(state, [group])).get(group)
     if came is None or not came.moves:
         return state
-    movers = list(group)
+    singly = {group: came}
     if len(group) > 1:
         singly = yield from _ask(state, [(each,) for each in group[:_NEAR]])
-        whole = [each for (each,), of in singly.items() if of.said == _AS_A]
-        movers = [each for (each,), of in singly.items() if of.moves]
-        if whole:
-            found.alone, found.ended = whole[0], True
-            return state
-    elif came.said == _AS_A:
-        found.alone, found.ended = group[0], True
+    whole = [each for (each,), of in singly.items() if of.said == _AS_A]
+    if whole:
+        found.alone, found.ended = whole[0], True
         return state
+    movers = tuple(each for (each,), of in singly.items() if of.moves)
+    if 0 < len(movers) < len(group):
+        # the others are not needed for what these do
+        of_these = singly.get(movers) or (yield from _ask(state, [movers])).get(movers)
+        if of_these is None or not of_these.moves:
+            return state
+        group, came = movers, of_these
     found.moving += movers
-    found.together += [] if movers else group
+    found.together += () if movers else group
     found.whole = found.ended = came.said == _AS_A
     return state.with_(group, came.trace)
 
