@@ -16,8 +16,8 @@ LIMIT = 300
 _LONG, _LEAST = 1000, 0.1
 #: recordings of one training.
 _EACH = 30
-#: trainings that are searched at once.
-WAVE = 4
+#: trainings that are searched at once: the first ones; then twice as many, up to the most.
+WAVE, _MOST = 4, 32
 #: records trainings on side B: traces by name.
 Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
 
@@ -73,8 +73,10 @@ def causes(
     # one of each place before the others
     order = sorted(shortest, key=lambda one: one.name not in firsts.values())
     found: dict[str, Cause] = {}
-    for start in range(0, len(order), WAVE):
-        wave = {one.name: one for one in order[start : start + WAVE]}
+    size = WAVE
+    while order:
+        wave = {one.name: one for one in order[:size]}
+        order, size = order[size:], min(2 * size, _MOST)
         known = {each for cause in found.values() for each in cause.movers}
         searches = {name: search(one, functions, known) for name, one in wave.items()}
         limit -= _run(searches, wave, trainings, record, limit, found)
