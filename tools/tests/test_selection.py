@@ -70,6 +70,10 @@ def test_the_same_code_tells_nothing(tmp_path: Path) -> None:
         # a constant, through what is bound to it, wherever it is used
         ("constants.py", "RATE = 0.1", "RATE = 0.2", {"Agent.__init__"}),
         ("agent.py", "clip = 0.2", "clip = 0.3", {"Agent.train"}),
+        ("constants.py", "", "RATE.update({1: 2})\n", {"Agent.__init__"}),
+        # what only tells somebody something, and what runs in no import
+        ("constants.py", "", "print(1)\nRATE.setLevel(2)\n", set()),
+        ("constants.py", "", "if __name__ == '__main__':\n    run(RATE)\n", set()),
         # another meaning of a name that is imported
         ("nets.py", "import math", "import cmath as math", {"make"}),
         ("agent.py", "from pack.nets import make", "from pack.nets import idle as make",
@@ -93,6 +97,7 @@ def test_what_tells(tmp_path: Path, file: str, old: str, new: str, names: set[st
     [
         ("nets.py", "", "\nprint(make(2))\nmake(3)\n", "runs other code when it is imported"),
         ("nets.py", "", "\nfrom math import *\n", "imports other names at once"),
+        ("nets.py", "", "\nTABLE.update(make(2))\n", "runs other code when it is imported"),
         ("agent.py", "def load(self)", "def __init_subclass__(cls)", "when a class is made"),
     ],
 )

@@ -22,6 +22,8 @@ from rlregress.upgrade import functions
 _WORDS = frozenset({".md", ".rst", ".txt", ".typed", ".pyi", ".pyc"})
 #: what a class does when another is made of it, without anybody naming it.
 _IN_SILENCE = frozenset({"__init_subclass__", "__set_name__", "__class_getitem__", "__prepare__"})
+#: methods that put something into a container.
+_FILLING = frozenset({"update", "append", "extend", "add", "setdefault"})
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 Key = tuple[str, str]
 
@@ -196,11 +198,12 @@ def _statements(node: ast.Module | ast.ClassDef, scope: str) -> Iterator[tuple[s
 
 
 def _idle(node: ast.stmt) -> bool:
-    """Docstrings, and what only a type checker reads."""
+    """Docstrings, what only tells somebody something, and what runs in no import."""
     if isinstance(node, ast.Expr):
-        return isinstance(node.value, ast.Constant)
+        return isinstance(node.value, ast.Constant) or _called(node) in functions.WORDS
     if isinstance(node, ast.If):
-        return ast.unparse(node.test).rpartition(".")[2] == "TYPE_CHECKING"
+        test = ast.unparse(node.test)
+        return test.rpartition(".")[2] == "TYPE_CHECKING" or test == "__name__ == '__main__'"
     return isinstance(node, ast.Pass)
 
 
@@ -272,6 +275,24 @@ def _without_definitions(node: ast.stmt) -> ast.stmt:
     return Without().visit(ast.parse(ast.unparse(node)).body[0])
 
 
+def _called(node: ast.stmt) -> str:
+    """Simple name of what a statement calls and does nothing else with."""
+    if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
+        return ""
+    return ast.unparse(node.value.func).rpartition(".")[2]
+
+
+def _filled(node: ast.AST) -> str:
+    """Name of the container that a statement puts something into, if it calls nothing else."""
+    if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
+        return ""
+    call, more = node.value, [*node.value.args, *node.value.keywords]
+    if any(isinstance(each, ast.Call) for given in more for each in ast.walk(given)):
+        return ""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    return owner.id if isinstance(owner, ast.Name) and _called(node) in _FILLING else ""
+
+
 def _bound(node: ast.AST) -> Iterator[str]:
     """Names that a statement binds; of an attribute or an entry, the name that has it."""
     if isinstance(node, _DEFINITIONS):
@@ -280,6 +301,9 @@ def _bound(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Import | ast.ImportFrom):
         for alias in node.names:
             yield alias.asname or alias.name.partition(".")[0]
+        return
+    if _filled(node):
+        yield _filled(node)
         return
     targets: list[ast.expr] = []
     if isinstance(node, ast.Assign):
@@ -300,7 +324,7 @@ def _bound(node: ast.AST) -> Iterator[str]:
 def _acts(node: ast.stmt) -> bool:
     """Whether it does more than bind names and tell somebody something."""
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        return ast.unparse(node.value.func).rpartition(".")[2] not in functions.WORDS
+        return _called(node) not in functions.WORDS and not _filled(node)
     if isinstance(node, ast.Delete | ast.For | ast.While):
         return True
     return any(
@@ -392,10 +416,9 @@ def _through_statements(b: _Side, names: _Names) -> str:
                 names.classes.add(node.name)
                 names.anywhere.add(node.name)
                 continue
-            bound = [name for name in _bound(node) if not name.startswith("__")]
-            if isinstance(node, ast.Assign | ast.AnnAssign) and not bound:
-                continue
-            if _acts(node) or not bound:
+            binds = list(_bound(node))
+            bound = [name for name in binds if not name.startswith("__")]
+            if _acts(node) or not binds:
                 return f"{file} uses what differs when it is imported: {ast.unparse(node)[:80]}"
             names.anywhere.update(bound)
     return ""
