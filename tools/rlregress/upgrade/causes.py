@@ -13,7 +13,7 @@ from rlregress.upgrade.traced import Traced, Training
 #: recordings in all, of trainings of so many events or more: a shorter one counts as a part of one,
 #: down to the least.
 LIMIT = 300
-_LONG, _LEAST = 1000, 0.1
+_LONG, _LEAST = 1000, 0.3
 #: recordings of one training.
 _EACH = 30
 #: trainings that are searched at once: the first ones; then twice as many, up to the most.
