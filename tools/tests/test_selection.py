@@ -10,7 +10,7 @@ from rlregress.upgrade import selection
 
 _BASE = {
     "__init__.py": "from pack.agent import Agent\n",
-    "constants.py": "RATE = 0.1\nNAMES = {'rate': RATE}\n",
+    "constants.py": "RATE = 0.1\nRATE = 0.1 * 2\nNAMES = {'rate': RATE}\n",
     "agent.py": (
         "from typing import Dict\n"
         "from pack.constants import RATE\n"
@@ -28,16 +28,34 @@ _BASE = {
         "        return 2\n"
     ),
     "nets.py": (
-        "import math\n\n\n"
+        "import math\nfrom pack.one import layer\n\n\n"
         "def make(size):\n    return math.sqrt(size)\n\n\n"
-        "def idle():\n    return 0\n"
+        "def idle():\n    return 0\n\n\n"
+        "def lazily():\n    class Net:\n        bias = True\n    return Net, layer\n"
+    ),
+    "one.py": (
+        "def layer():\n    return 1\n\n\n"
+        "class Count(list):\n    def __len__(self):\n        return 0\n"
+    ),
+    "two.py": "def layer():\n    return 2\n",
+    "acting.py": "import os\nos.environ['X'] = '1'\n",
+    "users.py": (
+        "import pack.nets as nets\n"
+        "try:\n    from pack.fast import Tree as Wood\nexcept ImportError:\n    Wood = None\n\n\n"
+        "def shown():\n    from pack.constants import RATE as R\n    return R\n\n\n"
+        "def wide():\n    return nets.layer()\n\n\n"
+        "def counted():\n    from pack.one import Count\n    return len(Count()), Wood\n"
     ),
 }
 
 
-def _sides(folder: Path, changes: dict[str, tuple[str, str]]) -> selection.Telling:
+def _sides(
+    folder: Path,
+    changes: dict[str, tuple[str, str]],
+    others: dict[str, tuple[bytes, bytes]] | None = None,
+) -> selection.Telling:
     roots = []
-    for label in "ab":
+    for n, label in enumerate("ab"):
         root = folder / label / "pack"
         root.mkdir(parents=True)
         for name, text in _BASE.items():
@@ -46,8 +64,14 @@ def _sides(folder: Path, changes: dict[str, tuple[str, str]]) -> selection.Telli
                 assert old in text
                 text = text.replace(old, new) if old else text + new
             (root / name).write_text(text, encoding="utf-8")
+        for name, contents in (others or {}).items():
+            (root / name).write_bytes(contents[n])
         roots.append(str(root))
-    return selection.telling([roots[0]], [roots[1]])
+    user = folder / "user.py"
+    user.write_text("from pack import Agent\nfound = Agent()\n", encoding="utf-8")
+    # only where it is asked about: an adapter names the classes that it makes
+    users = [user] if "__init__.py" in changes else []
+    return selection.telling([roots[0]], [roots[1]], users)
 
 
 def _names(found: selection.Telling) -> set[str]:
@@ -67,24 +91,31 @@ def test_the_same_code_tells_nothing(tmp_path: Path) -> None:
         # a docstring, an annotation and an import for annotations compute nothing
         ("agent.py", "def save(self):", "def save(self) -> int:", set()),
         ("agent.py", "from typing import Dict\n", "from typing import Dict, List\n", set()),
+        ("agent.py", "clip = 0.2", "clip = 0.2\n    name: str", set()),
         # a constant, through what is bound to it, wherever it is used
-        ("constants.py", "RATE = 0.1", "RATE = 0.2", {"Agent.__init__"}),
-        ("agent.py", "clip = 0.2", "clip = 0.3", {"Agent.train"}),
-        ("constants.py", "", "RATE.update({1: 2})\n", {"Agent.__init__"}),
+        ("constants.py", "RATE = 0.1", "RATE = 0.2", {"Agent.__init__", "shown"}),
+        ("constants.py", "", "RATE.update({1: 2})\n", {"Agent.__init__", "shown"}),
         # what only tells somebody something, and what runs in no import
         ("constants.py", "", "print(1)\nRATE.setLevel(2)\n", set()),
         ("constants.py", "", "if __name__ == '__main__':\n    run(RATE)\n", set()),
-        # another meaning of a name that is imported
+        # another meaning of a name that is imported, however it is imported from there
         ("nets.py", "import math", "import cmath as math", {"make"}),
-        ("agent.py", "from pack.nets import make", "from pack.nets import idle as make",
-         {"Agent.train"}),
+        ("nets.py", "from pack.one import layer", "from pack.two import layer",
+         {"wide", "lazily", "layer"}),
+        # a class inside a function is what the function does
+        ("nets.py", "bias = True", "bias = False", {"lazily"}),
         # a method that takes the place of another: all of its class and of those made of it
         ("agent.py", "    def load(self):\n        return 2\n",
          "    def load(self):\n        return 2\n\n    def save(self):\n        return 3\n",
          {"Agent.__init__", "Agent.train", "Agent.save", "Deep.load", "Deep.save"}),
+        # an attribute: all of its class, and whoever names it
+        ("agent.py", "clip = 0.2", "clip = 0.3", {
+            "Agent.__init__", "Agent.train", "Agent.save", "Deep.load"}),
         # another base
         ("agent.py", "class Deep(Agent):", "class Deep(object):",
          {"Agent.__init__", "Agent.train", "Agent.save", "Deep.load"}),
+        # a method that a base of others calls, of a class that shows itself by its name alone
+        ("one.py", "    def __len__(self):\n        return 0\n", "    pass\n", {"counted"}),
     ],
 )  # fmt: skip
 def test_what_tells(tmp_path: Path, file: str, old: str, new: str, names: set[str]) -> None:
@@ -92,16 +123,39 @@ def test_what_tells(tmp_path: Path, file: str, old: str, new: str, names: set[st
     assert _names(_sides(tmp_path, {file: (old, new)})) == names
 
 
+OTHER = "runs other code when it is imported"
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "said"),
     [
-        ("nets.py", "", "\nprint(make(2))\nmake(3)\n", "runs other code when it is imported"),
+        ("nets.py", "", "\nprint(make(2))\nmake(3)\n", OTHER),
+        ("nets.py", "", "\nprint(layer(2))\n", OTHER),
         ("nets.py", "", "\nfrom math import *\n", "imports other names at once"),
-        ("nets.py", "", "\nTABLE.update(make(2))\n", "runs other code when it is imported"),
-        ("agent.py", "def load(self)", "def __init_subclass__(cls)", "when a class is made"),
+        ("nets.py", "", "\nTABLE.update(make(2))\n", OTHER),
+        ("nets.py", "", "\nmath.update({2: 3})\n", OTHER),
+        ("nets.py", "", "\nmath.pi = 3\n", OTHER),
+        ("nets.py", "", "\nfound = make(3)\n", OTHER),
+        ("nets.py", "", "\nif math:\n    [math.clear() for _ in '1']\n", OTHER),
+        ("nets.py", "import math\n", "import math\nimport pack.acting\n", "does more than bind"),
+        ("nets.py", "def idle", "@make\ndef idle", "is decorated otherwise"),
+        ("nets.py", "def idle():", "def __getattr__(name):", "runs when nobody calls it"),
+        ("constants.py", "RATE = 0.1\nRATE = 0.1 * 2\n", "RATE = 0.1 * 2\nRATE = 0.1\n",
+         "in another order"),
+        ("agent.py", "def load(self)", "def __init_subclass__(cls)", "runs when nobody calls it"),
+        ("acting.py", "'1'", "'2'", OTHER),
+        # what an adapter uses
+        ("__init__.py", "import Agent", "import Deep as Agent", "user.py uses Agent"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_told(tmp_path: Path, file: str, old: str, new: str, said: str) -> None:
     """Every training is traced, and the reason is said."""
     found = _sides(tmp_path, {file: (old, new)})
     assert said in found.because
+    assert not found.functions
+
+
+def test_a_compiled_file_is_known_by_its_name(tmp_path: Path) -> None:
+    """Who imports another one from it is another."""
+    found = _sides(tmp_path, {}, {"fast.so": (b"1", b"2")})
+    assert _names(found) == {"counted"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -318,7 +319,7 @@ def _same_code(
     Of the files in which a function differs.
     """
     one, other = pair
-    telling = selection.telling(one.folders, other.folders)
+    telling = selection.telling(one.folders, other.folders, _sources(adapter))
     if telling.because:
         options.say(f"{adapter.full_name}: every training is traced, as {telling.because}")
         return {}
@@ -332,6 +333,14 @@ def _same_code(
         f"{adapter.full_name}: {len(same)} of {len(trainings)} trainings run no code that differs"
     )
     return same
+
+
+def _sources(adapter: Adapter) -> list[Path]:
+    """The source files of an adapter's trainings."""
+    file = Path(inspect.getfile(type(adapter)))
+    if file.name != "__init__.py":
+        return [file]
+    return [path for path in file.parent.rglob("*.py") if "probes" not in path.parts]
 
 
 def _probed(pair: tuple[Fingerprint, Fingerprint]) -> dict[tuple[str, str], list[str]]:

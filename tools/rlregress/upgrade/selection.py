@@ -5,26 +5,46 @@ packages under test is the same on both sides, only code that differs can part i
 differ, and functions that use a name which the import of a module binds to something else. This is
 regression test selection by what is executed (Rothermel and Harrold, 1997, "A safe, efficient
 regression test selection technique"), for whole trainings.
+
+What an import may do otherwise is a short list: bind names to values that no code of the packages
+computes, define classes and functions, import modules that only bind names. Every other difference
+that an import meets, down to the order of its statements, says that nothing can be told.
 """
 
 from __future__ import annotations
 
 import ast
-import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from rlregress.upgrade import functions
 
 #: files that no code reads, beside those of Python.
 _WORDS = frozenset({".md", ".rst", ".txt", ".typed", ".pyi", ".pyc"})
-#: what a class does when another is made of it, without anybody naming it.
-_IN_SILENCE = frozenset({"__init_subclass__", "__set_name__", "__class_getitem__", "__prepare__"})
-#: methods that put something into a container.
+#: what a class does when another is made of it, or a module when it is asked for a name.
+_IN_SILENCE = frozenset(
+    {
+        "__init_subclass__",
+        "__set_name__",
+        "__class_getitem__",
+        "__prepare__",
+        "__getattr__",
+        "__dir__",
+    }
+)
+#: modules of types, and names of a module, that no computation uses.
+_TYPES = frozenset({"typing", "typing_extensions", "collections.abc", "__future__"})
+_SAID = frozenset({"__all__", "__version__", "__author__", "__email__", "__license__"})
+#: bases whose classes are made of their annotations.
+_RECORDS = frozenset({"NamedTuple", "TypedDict", "BaseModel", "Struct"})
+#: methods that put something into a container, and what words may be made with.
 _FILLING = frozenset({"update", "append", "extend", "add", "setdefault"})
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_WORDING = frozenset({"str", "repr", "len", "format", "join", "type"})
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_IMPORTS = (ast.Import, ast.ImportFrom)
+_BLOCKS = (ast.If, ast.Try, ast.With)
 Key = tuple[str, str]
 
 
@@ -41,78 +61,156 @@ class Telling:
     because: str = ""
 
 
-@dataclass
-class _Names:
-    """Names that mean something else on the other side.
+class _Cannot(Exception):
+    """It cannot be told; says why."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A statement that runs at import.
 
     Attributes:
-        anywhere: in every file, such as constants and attributes of classes.
-        within: file -> names that mean something else there: what it imports.
-        classes: simple names of classes of which every method counts.
+        scope: the class that it stands in, qualified; "" of a module.
+        node: of a class without what stands in it, of a block without its functions and classes.
+        text: what it does.
     """
 
-    anywhere: set[str] = field(default_factory=set)
-    within: dict[str, set[str]] = field(default_factory=dict)
-    classes: set[str] = field(default_factory=set)
-
-    @property
-    def count(self) -> int:
-        """How many there are: names only come in."""
-        return len(self.anywhere) + sum(map(len, self.within.values())) + len(self.classes)
+    scope: str
+    node: ast.stmt
+    text: str
 
 
-def telling(a: Sequence[str], b: Sequence[str]) -> Telling:
+@dataclass
+class _File:
+    """What a source file does at import, and the functions that it defines.
+
+    Attributes:
+        functions: qualified name -> what it does, with all that stands inside it.
+        decorators: the same -> its decorators.
+    """
+
+    rows: list[_Row] = field(default_factory=list)
+    functions: dict[str, str] = field(default_factory=dict)
+    decorators: dict[str, list[ast.expr]] = field(default_factory=dict)
+
+    def add(self, body: Iterable[ast.stmt], scope: str, reads: bool = False) -> None:
+        """Take in statements; ``reads``: of a class that is made of its annotations."""
+        for child in body:
+            name = f"{scope}.{getattr(child, 'name', '')}" if scope else getattr(child, "name", "")
+            if isinstance(child, _FUNCTIONS):
+                known = self.functions.get(name, "")
+                self.functions[name] = known + ast.dump(_Untyped().visit(_copied(child)))
+                self.decorators.setdefault(name, []).extend(child.decorator_list)
+            elif isinstance(child, ast.ClassDef):
+                header = ast.ClassDef(
+                    child.name, child.bases, child.keywords, [], child.decorator_list
+                )
+                text = ", ".join(ast.dump(each) for each in ast.iter_child_nodes(header))
+                self.rows.append(_Row(scope, header, f"class {child.name}: {text}"))
+                names = {_simple(base) for base in child.bases}
+                self.add(child.body, name, bool(child.decorator_list or names & _RECORDS))
+            elif isinstance(child, _BLOCKS) and not _idle(child, scope):
+                bare = _Bare().visit(_copied(child))
+                self.rows.append(_Row(scope, bare, ast.dump(bare)))
+                for inner in _definitions(child):
+                    self.add([inner], scope)
+            elif not _idle(child, scope) and (reads or not _only_typed(child)):
+                made = child if reads else _Untyped().visit(_copied(child))
+                self.rows.append(_Row(scope, made, ast.dump(made)))
+
+
+class _Side:
+    """The sources of one side."""
+
+    def __init__(self, folders: Sequence[str]) -> None:
+        self.paths = functions.files(folders)
+        self.packages = {Path(folder).name for folder in folders}
+        self._texts: dict[str, bytes] = {}
+        self._files: dict[str, _File] = {}
+
+    def text(self, file: str) -> bytes:
+        """Of a file; nothing where there is none."""
+        if file not in self._texts:
+            path = self.paths.get(file)
+            self._texts[file] = path.read_bytes() if path is not None else b""
+        return self._texts[file]
+
+    def file(self, name: str) -> _File:
+        """What a file does; raises ``_Cannot`` where it cannot be read."""
+        if name not in self._files:
+            made = self._files[name] = _File()
+            try:
+                made.add(ast.parse(self.text(name)).body, "")
+            except (SyntaxError, ValueError) as error:
+                raise _Cannot(f"{name} cannot be read: {error}") from None
+        return self._files[name]
+
+    @cached_property
+    def own(self) -> frozenset[str]:
+        """Simple names of all functions and classes of the packages."""
+        found: set[str] = set()
+        for name in self.paths:
+            of_file = self.file(name)
+            found.update(each.rpartition(".")[2] for each in of_file.functions)
+            found.update(
+                row.node.name for row in of_file.rows if isinstance(row.node, ast.ClassDef)
+            )
+        return frozenset(found)
+
+    @cached_property
+    def bases(self) -> Mapping[str, frozenset[str]]:
+        """Simple name of a class -> those of what it is made of."""
+        found: dict[str, frozenset[str]] = {}
+        for name in self.paths:
+            for row in self.file(name).rows:
+                if isinstance(row.node, ast.ClassDef):
+                    bases = {_simple(base) for base in row.node.bases}
+                    found[row.node.name] = found.get(row.node.name, frozenset()) | bases
+        return found
+
+    def mentioning(self, names: Iterable[str]) -> list[str]:
+        """Files in which a name stands."""
+        wanted = [name.encode() for name in names]
+        return [name for name in self.paths if any(each in self.text(name) for each in wanted)]
+
+    def imported(self, node: ast.Import | ast.ImportFrom, importing: str) -> list[str] | None:
+        """Files of the packages that an import may run; None: it is of another package."""
+        modules = [alias.name for alias in node.names]
+        if isinstance(node, ast.ImportFrom):
+            above = importing.split("/")[: -node.level] if node.level else []
+            origin = ".".join([*above, *([node.module] if node.module else [])])
+            modules = [origin, *(f"{origin}.{name}" for name in modules)]
+        if modules[0].partition(".")[0] not in self.packages:
+            return None
+        places = [module.replace(".", "/") for module in modules]
+        every = [file for at in places for file in (f"{at}.py", f"{at}/__init__.py")]
+        return [file for file in every if file in self.paths]
+
+
+def telling(a: Sequence[str], b: Sequence[str], users: Iterable[Path] = ()) -> Telling:
     """Functions of side B by which the packages of two sides can be told apart.
 
     Args:
         a, b: folders of the packages on either side.
+        users: source files that use the packages, such as those of an adapter.
     """
-    sides = _Side(a), _Side(b)
-    files = sorted(set(sides[0].paths) | set(sides[1].paths))
-    differing = [file for file in files if sides[0].text(file) != sides[1].text(file)]
-    names = _Names(anywhere=_others(a, b))
-    for file in differing:
-        said = _of_import(file, [side.statements(file) for side in sides], names)
-        if said:
-            return Telling(because=said)
-    found: set[Key] = set()
-    for file in differing:
-        rows = [side.functions(file) for side in sides]
-        for name in sorted(set(rows[0]) | set(rows[1])):
-            one, other = rows[0].get(name), rows[1].get(name)
-            if name.startswith("<") or one == other:
-                continue
-            if name.rpartition(".")[2] in _IN_SILENCE:
-                return Telling(because=f"{file} {name} differs, which runs when a class is made")
-            if other is not None:
-                found.add((file, name))
-            if one is None or other is None:
-                _gone_or_new(name, names)
-    return _spread(found, names, sides)
-
-
-def _gone_or_new(name: str, names: _Names) -> None:
-    """Who asks for a function by its name, and who has it from a class, meets another."""
-    kind, _, own = name.rpartition(".")
-    if kind:
-        names.classes.add(kind.rpartition(".")[2])
-    if not own.startswith("__"):
-        names.anywhere.add(own)
+    try:
+        return Telling(_Difference(_Side(a), _Side(b), _others(a, b)).functions(users))
+    except _Cannot as why:
+        return Telling(because=str(why))
 
 
 def _others(a: Sequence[str], b: Sequence[str]) -> set[str]:
     """Names without endings of the files that differ and are none of Python."""
-    found = []
-    for folders in (a, b):
-        found.append(
-            {
-                str(path.relative_to(Path(folder).parent)): path
-                for folder in folders
-                for path in Path(folder).rglob("*")
-                if path.is_file() and path.suffix not in {".py", *_WORDS}
-            }
-        )
-    one, other = found
+    one, other = (
+        {
+            str(path.relative_to(Path(folder).parent)): path
+            for folder in folders
+            for path in Path(folder).rglob("*")
+            if path.is_file() and path.suffix not in {".py", *_WORDS}
+        }
+        for folders in (a, b)
+    )
     return {
         Path(file).name.partition(".")[0]
         for file in set(one) | set(other)
@@ -122,164 +220,311 @@ def _others(a: Sequence[str], b: Sequence[str]) -> set[str]:
     }
 
 
-class _Side:
-    """The sources of one side."""
+class _Difference:
+    """What differs between two sides: functions, and names that mean something else."""
 
-    def __init__(self, folders: Sequence[str]) -> None:
-        self.paths = functions.files(folders)
-        self._texts: dict[str, bytes] = {}
-        self._functions: dict[str, dict[str, str]] = {}
-        self._at_import: dict[str, list[tuple[str, ast.stmt]]] = {}
+    def __init__(self, a: _Side, b: _Side, names: set[str]) -> None:
+        self._sides = a, b
+        self._names = names
+        #: simple names of classes of which every method counts.
+        self._classes: set[str] = set()
+        self._found: set[Key] = set()
+        #: rows that are known to bind another value.
+        self._known: set[int] = set()
+        for file in sorted(set(a.paths) | set(b.paths)):
+            if a.text(file) != b.text(file):
+                self._of_file(file)
 
-    def text(self, file: str) -> bytes:
-        """Of a file; nothing where there is none."""
-        if file not in self._texts:
-            path = self.paths.get(file)
-            self._texts[file] = path.read_bytes() if path is not None else b""
-        return self._texts[file]
+    def _of_file(self, file: str) -> None:
+        files = [side.file(file) for side in self._sides]
+        kept: list[list[_Row]] = []
+        for side, own, other in zip(self._sides, files, reversed(files), strict=True):
+            texts = {(row.scope, row.text) for row in other.rows}
+            alone = [row for row in own.rows if (row.scope, row.text) not in texts]
+            assigned = {name for row in own.rows if not row.scope for name in _assigned(row.node)}
+            for row in alone:
+                self._binds(side, file, row, assigned)
+            kept.append([row for row in own.rows if row not in alone])
+        if [(row.scope, row.text) for row in kept[0]] != [(r.scope, r.text) for r in kept[1]]:
+            raise _Cannot(f"{file} runs its statements in another order when it is imported")
+        one, other = files
+        for name in sorted(set(one.functions) | set(other.functions)):
+            if one.functions.get(name) != other.functions.get(name):
+                self._function(file, name, one, other)
 
-    def functions(self, file: str) -> dict[str, str]:
-        """Qualified name -> what it does, with what it imports itself."""
-        if file not in self._functions:
-            text = self.text(file)
-            imported = _inner_imports(text)
-            self._functions[file] = {
-                name: each.code + imported.get(name, "")
-                for name, each in functions.of_text(text).items()
-            }
-        return self._functions[file]
+    def _binds(self, side: _Side, file: str, row: _Row, assigned: set[str]) -> None:
+        """Note what a statement of one side alone binds."""
+        node = row.node
+        if isinstance(node, ast.ClassDef):
+            self._computed(side, file, row, [*node.decorator_list, *node.keywords])
+            self._classes.add(node.name)
+            bound = {node.name}
+        elif isinstance(node, _IMPORTS):
+            bound = self._imports(side, file, node)
+        elif isinstance(node, _BLOCKS):
+            bound = self._block(side, file, row)
+        else:
+            bound = set(_assigned(node)) or ({_filled(node)} & assigned)
+            if not bound or any(_both_ends(name) and not row.scope for name in bound):
+                raise _Cannot(_runs(file, row))
+            self._computed(side, file, row, [node])
+        if row.scope:
+            kind = row.scope.rpartition(".")[2]
+            self._classes.add(kind)
+            bound = {*bound, kind}
+        self._names |= bound
+        self._known.add(id(row))
 
-    def statements(self, file: str) -> list[tuple[str, ast.stmt]]:
-        """Scope ("" of a module, or the class) and statement of all that runs at import."""
-        if file not in self._at_import:
-            try:
-                self._at_import[file] = list(_statements(ast.parse(self.text(file)), ""))
-            except (SyntaxError, ValueError):
-                self._at_import[file] = []
-        return self._at_import[file]
+    def _computed(self, side: _Side, file: str, row: _Row, nodes: Iterable[ast.AST]) -> None:
+        """Refuse what code of the packages computes: it may do more than that."""
+        for node in nodes:
+            for each in ast.walk(node):
+                called = _simple(each.func) if isinstance(each, ast.Call) else ""
+                named = _simple(each) if node in getattr(row.node, "decorator_list", ()) else ""
+                if {called, named} & side.own or isinstance(each, ast.NamedExpr | ast.Await):
+                    raise _Cannot(_runs(file, row))
+        if isinstance(row.node, ast.ClassDef) and not _IN_SILENCE.isdisjoint(side.own):
+            hooks = {"__init_subclass__", "__set_name__", "__prepare__"} & side.own
+            if hooks:
+                raise _Cannot(f"{file} makes class {row.node.name}, and {min(hooks)} may run")
 
-    def mentioning(self, names: Iterable[str]) -> list[str]:
-        """Files in which a name stands."""
-        pattern = re.compile(rb"\b(" + b"|".join(re.escape(n.encode()) for n in names) + rb")\b")
-        return [file for file in self.paths if pattern.search(self.text(file))]
+    def _imports(self, side: _Side, file: str, node: ast.Import | ast.ImportFrom) -> set[str]:
+        for imported in side.imported(node, file) or ():
+            for row in side.file(imported).rows:
+                if _acts(row.node):
+                    raise _Cannot(f"{file} imports {imported}, which does more than bind names")
+        if any(alias.name == "*" for alias in node.names):
+            raise _Cannot(f"{file} imports other names at once: {ast.unparse(node)}")
+        return set(_imported(node))
+
+    def _block(self, side: _Side, file: str, row: _Row) -> set[str]:
+        """A block that only imports, binds constants, passes or raises."""
+        bound: set[str] = set()
+        for child in ast.walk(row.node):
+            if isinstance(child, _IMPORTS):
+                bound |= self._imports(side, file, child)
+            elif isinstance(child, ast.Assign) and isinstance(child.value, ast.Constant):
+                bound |= set(_assigned(child))
+            elif isinstance(child, ast.stmt) and not isinstance(
+                child, (*_BLOCKS, ast.Raise, ast.Pass)
+            ):
+                raise _Cannot(_runs(file, row))
+        self._computed(side, file, row, [row.node])
+        return bound
+
+    def _function(self, file: str, name: str, one: _File, other: _File) -> None:
+        kind, _, own = name.rpartition(".")
+        if own in _IN_SILENCE and (kind or own in ("__getattr__", "__dir__")):
+            raise _Cannot(f"{file} {name} differs, which runs when nobody calls it")
+        decorators = [each.decorators.get(name, []) for each in (one, other)]
+        if [ast.dump(d) for d in decorators[0]] != [ast.dump(d) for d in decorators[1]]:
+            for side, of_side in zip(self._sides, decorators, strict=True):
+                if any(_decorating(each) & side.own for each in of_side):
+                    raise _Cannot(f"{file} {name} is decorated otherwise")
+        if name in other.functions:
+            self._found.add((file, name))
+        if name in one.functions and name in other.functions:
+            return
+        if kind:
+            simple = kind.rpartition(".")[2]
+            self._classes.add(simple)
+            # a class that no function of the packages makes shows itself by its name
+            if not self._made_here(simple):
+                self._names.add(simple)
+        if not _both_ends(own):
+            self._names.add(own)
+
+    def _made_here(self, kind: str) -> bool:
+        """Whether every object of a class enters a function of the packages when it is made."""
+        b = self._sides[1]
+        kinds = _closed({kind}, b.bases)
+        return any(
+            name.rpartition(".")[2] in ("__init__", "__new__")
+            and name.rpartition(".")[0].rpartition(".")[2] in kinds
+            for file in b.paths
+            for name in b.file(file).functions
+        )
+
+    def functions(self, users: Iterable[Path]) -> frozenset[Key]:
+        """Those of side B that tell; raises ``_Cannot`` where every training may part."""
+        b = self._sides[1]
+        before = -1
+        while len(self._names) + len(self._classes) != before:
+            before = len(self._names) + len(self._classes)
+            for file in b.mentioning(self._names):
+                for row in b.file(file).rows:
+                    self._follow(b, file, row)
+        for path in users:
+            used = _mentioned(ast.dump(ast.parse(path.read_bytes()))) & self._names
+            if used:
+                raise _Cannot(f"{path.name} uses {', '.join(sorted(used)[:3])}, which differs")
+        family = self._family()
+        for file in b.mentioning(self._names | family):
+            for name, code in b.file(file).functions.items():
+                if set(name.split(".")[:-1]) & family or _mentioned(code) & self._names:
+                    self._found.add((file, name))
+        return frozenset(self._found)
+
+    def _follow(self, side: _Side, file: str, row: _Row) -> None:
+        """What an import makes of names that mean something else."""
+        node = row.node
+        if isinstance(node, (*_IMPORTS, *_BLOCKS)):
+            for each in ast.walk(node):
+                if isinstance(each, _IMPORTS):
+                    self._names |= set(_renamed(each, self._names))
+            if isinstance(node, _IMPORTS):
+                return
+        if id(row) in self._known or not _mentioned(ast.dump(node)) & self._names:
+            return
+        if isinstance(node, ast.ClassDef):
+            self._computed(side, file, row, [*node.decorator_list, *node.keywords])
+            self._classes.add(node.name)
+            self._names.add(node.name)
+        elif isinstance(node, _BLOCKS):
+            # whichever way it goes, it binds these
+            if _acts(node) or any(isinstance(each, ast.ClassDef) for each in ast.walk(node)):
+                raise _Cannot(_uses(file, node))
+            self._computed(side, file, row, [node])
+            every = {name for each in ast.walk(node) for name in _assigned(each)}
+            self._names |= {name for name in every if name not in _SAID}
+        elif not _assigned(node):
+            raise _Cannot(_uses(file, node))
+        else:
+            self._computed(side, file, row, [node])
+            self._names |= {name for name in _assigned(node) if name not in _SAID}
+            if row.scope:
+                self._classes.add(row.scope.rpartition(".")[2])
+                self._names.add(row.scope.rpartition(".")[2])
+
+    def _family(self) -> set[str]:
+        """Classes, what they are made of, and what is made of them."""
+        found: set[str] = set(self._classes)
+        for side in self._sides:
+            below: dict[str, set[str]] = {}
+            for name, bases in side.bases.items():
+                for base in bases:
+                    below.setdefault(base, set()).add(name)
+            found |= _closed(self._classes, side.bases) | _closed(self._classes, below)
+        return found & (set(self._sides[0].bases) | set(self._sides[1].bases))
 
 
-def _inner_imports(text: bytes) -> dict[str, str]:
-    """Qualified name of a function -> the imports inside it."""
-    found: dict[str, str] = {}
-
-    def visit(node: ast.AST, name: str, inside: bool) -> None:
-        for child in ast.iter_child_nodes(node):
-            own, within = name, inside
-            if isinstance(child, _DEFINITIONS):
-                own = f"{name}.{child.name}" if name else child.name
-                within = inside or not isinstance(child, ast.ClassDef)
-            if isinstance(child, ast.Import | ast.ImportFrom) and inside:
-                found[name] = found.get(name, "") + "\n" + ast.unparse(child)
-            visit(child, own, within)
-
-    try:
-        visit(ast.parse(text), "", False)
-    except (SyntaxError, ValueError):
-        return {}
+def _closed(kinds: Iterable[str], step: Mapping[str, Iterable[str]]) -> set[str]:
+    found, left = set(kinds), list(kinds)
+    while left:
+        for other in step.get(left.pop(), ()):
+            if other not in found:
+                found.add(other)
+                left.append(other)
     return found
 
 
-def _statements(node: ast.Module | ast.ClassDef, scope: str) -> Iterator[tuple[str, ast.stmt]]:
-    for child in node.body:
-        if isinstance(child, ast.ClassDef):
-            name = f"{scope}.{child.name}" if scope else child.name
-            # what it is made of, without what stands in it
-            bases, made = (child.bases, child.keywords), child.decorator_list
-            yield scope, ast.ClassDef(child.name, *bases, [], made)
-            yield from _statements(child, name)
-        elif not isinstance(child, _DEFINITIONS) and not _idle(child):
-            yield scope, child
+# -- statements ------------------------------------------------------------------------------------
 
 
-def _idle(node: ast.stmt) -> bool:
-    """Docstrings, what only tells somebody something, and what runs in no import."""
+class _Untyped(ast.NodeTransformer):
+    """Takes away docstrings and annotations."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        """A constant that stands by itself."""
+        return ast.Pass() if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        """An argument keeps its name."""
+        return ast.arg(node.arg)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """What it returns is not computed with."""
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        """As above."""
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        """A name with a type is a name."""
+        self.generic_visit(node)
+        if node.value is None:
+            return ast.Pass()
+        return ast.Assign(targets=[node.target], value=node.value, lineno=0)
+
+
+class _Bare(ast.NodeTransformer):
+    """Takes away functions and classes, which are looked at by themselves."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """The statement stays."""
+        return ast.Pass()
+
+    visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]
+
+
+def _copied(node: ast.stmt) -> ast.stmt:
+    return ast.parse(ast.unparse(node)).body[0]
+
+
+def _definitions(node: ast.AST) -> Iterator[ast.stmt]:
+    """Functions and classes of a block, the outer ones."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (*_FUNCTIONS, ast.ClassDef)):
+            yield child
+        else:
+            yield from _definitions(child)
+
+
+def _idle(node: ast.stmt, scope: str) -> bool:
+    """Docstrings, what only tells somebody something, types, and what runs in no import."""
     if isinstance(node, ast.Expr):
-        return isinstance(node.value, ast.Constant) or _called(node) in functions.WORDS
-    if isinstance(node, ast.If):
+        return isinstance(node.value, ast.Constant) or _words(node)
+    if isinstance(node, ast.If) and not node.orelse:
         test = ast.unparse(node.test)
         return test.rpartition(".")[2] == "TYPE_CHECKING" or test == "__name__ == '__main__'"
-    return isinstance(node, ast.Pass)
+    if isinstance(node, ast.ImportFrom):
+        return not node.level and node.module in _TYPES
+    named = set(_assigned(node))
+    return isinstance(node, ast.Pass) or bool(not scope and named and named <= _SAID)
 
 
-def _of_import(file: str, sides: Sequence[Sequence[tuple[str, ast.stmt]]], names: _Names) -> str:
-    """Note what the import of a file binds otherwise; in words, what cannot be told apart."""
-    counts = [
-        Counter((scope, row) for scope, node in side for row in _rows(node)) for side in sides
-    ]
-    for scope, row in (counts[0] - counts[1]) + (counts[1] - counts[0]):
-        kind, name = row[0], row[1]
-        if kind == "import":
-            if name == "*":
-                return f"{file} imports other names at once: {row[2]}"
-            names.within.setdefault(file, set()).add(name)
-        elif kind == "class":
-            names.anywhere.add(name)
-            names.classes.add(name)
-        elif kind == "bind":
-            names.anywhere.add(name)
-        else:
-            where = f" in {scope}" if scope else ""
-            return f"{file}{where} runs other code when it is imported: {row[2]}"
-    return ""
+def _only_typed(node: ast.stmt) -> bool:
+    return isinstance(node, ast.AnnAssign) and node.value is None
 
 
-def _rows(node: ast.stmt) -> Iterator[tuple[str, str, str]]:
-    """What a statement binds: kind, name, and to what."""
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        origin = f"{'.' * node.level}{node.module}." if isinstance(node, ast.ImportFrom) else ""
-        for alias in node.names:
-            if origin == "__future__.":
-                continue
-            bound = alias.asname or (alias.name if origin else alias.name.partition(".")[0])
-            yield "import", bound, origin + alias.name
-        return
-    if isinstance(node, ast.ClassDef):
-        made = [*node.bases, *node.keywords, *node.decorator_list]
-        yield "class", node.name, ", ".join(ast.dump(each) for each in made)
-        return
-    targets = list(_bound(node))
-    if not targets or _acts(node):
-        yield "other", "", ast.unparse(node).partition("\n")[0]
-        return
-    if isinstance(node, ast.If | ast.Try | ast.With):
-        # with what it hangs on
-        text = ast.unparse(_without_definitions(node))
+def _words(node: ast.Expr) -> bool:
+    """Whether a call tells somebody something, and nothing is computed for it."""
+    call = node.value
+    if not isinstance(call, ast.Call) or _simple(call.func) not in functions.WORDS:
+        return False
+    inside = [each for given in (*call.args, *call.keywords) for each in ast.walk(given)]
+    return not any(
+        isinstance(each, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom)
+        or (isinstance(each, ast.Call) and _simple(each.func) not in _WORDING)
+        for each in inside
+    )
+
+
+def _acts(node: ast.stmt) -> bool:
+    """Whether a statement does more than define, import and bind names."""
+    if isinstance(node, (*_IMPORTS, ast.ClassDef, ast.Pass, ast.Raise)):
+        return False
+    if isinstance(node, _BLOCKS):
+        inner = [each for each in ast.walk(node) if isinstance(each, ast.stmt) and each is not node]
+        return any(_acts(each) for each in inner)
+    if isinstance(node, ast.AnnAssign) and node.value is None:
+        return False
+    return not _assigned(node)
+
+
+def _assigned(node: ast.AST) -> list[str]:
+    """Plain names that a statement binds to a value; none if it does anything else."""
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    elif isinstance(node, ast.AnnAssign):
+        targets = [node.target]
     else:
-        text = ast.unparse(_untyped(node))
-    for name in targets:
-        if name.startswith("__") and name.endswith("__"):
-            continue
-        yield "bind", name, text
-
-
-def _untyped(node: ast.stmt) -> ast.stmt:
-    if isinstance(node, ast.AnnAssign) and node.value is not None:
-        return ast.Assign(targets=[node.target], value=node.value, lineno=0)
-    return node
-
-
-def _without_definitions(node: ast.stmt) -> ast.stmt:
-    class Without(ast.NodeTransformer):
-        def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-            return ast.Pass()
-
-        def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-            return ast.Pass()
-
-    return Without().visit(ast.parse(ast.unparse(node)).body[0])
-
-
-def _called(node: ast.stmt) -> str:
-    """Simple name of what a statement calls and does nothing else with."""
-    if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
-        return ""
-    return ast.unparse(node.value.func).rpartition(".")[2]
+        return []
+    found = [each.id for each in targets if isinstance(each, ast.Name)]
+    return found if len(found) == len(targets) else []
 
 
 def _filled(node: ast.AST) -> str:
@@ -290,165 +535,56 @@ def _filled(node: ast.AST) -> str:
     if any(isinstance(each, ast.Call) for given in more for each in ast.walk(given)):
         return ""
     owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-    return owner.id if isinstance(owner, ast.Name) and _called(node) in _FILLING else ""
+    return owner.id if isinstance(owner, ast.Name) and _simple(call.func) in _FILLING else ""
 
 
-def _bound(node: ast.AST) -> Iterator[str]:
-    """Names that a statement binds; of an attribute or an entry, the name that has it."""
-    if isinstance(node, _DEFINITIONS):
-        yield node.name
-        return
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        for alias in node.names:
-            yield alias.asname or alias.name.partition(".")[0]
-        return
-    if _filled(node):
-        yield _filled(node)
-        return
-    targets: list[ast.expr] = []
-    if isinstance(node, ast.Assign):
-        targets = node.targets
-    elif isinstance(node, ast.AnnAssign | ast.AugAssign):
-        targets = [node.target]
-    for target in targets:
-        for each in ast.walk(target):
-            if isinstance(each, ast.Name):
-                yield each.id
-            elif isinstance(each, ast.Attribute):
-                yield each.attr
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.stmt | ast.ExceptHandler):
-            yield from _bound(child)
+def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    """Names that an import binds."""
+    for alias in node.names:
+        whole = isinstance(node, ast.ImportFrom)
+        yield alias.asname or (alias.name if whole else alias.name.partition(".")[0])
 
 
-def _acts(node: ast.stmt) -> bool:
-    """Whether it does more than bind names and tell somebody something."""
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        return _called(node) not in functions.WORDS and not _filled(node)
-    if isinstance(node, ast.Delete | ast.For | ast.While):
-        return True
-    return any(
-        _acts(child)
-        for each in ast.iter_child_nodes(node)
-        if not isinstance(each, _DEFINITIONS)
-        for child in (each.body if isinstance(each, ast.ExceptHandler) else [each])
-        if isinstance(child, ast.stmt)
-    )
+def _renamed(node: ast.Import | ast.ImportFrom, names: set[str]) -> Iterator[str]:
+    """Names that an import binds to what names that mean something else stand for."""
+    origin = set((getattr(node, "module", None) or "").split("."))
+    for alias, bound in zip(node.names, _imported(node), strict=True):
+        if (origin | set(alias.name.split("."))) & names:
+            yield bound
 
 
-def _spread(
-    found: set[Key],
-    names: _Names,
-    sides: tuple[_Side, _Side],
-) -> Telling:
-    """Follow the names through everything that is bound to them, to the functions that use them."""
-    b = sides[1]
-    before = -1
-    while names.count != before:
-        before = names.count
-        _through_imports(b, names)
-        said = _through_statements(b, names)
-        if said:
-            return Telling(because=said)
-    family = _family(sides, names.classes)
-    for file in _files_to_read(b, names, family):
-        within = names.within.get(file, set())
-        for name, code in b.functions(file).items():
-            if name.startswith("<"):
-                continue
-            kinds = set(name.split(".")[:-1])
-            if kinds & family or _uses(code, names.anywhere, within):
-                found.add((file, name))
-    return Telling(frozenset(found))
+def _simple(node: ast.AST) -> str:
+    """The last name of an expression: of "th.nn.Module" or "Generic[T]"."""
+    if isinstance(node, ast.Subscript):
+        return _simple(node.value)
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
 
 
-def _files_to_read(b: _Side, names: _Names, family: set[str]) -> list[str]:
-    every = names.anywhere | family
-    found = set(b.mentioning(every)) if every else set()
-    return sorted(found | {file for file in names.within if file in b.paths})
-
-
-def _uses(code: str, anywhere: set[str], within: set[str]) -> bool:
-    mentioned = set(re.findall(r"'([\w.]+)'", code))
-    parts = {part for each in mentioned for part in each.split(".")}
-    return bool(parts & anywhere) or any(f"id='{name}'" in code for name in within)
-
-
-def _through_imports(b: _Side, names: _Names) -> None:
-    """Who imports a name of a file that binds it otherwise, binds it otherwise."""
-    changed = {name for within in names.within.values() for name in within}
-    if not changed:
-        return
-    for file in b.mentioning(changed):
-        for _, node in b.statements(file):
-            if not isinstance(node, ast.ImportFrom):
-                continue
-            sources = [s for s in names.within if _is_module(s, node, file)]
-            for alias in node.names:
-                if any(alias.name in names.within[s] for s in sources if s != file):
-                    names.within.setdefault(file, set()).add(alias.asname or alias.name)
-
-
-def _is_module(file: str, node: ast.ImportFrom, importing: str) -> bool:
-    """Whether a module is what is imported from."""
-    module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    if not node.level:
-        return node.module == module
-    above = importing.removesuffix(".py").split("/")[: -node.level]
-    return ".".join([*above, *([node.module] if node.module else [])]) == module
-
-
-def _through_statements(b: _Side, names: _Names) -> str:
-    """What the import of a module makes of such names; in words, what cannot be followed."""
-    every = names.anywhere | {name for within in names.within.values() for name in within}
-    for file in b.mentioning(every) if every else ():
-        within = names.within.get(file, set())
-        for _, node in b.statements(file):
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                for alias in node.names:
-                    if alias.name in names.anywhere and alias.asname:
-                        names.anywhere.add(alias.asname)
-                continue
-            bare = _untyped(node) if not isinstance(node, ast.ClassDef) else node
-            if not _uses(ast.dump(bare), names.anywhere, within):
-                continue
-            if isinstance(node, ast.ClassDef):
-                names.classes.add(node.name)
-                names.anywhere.add(node.name)
-                continue
-            binds = list(_bound(node))
-            bound = [name for name in binds if not name.startswith("__")]
-            if _acts(node) or not binds:
-                return f"{file} uses what differs when it is imported: {ast.unparse(node)[:80]}"
-            names.anywhere.update(bound)
-    return ""
-
-
-def _family(sides: Iterable[_Side], kinds: set[str]) -> set[str]:
-    """Simple names of classes, of those that they are made of, and of those made of them."""
-    if not kinds:
+def _decorating(node: ast.expr) -> set[str]:
+    """Names that a decorator calls; a property's own setter is none."""
+    if isinstance(node, ast.Attribute) and node.attr in ("setter", "getter", "deleter"):
         return set()
-    above: dict[str, set[str]] = {}
-    for side in sides:
-        for file in side.paths:
-            if b"class " not in side.text(file):
-                continue
-            for _, node in side.statements(file):
-                if isinstance(node, ast.ClassDef):
-                    bases = {ast.unparse(base).rpartition(".")[2] for base in node.bases}
-                    above.setdefault(node.name, set()).update(bases)
-    below: dict[str, set[str]] = {}
-    for name, bases in above.items():
-        for base in bases:
-            below.setdefault(base, set()).add(name)
-    return _closed(kinds, above, above) | _closed(kinds, below, above)
+    return {_simple(each) for each in ast.walk(node)} - {""}
 
 
-def _closed(kinds: set[str], step: Mapping[str, set[str]], known: Mapping[str, object]) -> set[str]:
-    found, left = set(kinds), list(kinds)
-    while left:
-        for other in step.get(left.pop(), ()):
-            if other in known and other not in found:
-                found.add(other)
-                left.append(other)
-    return found
+def _mentioned(code: str) -> set[str]:
+    """Names and words that stand in code, part by part."""
+    parts = {part for each in code.split("'")[1::2] for part in each.split(".")}
+    return {part for part in parts if part.isidentifier()}
+
+
+def _both_ends(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def _runs(file: str, row: _Row) -> str:
+    where = f" in {row.scope}" if row.scope else ""
+    said = ast.unparse(ast.fix_missing_locations(row.node)).partition("\n")[0]
+    return f"{file}{where} runs other code when it is imported: {said[:80]}"
+
+
+def _uses(file: str, node: ast.stmt) -> str:
+    said = ast.unparse(ast.fix_missing_locations(node)).partition("\n")[0]
+    return f"{file} uses what differs when it is imported: {said[:80]}"
