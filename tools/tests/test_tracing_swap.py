@@ -182,10 +182,16 @@ MISFITS = {
     "a function that is not there": ("Agent.gone", "-x", "x", "there is no Agent.gone"),
     "one that the other text lacks": (
         "counter", "def counter", "def other", "there is no counter"),
+    "another decorator": (
+        "Agent.train", "    @twice\n    def train", "    def train", "is decorated otherwise"),
+    "other arguments inside a function": (
+        "counter.following", "def following(x):", "def following(x, y=1):", "takes other arguments"),
+    "defaults that cannot be had": (
+        "Agent.fixed", "x, by=3", "x, by=gone", "the defaults of Agent.fixed .*'gone' is not"),
     "one inside a method": (
         "Agent.__init__.gone", "self._rate = 1", "def gone(): pass", "Agent.__init__ is no class"),
     "a method whose decorator is not there": (
-        "Agent.new", "    @staticmethod\n", "    @gone\n    def new(self): pass\n    @property\n",
+        "Agent.new", "    @staticmethod\n", "    @gone\n    def new(self): 1\n    @property\n",
         "Agent.new of one side alone .*'gone' is not defined"),
     "no Python": ("Agent.fixed", "def fixed", "def (", "syntax"),
     "a setter that the other text lacks": (
@@ -206,6 +212,15 @@ def test_what_cannot_stand_in_its_place_is_a_misfit(package, case):
     with pytest.raises(Misfit, match=said):
         put(package, function, old, new)
     assert (made(1), found.Agent.fixed(1), found.Agent().rate) == (102, 4, 2)
+
+
+def test_the_defaults_are_those_of_the_other_code(package):
+    """Also where arguments have come or gone, of objects that are there already."""
+    agent = module(package).Agent()
+    put(package, "Agent.fixed", "x, by=3", "x, by=5")
+    assert agent.fixed(1) == 6
+    put(package, "Agent.fixed", "fixed(x, by=3):", "fixed(x, *, less=factor, by=3):")
+    assert (agent.fixed(1), agent.fixed(1, by=4)) == (4, 5)
 
 
 def test_a_method_of_this_side_alone_is_taken_away(package):

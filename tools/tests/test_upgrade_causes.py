@@ -340,7 +340,7 @@ def test_the_search_goes_on_where_what_moves_others_is_not_all(functions):
     last = several[-1].name
     recorder = Counting({"f5": -2.0}, several, {last: {"f5": -1.0, "f9": -1.0}})
     found = looked(recorder, functions, *several)
-    assert (found["t0"].alone, found["t0"].whole) == (functions[5], False)
+    assert (found["t0"].alone, found["t0"].whole) == (functions[5], True)
     assert (names(found[last].moving), found[last].whole) == (["f5", "f9"], True)
     groups = [group for name, group in recorder.groups if name == last]
     # all that is tried is tried with it

@@ -1,4 +1,6 @@
-"""Methods that only one of two versions has: taken away from a class in memory, or put into it.
+"""What two versions of a function differ in beside its code: decorators, defaults, and being there.
+
+Methods that only one of them has are taken away from a class in memory, or put into it.
 
 Runs inside foreign and old environments: standard library only, Python 3.9 syntax.
 """
@@ -7,13 +9,85 @@ from __future__ import annotations
 import __future__
 
 import ast
+import copy
 import types
-from typing import Any, Dict, List, Optional
+from functools import lru_cache
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-class NoClass(Exception):
+class Misfit(Exception):
+    """The code cannot take the place of what is there; says why."""
+
+
+#: of positional arguments, and of those that are named.
+Defaults = Tuple[Optional[Tuple[Any, ...]], Optional[Dict[str, Any]]]
+
+
+def defaults(module: types.ModuleType, name: str, texts: Sequence[str]) -> Optional[Defaults]:
+    """What the arguments of a function of the second text are by default; None: as in the first.
+
+    Args:
+        name: qualified.
+        texts: of the whole file: as it is, and the other one.
+
+    Raises:
+        Misfit: it is decorated otherwise, or takes other arguments inside of another function.
+    """
+    own, other = (_definitions(_tree(text), name) for text in texts)
+    if not (own and other):
+        _inner(texts, name)
+        return None
+    for one, two in zip(own, other):
+        if [ast.dump(each) for each in one.decorator_list] != [
+            ast.dump(each) for each in two.decorator_list
+        ]:
+            raise Misfit(f"{name} is decorated otherwise")
+    if len(own) != 1 or _takes(own[0]) == _takes(other[0]):
+        return None
+    above = name.rpartition(".")[0]
+    names = dict(vars(module))
+    if above:
+        names.update(vars(_class(module, name)[0]))
+    arguments = _without_annotations(other[0].args)
+    made = ast.Expression(ast.Lambda(arguments, ast.Constant(None)))
+    try:
+        found = eval(compile(ast.fix_missing_locations(made), "<defaults>", "eval"), names)
+    except Exception as why:  # whatever they are made of
+        raise Misfit(f"the defaults of {name} cannot be had: {why}") from None
+    return found.__defaults__, found.__kwdefaults__
+
+
+@lru_cache(maxsize=32)
+def _tree(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+def _inner(texts: Sequence[str], name: str) -> None:
+    """A function inside of another has the defaults that the other one gives it."""
+    last = name.rpartition(".")[2]
+    takes = []
+    for text in texts:
+        every = [each for each in ast.walk(_tree(text)) if isinstance(each, _FUNCTIONS)]
+        takes.append(sorted(_takes(each) for each in every if each.name == last))
+    if takes[0] != takes[1]:
+        raise Misfit(f"{name} takes other arguments")
+
+
+def _takes(node: Any) -> str:
+    return ast.dump(_without_annotations(node.args))
+
+
+def _without_annotations(arguments: ast.arguments) -> ast.arguments:
+    found = copy.deepcopy(arguments)
+    for each in ast.walk(found):
+        if isinstance(each, ast.arg):
+            each.annotation = None
+    return found
+
+
+class NoClass(Misfit):
     """There is no such class; says which."""
 
 
@@ -71,7 +145,7 @@ def _class(module: types.ModuleType, name: str) -> Any:
     return kind, own
 
 
-def _definitions(tree: ast.AST, name: str) -> List[ast.stmt]:
+def _definitions(tree: ast.AST, name: str) -> List[Any]:
     """All of that name, such as a property and its setter."""
     *above, own = name.split(".")
     node: Optional[ast.AST] = tree

@@ -16,13 +16,10 @@ from typing import Any, Dict, Iterator, List, Sequence, Set, Tuple
 
 from rlregress import source
 from rlregress.tracing import methods
+from rlregress.tracing.methods import Defaults, Misfit
 
 #: of a code: name and first line.
 _Key = Tuple[str, int]
-
-
-class Misfit(Exception):
-    """The code cannot take the place of what is there; says why."""
 
 
 def swap(changes: Sequence[Dict[str, Any]], roots: Sequence[str]) -> List[List[str]]:
@@ -68,21 +65,30 @@ def _swap(
     misfits: List[List[str]] = []
     instead: Dict[_Key, types.CodeType] = {}
     keys: Dict[str, List[_Key]] = {}
+    defaults: Dict[_Key, Defaults] = {}
     for name in names:
         try:
             if _of_one_alone(change["text"], path, file, name):
                 continue
             fitting = _instead(change["text"], path, file, name)
+            given = methods.defaults(
+                sys.modules[_module(file)], name, (_text(path), change["text"])
+            )
         except Misfit as why:
             misfits.append([file, name, str(why)])
             continue
         keys[name] = list(fitting)
         instead.update(fitting)
+        if given is not None:
+            defaults.update(dict.fromkeys(fitting, given))
     used: Set[_Key] = set()
     for function in in_memory.get(os.path.realpath(path), []):
+        own = _key(function.__code__)
         code = _replaced(function.__code__, instead, used)
         if code is not function.__code__:
             function.__code__ = code
+            if own in defaults:
+                function.__defaults__, function.__kwdefaults__ = defaults[own]
     for name, of_name in keys.items():
         if used.isdisjoint(of_name):
             misfits.append([file, name, f"{name} of {file} is not in memory"])
@@ -166,8 +172,12 @@ def _codes(text: str, path: str, name: str) -> List[types.CodeType]:
 
 
 def _of_file(path: str, name: str) -> List[types.CodeType]:
+    return _codes(_text(path), path, name)
+
+
+def _text(path: str) -> str:
     with open(path, encoding="utf-8") as file:
-        return _codes(file.read(), path, name)
+        return file.read()
 
 
 def _key(code: types.CodeType) -> _Key:

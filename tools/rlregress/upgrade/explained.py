@@ -109,6 +109,7 @@ def source_difference(function: Changed) -> list[str]:
 
 #: of functions that move a training: whether that is all.
 _MOVED = {
+    None: "they change this training when they are put back",
     True: "with side A's code of them side B does what side A does",
     False: "they change this training when they are put back, and that is not all",
 }
@@ -127,7 +128,7 @@ def words(cause: Cause | None, details: Sequence[ChangedDetail]) -> list[str]:
     elif cause.together:
         names = ", ".join(map(str, cause.together))
         whole = "; side B then does what side A does" if cause.whole else ""
-        said.append(f"moved by {names}, only when all of them are put back{whole}")
+        said.append(f"moved by {names}, put back together (or by some of them){whole}")
     elif cause.functions:
         said.append(f"parts in changed code: {', '.join(map(str, cause.functions))}")
     if cause.new:

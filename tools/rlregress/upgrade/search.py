@@ -42,8 +42,8 @@ class Cause:
         alone: the function that makes side B do what side A does when it is put back.
         moving: functions that move the training when they are put back, the later ones with the
             earlier ones.
-        together: functions that move it when all of them are put back.
-        whole: whether side B does what side A does with all of them put back.
+        together: functions that move it when all of them are put back; some may not be needed.
+        whole: whether side B does what side A does with all of them put back; None: not recorded.
         still: functions that do not.
         failed: functions that cannot be put back alone, and why.
         open: functions that were not tried, for want of recordings.
@@ -54,7 +54,7 @@ class Cause:
     alone: Changed | None = None
     moving: tuple[Changed, ...] = ()
     together: tuple[Changed, ...] = ()
-    whole: bool = False
+    whole: bool | None = None
     still: tuple[Changed, ...] = ()
     failed: tuple[tuple[Changed, str], ...] = ()
     open: tuple[Changed, ...] = ()
@@ -127,7 +127,7 @@ class _Found:
     still: list[Changed] = field(default_factory=list)
     failed: dict[Changed, str] = field(default_factory=dict)
     open: list[Changed] = field(default_factory=list)
-    whole: bool = False
+    whole: bool | None = None
     ended: bool = False
 
     def cause(self, place: Group) -> Cause:
@@ -138,7 +138,7 @@ class _Found:
             self.alone,
             tuple(dict.fromkeys(self.moving)),
             tuple(dict.fromkeys(self.together)),
-            self.whole,
+            True if self.alone is not None else self.whole,
             tuple(each for each in dict.fromkeys(self.still) if each not in named),
             tuple(item for item in self.failed.items() if item[0] not in named),
             tuple(dict.fromkeys(self.open)),
@@ -217,7 +217,8 @@ def _as_before(state: _State, before: Sequence[Changed], found: _Found) -> _Step
             return state
         group, came = movers, of_these
     found.moving += movers
-    found.together += () if movers else group
+    misfits = dict(came.misfits)
+    found.together += () if movers else [each for each in group if each not in misfits]
     found.whole = found.ended = came.said == _AS_A
     return state.with_(group, came.trace)
 
@@ -228,7 +229,8 @@ def _level(
     """The nearest functions one by one, the others by halves and halves of halves."""
     first = state.one.comparison.first
     near = at(first, functions)
-    left_out = {*state.base, *(each for each in (*found.still, *found.failed) if each not in near)}
+    # what did nothing before may do something with what is put back since
+    left_out = {*state.base, *(each for each in found.failed if each not in near)}
     ranked = sorted(
         (each for each in entered if each not in left_out),
         key=lambda each: _distance(each, first, near),
@@ -276,7 +278,8 @@ def _level(
         came = yield from _ask(state, [group])
         every.update(came)
         if group in came and came[group].moves:
-            together = list(group)
+            misfits = dict(came[group].misfits)
+            together = [each for each in group if each not in misfits]
             still = [each for each in still if each not in group]
             break
     found.still += still
@@ -308,9 +311,9 @@ def _further(
     if not group:
         return state
     came = every.get(group) or (yield from _ask(state, [group])).get(group)
-    if came is not None:
+    if came is not None and came.moves:
         found.whole = came.said == _AS_A
-        if came.said == _ELSEWHERE:
+        if not found.whole:
             found.ended = False
             return state.with_(group, came.trace)
     return state
