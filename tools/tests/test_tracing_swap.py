@@ -185,7 +185,7 @@ MISFITS = {
     "another decorator": (
         "Agent.train", "    @twice\n    def train", "    def train", "is decorated otherwise"),
     "other arguments inside a function": (
-        "counter.following", "def following(x):", "def following(x, y=1):", "takes other arguments"),
+        "counter.following", "following(x):", "following(x, y=1):", "takes other arguments"),
     "defaults that cannot be had": (
         "Agent.fixed", "x, by=3", "x, by=gone", "the defaults of Agent.fixed .*'gone' is not"),
     "one inside a method": (
