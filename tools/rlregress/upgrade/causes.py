@@ -15,7 +15,7 @@ from rlregress.upgrade.traced import Traced, Training
 LIMIT = 300
 _LONG, _LEAST = 1000, 0.3
 #: recordings of one training.
-_EACH = 30
+_EACH = 40
 #: trainings that are searched at once: the first ones; then twice as many, up to the most.
 WAVE, _MOST = 4, 32
 #: records trainings on side B: traces by name.

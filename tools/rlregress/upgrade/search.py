@@ -243,6 +243,8 @@ def _level(
     every: dict[Group, _Came] = {}
     #: groups that move the training, as their halves
     split: list[list[Group]] = []
+    #: functions of a file, of which some fail by themselves
+    joined: list[Group] = []
     groups = _first_groups(ranked)
     while groups:
         came = yield from _ask(state, groups)
@@ -256,7 +258,10 @@ def _level(
             said, misfits = came[group].said, dict(came[group].misfits)
             failed.update(misfits)
             rest = tuple(each for each in group if each not in misfits)
-            if said == _AS_B and _both_as_b(group, came, split):
+            if group in joined:
+                if came[group].moves:
+                    together += yield from _needed(state, rest, said, every)
+            elif said == _AS_B and _both_as_b(group, came, split):
                 together += rest
             elif said == _AS_B:
                 still += rest
@@ -269,19 +274,14 @@ def _level(
                 alone = rest[0]
             else:
                 moving += rest
-        groups = left
+        more = [group for group in _joined(failed, ranked, still) if group not in joined]
+        joined += more
+        groups = [*more, *left] if alone is None else left
     if len(still) == len(ranked) > 1:
-        groups = [tuple(ranked)]
-    elif alone is None and not moving and not together:
-        groups = _joined(list(failed))
-    for group in groups:
-        came = yield from _ask(state, [group])
-        every.update(came)
-        if group in came and came[group].moves:
-            misfits = dict(came[group].misfits)
-            together = [each for each in group if each not in misfits]
-            still = [each for each in still if each not in group]
-            break
+        group = tuple(ranked)
+        every.update((yield from _ask(state, [group])))
+        if group in every and every[group].moves:
+            still, together = [], list(group)
     found.still += still
     found.failed.update(failed)
     return (yield from _further(state, alone, moving, together, every, found))
@@ -319,13 +319,29 @@ def _further(
     return state
 
 
-def _joined(failed: Sequence[Changed]) -> list[Group]:
-    """What fails by itself, for each class, and all at once: it may fit with its like."""
-    kinds: dict[tuple[str, str], list[Changed]] = {}
-    for each in failed:
-        kinds.setdefault((each.file, each.name.rpartition(".")[0]), []).append(each)
-    found = [tuple(each) for each in kinds.values() if len(each) > 1]
-    return list(dict.fromkeys((*found, *([tuple(failed)] if len(failed) > 1 else []))))
+def _needed(
+    state: _State, group: Group, said: str, every: dict[Group, _Came]
+) -> Generator[list[Group], Mapping[Group, Trace], Group]:
+    """Those of a group without which it does something else: parts are left out, ever smaller."""
+    kept, size = group, len(group) // 2
+    while size:
+        parts = [kept[n : n + size] for n in range(0, len(kept), size)]
+        without = [tuple(each for each in kept if each not in part) for part in parts]
+        came = yield from _ask(state, [each for each in without if each])
+        every.update(came)
+        less = [each for each in without if each in came and came[each].said == said]
+        kept, size = (less[0], min(size, len(less[0]) // 2)) if less else (kept, size // 2)
+    return kept
+
+
+def _joined(
+    failed: Iterable[Changed], ranked: Sequence[Changed], still: Sequence[Changed]
+) -> list[Group]:
+    """The functions of each file of which some fail by themselves: they may fit with their like."""
+    files = dict.fromkeys(each.file for each in failed)
+    left = [each for each in ranked if each not in still]
+    found = [tuple(each for each in left if each.file == file) for file in files]
+    return [group for group in found if len(group) > 1]
 
 
 def _first_groups(ranked: Sequence[Changed]) -> list[Group]:
