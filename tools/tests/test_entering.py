@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -78,6 +79,40 @@ def test_what_starts_another_process_is_not_told(how: str, reason: bool, tmp_pat
     subprocess.run([sys.executable, str(script), how, str(output)], check=True, timeout=120)
     said = json.loads(output.read_text(encoding="utf-8"))
     assert said == ({"reason": "it starts another process"} if reason else {"functions": {}})
+
+
+FORKING = """
+import multiprocessing, sys, time
+from rlregress.tracing import entering, events, record
+from rlregress.tracing.marks import Marks
+
+sys.path.insert(0, sys.argv[1])
+places = events.Places([sys.argv[1] + "/calling.py"])
+with Marks(places, ["calling.py"], [("calling.py", sys.argv[2])]) as marks:
+    import calling
+
+    def forked(_):
+        process = multiprocessing.get_context("fork").Process(target=calling.Kind().method)
+        process.start()
+        process.join()
+        time.sleep(100 if sys.argv[2] == "Kind.method" else 0)
+
+    record.built_in = lambda job: forked
+    entering._train({"output": sys.argv[3]}, marks, places)
+"""
+
+
+@pytest.mark.parametrize("function", ["Kind.method", "gone"])
+def test_what_a_copy_of_the_process_enters_is_met(calling: str, tmp_path: Path, function: str):
+    """The training is ended with it, though it waits; where nothing is met, it is told."""
+    output = tmp_path / "answer.json"
+    command = [sys.executable, "-c", FORKING, str(Path(calling).parent), function, str(output)]
+    ended = subprocess.run(command, timeout=60)
+    said = json.loads(output.read_text(encoding="utf-8"))
+    if function == "Kind.method":
+        assert (said, ended.returncode) == ({"met": ["calling.py", "Kind.method"]}, -signal.SIGKILL)
+    else:
+        assert said == {"functions": {"calling.py": ["one", "two"]}}
 
 
 CALLING = """

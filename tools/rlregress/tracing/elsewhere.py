@@ -5,6 +5,7 @@ Runs inside foreign and old environments: standard library only, Python 3.9 synt
 
 from __future__ import annotations
 
+import multiprocessing
 import multiprocessing.process
 import os
 import sys
@@ -30,6 +31,7 @@ class Elsewhere:
 
     Attributes:
         found: ``{"what", "class", "file", "line", "instead"}`` of each, in order; no two alike.
+        anew: whether a process was started anew, and not as a copy of this one.
     """
 
     def __init__(self, recorder: Any, instead: Mapping[str, str]) -> None:
@@ -41,6 +43,7 @@ class Elsewhere:
             weakref.WeakKeyDictionary()
         )
         self.found: List[Dict[str, Any]] = []
+        self.anew = False
 
     def install(self) -> None:
         """Meet all threads and processes that are started from now on."""
@@ -51,6 +54,8 @@ class Elsewhere:
         def started_process(made: Any) -> None:
             if os.getpid() == self._process:
                 self._note("process", self._starter())
+                how = getattr(made, "_start_method", None) or multiprocessing.get_start_method()
+                self.anew = self.anew or how != "fork"
             start_process(made)
 
         def started_thread(made: Any) -> None:

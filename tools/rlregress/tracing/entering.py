@@ -11,8 +11,10 @@ all of these files that it entered by its end; or the ``reason`` why it cannot b
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import sys
 from typing import Any, Dict, List, Tuple
 
@@ -31,9 +33,14 @@ def _train(job: Dict[str, Any], marks: Marks, places: events.Places) -> None:
     """Train as under a recorder, up to the first function that matters."""
     output = job["output"]
 
+    process = os.getpid()
+
     def met(function: Function) -> None:
-        # also from a process that the training has made
         _write(output, {"met": list(function)})
+        if os.getpid() != process:
+            # a copy of the process of the training, which may wait for it
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
         os._exit(0)
 
     marks.met = met
@@ -46,7 +53,7 @@ def _train(job: Dict[str, Any], marks: Marks, places: events.Places) -> None:
             record.built_in(job)(recorder)
         except Exception as error:  # whatever ends it, it is recorded and says so there
             reason = repr(error)
-    if recorder.elsewhere:
+    if recorder.anew:
         reason = "it starts another process"
     if marks.unmarked:
         reason = f"{marks.unmarked} was not imported as modules are"
