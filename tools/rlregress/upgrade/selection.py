@@ -72,12 +72,15 @@ class _Row:
     Attributes:
         scope: the class that it stands in, qualified; "" of a module.
         node: of a class without what stands in it, of a block without its functions and classes.
-        text: what it does.
     """
 
     scope: str
     node: ast.stmt
-    text: str
+
+    @cached_property
+    def text(self) -> str:
+        """What it does."""
+        return ast.dump(self.node)
 
 
 @dataclass
@@ -99,24 +102,21 @@ class _File:
             name = f"{scope}.{getattr(child, 'name', '')}" if scope else getattr(child, "name", "")
             if isinstance(child, _FUNCTIONS):
                 known = self.functions.get(name, "")
-                self.functions[name] = known + ast.dump(_Untyped().visit(_copied(child)))
+                self.functions[name] = known + ast.dump(_Untyped().visit(child))
                 self.decorators.setdefault(name, []).extend(child.decorator_list)
             elif isinstance(child, ast.ClassDef):
                 header = ast.ClassDef(
                     child.name, child.bases, child.keywords, [], child.decorator_list
                 )
-                text = ", ".join(ast.dump(each) for each in ast.iter_child_nodes(header))
-                self.rows.append(_Row(scope, header, f"class {child.name}: {text}"))
+                self.rows.append(_Row(scope, header))
                 names = {_simple(base) for base in child.bases}
                 self.add(child.body, name, bool(child.decorator_list or names & _RECORDS))
             elif isinstance(child, _BLOCKS) and not _idle(child, scope):
-                bare = _Bare().visit(_copied(child))
-                self.rows.append(_Row(scope, bare, ast.dump(bare)))
-                for inner in _definitions(child):
-                    self.add([inner], scope)
+                defined = list(_definitions(child))
+                self.rows.append(_Row(scope, _Bare().visit(child)))
+                self.add(defined, scope)
             elif not _idle(child, scope) and (reads or not _only_typed(child)):
-                made = child if reads else _Untyped().visit(_copied(child))
-                self.rows.append(_Row(scope, made, ast.dump(made)))
+                self.rows.append(_Row(scope, child if reads else _Untyped().visit(child)))
 
 
 class _Side:
@@ -283,10 +283,9 @@ class _Difference:
                 named = _simple(each) if node in getattr(row.node, "decorator_list", ()) else ""
                 if {called, named} & side.own or isinstance(each, ast.NamedExpr | ast.Await):
                     raise _Cannot(_runs(file, row))
-        if isinstance(row.node, ast.ClassDef) and not _IN_SILENCE.isdisjoint(side.own):
-            hooks = {"__init_subclass__", "__set_name__", "__prepare__"} & side.own
-            if hooks:
-                raise _Cannot(f"{file} makes class {row.node.name}, and {min(hooks)} may run")
+        hooks = {"__init_subclass__", "__set_name__", "__prepare__"} & side.own
+        if isinstance(row.node, ast.ClassDef) and hooks:
+            raise _Cannot(f"{file} makes class {row.node.name}, and {min(hooks)} may run")
 
     def _imports(self, side: _Side, file: str, node: ast.Import | ast.ImportFrom) -> set[str]:
         for imported in side.imported(node, file) or ():
@@ -374,7 +373,7 @@ class _Difference:
                     self._names |= set(_renamed(each, self._names))
             if isinstance(node, _IMPORTS):
                 return
-        if id(row) in self._known or not _mentioned(ast.dump(node)) & self._names:
+        if id(row) in self._known or not _mentioned(row.text) & self._names:
             return
         if isinstance(node, ast.ClassDef):
             self._computed(side, file, row, [*node.decorator_list, *node.keywords])
@@ -458,10 +457,6 @@ class _Bare(ast.NodeTransformer):
         return ast.Pass()
 
     visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]
-
-
-def _copied(node: ast.stmt) -> ast.stmt:
-    return ast.parse(ast.unparse(node)).body[0]
 
 
 def _definitions(node: ast.AST) -> Iterator[ast.stmt]:
