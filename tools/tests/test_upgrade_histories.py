@@ -65,8 +65,11 @@ def seen(data, of=None):
 NAMED = {
     "by its detail": (
         report(details=[detail()]), change(details=("sac.scale",)), "sac.scale: half -> none"),
-    "by a detail whose probe enters its function": (
-        report(details=[detail("y", OTHER, TRAIN)]), change(), "y: half -> none"),
+    "by a detail whose probe enters its function and no other that differs": (
+        report(details=[detail("y", TRAIN)]), change(), "y: half -> none"),
+    "by a training, though a detail differs beside it": (
+        report(details=[detail("y", TRAIN)], traces=trained(alone=TRAIN)), change(),
+        f"sac: {TRAIN}"),
     "by its default": (
         report(defaults=[default()]), change(defaults=("sac batch",)),
         "sac [library] batch: 100 -> 256"),
@@ -127,6 +130,7 @@ def test_what_else_moves_does_not_name_a_change(case):
         (report(traces=trained("sac gsde")), ("td3", "sac"), FLAGGED),
         (report(traces=trained("td3")), ("all",), FLAGGED),
         (report("regressed", traces=trained()), ("sac",), FLAGGED),
+        (report(details=[detail("y", OTHER, TRAIN)]), ("sac",), FLAGGED),
         (report(traces=trained(place=[TRAIN], still=[TRAIN])), ("sac",), FLAGGED),
         (report(traces=trained("td3")), ("sac",), MISSED),
         (report(traces=trained(verdict="equal")), ("sac",), MISSED),

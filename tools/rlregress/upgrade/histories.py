@@ -167,13 +167,7 @@ def _seen(change: Change, data: Mapping[str, Any]) -> Seen:
 
 
 def _named(change: Change, of: Mapping[str, Any]) -> str:
-    """What in the report names the change."""
-    for detail in of["details"]:
-        if detail["id"] in change.details or set(detail["functions"]) & set(change.functions):
-            return f"{detail['id']}: {detail['a']} -> {detail['b']}"
-    for default in of["defaults"]:
-        if _is_default(change, default):
-            return f"{default['owner']} {default['name']}: {default['a']} -> {default['b']}"
+    """What in the report names the change, and nothing that lies elsewhere beside it."""
     for name, trace in of["traces"].items():
         cause = trace["cause"] or {}
         named = [
@@ -187,6 +181,14 @@ def _named(change: Change, of: Mapping[str, Any]) -> str:
         for function in named:
             if function in change.functions and function not in still:
                 return f"{name}: {function}"
+    for default in of["defaults"]:
+        if _is_default(change, default):
+            return f"{default['owner']} {default['name']}: {default['a']} -> {default['b']}"
+    for detail in of["details"]:
+        # a detail with several functions below it says of none of them that it is the cause
+        alone = detail["functions"][0] if len(detail["functions"]) == 1 else ""
+        if detail["id"] in change.details or alone in change.functions:
+            return f"{detail['id']}: {detail['a']} -> {detail['b']}"
     return ""
 
 
@@ -209,8 +211,8 @@ def _qualified(function: str) -> str:
 
 
 def _parts(change: Change, of: Mapping[str, Any]) -> bool:
-    """Whether a training of one of its algorithms does not do the same."""
-    return any(
+    """Whether a training of one of its algorithms, or a detail that enters it, differs."""
+    return any(set(detail["functions"]) & set(change.functions) for detail in of["details"]) or any(
         trace["verdict"] != "equal" and change.concerns(name.partition(" ")[0])
         for name, trace in of["traces"].items()
     )
