@@ -69,11 +69,11 @@ def test_a_local_version_lies_in_the_range_of_its_release(write) -> None:
     [
         (
             _table(id="sac.critic_loss.scael"),
-            "line 2: key 'id': unknown detail .* did you mean sac",
+            "line 2: key 'id': unknown detail .* did you mean 'sac",
         ),
         (_table(variant="halve"), "line 2: key 'variant': .* has no variant 'halve'; expected one"),
         (_table(since=None), "line 2: key 'since' is missing; expected id, scope"),
-        (_table(sorce="x"), "line 2: unknown key 'sorce'; did you mean source"),
+        (_table(sorce="x"), "line 2: unknown key 'sorce'; did you mean 'source'"),
         (_table(since="soon"), "line 2: key 'since' is 'soon', expected a version as in"),
         (_table(until="later"), "line 2: key 'until' is 'later', expected a version as in"),
         (_table(until="0.6"), "line 2: no version lies between since '0.6.0' and until '0.6'"),

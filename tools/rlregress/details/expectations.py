@@ -18,7 +18,7 @@ from pathlib import Path
 from packaging.version import InvalidVersion, Version
 
 from rlregress.details import catalogue
-from rlregress.errors import UserError
+from rlregress.errors import UserError, nearest
 
 _REQUIRED = ("id", "scope", "variant", "since", "source")
 _OPTIONAL = ("until", "note", "deviation", "upstream", "code")
@@ -105,8 +105,8 @@ def _entry(path: Path, table: dict, line: int | None) -> Expectation:
     where = _place(path, line)
     for key in table:
         if key not in _REQUIRED + _OPTIONAL:
-            clause = catalogue.nearest(key, [*_REQUIRED, *_OPTIONAL])
-            raise UserError(f"{where}: unknown key '{key}'; {clause}?")
+            clause = nearest(key, [*_REQUIRED, *_OPTIONAL])
+            raise UserError(f"{where}: unknown key '{key}'; {clause}")
         if not isinstance(table[key], str) or not (table[key].strip() or key == "note"):
             raise UserError(
                 f"{where}: key '{key}' is {table[key]!r}, expected text in quotes that is not empty"
