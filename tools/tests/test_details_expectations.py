@@ -43,6 +43,13 @@ def test_an_entry_keeps_what_is_written_and_its_line(write) -> None:
     assert entry.line == 2
 
 
+def test_a_fault_beside_an_entry_is_not_read_as_one(write) -> None:
+    """What proves an entry stands in the same file, in tables of another name."""
+    first, second = write(_table(), '[[fault]]\nname = "x"\n', _table(scope="script"))
+    assert (first.scope, second.scope) == ("library", "script")
+    assert (first.line, second.line) == (2, 12)
+
+
 def test_an_empty_file_has_no_entries(write) -> None:
     """Nothing documented is not an error here: the probes that lack an entry are reported."""
     assert write() == ()
@@ -82,7 +89,8 @@ def test_a_local_version_lies_in_the_range_of_its_release(write) -> None:
         (_table(source=""), "line 2: key 'source' is '', expected text in quotes"),
         (_table(since=None) + "since = 0.6", "line 2: key 'since' is 0.6, expected text in quotes"),
         (_table(since=None) + "since = \n", "some.toml is not valid TOML: .*line 7"),
-        ('framework = "x"', "some.toml: unknown key 'framework' at the top level"),
+        ('framework = "x"', "some.toml: unknown key 'framework' at the top level; expected"),
+        ('[[faults]]\nname = "x"', "some.toml: unknown key 'faults' at the top level; expected"),
         ('[detail]\nid = "x"', "some.toml: 'detail' is not a list of tables"),
         ("detail = [1, 2]", "some.toml: 'detail' is not a list of tables"),
     ],

@@ -4,7 +4,8 @@ A file is a list of ``[[detail]]`` tables, each with ``id``, ``scope``, ``varian
 first version it is stated for) and ``source``, and optionally ``until`` (the first version for
 which it no longer holds) and ``note``; all are strings. ``deviation`` marks a known deviation, a
 behaviour that is pinned although nobody wants it, and says whom it hurts; ``upstream`` links to
-where it is discussed. ``code`` is the line that decides the detail, ``"file: fragment"``.
+where it is discussed. ``code`` is the line that decides the detail, ``"file: fragment"``. After an
+entry stand the faults that prove it, in ``[[fault]]`` tables: see ``rlregress.gate.faults``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import tomllib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 from packaging.version import InvalidVersion, Version
 
@@ -22,7 +24,8 @@ from rlregress.errors import UserError, nearest
 
 _REQUIRED = ("id", "scope", "variant", "since", "source")
 _OPTIONAL = ("until", "note", "deviation", "upstream", "code")
-_HEADER = re.compile(r"^\s*\[\[\s*detail\s*\]\]")
+#: what the tables of a file are called.
+_TABLES = ("detail", "fault")
 
 #: (detail id, scope)
 Cell = tuple[str, str]
@@ -68,12 +71,20 @@ def load(path: Path) -> tuple[Expectation, ...]:
     files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
     if not files:
         raise UserError(f"{path} holds no expectations; expected a TOML file for each family")
-    entries = tuple(entry for file in files for entry in _load_file(file))
+    entries = tuple(
+        _entry(file, table, line) for file in files for line, table in tables(file, "detail")
+    )
     _no_overlap(entries)
     return entries
 
 
-def _load_file(path: Path) -> list[Expectation]:
+def tables(path: Path, name: Literal["detail", "fault"]) -> list[tuple[int | None, dict[str, Any]]]:
+    """The tables of one name in a file, each with the line of its header where that is known.
+
+    Raises:
+        UserError: the file cannot be read or is not TOML, or holds anything but lists of tables
+            with the two names.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -84,25 +95,28 @@ def _load_file(path: Path) -> list[Expectation]:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{path} is not valid TOML: {error}; mend that place") from None
-    unknown = sorted(set(data) - {"detail"})
+    unknown = sorted(set(data) - set(_TABLES))
     if unknown:
         raise UserError(
-            f"{path}: unknown key '{unknown[0]}' at the top level; expected [[detail]] tables only"
+            f"{path}: unknown key '{unknown[0]}' at the top level; expected [[detail]] and "
+            f"[[fault]] tables only"
         )
-    tables = data.get("detail", [])
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise UserError(f"{path}: 'detail' is not a list of tables; write each as [[detail]]")
-    lines = [n for n, row in enumerate(text.splitlines(), start=1) if _HEADER.match(row)]
-    numbered = lines if len(lines) == len(tables) else [None] * len(tables)
-    return [_entry(path, table, line) for table, line in zip(tables, numbered, strict=True)]
+    found = data.get(name, [])
+    if not isinstance(found, list) or not all(isinstance(table, dict) for table in found):
+        raise UserError(f"{path}: '{name}' is not a list of tables; write each as [[{name}]]")
+    header = re.compile(rf"^\s*\[\[\s*{name}\s*\]\]")
+    lines = [n for n, row in enumerate(text.splitlines(), start=1) if header.match(row)]
+    numbered = lines if len(lines) == len(found) else [None] * len(found)
+    return list(zip(numbered, found, strict=True))
 
 
-def _place(path: Path | None, line: int | None) -> str:
-    return f"{path}, [[detail]] at line {line}" if line is not None else f"{path}, a [[detail]]"
+def place(path: Path | None, name: Literal["detail", "fault"], line: int | None) -> str:
+    """Where a table stands, in words."""
+    return f"{path}, [[{name}]] at line {line}" if line is not None else f"{path}, a [[{name}]]"
 
 
 def _entry(path: Path, table: dict, line: int | None) -> Expectation:
-    where = _place(path, line)
+    where = place(path, "detail", line)
     for key in table:
         if key not in _REQUIRED + _OPTIONAL:
             clause = nearest(key, [*_REQUIRED, *_OPTIONAL])
@@ -151,9 +165,10 @@ def _no_overlap(entries: Iterable[Expectation]) -> None:
             first, second = sorted((earlier, entry), key=lambda e: Version(e.since))
             if first.until is None or Version(second.since) < Version(first.until):
                 raise UserError(
-                    f"{_place(entry.path, entry.line)}: '{entry.id}' in scope '{entry.scope}' is a "
-                    f"duplicate: the entry at line {earlier.line} holds for some of the same "
-                    f"versions; give the older one an until, or remove one of the two"
+                    f"{place(entry.path, 'detail', entry.line)}: '{entry.id}' in scope "
+                    f"'{entry.scope}' is a duplicate: the entry at line {earlier.line} holds for "
+                    f"some of the same versions; give the older one an until, or remove one of "
+                    f"the two"
                 )
         by_cell[entry.cell].append(entry)
 

@@ -1,7 +1,8 @@
 """Seeded faults: does the suite see them? The power of the instrument, measured.
 
-The files of ``baselines/faults/<framework>/`` list single-line changes of a framework's code. Each
-is made on a copy, which a new process uses in place of the installed one; that is never touched.
+The ``[[fault]]`` tables beside the expectations of a framework are single-line changes of its code.
+Each is made on a copy, which a new process uses in place of the installed one; that is never
+touched.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rlregress import frameworks, source, suite
-from rlregress.details import catalogue
+from rlregress.details import catalogue, expectations
+from rlregress.details.implementation import expectations_path
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.training import launch
@@ -88,11 +90,13 @@ class Seen:
 
 def load(framework: str) -> list[Fault]:
     """The faults of a framework; UserError that names file, entry and key if one does not fit."""
-    folder = suite.baselines() / "faults" / framework
-    files = sorted(folder.glob("*.toml"))
-    if not files:
-        raise UserError(f"there are no faults to seed in {folder}; expected TOML files")
-    return [fault for path in files for fault in _load_file(path)]
+    path = expectations_path(frameworks.get(framework))
+    files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
+    return [
+        _fault(expectations.place(file, "fault", line), table)
+        for file in files
+        for line, table in expectations.tables(file, "fault")
+    ]
 
 
 def without(framework: str) -> Mapping[str, str]:
@@ -104,18 +108,7 @@ def without(framework: str) -> Mapping[str, str]:
         raise UserError(f"{path} cannot be read: {error}; expected a table per framework") from None
 
 
-def _load_file(path: Path) -> list[Fault]:
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8")).get("fault", [])
-    except (OSError, ValueError) as error:
-        raise UserError(f"the seeded faults in {path} cannot be read: {error}") from None
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise UserError(f"{path}: 'fault' is no list of tables; write each as [[fault]]")
-    return [_fault(path, number, table) for number, table in enumerate(tables, start=1)]
-
-
-def _fault(path: Path, number: int, table: Mapping[str, Any]) -> Fault:
-    where = f"{path}, [[fault]] {number}"
+def _fault(where: str, table: Mapping[str, Any]) -> Fault:
     for key, kind in (_KEYS | _OPTIONAL).items():
         if key in _OPTIONAL and key not in table:
             continue
@@ -143,9 +136,21 @@ def _changed_text(fault: Fault, text: str) -> str:
     return changed
 
 
-def chosen(frameworks: Sequence[str], names: Sequence[str]) -> list[tuple[str, Fault]]:
-    """The faults of the frameworks, all or the named ones; UserError for an unknown name."""
-    found = [(framework, fault) for framework in frameworks for fault in load(framework)]
+def chosen(of: Sequence[str], names: Sequence[str]) -> list[tuple[str, Fault]]:
+    """The faults of the frameworks, all or the named ones; UserError for an unknown name.
+
+    Raises:
+        UserError: no fault has one of the names, or one of the frameworks has no faults.
+    """
+    found: list[tuple[str, Fault]] = []
+    for name in of:
+        faults = load(name)
+        if not faults:
+            raise UserError(
+                f"there are no faults of {name} to seed; expected [[fault]] tables in "
+                f"{expectations_path(frameworks.get(name))}"
+            )
+        found += [(name, fault) for fault in faults]
     known = {fault.name for _, fault in found}
     for name in names:
         if name not in known:
@@ -153,7 +158,7 @@ def chosen(frameworks: Sequence[str], names: Sequence[str]) -> list[tuple[str, F
             clause = (
                 f"did you mean {', '.join(near)}?"
                 if near
-                else "their names are in baselines/faults"
+                else "their names are in baselines/details"
             )
             raise UserError(f"unknown fault '{name}'; {clause}")
     return [(framework, fault) for framework, fault in found if not names or fault.name in names]
