@@ -137,11 +137,14 @@ def test_faults_are_read_from_the_file_of_the_expectations(load):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (_table(finds=1), r"some.toml, \[\[fault\]\] at line 4: key 'finds' is 1, expected a str"),
-        (_table(find="none"), r"\[\[fault\]\] at line 4: unknown key 'find'"),
-        (_table(turns=["sac.critic_loss.scael"]), "unknown detail .* did you mean sac"),
-        ("[[faults]]", "some.toml: unknown key 'faults' at the top level; expected"),
-        ("[fault]", "some.toml: 'fault' is not a list of tables"),
+        (_table(finds=1), r"some.toml, \[\[fault\]\] at line 4: key 'finds' is 1, expected text"),
+        (_table(find="none"), r"\[\[fault\]\] at line 4: unknown key 'find'; did you mean 'finds'"),
+        (
+            _table(turns=["sac.critic_loss.scael"]),
+            "key 'turns' holds 'sac.critic_loss.scael'; did you mean 'sac",
+        ),
+        ("[[faults]]", "some.toml: unknown key 'faults'; did you mean 'fault'"),
+        ("[fault]", "some.toml: key 'fault' is {}, expected a list"),
         ("[[fault]", "some.toml is not valid TOML"),
     ],
 )
