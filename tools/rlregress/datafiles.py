@@ -117,7 +117,7 @@ def read(path: Path, model: Any, remedy: str = "") -> Any:
         UserError: the file is missing or damaged, or a value is not as ``model`` has it. It names
             the file, the table and the key, what was found and what was expected.
     """
-    kind = path.suffix[1:].upper()
+    kind = _format(path)
     text, advice = _text(path, remedy), f"; {remedy}" if remedy else ""
     try:
         content = _PARSERS[kind](text)
@@ -178,6 +178,12 @@ _PARSERS: Mapping[str, Callable[[str], Any]] = {
 }
 
 
+def _format(path: Path) -> str:
+    """By the end of the name; a third party may call its TOML file as it likes."""
+    ending = path.suffix[1:].upper()
+    return ending if ending in _PARSERS else "TOML"
+
+
 def _text(path: Path, remedy: str = "") -> str:
     try:
         return path.read_text(encoding="utf-8")
@@ -185,7 +191,7 @@ def _text(path: Path, remedy: str = "") -> str:
         reason = f"byte {error.start} is not UTF-8"
     except OSError as error:
         reason = str(error.strerror)
-    remedy = remedy or f"expected a {path.suffix[1:].upper()} file"
+    remedy = remedy or f"expected a {_format(path)} file"
     raise UserError(f"{path} cannot be read: {reason}; {remedy}")
 
 
@@ -199,9 +205,9 @@ def _sentence(path: Path, content: Any, error: ErrorDetails, schema: Mapping[str
     """What is wrong, from the first error of pydantic and the JSON schema of the model."""
     _, *keys = error["loc"]
     place = str(path)
-    if path.suffix == ".csv" and keys:
+    if _format(path) == "CSV" and keys:
         place = f"{path}, line {int(keys.pop(0)) + 2}"  # below the header
-    elif path.suffix == ".toml" and len(keys) > 1 and isinstance(keys[1], int):
+    elif _format(path) == "TOML" and len(keys) > 1 and isinstance(keys[1], int):
         name, number, *keys = keys
         place = places(path, str(name), len(content[name]))[int(number)]
     kind, context = error["type"], error.get("ctx", {})

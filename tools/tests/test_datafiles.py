@@ -59,6 +59,7 @@ def read(folder, text: str, name: str = "x.toml", model: Any = File, remedy: str
 
 
 FILES = {
+    "x": '[[row]]\nid = "a"\nsteps = 3\nmean = 2\npins = ["x==1"]\ngiven = [1, 2.5]\n',
     "x.toml": '[[row]]\nid = "a"\nsteps = 3\nmean = 2\npins = ["x==1"]\ngiven = [1, 2.5]\n',
     "x.yaml": "row:\n- {id: a, steps: 3, mean: 2, pins: [x==1], given: [1, 2.5]}\n",
     "x.json": '{"row": [{"id": "a", "steps": 3, "mean": 2, "pins": ["x==1"], "given": [1, 2.5]}]}',
