@@ -254,6 +254,33 @@ def test_the_import_contracts_are_kept():
     assert checked.returncode == 0, checked.stdout
 
 
+def parsers_beside_the_reader(library: Path) -> list[str]:
+    """Imports of what parses files, in any module but ``datafiles``."""
+    files = [p for p in sorted(library.rglob("*.py")) if p != library / "datafiles.py"]
+    # pyproject.toml is no data file
+    files = [path for path in files if path != library / "upgrade" / "needs.py"]
+    return [
+        f"{path.relative_to(library)}:{line} imports {name}"
+        for path in files
+        for line, name in imports(path, library)
+        if name.split(".")[0] in ("tomllib", "yaml", "csv")
+    ]
+
+
+def test_one_module_reads_the_data_files():
+    """Files of data are parsed in one place, so that all damage is told in the same words."""
+    assert parsers_beside_the_reader(LIBRARY) == []
+
+
+@pytest.mark.parametrize("line", ["import tomllib", "from yaml import safe_load", "import csv"])
+def test_a_parser_beside_the_reader_is_found(tmp_path, line):
+    """Another module that parses for itself is named."""
+    library = write(tmp_path / "rlregress", {"datafiles.py": line, "gate/own.py": "import json\n"})
+    assert parsers_beside_the_reader(library) == []
+    (library / "gate" / "own.py").write_text(line)
+    assert len(parsers_beside_the_reader(library)) == 1
+
+
 def dependencies(root: Path) -> list[str]:
     """The packages that pyproject.toml declares, those of ``dev`` included."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
