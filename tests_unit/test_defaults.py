@@ -10,6 +10,7 @@ import pytest
 
 from rlregress import suite
 from rlregress.details import defaults, tables
+from rlregress.hyperparameters import hyperparameter_set
 
 SETS = sorted(path.stem for path in (suite.baselines() / "hyperparameters").glob("*.yaml"))
 
@@ -65,7 +66,7 @@ def test_printed_names_are_right_or_recorded_as_wrong(framework):
 def test_set_goes_there_and_back(framework, name):
     """A hyperparameter set in a framework's own names and numbers, and back, is the same set."""
     for (algorithm, _), entry in defaults.documented(framework).items():
-        given = defaults.hyperparameter_set(name)[algorithm]
+        given = hyperparameter_set(name)[algorithm]
         kept = {key: value for key, value in given.items() if key in entry.names}
         shared = {
             key
@@ -81,7 +82,7 @@ def test_set_goes_there_and_back(framework, name):
 @pytest.mark.usefixtures("of_this_suite")
 def test_set_of_a_framework_holds_its_defaults(framework):
     """The hyperparameter set of a framework holds its defaults, where its values are documented."""
-    given, found = defaults.hyperparameter_set(framework.name), framework.defaults()
+    given, found = hyperparameter_set(framework.name), framework.defaults()
     for (algorithm, scope), entry in defaults.documented(framework).items():
         if entry.set:
             assert found[algorithm, scope] == given[algorithm]
@@ -89,7 +90,7 @@ def test_set_of_a_framework_holds_its_defaults(framework):
 
 def test_agent_of_a_set_has_its_values(framework, algorithm):
     """An agent that is built with the framework's set has exactly these hyperparameters."""
-    given = defaults.hyperparameter_set(framework.name)[algorithm]
+    given = hyperparameter_set(framework.name)[algorithm]
     found = framework.applied(algorithm, given)
     assert set(found) <= set(given)
     assert _spelled(found) == _spelled({name: given[name] for name in found})

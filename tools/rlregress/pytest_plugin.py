@@ -24,7 +24,7 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.details.implementation import Implementation, documented, implementations
-from rlregress.errors import UserError
+from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import selection
 from rlregress.gate.baseline import FIRST_NEW_SEED
@@ -32,7 +32,7 @@ from rlregress.gate.judging import Verdict, judge
 from rlregress.gate.session import Session, open_session
 from rlregress.reporting import evidence as evidence_file
 from rlregress.reporting import terminal
-from rlregress.training.budgets import budget, suggestion
+from rlregress.training.budgets import budget
 from rlregress.training.cell import Job
 
 _SESSION = pytest.StashKey[Session]()
@@ -122,9 +122,7 @@ def pytest_configure(config: pytest.Config) -> None:
         known = {a for name in frameworks.names() for a in frameworks.get(name).algorithms}
         for algorithm in _names(config, "--algorithm"):
             if algorithm not in known:
-                raise UserError(
-                    f"unknown algorithm '{algorithm}'{suggestion(algorithm, list(known))}"
-                )
+                raise UserError(f"unknown algorithm '{algorithm}'; {nearest(algorithm, known)}")
     except UserError as error:
         raise pytest.UsageError(str(error)) from None
     if hasattr(config.option, "maxschedchunk") and config.option.maxschedchunk is None:

@@ -128,13 +128,19 @@ def test_baseline_of_another_budget(command, copied_suite, stored):
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (lambda text: text[:50], "cannot be read"),
-        (lambda text: text.replace("schema = 1", "schema = 7", 1), "schema 7, expected 1"),
-        (lambda text: text.replace("seed = ", "sed = ", 1), "lacks the key 'seed'"),
+        (lambda text: text[:50], "is not valid TOML"),
+        (lambda text: text.replace("schema = 1", "schema = 7", 1), "key 'schema' is 7, expected 1"),
+        (
+            lambda text: text.replace("seed = ", "sed = ", 1),
+            "unknown key 'sed'; did you mean 'seed'?",
+        ),
         (lambda text: text.replace('algorithm = "', 'algorithm = "x', 1), "expected the cell"),
-        (lambda text: text[: text.rindex("[[run]]")], "distinct ones"),
-        (lambda text: text.replace("seed = 1\n", "seed = 0\n", 1), "distinct ones"),
-        (lambda text: text.replace("seed = 1\n", "seed = 1000\n", 1), "below 1000"),
+        (lambda text: text[: text.rindex("[[run]]")], "distinct"),
+        (lambda text: text.replace("seed = 1\n", "seed = 0\n", 1), "distinct"),
+        (
+            lambda text: text.replace("seed = 1\n", "seed = 1000\n", 1),
+            "seed' is 1000, expected a number below 1000",
+        ),
         (lambda text: re.sub("return = .*", "return = nan", text, count=1), "a finite number"),
         (lambda text: text.replace('"finished"', '"banana"', 1), "'banana'"),
     ],
@@ -154,7 +160,10 @@ def test_damaged_stored_runs(command, copied_suite, stored, damage, said):
         (lambda text: text + "\n[tiny]\nevaluatoins = 3\n", "'evaluatoins'"),
         (lambda text: text.replace("seeds = 5", "seeds = 0"), "seeds"),
         (lambda text: text.replace("evaluations = 1\n", "evaluations = 'x'\n"), "evaluations"),
-        (lambda text: text.replace("ppo = 20480", "ppo = -1"), "total_steps of ppo"),
+        (
+            lambda text: text.replace("ppo = 20480", "ppo = -1"),
+            "short.total_steps.ppo' is -1, expected a number of at least 1",
+        ),
     ],
     ids=["key", "zero", "text", "negative"],
 )

@@ -80,20 +80,23 @@ def test_a_claim_that_cannot_be_checked_gives_the_reason(claims) -> None:
     ("changed", "sentence"),
     [
         ({"quote": None}, "key 'quote' is missing"),
-        ({"quote": ""}, "key 'quote' is empty"),
-        ({"quote": "word " * 31}, "the quote has 31 words"),
-        ({"verdikt": "refuted"}, "unknown key 'verdikt'; did you mean verdict"),
+        ({"quote": ""}, "key 'quote' is '', expected text in quotes that is not empty"),
+        ({"quote": "word " * 31}, "expected at most 30 words"),
+        ({"verdikt": "refuted"}, "unknown key 'verdikt'; did you mean 'verdict'"),
         ({"detail": None}, "found none of detail, default, not_checkable"),
         ({"default": "ppo.epochs"}, "found detail and default"),
-        ({"detail": "sac.critic_los.scale"}, "unknown detail 'sac.critic_los.scale'"),
+        (
+            {"detail": "sac.critic_los.scale"},
+            "key 'detail' is 'sac.critic_los.scale'; did you mean 'sac.critic_loss.scale'",
+        ),
         ({"says": None}, "key 'says' is missing"),
-        ({"says": "third"}, "has no variant 'third'; expected one of half"),
+        ({"says": "third"}, "has no variant 'third'; known: batch_sum"),
         ({"verdict": None}, "key 'verdict' is missing"),
-        ({"verdict": "wrong"}, "key 'verdict' is 'wrong', expected one of confirmed"),
+        ({"verdict": "wrong"}, "key 'verdict' is 'wrong'; known: confirmed"),
         ({"verdict": "unprobed"}, "key 'verdict' is 'unprobed'"),
-        ({"verdict": {"new": "refuted"}}, "'new' is no version"),
+        ({"verdict": {"new": "refuted"}}, "key 'verdict' has the key 'new', expected a version"),
         ({"framework": "some"}, "key 'framework' is 'some', expected one of"),
-        ({"scope": ["library"]}, "key 'scope' is ['library'], expected text"),
+        ({"scope": ["library"]}, "key 'scope' is [\"library\"], expected text"),
         (REASON | {"says": "none"}, "says and verdict need a detail or a default"),
         (REASON | {"verdict": "refuted"}, "says and verdict need a detail or a default"),
     ],
@@ -115,10 +118,10 @@ def test_an_id_is_given_once(claims) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("not toml", "cannot read"),
-        ('[[claim]]\nid = "one"\n', "key 'document' is None"),
-        ('document = "x"\n[[item]]\n', "found 'item', expected a list of"),
-        ('document = "x"\nclaim = 3\n', "found 'claim', expected a list of"),
+        ("not toml", "is not valid TOML: "),
+        ('[[claim]]\nid = "one"\n', "key 'document' is missing"),
+        ('document = "x"\n[[item]]\n', "unknown key 'item'; known: claim, document"),
+        ('document = "x"\nclaim = 3\n', "key 'claim' is 3, expected a list"),
     ],
 )
 def test_bad_files_are_named(tmp_path, text, sentence) -> None:
@@ -141,7 +144,9 @@ def test_a_document_without_claims_is_named(tmp_path) -> None:
 
 def test_an_empty_folder_is_named(tmp_path) -> None:
     """No file at all is an error, not an empty list."""
-    with pytest.raises(UserError, match="holds no TOML file"):
+    with pytest.raises(
+        UserError, match="holds no claims of a source document; expected TOML files"
+    ):
         statements.load(tmp_path)
 
 
@@ -168,8 +173,11 @@ def test_an_item_names_what_asks_it(items) -> None:
     ("changed", "sentence"),
     [
         ({"details": None}, "nothing asks 'box6'"),
-        ({"details": "sac.critic_loss.scale"}, "expected a list of texts"),
-        ({"details": [""]}, "expected a list of texts"),
+        (
+            {"details": "sac.critic_loss.scale"},
+            "key 'details' is 'sac.critic_loss.scale', expected a list",
+        ),
+        ({"details": [""]}, "key 'details' holds '', expected text in quotes"),
         ({"title": None}, "key 'title' is missing"),
     ],
 )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
 
-from rlregress.details import catalogue
+from rlregress import suite
+from rlregress.details import catalogue, expectations
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate.comparison import compare
@@ -112,3 +114,82 @@ def test_a_framework_is_not_compared_with_itself(pair):
 def test_every_detail_says_what_follows_from_it():
     """No entry of the catalogue is without its consequence in one sentence."""
     assert [d.id for d in catalogue.all_details() if not d.consequence.endswith(".")] == []
+
+
+PAGES = ("comparison.md", "comparison-cleanrl.md")
+
+
+def documented(page: str) -> dict[tuple[str, str, str], expectations.Expectation]:
+    """(framework as on the page, detail, scope) -> what is documented of that version."""
+    found = {}
+    for title in page.splitlines()[0].removeprefix("# ").split(" against "):
+        name, version = title.split()[0], re.split("[@ ]", title)[-1]
+        entries = expectations.load(suite.baselines() / "details" / name.partition("@")[0])
+        for (id, scope), entry in expectations.for_version(entries, version).items():
+            found[name, id, scope] = entry
+    return found
+
+
+def stale(page: str) -> list[str]:
+    """What a page of ``rlregress compare`` says otherwise than catalogue and expectations.
+
+    All but the lines of code and why something is absent, which only a probe can tell.
+    """
+    known = documented(page)
+    variants: dict[str, set[tuple[str, str]]] = {}
+    for (name, id, _), entry in known.items():
+        variants.setdefault(id, set()).add((name, entry.variant))
+    found = []
+    sections, _, tables = page.partition("## Done alike")
+    shown = set()
+    for section in sections.split("\n## ")[1:]:
+        id, words, rows = re.fullmatch(r"`(\S+)`\n\n(.*?)\n\n(.*)", section, re.S).groups()
+        shown.add(id)
+        detail = catalogue.get(id)
+        if words != f"{detail.question} {detail.consequence}":
+            found.append(f"{id}: question or consequence")
+        answers = re.findall(r"(?m)^\| (\S+) \| (\S+) \| `(\S+)` \| (.*) \| .*\|$", rows)
+        if {(n, s) for n, s, *_ in answers} != {(n, s) for n, i, s in known if i == id}:
+            found.append(f"{id}: frameworks or scopes")
+        for name, scope, variant, meaning in answers:
+            entry = known.get((name, id, scope))
+            if entry is None or entry.variant != variant:
+                found.append(f"{id}: {name} {scope} {variant}")
+                continue
+            told = detail.variants[variant].meaning
+            told += f" (known deviation: {entry.deviation})" if entry.deviation else ""
+            if meaning != told.replace("|", "\\|"):
+                found.append(f"{id}: meaning of {variant}")
+    for id, listed, names in re.findall(r"(?m)^\| `(\S+)` \| (.+) \| (.+) \|$", tables):
+        shown.add(id)
+        if {v for n, v in variants.get(id, ()) if n in names.split(", ")} != set(
+            listed.split(", ")
+        ):
+            found.append(f"{id}: {listed}")
+    return found + [f"{id}: missing, or about nothing" for id in sorted(shown ^ set(variants))]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_of_the_project_is_that_of_its_data(name):
+    """docs/comparison*.md hold every detail, with the variants documented of those versions."""
+    page = (suite.root() / "docs" / name).read_text(encoding="utf-8")
+    assert stale(page) == [], f"write docs/{name} with: rlregress compare"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("| `half` |", "| `none` |", f"{SCALE}: sb3 library none"),
+        ("1/2 of the sum", "half of the sum", f"{SCALE}: meaning of half"),
+        ("Which factor stands", "What stands", f"{SCALE}: question or consequence"),
+        (f"## `{SCALE}`", "## `sac.critic_loss.distance`", f"{SCALE}: missing"),
+        ("| inside_discount |", "| outside |", "sac.target.entropy: outside"),
+        ("| torchrl | library | `none` |", "", f"{SCALE}: frameworks or scopes"),
+        ("against torchrl 0.14.1", "against torchrl 0.1", "torchrl"),
+    ],
+)
+def test_a_page_that_is_not_current_is_found(old, new, said):
+    """Another variant, meaning, question, detail or version is named."""
+    page = (suite.root() / "docs" / PAGES[0]).read_text(encoding="utf-8")
+    assert old in page
+    assert any(said in one for one in stale(page.replace(old, new, 1)))

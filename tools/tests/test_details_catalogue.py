@@ -91,7 +91,9 @@ def test_a_detail_is_known_by_its_id() -> None:
 
 def test_an_unknown_detail_is_an_error_with_the_nearest_names() -> None:
     """A misspelt id is answered with the right one."""
-    with pytest.raises(UserError, match="unknown detail 'sac.critic_loss.scal'; did you mean sac."):
+    with pytest.raises(
+        UserError, match="unknown detail 'sac.critic_loss.scal'; did you mean 'sac."
+    ):
         catalogue.get("sac.critic_loss.scal")
 
 

@@ -58,9 +58,9 @@ def test_own_numbers_and_back(tmp_path):
     [
         ('source = "here"\n', "", "key 'source' is missing"),
         ('since = "1.0"', 'since = "one"', "expected a version"),
-        ('"flipped"', '"turned"', "expected flipped or count or switch"),
-        ("scope =", "scop =", "key 'scope' is missing"),
-        ("[[defaults]]", "[[defaults]", "cannot be read"),
+        ('"flipped"', '"turned"', "known: count, flipped, switch"),
+        ("scope =", "scop =", "unknown key 'scop'; did you mean 'scope'"),
+        ("[[defaults]]", "[[defaults]", "is not valid TOML"),
     ],
 )
 def test_damage_is_one_sentence(tmp_path, old, new, said):

@@ -40,7 +40,15 @@ def test_an_entry_keeps_what_is_written_and_its_line(write) -> None:
     (entry,) = write(_table(note="seen"))
     assert entry.cell == CELL
     assert (entry.variant, entry.since, entry.until, entry.note) == ("half", "0.6.0", None, "seen")
-    assert entry.line == 2
+    assert entry.where.endswith("[[detail]] at line 2")
+
+
+def test_a_fault_beside_an_entry_is_not_read_as_one(write) -> None:
+    """What proves an entry stands in the same file, in tables of another name."""
+    first, second = write(_table(), '[[fault]]\nname = "x"\n', _table(scope="script"))
+    assert (first.scope, second.scope) == ("library", "script")
+    assert first.where.endswith("[[detail]] at line 2")
+    assert second.where.endswith("[[detail]] at line 12")
 
 
 def test_an_empty_file_has_no_entries(write) -> None:
@@ -69,11 +77,14 @@ def test_a_local_version_lies_in_the_range_of_its_release(write) -> None:
     [
         (
             _table(id="sac.critic_loss.scael"),
-            "line 2: key 'id': unknown detail .* did you mean sac",
+            "line 2: key 'id' is 'sac.critic_loss.scael'; did you mean 'sac",
         ),
-        (_table(variant="halve"), "line 2: key 'variant': .* has no variant 'halve'; expected one"),
+        (
+            _table(variant="halve"),
+            "line 2: key 'variant': .* has no variant 'halve'; did you",
+        ),
         (_table(since=None), "line 2: key 'since' is missing; expected id, scope"),
-        (_table(sorce="x"), "line 2: unknown key 'sorce'; did you mean source"),
+        (_table(sorce="x"), "line 2: unknown key 'sorce'; did you mean 'source'"),
         (_table(since="soon"), "line 2: key 'since' is 'soon', expected a version as in"),
         (_table(until="later"), "line 2: key 'until' is 'later', expected a version as in"),
         (_table(until="0.6"), "line 2: no version lies between since '0.6.0' and until '0.6'"),
@@ -82,9 +93,10 @@ def test_a_local_version_lies_in_the_range_of_its_release(write) -> None:
         (_table(source=""), "line 2: key 'source' is '', expected text in quotes"),
         (_table(since=None) + "since = 0.6", "line 2: key 'since' is 0.6, expected text in quotes"),
         (_table(since=None) + "since = \n", "some.toml is not valid TOML: .*line 7"),
-        ('framework = "x"', "some.toml: unknown key 'framework' at the top level"),
-        ('[detail]\nid = "x"', "some.toml: 'detail' is not a list of tables"),
-        ("detail = [1, 2]", "some.toml: 'detail' is not a list of tables"),
+        ('framework = "x"', "some.toml: unknown key 'framework'; known: detail, fault"),
+        ('[[faults]]\nname = "x"', "some.toml: unknown key 'faults'; did you mean 'fault'"),
+        ('[detail]\nid = "x"', "some.toml: key 'detail' is .*, expected a list"),
+        ("detail = [1, 2]", r"some.toml, \[\[detail\]\] 1 is 1, expected a table"),
     ],
 )
 def test_bad_input_names_the_file_the_place_and_what_was_expected(
@@ -104,7 +116,7 @@ def test_the_second_table_is_named_by_its_own_line(write) -> None:
 @pytest.mark.parametrize("since", ["0.6.0", "0.6", "0.7", "0.1"])
 def test_two_entries_for_the_same_versions_are_a_duplicate(write, since: str) -> None:
     """Whichever of the two comes first."""
-    with pytest.raises(UserError, match="line 9: .* is a duplicate: the entry at line 2 holds"):
+    with pytest.raises(UserError, match="line 9: .* is a duplicate: .* at line 2 holds"):
         write(_table(), _table(variant="none", since=since))
 
 
@@ -115,7 +127,7 @@ def test_the_same_detail_in_another_scope_is_no_duplicate(write) -> None:
 
 def test_a_missing_file_is_a_user_error(tmp_path) -> None:
     """The path is named."""
-    with pytest.raises(UserError, match=r"cannot read the expectations in .*none.toml"):
+    with pytest.raises(UserError, match=r"none.toml cannot be read: No such file"):
         load(tmp_path / "none.toml")
 
 

@@ -72,5 +72,5 @@ def test_a_probe_cannot_change_the_inputs_of_the_next_one() -> None:
 
 def test_a_probe_for_an_unknown_detail_is_an_error() -> None:
     """It would otherwise never be compared with anything."""
-    with pytest.raises(UserError, match="unknown detail 'gae.truncatoin'; did you mean gae."):
+    with pytest.raises(UserError, match="unknown detail 'gae.truncatoin'; did you mean 'gae."):
         fingerprint(Adapter({("gae.truncatoin", "library"): _gae}))

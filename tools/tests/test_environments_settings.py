@@ -38,22 +38,32 @@ def test_changes_are_applied_to_the_frameworks_own_set(written):
 @pytest.mark.parametrize(
     ("behavior", "said"),
     [
-        ("", "behavior/some.yaml is empty or no table; expected topics or algorithms as keys"),
-        ("a: [", "expected a YAML file"),
-        ("segments: {ppo: {}}", "has no topic 'time_limit'; found: segments"),
-        ("time_limit: {sac: {}}", "has no algorithm 'ppo'; found: sac"),
-        ("time_limit: {ppo: {steps: 9}}", "time_limit of ppo has the unknown key 'steps'; known: "),
+        ("", "behavior/some.yaml is null, expected a table"),
+        ("a: [", "is not valid YAML: while parsing"),
+        ("segments: {ppo: {}}", "has no topic 'time_limit'; known: segments"),
+        ("time_limit: {sac: {}}", "time_limit has no algorithm 'ppo'; known: sac"),
+        (
+            "time_limit: {ppo: {steps: 9}}",
+            "table 'time_limit.ppo': unknown key 'steps'; did you mean 'stores' or 'total_steps'",
+        ),
         (
             "time_limit: {ppo: {changes: {gamma: 0.98}}}",
-            "hyperparameters/some.yaml does not have; it has: discount, hidden_sizes",
+            "time_limit.ppo: the hyperparameter set 'some' has no hyperparameter 'gamma'; "
+            "known: discount, hidden_sizes",
         ),
         (
             "time_limit: {ppo: {stores: [dones]}}",
-            "time_limit of ppo stores the unknown field 'dones'; known: done, next_observations, "
-            "observations, rewards, terminated",
+            "key 'time_limit.ppo.stores' holds 'dones'; did you mean 'done'? (known: done, "
+            "next_observations, observations, rewards, terminated)",
         ),
-        ("time_limit: {ppo: {changes: [a]}}", "changes is '['a']'; expected a table"),
-        ("time_limit: {ppo: {total_steps: many}}", "total_steps is 'many'; expected a number"),
+        (
+            "time_limit: {ppo: {changes: [a]}}",
+            "key 'time_limit.ppo.changes' is [\"a\"], expected a table",
+        ),
+        (
+            "time_limit: {ppo: {total_steps: many}}",
+            "key 'time_limit.ppo.total_steps' is 'many', expected a whole number",
+        ),
     ],
 )
 def test_a_damaged_setting_is_one_sentence(written, behavior, said):
@@ -67,7 +77,7 @@ def test_a_damaged_setting_is_one_sentence(written, behavior, said):
 def test_a_framework_without_settings_is_named(written):
     """The file that is missing is named."""
     written(GOOD)
-    with pytest.raises(UserError, match=r"behavior/other\.yaml cannot be read"):
+    with pytest.raises(UserError, match=r"behavior/other\.yaml cannot be read: No such file"):
         setting("other", "time_limit", "ppo")
 
 

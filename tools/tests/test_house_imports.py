@@ -13,10 +13,14 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "tools" / "rlregress"
@@ -24,6 +28,19 @@ LIBRARY = ROOT / "tools" / "rlregress"
 # The standard library of Python 3.9, as far as it differs from this one's.
 STANDARD = (set(sys.stdlib_module_names) - {"tomllib"}) | {"__future__"}
 JUDGES = ("formulas", "verdicts")
+CODE = ("conftest.py", "tools", "tests_unit", "tests_behavior", "tests_performance", "docs")
+# What is needed although no line imports it.
+NOT_IMPORTED = {
+    "pytest-xdist": "pytest loads it: -n 2",
+    "pytest-benchmark": "pytest loads it: the measurements of throughput",
+    "opencv-python-headless": "gymnasium and the frameworks resize the pictures of Atari with it",
+    "uv": "a command: it resolves and installs the two sides of an upgrade",
+    "skrl": "the framework of docs/example-adapter, which names its modules as text",
+    "ruff": "a command: make lint",
+    "mypy": "a command: make lint",
+    "import-linter": "a command: make lint",
+    "types-pyyaml": "mypy reads it",
+}
 # What is started inside a foreign or old environment; with it goes all that it imports.
 FOREIGN = ("frameworks/**/*.py", "training/worker.py", "tracing/record.py")
 
@@ -235,3 +252,85 @@ def test_the_import_contracts_are_kept():
     """The library keeps the import contracts of pyproject.toml."""
     checked = lint_imports(LIBRARY.parent)
     assert checked.returncode == 0, checked.stdout
+
+
+def parsers_beside_the_reader(library: Path) -> list[str]:
+    """Imports of what parses files, in any module but ``datafiles``."""
+    files = [p for p in sorted(library.rglob("*.py")) if p != library / "datafiles.py"]
+    # pyproject.toml is no data file
+    files = [path for path in files if path != library / "upgrade" / "needs.py"]
+    return [
+        f"{path.relative_to(library)}:{line} imports {name}"
+        for path in files
+        for line, name in imports(path, library)
+        if name.split(".")[0] in ("tomllib", "yaml", "csv")
+    ]
+
+
+def test_one_module_reads_the_data_files():
+    """Files of data are parsed in one place, so that all damage is told in the same words."""
+    assert parsers_beside_the_reader(LIBRARY) == []
+
+
+@pytest.mark.parametrize("line", ["import tomllib", "from yaml import safe_load", "import csv"])
+def test_a_parser_beside_the_reader_is_found(tmp_path, line):
+    """Another module that parses for itself is named."""
+    library = write(tmp_path / "rlregress", {"datafiles.py": line, "gate/own.py": "import json\n"})
+    assert parsers_beside_the_reader(library) == []
+    (library / "gate" / "own.py").write_text(line)
+    assert len(parsers_beside_the_reader(library)) == 1
+
+
+def dependencies(root: Path) -> list[str]:
+    """The packages that pyproject.toml declares, those of ``dev`` included."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    rows = project["dependencies"] + project["optional-dependencies"]["dev"]
+    return [str(canonicalize_name(Requirement(row).name)) for row in rows]
+
+
+def imported_packages(root: Path) -> set[str]:
+    """The packages whose modules some file imports; a module without one is not installed."""
+    files = [path for name in CODE for path in [root / name, *sorted((root / name).rglob("*.py"))]]
+    modules = {
+        name.split(".")[0]
+        for path in files
+        if path.suffix == ".py"
+        for _, name in imports(path, root)
+    }
+    known = packages_distributions()
+    return {str(canonicalize_name(of)) for name in modules for of in known.get(name, ())}
+
+
+def dependencies_without_use(root: Path) -> list[str]:
+    """Dependencies that nothing imports and no reason keeps, and reasons that keep nothing."""
+    declared, used = dependencies(root), imported_packages(root)
+    found = [
+        f"{name} is declared, and nothing imports it"
+        for name in declared
+        if name not in used and name not in NOT_IMPORTED
+    ]
+    for name in NOT_IMPORTED:
+        if name not in declared:
+            found.append(f"{name} is listed as not imported, and not declared")
+        elif name in used:
+            found.append(f"{name} is listed as not imported, and is imported")
+    return found
+
+
+def test_every_dependency_is_imported_or_has_a_reason():
+    """What is declared in pyproject.toml is imported by some file, or it is said what it is for."""
+    assert dependencies_without_use(ROOT) == []
+
+
+def test_a_dependency_without_use_is_found(tmp_path, monkeypatch):
+    """One that nothing imports is named; so is a reason that has become wrong."""
+    rows = "dependencies = ['numpy>=1', 'Jinja2', 'uv']\noptional-dependencies.dev = ['Mypy']\n"
+    (tmp_path / "pyproject.toml").write_text(f"[project]\n{rows}")
+    (tmp_path / "conftest.py").write_text("import json, numpy.linalg\nfrom packaging import x\n")
+    reasons = {"mypy": "a command", "uv": "a command", "packaging": "x", "numpy": "x"}
+    monkeypatch.setattr(f"{__name__}.NOT_IMPORTED", reasons)
+    assert dependencies_without_use(tmp_path) == [
+        "jinja2 is declared, and nothing imports it",
+        "packaging is listed as not imported, and not declared",
+        "numpy is listed as not imported, and is imported",
+    ]

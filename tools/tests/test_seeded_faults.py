@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 
 import pytest
 
 from rlregress import frameworks, suite
 from rlregress.details import catalogue
 from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
 from rlregress.gate import faults
 
 INSTALLED = sorted(
@@ -70,6 +72,93 @@ def test_faults_name_known_variants(name):
     for fault in faults.load(name):
         for id in fault.turns:
             assert not fault.finds or fault.finds in catalogue.get(id).variants, fault.name
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_a_fault_stands_after_the_detail_that_it_turns(name):
+    """In the files, the [[detail]] above a fault is the one that comes first in its ``turns``."""
+    wrong = []
+    for path in sorted((suite.baselines() / "details" / name).glob("*.toml")):
+        above = ""
+        for block in re.split(r"(?m)^(?=\[\[)", path.read_text(encoding="utf-8")):
+            table = tomllib.loads(block)
+            for detail in table.get("detail", []):
+                above = detail["id"]
+            for fault in table.get("fault", []):
+                if fault["turns"][0] != above:
+                    wrong.append(f"{path.name}: {fault['name']} stands after {above}")
+    assert wrong == []
+
+
+GOOD = {
+    "name": "whole",
+    "file": "package/sac.py",
+    "old": "0.5 * ",
+    "new": "",
+    "turns": ["sac.critic_loss.scale"],
+    "finds": "none",
+}
+
+
+class Other(Adapter):
+    """An adapter of a third party, whose data file is its own."""
+
+    def __init__(self, path):
+        self._path = path
+
+    def expectations(self):
+        return self._path
+
+
+@pytest.fixture
+def load(tmp_path, monkeypatch):
+    """Writes a file of data and loads its faults."""
+
+    def loaded(text: str):
+        path = tmp_path / "some.toml"
+        path.write_text(text)
+        monkeypatch.setattr(frameworks, "get", lambda name: Other(path))
+        return faults.load("other")
+
+    return loaded
+
+
+def _table(**changed):
+    rows = [f"{key} = {json.dumps(value)}" for key, value in {**GOOD, **changed}.items()]
+    return "\n".join(['[[detail]]\nid = "x"\n\n[[fault]]', *rows, ""])
+
+
+def test_faults_are_read_from_the_file_of_the_expectations(load):
+    """A framework of a third party keeps them there too; the expectations are left alone."""
+    (fault,) = load(_table())
+    assert (fault.name, fault.turns, fault.finds) == ("whole", ("sac.critic_loss.scale",), "none")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (_table(finds=1), r"some.toml, \[\[fault\]\] at line 4: key 'finds' is 1, expected text"),
+        (_table(find="none"), r"\[\[fault\]\] at line 4: unknown key 'find'; did you mean 'finds'"),
+        (
+            _table(turns=["sac.critic_loss.scael"]),
+            "key 'turns' holds 'sac.critic_loss.scael'; did you mean 'sac",
+        ),
+        ("[[faults]]", "some.toml: unknown key 'faults'; did you mean 'fault'"),
+        ("[fault]", "some.toml: key 'fault' is {}, expected a list"),
+        ("[[fault]", "some.toml is not valid TOML"),
+    ],
+)
+def test_a_damaged_fault_names_the_file_the_place_and_what_was_expected(load, text, message):
+    """One sentence for each way to be wrong."""
+    with pytest.raises(UserError, match=message):
+        load(text)
+
+
+def test_a_framework_without_faults_is_named(load):
+    """There is nothing to seed, and the file that would hold it is named."""
+    assert load("") == []
+    with pytest.raises(UserError, match="no faults of other to seed; .* in .*some.toml"):
+        faults.chosen(["other"], [])
 
 
 def test_a_fault_that_does_not_fit_says_so():

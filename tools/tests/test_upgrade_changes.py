@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rlregress.details import catalogue, defaults
+from rlregress.details import catalogue
 from rlregress.errors import UserError
+from rlregress.hyperparameters import hyperparameter_set
 from rlregress.upgrade import changes
 from rlregress.upgrade.changes import Change
 
@@ -40,7 +41,7 @@ def read(folder: Path, text: str) -> tuple[Change, ...]:
     """The changes of a file with this text."""
     path = folder / "x.toml"
     path.write_text(text, encoding="utf-8")
-    return changes.read(path)[1]
+    return changes.read(path).change
 
 
 def test_stable_baselines_has_a_history() -> None:
@@ -71,7 +72,7 @@ def test_changes_in_scope_name_where_the_code_differs(history: str) -> None:
 def test_details_and_defaults_are_known(history: str) -> None:
     """Details are ids of the catalogue; defaults are an algorithm and a hyperparameter of ours."""
     ids = {detail.id for detail in catalogue.all_details()}
-    of_all = defaults.hyperparameter_set("original").values()
+    of_all = hyperparameter_set("original").values()
     names = {name for values in of_all for name in values}
     for change in changes.load(history):
         assert set(change.details) <= ids, change.id
@@ -128,32 +129,68 @@ def test_change_concerns_its_algorithms(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("note =", "remark =", "1: unknown key 'remark'; expected id, release"),
-        ('what = "The loss is halved"', "what = 2", "1: key 'what' is 2, expected a str"),
-        ("details = []", 'details = ""', "1: key 'details' is '', expected a list"),
-        ("details = []", "details = [1]", "1: key 'details' is [1], expected a list of texts"),
-        ('source = "changelog 1.1"\n', "", "1: key 'source' is missing; expected id, release"),
-        ('what = "The loss is halved"', 'what = ""', "1: key 'what' is empty"),
-        ('["ppo", "dqn"]', "[]", "1: key 'algorithms' is empty"),
-        ('["ppo", "dqn"]', '["trpo"]', "1: key 'algorithms' is 'trpo', expected ppo or a2c"),
-        ('kind = "fix"', 'kind = "bug"', "1: key 'kind' is 'bug', expected fix or feature"),
-        ('scope = "in"', 'scope = "maybe"', "1: key 'scope' is 'maybe', expected in or out"),
-        ('scope = "in"', 'scope = "out"', "1: key 'why_out' is missing or empty; expected a"),
-        ('why_out = ""', 'why_out = "no"', "1: key 'why_out' is 'no', expected nothing, as"),
-        ('before = "1.0"', 'before = "1.2"', "1: key 'release' is '1.1', expected one after '1.2'"),
-        ('before = "1.0"', 'before = "1.1"', "1: key 'release' is '1.1', expected one after '1.1'"),
-        ('release = "1.1"', 'release = "1.2"', "1: key 'before' is '1.0', expected '1.1', the"),
-        ('before = "1.0"', 'before = "0.9"', "1: key 'before' is '0.9', expected one of releases"),
-        ('release = "1.1"', 'release = "new"', "1: key 'release' is 'new', expected a version"),
+        ("note =", "remark =", "line 3: unknown key 'remark'; known: algorithms, before"),
+        (
+            'what = "The loss is halved"',
+            "what = 2",
+            "line 3: key 'what' is 2, expected text in quotes",
+        ),
+        ("details = []", 'details = ""', "line 3: key 'details' is '', expected a list"),
+        ("details = []", "details = [1]", "line 3: key 'details' holds 1, expected text in quotes"),
+        ('source = "changelog 1.1"\n', "", "line 3: key 'source' is missing; expected id, release"),
+        (
+            'what = "The loss is halved"',
+            'what = ""',
+            "line 3: key 'what' is '', expected text in quotes that is not empty",
+        ),
+        ('["ppo", "dqn"]', "[]", "line 3: key 'algorithms' is [], expected at least 1 entry"),
+        (
+            '["ppo", "dqn"]',
+            '["trpo"]',
+            "line 3: key 'algorithms' holds 'trpo'; known: a2c, all",
+        ),
+        (
+            'kind = "fix"',
+            'kind = "bug"',
+            "line 3: key 'kind' is 'bug'; known: breaking, default, feature, fix",
+        ),
+        ('scope = "in"', 'scope = "maybe"', "line 3: key 'scope' is 'maybe'; known: in, out"),
+        ('scope = "in"', 'scope = "out"', "line 3: key 'why_out' is missing; expected a"),
+        ('why_out = ""', 'why_out = "no"', "line 3: key 'why_out' is 'no', expected nothing, as"),
+        (
+            'before = "1.0"',
+            'before = "1.2"',
+            "line 3: key 'release' is '1.1', expected one after '1.2'",
+        ),
+        (
+            'before = "1.0"',
+            'before = "1.1"',
+            "line 3: key 'release' is '1.1', expected one after '1.1'",
+        ),
+        (
+            'release = "1.1"',
+            'release = "1.2"',
+            "line 3: key 'before' is '1.0', expected '1.1', the",
+        ),
+        (
+            'before = "1.0"',
+            'before = "0.9"',
+            "line 3: key 'before' is '0.9', expected one of releases",
+        ),
+        (
+            'release = "1.1"',
+            'release = "new"',
+            "line 3: key 'release' is 'new', expected a version",
+        ),
         ('"1.1", "1.2"]', '"1.2", "1.1"]', "key 'releases': 1.1 follows 1.2, expected oldest"),
-        ('["1.0", "1.1", "1.2"]', "[]", "key 'releases' is [], expected a list of the published"),
+        ('["1.0", "1.1", "1.2"]', "[]", "key 'releases' is [], expected at least 1 entry"),
         (
             "releases =",
             "published =",
-            "unknown key 'published'; expected releases, ground or change",
+            "unknown key 'published'; known: change, ground, releases",
         ),
-        ("[[change]]", "[change]", "key 'change' is {'id': 'x-1.1-halved'"),
-        ("[[change]]", "[[change", "cannot be read: "),
+        ("[[change]]", "[change]", 'key \'change\' is {"id": "x-1.1-halved"'),
+        ("[[change]]", "[[change", "is not valid TOML: "),
     ],
 )
 def test_damage_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -168,7 +205,7 @@ def test_damage_is_named(tmp_path: Path, old: str, new: str, message: str) -> No
 def test_id_that_occurs_twice_is_named(tmp_path: Path) -> None:
     """Two changes of one id are refused, with the places of both; two of different ids are not."""
     assert len(read(tmp_path, SOUND + SECOND)) == 2
-    with pytest.raises(UserError, match=r"\[\[change\]\] 2: key 'id' is 'x-1.1-halved'.*1 has it"):
+    with pytest.raises(UserError, match=r"line 18: key 'id' is 'x-1.1-halved'.*line 3 has it"):
         read(tmp_path, SOUND + SECOND.replace("doubled", "halved"))
 
 

@@ -278,7 +278,7 @@ def test_a_pair_that_cannot_be_judged_does_not_end_the_others(folder):
 def test_damaged_results_are_one_sentence(folder, text):
     """It names the file and what to do."""
     histories.path_of("x").write_text(text, errors="surrogateescape")
-    with pytest.raises(UserError, match="x.results.json cannot be read.*remove the file"):
+    with pytest.raises(UserError, match="x.results.json.*; remove the file"):
         histories.load("x")
 
 

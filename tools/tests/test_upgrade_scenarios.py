@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rlregress import frameworks
+from rlregress import datafiles, frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing import run, trace
@@ -57,7 +57,8 @@ def written(folder: Path, text: str, name: str = "own.toml") -> Path:
 def test_a_file_is_read_into_scenarios(tmp_path):
     """Each entry keeps its place, and each of its algorithms is one training with a title."""
     (found,) = scenarios.load(written(tmp_path, GOOD))
-    assert (found.line, found.algorithms) == (2, ("ppo", "a2c"))
+    assert found.where.endswith("own.toml, [[scenario]] at line 2")
+    assert found.algorithms == ("ppo", "a2c")
     assert found.title("a2c") == "a2c fast"
     assert found.job("ppo") == {
         "algorithm": "ppo",
@@ -73,17 +74,25 @@ def test_a_file_is_read_into_scenarios(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("learning_rate", "learning_rat", "has no 'learning_rat'; did you mean learning_rate"),
+        (
+            "learning_rate",
+            "learning_rat",
+            "table 'settings': unknown key 'learning_rat'; did you mean 'learning_rate'",
+        ),
         ("learning_rate = 1", 'learning_rate = "1"', "is '1', expected a number"),
         ("copies = 2", "copies = 2.5", "is 2.5, expected a whole number"),
-        ("copies = 2", "copies = true", "is True, expected a whole number"),
-        ("callback", "calback", "is ['calback'], expected a list of some of callback"),
-        ('["callback"]', '"callback"', "is 'callback', expected a list of some of"),
+        ("copies = 2", "copies = true", "is true, expected a whole number"),
+        (
+            "callback",
+            "calback",
+            "key 'features.evaluate' holds 'calback'; did you mean 'callback'?",
+        ),
+        ('["callback"]', '"callback"', "key 'features.evaluate' is 'callback', expected a list"),
         ('"fast"', '"Fast one"', "key 'name' is 'Fast one', expected small letters"),
-        ('["ppo", "a2c"]', "[]", "key 'algorithms' is [], expected a list"),
+        ('["ppo", "a2c"]', "[]", "key 'algorithms' is [], expected at least 1 entry"),
         ('why = "a rate that is too high"', "", "key 'why' is missing"),
-        ("why", "wy", "unknown key 'wy'; did you mean why"),
-        ("[[scenario]]", "[[scenarios]]", "unknown key 'scenarios' at the top level"),
+        ("why", "wy", "unknown key 'wy'; did you mean 'why'"),
+        ("[[scenario]]", "[[scenarios]]", "unknown key 'scenarios'; did you mean 'scenario'"),
         ("[[scenario]]", "[[scenario]", "is not valid TOML"),
     ],
 )
@@ -99,7 +108,7 @@ def test_a_wrong_entry_is_named(tmp_path, old, new, said):
 def test_two_of_one_name_are_refused(tmp_path):
     """Titles tell trainings apart; another algorithm may have a scenario of the same name."""
     path = written(tmp_path, GOOD + GOOD.replace('"ppo", "a2c"', '"sac", "a2c"'))
-    with pytest.raises(UserError, match="'a2c fast' is at line 2"):
+    with pytest.raises(UserError, match="'a2c fast' is there already: .* at line 2"):
         scenarios.load(path)
     other = written(tmp_path, GOOD + GOOD.replace('"ppo", "a2c"', '"sac"'), "other.toml")
     assert len(scenarios.load(other)) == 2
@@ -109,7 +118,7 @@ def test_a_third_party_brings_its_own(tmp_path):
     """Beside the suite's, with names of its own where it explains them."""
     written(tmp_path, GOOD.replace("evaluate", "spectral_norm").replace('["callback"]', "true"))
     adapter = Third(tmp_path)
-    with pytest.raises(UserError, match="has no 'spectral_norm'"):
+    with pytest.raises(UserError, match="table 'features': unknown key 'spectral_norm'"):
         scenarios.jobs(adapter)
     written(
         tmp_path,
@@ -125,10 +134,13 @@ def test_a_third_party_brings_its_own(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('[features]\nx = { kind = "flag", means = "m" }', "the kind 'flag', expected one of"),
-        ('[features]\nx = { kind = "word", means = "m" }', "'x' has no words"),
-        ('[features]\nx = { kind = "switch" }', "does not say what it means"),
-        ('[feature]\nx = { kind = "switch" }', "unknown table 'feature'"),
+        (
+            '[features]\nx = { kind = "flag", means = "m" }',
+            "key 'features.x.kind' is 'flag'; known: integer",
+        ),
+        ('[features]\nx = { kind = "word", means = "m" }', "key 'features.x': it has no words"),
+        ('[features]\nx = { kind = "switch" }', "table 'features.x': key 'means' is missing"),
+        ('[feature]\nx = { kind = "switch" }', "unknown key 'feature'; did you mean 'features'"),
     ],
 )
 def test_a_wrong_name_is_named(tmp_path, text, said):
@@ -412,4 +424,4 @@ def test_every_feature_is_used():
     """A feature of the table that no scenario switches on promises what is not there."""
     path = Path(__file__).resolve().parents[2] / "baselines" / "scenarios" / "names.toml"
     used = {name for each in scenarios.load() for name in each.features}
-    assert set(scenarios._names(path)["features"]) == used
+    assert set(datafiles.read(path, scenarios._Names).features) == used

@@ -43,17 +43,17 @@ def test_a_stack_holds_from_one_release_up_to_another(read, version, holds):
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (("[[stack]", ""), "expected a TOML file"),
-        (("x = 1",), "expected tables"),
-        (("stack = [1]",), "stack 1 is 1, expected a table"),
+        (("[[stack]", ""), "is not valid TOML"),
+        (("x = 1",), "unknown key 'x'; known: stack"),
+        (("stack = [1]",), "[[stack]] 1 is 1, expected a table"),
         ((*GOOD, 'untill = "3"'), "unknown key 'untill'; did you mean 'until'"),
-        ((*GOOD[:2], GOOD[4]), "stack 1 lacks the key 'since'"),
-        ((*GOOD[:2], "since = 1.0", GOOD[4]), "key 'since' is 1.0, expected a string"),
+        ((*GOOD[:2], GOOD[4]), "[[stack]] at line 1: key 'since' is missing"),
+        ((*GOOD[:2], "since = 1.0", GOOD[4]), "key 'since' is 1.0, expected text in quotes"),
         ((*GOOD[:2], 'since = "one"', GOOD[4]), "key 'since' is 'one', expected a version"),
-        ((*GOOD[:2], 'since = "2.0"', *GOOD[3:]), "until is '2.0', expected a release after 2.0"),
-        ((*GOOD[:4], 'requires = "x==1"'), "expected a list of requirements"),
-        ((*GOOD[:4], 'requires = ["x=1"]'), "key 'requires' has 'x=1', expected a requirement"),
-        ((*GOOD, "note = 3"), "key 'note' is 3, expected a string"),
+        ((*GOOD[:2], 'since = "2.0"', *GOOD[3:]), "until is '2.0', expected a release after '2.0'"),
+        ((*GOOD[:4], 'requires = "x==1"'), "key 'requires' is 'x==1', expected a list"),
+        ((*GOOD[:4], 'requires = ["x=1"]'), "key 'requires' holds 'x=1', expected a requirement"),
+        ((*GOOD, "note = 3"), "key 'note' is 3, expected text in quotes"),
     ],
 )
 def test_a_wrong_entry_is_named(read, lines, said):

@@ -12,23 +12,34 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rlregress.claims.reading import check_keys, files, tables, text, texts
+from rlregress import datafiles
+from rlregress.datafiles import Text
 from rlregress.errors import UserError
-
-_REQUIRED = ("id", "place", "title")
-_OPTIONAL = ("details", "defaults", "not_code")
 
 
 @dataclass(frozen=True)
 class Item:
     """One thing that a source names; see the module."""
 
-    id: str
-    place: str
-    title: str
-    details: tuple[str, ...] = ()
-    defaults: tuple[str, ...] = ()
+    id: Text
+    place: Text
+    title: Text
+    details: tuple[Text, ...] = ()
+    defaults: tuple[Text, ...] = ()
     not_code: str = ""
+
+    def __post_init__(self) -> None:
+        if not (self.details or self.defaults or self.not_code):
+            raise ValueError(
+                f"nothing asks '{self.id}'; name details or defaults, or say in not_code why it is "
+                "no statement about code"
+            )
+
+
+@dataclass(frozen=True)
+class _Index:
+    document: Text
+    item: tuple[Item, ...] = ()
 
 
 def load(folder: Path) -> tuple[Item, ...]:
@@ -39,25 +50,12 @@ def load(folder: Path) -> tuple[Item, ...]:
             asked by anything nor said to be no statement about code.
     """
     found: dict[str, Item] = {}
-    for path in files(folder):
-        _, rows = tables(path, "item")
-        for table, where in rows:
-            check_keys(table, where, _REQUIRED, _OPTIONAL)
-            item = Item(
-                text(table, "id", where),
-                text(table, "place", where),
-                text(table, "title", where),
-                texts(table, "details", where),
-                texts(table, "defaults", where),
-                text(table, "not_code", where),
-            )
+    for path in datafiles.folder(folder, "index of what a source names"):
+        index: _Index = datafiles.read(path, _Index)
+        places = datafiles.places(path, "item", len(index.item))
+        for item, place in zip(index.item, places, strict=True):
             if item.id in found:
-                raise UserError(f"{where}: the id '{item.id}' is taken; give every item its own")
-            if not (item.details or item.defaults or item.not_code):
-                raise UserError(
-                    f"{where}: nothing asks '{item.id}'; name details or defaults, or say in "
-                    f"not_code why it is no statement about code"
-                )
+                raise UserError(f"{place}: the id '{item.id}' is taken; give every item its own")
             found[item.id] = item
     return tuple(found.values())
 

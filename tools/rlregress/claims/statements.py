@@ -19,26 +19,94 @@ the sentence is read.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
+from pydantic import BeforeValidator
 
-from rlregress import frameworks
-from rlregress.claims.reading import Table, check_keys, files, tables, text
+from rlregress import datafiles, frameworks
+from rlregress.datafiles import Text, expected, is_version, one_of
 from rlregress.details import catalogue
-from rlregress.errors import UserError
+from rlregress.errors import UserError, nearest
 
 #: what a recorded verdict may be.
 VERDICTS = ("confirmed", "refuted", "outdated")
 NOT_CHECKABLE = "not checkable"
 MOST_WORDS = 30
 
-_REQUIRED = ("id", "place", "quote", "framework")
 _KINDS = ("detail", "default", "not_checkable")
-_TEXTS = (*_KINDS, "scope", "said_of", "note")
-_OPTIONAL = (*_TEXTS, "says", "verdict")
+_Verdict = Annotated[str, one_of(VERDICTS)]
+_Since = Annotated[
+    str, expected("a version as in '2.9.2'", lambda text: text == "" or is_version(text))
+]
+
+
+def _by_version(verdict: Any) -> Any:
+    """One verdict for all versions is a table as well."""
+    return {"": verdict} if isinstance(verdict, str) else verdict
+
+
+@dataclass(frozen=True)
+class _Row:
+    id: Text
+    place: Text
+    quote: Annotated[
+        Text, expected(f"at most {MOST_WORDS} words", lambda text: len(text.split()) <= MOST_WORDS)
+    ]
+    framework: Text
+    detail: Annotated[str, one_of(catalogue.ids)] = ""
+    default: Text = ""
+    not_checkable: Text = ""
+    scope: Text = ""
+    said_of: Text = ""
+    note: Text = ""
+    says: Any = None
+    verdict: Annotated[Mapping[_Since, _Verdict], BeforeValidator(_by_version)] = field(
+        default_factory=dict
+    )
+
+    def __post_init__(self) -> None:
+        kinds = [kind for kind in _KINDS if getattr(self, kind)]
+        if len(kinds) != 1:
+            raise ValueError(
+                f"found {' and '.join(kinds) or 'none'} of {', '.join(_KINDS)}; expected one"
+            )
+        if self.not_checkable:
+            if self.says is not None or self.verdict:
+                raise ValueError("says and verdict need a detail or a default; leave them out")
+            return
+        if self.framework not in frameworks.names():
+            raise ValueError(
+                f"key 'framework' is '{self.framework}', expected one of "
+                f"{', '.join(frameworks.names())}, or not_checkable with the reason"
+            )
+        if self.says in (None, "", []):
+            raise ValueError("key 'says' is missing; give what the sentence says")
+        for variant in self.listed if self.detail else ():
+            variants = catalogue.get(self.detail).variants
+            if variant not in variants:
+                raise ValueError(
+                    f"key 'says': '{self.detail}' has no variant '{variant}'; "
+                    f"{nearest(str(variant), variants)}"
+                )
+        if not self.verdict:
+            raise ValueError("key 'verdict' is missing; run `rlregress claims` to see it")
+
+    @property
+    def listed(self) -> tuple[Any, ...]:
+        """The variants of a detail that fit the sentence, or the one value of a default."""
+        if self.says is None:
+            return ()
+        several = self.detail and isinstance(self.says, list)
+        return tuple(self.says) if several else (self.says,)
+
+
+@dataclass(frozen=True)
+class _Document:
+    document: Text
+    claim: tuple[_Row, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,80 +157,18 @@ def load(folder: Path) -> tuple[Claim, ...]:
             detail or variant, a quote that is too long, or no verdict that can be recorded.
     """
     found: dict[str, Claim] = {}
-    known = frameworks.names()
     for index in sorted((Path(folder).parent / "sources").glob("*.toml")):
         if not (Path(folder) / index.name).is_file():
             raise UserError(
                 f"{folder} has no {index.name}; expected one for each document of {index.parent}"
             )
-    for path in files(folder):
-        document, rows = tables(path, "claim")
-        for table, where in rows:
-            claim = _claim(document, table, where)
-            if not claim.not_checkable and claim.framework not in known:
-                raise UserError(
-                    f"{where}: key 'framework' is '{claim.framework}', expected one of "
-                    f"{', '.join(known)}, or not_checkable with the reason"
-                )
-            if claim.id in found:
-                raise UserError(f"{where}: the id '{claim.id}' is taken; give every claim its own")
-            found[claim.id] = claim
+    for path in datafiles.folder(folder, "claims of a source document"):
+        read: _Document = datafiles.read(path, _Document)
+        places = datafiles.places(path, "claim", len(read.claim))
+        for row, place in zip(read.claim, places, strict=True):
+            if row.id in found:
+                raise UserError(f"{place}: the id '{row.id}' is taken; give every claim its own")
+            keys = {**vars(row), "says": row.listed, "verdicts": row.verdict or None}
+            del keys["verdict"]
+            found[row.id] = Claim(document=read.document, where=place, **keys)
     return tuple(found.values())
-
-
-def _claim(document: str, table: Table, where: str) -> Claim:
-    check_keys(table, where, _REQUIRED, _OPTIONAL)
-    words = {key: text(table, key, where) for key in (*_REQUIRED, *_TEXTS)}
-    kinds = [kind for kind in _KINDS if words[kind]]
-    if len(kinds) != 1:
-        raise UserError(
-            f"{where}: found {' and '.join(kinds) or 'none'} of {', '.join(_KINDS)}; expected one"
-        )
-    length = len(words["quote"].split())
-    if length > MOST_WORDS:
-        raise UserError(f"{where}: the quote has {length} words; shorten it to {MOST_WORDS}")
-    says = _says(table, where, words["detail"])
-    if words["not_checkable"] and (says or "verdict" in table):
-        raise UserError(f"{where}: says and verdict need a detail or a default; leave them out")
-    if not words["not_checkable"] and not says:
-        raise UserError(f"{where}: key 'says' is missing; give what the sentence says")
-    verdicts = None if words["not_checkable"] else _verdicts(table, where)
-    return Claim(document, **words, says=says, verdicts=verdicts, where=where)
-
-
-def _says(table: Table, where: str, detail: str) -> tuple[Any, ...]:
-    if "says" not in table:
-        return ()
-    if not detail:
-        return (table["says"],)
-    listed = table["says"] if isinstance(table["says"], list) else [table["says"]]
-    try:
-        variants = catalogue.get(detail).variants
-    except UserError as error:
-        raise UserError(f"{where}: key 'detail': {error}") from None
-    for variant in listed:
-        if variant not in variants:
-            raise UserError(
-                f"{where}: key 'says': '{detail}' has no variant '{variant}'; expected one of "
-                f"{', '.join(variants)}"
-            )
-    return tuple(listed)
-
-
-def _verdicts(table: Table, where: str) -> dict[str, str]:
-    recorded = table.get("verdict", {})
-    by_version = recorded if isinstance(recorded, dict) else {"": recorded}
-    if not by_version:
-        raise UserError(f"{where}: key 'verdict' is missing; run `rlregress claims` to see it")
-    for version, verdict in by_version.items():
-        if verdict not in VERDICTS:
-            raise UserError(
-                f"{where}: key 'verdict' is {verdict!r}, expected one of {', '.join(VERDICTS)}"
-            )
-        try:
-            Version(version or "0")
-        except InvalidVersion:
-            raise UserError(
-                f"{where}: key 'verdict': '{version}' is no version; expected one as in '2.9.2'"
-            ) from None
-    return dict(by_version)

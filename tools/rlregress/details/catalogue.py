@@ -7,9 +7,8 @@ probe returns; its variants are the known answers, each with a float64 formula o
 
 from __future__ import annotations
 
-import difflib
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.errors import UserError
+from rlregress.errors import UserError, nearest
 
 #: name -> float64 array, float, int or str.
 Inputs = Mapping[str, Any]
@@ -170,15 +169,14 @@ def _by_id() -> Mapping[str, Detail]:
     return MappingProxyType(found)
 
 
+def ids() -> Collection[str]:
+    """The id of every entry."""
+    return _by_id().keys()
+
+
 def all_details() -> tuple[Detail, ...]:
     """Every entry, family by family."""
     return tuple(_by_id().values())
-
-
-def nearest(name: str, known: list[str]) -> str:
-    """A clause that offers the known names nearest to a wrong one."""
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
-    return f"did you mean {', '.join(near)}" if near else f"known: {', '.join(sorted(known))}"
 
 
 def get(id: str) -> Detail:
@@ -186,4 +184,4 @@ def get(id: str) -> Detail:
     try:
         return _by_id()[id]
     except KeyError:
-        raise UserError(f"unknown detail '{id}'; {nearest(id, list(_by_id()))}?") from None
+        raise UserError(f"unknown detail '{id}'; {nearest(id, _by_id())}") from None

@@ -14,23 +14,17 @@ A file is a list of ``[[defaults]]`` tables, one for each algorithm, scope and r
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import yaml
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
+from pydantic import AfterValidator
 
-from rlregress import suite
-from rlregress.errors import UserError
+from rlregress import datafiles, suite
+from rlregress.datafiles import Release, Text, one_of
 from rlregress.frameworks.base import Adapter
-
-_TEXTS = ("algorithm", "scope", "since", "source")
-_OPTIONAL = {
-    "until": str, "note": str, "values": dict, "names": dict, "transforms": dict, "set": bool
-}  # fmt: skip
 
 Given = Mapping[str, Any]
 #: name -> (ours to theirs, theirs to ours), each of (number, all hyperparameters in our names).
@@ -47,19 +41,24 @@ TRANSFORMS: Mapping[str, tuple[Callable[[Any, Given], Any], Callable[[Any, Given
 }
 
 
+def _switched_off(values: Given) -> Given:
+    """TOML has no null: "none" stands for it."""
+    return {name: None if value == "none" else value for name, value in values.items()}
+
+
 @dataclass(frozen=True)
 class Defaults:
     """The defaults of one algorithm in one scope, in [since, until)."""
 
-    algorithm: str
-    scope: str
-    since: str
-    source: str
-    until: str | None = None
+    algorithm: Text
+    scope: Text
+    since: Release
+    source: Text
+    until: Release | None = None
     note: str = ""
-    values: Given = field(default_factory=dict)
-    names: Mapping[str, str] = field(default_factory=dict)
-    transforms: Mapping[str, str] = field(default_factory=dict)
+    values: Annotated[Given, AfterValidator(_switched_off)] = field(default_factory=dict)
+    names: Mapping[str, Text] = field(default_factory=dict)
+    transforms: Mapping[str, Annotated[str, one_of(TRANSFORMS)]] = field(default_factory=dict)
     set: bool = False
 
     def holds_for(self, version: str) -> bool:
@@ -89,46 +88,19 @@ class Defaults:
         return found
 
 
+@dataclass(frozen=True)
+class _File:
+    defaults: tuple[Defaults, ...]
+
+
 def load(path: Path) -> tuple[Defaults, ...]:
     """The entries of a file.
 
     Raises:
         UserError: the file is missing or damaged; names file, entry and key.
     """
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))["defaults"]
-    except (OSError, ValueError, KeyError) as error:
-        raise UserError(
-            f"the defaults in {path} cannot be read: {error!r}; expected TOML tables [[defaults]]"
-        ) from None
-    return tuple(
-        _entry(f"{path}, [[defaults]] {number}", table)
-        for number, table in enumerate(tables, start=1)
-    )
-
-
-def _entry(where: str, table: Mapping[str, Any]) -> Defaults:
-    known = {**dict.fromkeys(_TEXTS, str), **_OPTIONAL}
-    for key in _TEXTS:
-        if key not in table:
-            raise UserError(f"{where}: key '{key}' is missing; expected {', '.join(_TEXTS)}")
-    for key, value in table.items():
-        if key not in known:
-            raise UserError(f"{where}: unknown key '{key}'; expected {', '.join(known)}")
-        if not isinstance(value, known[key]):
-            raise UserError(f"{where}: key '{key}' is {value!r}, expected {known[key].__name__}")
-    for name, transform in table.get("transforms", {}).items():
-        if transform not in TRANSFORMS:
-            raise UserError(
-                f"{where}: transform of {name} is '{transform}', expected {' or '.join(TRANSFORMS)}"
-            )
-    for key in ("since", "until"):
-        try:
-            Version(table.get(key, "0"))
-        except InvalidVersion:
-            raise UserError(f"{where}: key '{key}' is '{table[key]}', expected a version") from None
-    values = {name: None if v == "none" else v for name, v in table.get("values", {}).items()}
-    return Defaults(**{**table, "values": values})
+    found: _File = datafiles.read(path, _File)
+    return found.defaults
 
 
 def path_of(adapter: Adapter) -> Path:
@@ -140,16 +112,6 @@ def documented(adapter: Adapter) -> dict[tuple[str, str], Defaults]:
     """The entry of every (algorithm, scope) that holds for the installed version."""
     entries = load(path_of(adapter))
     return {(e.algorithm, e.scope): e for e in entries if e.holds_for(adapter.version())}
-
-
-def hyperparameter_set(name: str) -> Mapping[str, Mapping[str, Any]]:
-    """``baselines/hyperparameters/<name>.yaml``: algorithm -> hyperparameter -> value."""
-    path = suite.baselines() / "hyperparameters" / f"{name}.yaml"
-    try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise UserError(f"the hyperparameter set {path} cannot be read: {error}") from None
-    return found
 
 
 def spelled(value: Any) -> str:

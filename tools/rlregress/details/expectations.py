@@ -4,46 +4,76 @@ A file is a list of ``[[detail]]`` tables, each with ``id``, ``scope``, ``varian
 first version it is stated for) and ``source``, and optionally ``until`` (the first version for
 which it no longer holds) and ``note``; all are strings. ``deviation`` marks a known deviation, a
 behaviour that is pinned although nobody wants it, and says whom it hurts; ``upstream`` links to
-where it is discussed. ``code`` is the line that decides the detail, ``"file: fragment"``.
+where it is discussed. ``code`` is the line that decides the detail, ``"file: fragment"``. After an
+entry stand the faults that prove it, in ``[[fault]]`` tables: see ``rlregress.gate.faults``.
 """
 
 from __future__ import annotations
 
-import re
-import tomllib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any
 
 from packaging.version import InvalidVersion, Version
 
+from rlregress import datafiles
+from rlregress.datafiles import Release, Text, expected, one_of
 from rlregress.details import catalogue
-from rlregress.errors import UserError
-
-_REQUIRED = ("id", "scope", "variant", "since", "source")
-_OPTIONAL = ("until", "note", "deviation", "upstream", "code")
-_HEADER = re.compile(r"^\s*\[\[\s*detail\s*\]\]")
+from rlregress.errors import UserError, nearest
 
 #: (detail id, scope)
 Cell = tuple[str, str]
 
 
+def _is_code(text: str) -> bool:
+    file, separator, fragment = text.partition(": ")
+    return bool(file.strip() and separator and fragment.strip())
+
+
 @dataclass(frozen=True)
-class Expectation:
+class _Entry:
     """One entry: in [since, until) the detail is the variant, in that scope."""
 
-    id: str
-    scope: str
-    variant: str
-    since: str
-    source: str
-    until: str | None = None
+    id: Annotated[str, one_of(catalogue.ids)]
+    scope: Text
+    variant: Text
+    since: Release
+    source: Text
+    until: Release | None = None
     note: str = ""
-    deviation: str = ""
-    upstream: str = ""
-    code: str = ""
-    path: Path | None = None
-    line: int | None = None
+    deviation: Text = ""
+    upstream: Text = ""
+    code: Annotated[
+        str,
+        expected("the file and a fragment of its line as in 'package/file.py: fragment'", _is_code),
+    ] = ""
+
+    def __post_init__(self) -> None:
+        known = catalogue.get(self.id).variants
+        if self.variant not in known:
+            raise ValueError(
+                f"key 'variant': '{self.id}' has no variant '{self.variant}'; "
+                f"{nearest(self.variant, known)}"
+            )
+        if self.until is not None and Version(self.until) <= Version(self.since):
+            raise ValueError(
+                f"no version lies between since '{self.since}' and until '{self.until}'; until is "
+                "the first version that the entry no longer holds for"
+            )
+
+
+@dataclass(frozen=True)
+class _File:
+    detail: tuple[_Entry, ...] = ()
+    fault: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Expectation(_Entry):
+    """An entry and where it stands, for messages."""
+
+    where: str = ""
 
     @property
     def cell(self) -> Cell:
@@ -65,83 +95,16 @@ def load(path: Path) -> tuple[Expectation, ...]:
             with another entry of the same detail and scope.
     """
     path = Path(path)
-    files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
-    if not files:
-        raise UserError(f"{path} holds no expectations; expected a TOML file for each family")
+    files = datafiles.folder(path, "expectations") if path.is_dir() else [path]
     entries = tuple(entry for file in files for entry in _load_file(file))
     _no_overlap(entries)
     return entries
 
 
 def _load_file(path: Path) -> list[Expectation]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(
-            f"cannot read the expectations in {path}: {error}; expected a TOML file"
-        ) from None
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{path} is not valid TOML: {error}; mend that place") from None
-    unknown = sorted(set(data) - {"detail"})
-    if unknown:
-        raise UserError(
-            f"{path}: unknown key '{unknown[0]}' at the top level; expected [[detail]] tables only"
-        )
-    tables = data.get("detail", [])
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise UserError(f"{path}: 'detail' is not a list of tables; write each as [[detail]]")
-    lines = [n for n, row in enumerate(text.splitlines(), start=1) if _HEADER.match(row)]
-    numbered = lines if len(lines) == len(tables) else [None] * len(tables)
-    return [_entry(path, table, line) for table, line in zip(tables, numbered, strict=True)]
-
-
-def _place(path: Path | None, line: int | None) -> str:
-    return f"{path}, [[detail]] at line {line}" if line is not None else f"{path}, a [[detail]]"
-
-
-def _entry(path: Path, table: dict, line: int | None) -> Expectation:
-    where = _place(path, line)
-    for key in table:
-        if key not in _REQUIRED + _OPTIONAL:
-            clause = catalogue.nearest(key, [*_REQUIRED, *_OPTIONAL])
-            raise UserError(f"{where}: unknown key '{key}'; {clause}?")
-        if not isinstance(table[key], str) or not (table[key].strip() or key == "note"):
-            raise UserError(
-                f"{where}: key '{key}' is {table[key]!r}, expected text in quotes that is not empty"
-            )
-    for key in _REQUIRED:
-        if key not in table:
-            raise UserError(f"{where}: key '{key}' is missing; expected {', '.join(_REQUIRED)}")
-    try:
-        detail = catalogue.get(table["id"])
-    except UserError as error:
-        raise UserError(f"{where}: key 'id': {error}") from None
-    if table["variant"] not in detail.variants:
-        raise UserError(
-            f"{where}: key 'variant': '{detail.id}' has no variant '{table['variant']}'; "
-            f"expected one of {', '.join(detail.variants)}"
-        )
-    for key in ("since", "until"):
-        try:
-            Version(table.get(key, "0"))
-        except InvalidVersion:
-            raise UserError(
-                f"{where}: key '{key}' is '{table[key]}', expected a version as in '2.9.2'"
-            ) from None
-    file, separator, fragment = table.get("code", "file: fragment").partition(": ")
-    if not (file.strip() and separator and fragment.strip()):
-        raise UserError(
-            f"{where}: key 'code' is {table['code']!r}, expected the file and a fragment of its "
-            f"line as in 'package/file.py: fragment'"
-        )
-    if "until" in table and Version(table["until"]) <= Version(table["since"]):
-        raise UserError(
-            f"{where}: no version lies between since '{table['since']}' and until "
-            f"'{table['until']}'; until is the first version that the entry no longer holds for"
-        )
-    return Expectation(**table, path=path, line=line)
+    rows = datafiles.read(path, _File).detail
+    places = datafiles.places(path, "detail", len(rows))
+    return [Expectation(**vars(row), where=place) for row, place in zip(rows, places, strict=True)]
 
 
 def _no_overlap(entries: Iterable[Expectation]) -> None:
@@ -151,9 +114,9 @@ def _no_overlap(entries: Iterable[Expectation]) -> None:
             first, second = sorted((earlier, entry), key=lambda e: Version(e.since))
             if first.until is None or Version(second.since) < Version(first.until):
                 raise UserError(
-                    f"{_place(entry.path, entry.line)}: '{entry.id}' in scope '{entry.scope}' is a "
-                    f"duplicate: the entry at line {earlier.line} holds for some of the same "
-                    f"versions; give the older one an until, or remove one of the two"
+                    f"{entry.where}: '{entry.id}' in scope '{entry.scope}' is a duplicate: "
+                    f"{earlier.where} holds for some of the same versions; give the older one an "
+                    "until, or remove one of the two"
                 )
         by_cell[entry.cell].append(entry)
 

@@ -78,18 +78,19 @@ def _of_version(path: Path, version: str) -> Mapping[expectations.Cell, Expectat
     return MappingProxyType(expectations.for_version(_loaded(path), version))
 
 
-def _path(adapter: Adapter) -> Path:
+def expectations_path(adapter: Adapter) -> Path:
+    """The file or folder of what is documented of a framework."""
     return adapter.expectations() or suite.baselines() / "details" / adapter.name
 
 
 def stated(adapter: Adapter) -> tuple[Expectation, ...]:
     """Everything that is documented of a framework, at whatever version."""
-    return _loaded(_path(adapter))
+    return _loaded(expectations_path(adapter))
 
 
 def documented(adapter: Adapter) -> Mapping[expectations.Cell, Expectation]:
     """What is documented of the installed version; UserError if the file does not fit."""
-    return _of_version(_path(adapter), adapter.version())
+    return _of_version(expectations_path(adapter), adapter.version())
 
 
 def implementations(adapter: Adapter, detail_id: str) -> list[Implementation]:

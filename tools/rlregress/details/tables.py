@@ -6,18 +6,17 @@ of the same name which cells are wrong, and of which versions.
 
 from __future__ import annotations
 
-import csv
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from packaging.version import Version
+from pydantic import ConfigDict
+from typing_extensions import TypedDict
 
-from rlregress import suite
+from rlregress import datafiles, suite
+from rlregress.datafiles import Release, Text
 from rlregress.errors import UserError
 
-_FILE = "thesis_hyperparameters"
-_COLUMNS = ("table", "algorithm", "row", "hyperparameter", "value", "remark")
 NONE = "-"
 #: algorithm -> number of rows of its table, as printed.
 _ROWS = {"ppo": 15, "td3": 14, "sac": 14}
@@ -69,38 +68,60 @@ class Cell:
         return "script" not in own if programs else not own
 
 
+class _Row(TypedDict):
+    """A row as printed; what is not named here is the column of a framework."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+
+    table: Text
+    algorithm: Text
+    row: Text
+    hyperparameter: Text
+    value: str
+    remark: str
+
+
+@dataclass(frozen=True)
+class _Wrong:
+    algorithm: Text
+    row: Text
+    framework: Text
+    reason: Text
+    until: Release | None = None
+
+
+@dataclass(frozen=True)
+class _Corrections:
+    wrong: tuple[_Wrong, ...]
+    title: str
+    tables: str
+    value: str
+
+
 def cells(framework: str) -> Iterator[Cell]:
     """The cells about a framework; a framework that the thesis does not treat has none.
 
     Raises:
         UserError: one of the two files is missing or damaged, or a table lacks rows.
     """
-    folder = suite.baselines() / "paper"
-    try:
-        wrong = tomllib.loads((folder / f"{_FILE}.toml").read_text(encoding="utf-8"))["wrong"]
-        with (folder / f"{_FILE}.csv").open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-        noted = {(w["algorithm"], w["row"], w["framework"]): w for w in wrong}
-        named = {key: {column: row[column] for column in _COLUMNS} for key, row in enumerate(rows)}
-    except (OSError, ValueError, KeyError) as error:
-        raise UserError(
-            f"{folder}/{_FILE} (.csv and .toml) cannot be read: {error!r}; expected the columns "
-            f"{', '.join(_COLUMNS)} and one for each framework, and tables [[wrong]]"
-        ) from None
+    path = suite.baselines() / "paper" / "thesis_hyperparameters.csv"
+    rows: Sequence[Mapping[str, str]] = datafiles.read(path, tuple[_Row, ...])
+    corrections: _Corrections = datafiles.read(path.with_suffix(".toml"), _Corrections)
+    wrong = {(each.algorithm, each.row, each.framework): each for each in corrections.wrong}
     for algorithm, printed_rows in _ROWS.items():
         found_rows = sum(row["algorithm"] == algorithm for row in rows)
         if found_rows != printed_rows:
             raise UserError(
-                f"{folder}/{_FILE}.csv has {found_rows} rows for {algorithm}, expected the "
+                f"{path} has {found_rows} rows for {algorithm}, expected the "
                 f"{printed_rows} of its table in the thesis; add what is missing"
             )
-    for number, row in named.items():
-        printed = rows[number].get(framework)
+    for number, row in enumerate(rows):
+        printed = row.get(framework)
         if printed is None or "*" in printed:  # a footnote in place of a name
             continue
         if printed == NONE and _printed_elsewhere(rows, number, framework):
             continue
-        found = noted.get((row["algorithm"], row["row"], framework))
+        found = wrong.get((row["algorithm"], row["row"], framework))
         yield Cell(
             row["table"],
             row["algorithm"],
@@ -108,12 +129,12 @@ def cells(framework: str) -> Iterator[Cell]:
             framework,
             row["hyperparameter"],
             printed,
-            None if found is None else found.get("until", ""),
-            "" if found is None else found["reason"],
+            None if found is None else found.until or "",
+            "" if found is None else found.reason,
         )
 
 
-def _printed_elsewhere(rows: list[dict[str, str]], number: int, framework: str) -> bool:
+def _printed_elsewhere(rows: Sequence[Mapping[str, str]], number: int, framework: str) -> bool:
     """Whether another row gives the same hyperparameter a name (as a count, say)."""
     asked = (rows[number]["algorithm"], rows[number]["hyperparameter"])
     return any(

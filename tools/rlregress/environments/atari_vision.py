@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 import torch
@@ -33,19 +34,13 @@ class Vision(NamedTuple):
     value: Callable[[], torch.Tensor]
 
 
-@contextlib.contextmanager
-def quickly() -> Iterator[None]:
+def quickly() -> contextlib.AbstractContextManager[Any]:
     """Large layers are initialised at once: what they start from is not asked here."""
 
     def constant(tensor: torch.Tensor, gain: float = 1.0, **_: Any) -> torch.Tensor:
         return torch.nn.init.constant_(tensor, 1e-3 * gain)
 
-    original = torch.nn.init.orthogonal_
-    torch.nn.init.orthogonal_ = constant  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        torch.nn.init.orthogonal_ = original
+    return mock.patch.object(torch.nn.init, "orthogonal_", constant)
 
 
 class _Passed(NamedTuple):

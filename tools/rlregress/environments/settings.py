@@ -7,32 +7,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
-import yaml
+from pydantic import Field
 
-from rlregress import suite
-from rlregress.errors import UserError
+from rlregress import datafiles, suite
+from rlregress.datafiles import one_of
+from rlregress.errors import UserError, nearest
+from rlregress.hyperparameters import hyperparameter_set
 
-_FACTS = {
-    "stores",
-    "value_in_last_reward",
-    "first_row_from_before_seeding",
-    "warm_up_is_stored",
-    "truncation_is_termination",
-}
-_FIELDS = {"total_steps", "changes", *_FACTS}
-_STORED = {"observations", "next_observations", "rewards", "done", "terminated"}
+_STORED = ("observations", "next_observations", "rewards", "done", "terminated")
 
 
 @dataclass(frozen=True)
-class Setting:
+class _Entry:
     """How one algorithm of one framework is trained for one topic.
 
     Attributes:
-        hyperparameters: the whole set, changes applied.
         total_steps: environment steps; 0 where the test decides.
         stores: the fields of ``Transitions`` that are documented to be stored.
         value_in_last_reward: the reward of a truncated step is documented to be stored with the
@@ -43,59 +35,41 @@ class Setting:
         truncation_is_termination: no value is documented to follow a truncated step either.
     """
 
-    hyperparameters: Mapping[str, Any]
-    total_steps: int = 0
-    stores: tuple[str, ...] = ()
+    total_steps: Annotated[int, Field(ge=0)] = 0
+    stores: tuple[Annotated[str, one_of(_STORED)], ...] = ()
     value_in_last_reward: bool = False
     first_row_from_before_seeding: bool = False
     warm_up_is_stored: bool = True
     truncation_is_termination: bool = False
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise UserError(f"{path} cannot be read: {error}; expected a YAML file") from None
-    if not isinstance(content, dict):
-        raise UserError(f"{path} is empty or no table; expected topics or algorithms as keys")
-    return content
+@dataclass(frozen=True)
+class _Table(_Entry):
+    changes: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _entry(table: Any, key: str, path: Path, kind: str) -> dict[str, Any]:
-    if not isinstance(table, dict) or not isinstance(table.get(key), dict):
-        known = sorted(table) if isinstance(table, dict) else []
-        raise UserError(f"{path} has no {kind} '{key}'; found: {', '.join(known) or 'nothing'}")
+@dataclass(frozen=True, kw_only=True)
+class Setting(_Entry):
+    """An entry with the whole set of hyperparameters, changes applied."""
+
+    hyperparameters: Mapping[str, Any]
+
+
+def _entry(table: Mapping[str, Any], key: str, place: str, kind: str) -> Any:
+    if key not in table:
+        raise UserError(f"{place} has no {kind} '{key}'; {nearest(key, table)}")
     return table[key]
 
 
 def setting(framework: str, topic: str, algorithm: str) -> Setting:
     """The setting of ``baselines/behavior``; UserError names file and key of what is wrong."""
     path = suite.baselines() / "behavior" / f"{framework}.yaml"
-    sets = suite.baselines() / "hyperparameters" / f"{framework}.yaml"
-    found = dict(_entry(_entry(_read(path), topic, path, "topic"), algorithm, path, "algorithm"))
-    place = f"{path}: {topic} of {algorithm}"
-    unknown = sorted(set(found) - _FIELDS)
-    if unknown:
-        raise UserError(
-            f"{place} has the unknown key '{unknown[0]}'; known: {', '.join(sorted(_FIELDS))}"
-        )
-    unknown = sorted(set(found.get("stores", ())) - _STORED)
-    if unknown:
-        raise UserError(
-            f"{place} stores the unknown field '{unknown[0]}'; known: {', '.join(sorted(_STORED))}"
-        )
-    if not isinstance(found.get("total_steps", 0), int):
-        raise UserError(f"{place}: total_steps is '{found['total_steps']}'; expected a number")
-    changes = found.pop("changes", {})
-    if not isinstance(changes, dict):
-        raise UserError(f"{place}: changes is '{changes}'; expected a table of hyperparameters")
-    base = _entry(_read(sets), algorithm, sets, "algorithm")
-    unknown = sorted(set(changes) - set(base))
-    if unknown:
-        raise UserError(
-            f"{place} changes '{unknown[0]}', which {sets} does not have; it has: "
-            f"{', '.join(sorted(base))}"
-        )
-    found["stores"] = tuple(found.get("stores", ()))
-    return Setting(hyperparameters={**base, **changes}, **found)
+    topics = datafiles.read(path, Mapping[str, Mapping[str, _Table]])
+    algorithms = _entry(topics, topic, str(path), "topic")
+    entry = dict(vars(_entry(algorithms, algorithm, f"{path}: {topic}", "algorithm")))
+    sets = f"the hyperparameter set '{framework}'"
+    base = _entry(hyperparameter_set(framework), algorithm, sets, "algorithm")
+    changes = entry.pop("changes")
+    for name in changes:
+        _entry(base, name, f"{path}: {topic}.{algorithm}: {sets}", "hyperparameter")
+    return Setting(hyperparameters={**base, **changes}, **entry)

@@ -6,24 +6,51 @@ traced to the numbers that it rests on. Files are written by ``rlregress record`
 
 from __future__ import annotations
 
-import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import tomli_w
+from pydantic import Field
 
-from rlregress import suite
+from rlregress import datafiles, suite
+from rlregress.datafiles import Number, expected, one_of
 from rlregress.errors import UserError
 from rlregress.training import record
 from rlregress.training.cell import Cell, Job, Protocol
 
 SCHEMA = 1
+FINISHED = "finished"
 #: new runs have seeds that no stored run has, so that the two samples are independent
 FIRST_NEW_SEED = 1000
-_RUN_KEYS = ("seed", "status", "return", "episode_returns", "steps", "cpu_seconds")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One stored run.
+
+    Attributes:
+        seed: below those of new runs.
+        steps: environment steps.
+        final_return: of the last evaluation; None where the run failed.
+        failure: why it failed.
+    """
+
+    seed: Annotated[int, Field(ge=0, lt=FIRST_NEW_SEED)]
+    status: Annotated[str, one_of((FINISHED, "failed"))]
+    episode_returns: tuple[Number, ...]
+    steps: Annotated[int, Field(ge=0)]
+    cpu_seconds: Number
+    final_return: Annotated[Number | None, Field(alias="return")] = None
+    wall_seconds: Number = 0.0
+    started_at: str = ""
+    parameters_sha256: str = ""
+    failure: str = ""
+
+    def __post_init__(self) -> None:
+        if self.status == FINISHED and self.final_return is None:
+            raise ValueError("key 'return' is missing; only a run that failed has none")
 
 
 @dataclass(frozen=True)
@@ -33,29 +60,29 @@ class Baseline:
     Attributes:
         hyperparameters: as they were resolved for the runs.
         provenance: versions, digests of the code under test, processor, Python.
-        runs: one table per run; ``return`` is absent where the run failed.
     """
 
     cell: Cell
     protocol: Protocol
     hyperparameters: Mapping[str, Any]
     provenance: Mapping[str, Any]
-    runs: Sequence[Mapping[str, Any]]
+    runs: Sequence[Run]
 
     @property
     def returns(self) -> list[float]:
         """Final return of every run that ended well, by seed."""
-        return [run["return"] for run in self.runs if run["status"] == "finished"]
+        returns = (run.final_return for run in self.runs if run.status == FINISHED)
+        return [value for value in returns if value is not None]
 
     @property
     def failed(self) -> int:
         """How many of the runs failed."""
-        return sum(run["status"] != "finished" for run in self.runs)
+        return sum(run.status != FINISHED for run in self.runs)
 
     @property
     def cpu_seconds(self) -> float:
         """Median CPU seconds of a run, for planning."""
-        seconds = sorted(run["cpu_seconds"] for run in self.runs)
+        seconds = sorted(run.cpu_seconds for run in self.runs)
         return float(seconds[len(seconds) // 2])
 
 
@@ -69,58 +96,32 @@ def path_of(cell: Cell) -> Path:
     return folder() / f"{cell.id}.toml"
 
 
+@dataclass(frozen=True)
+class _File:
+    schema: Annotated[int, expected(str(SCHEMA), lambda schema: schema == SCHEMA)]
+    seeds: Annotated[int, Field(ge=2)]
+    cell: Cell
+    protocol: Protocol
+    hyperparameters: Mapping[str, Any]
+    provenance: Mapping[str, Any]
+    run: tuple[Run, ...]
+
+    def __post_init__(self) -> None:
+        seeds = [run.seed for run in self.run]
+        if len(seeds) != self.seeds or len(set(seeds)) < len(seeds):
+            raise ValueError(
+                f"found runs of the seeds {seeds}, expected {self.seeds} distinct ones"
+            )
+
+
 def load(path: Path) -> Baseline:
     """Read and validate a file; UserError that names the file, the place and what was expected."""
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"the stored runs in {path} cannot be read: {error}") from None
-    try:
-        if data["schema"] != SCHEMA:
-            raise UserError(f"{path}: schema {data['schema']}, expected {SCHEMA}; record it again")
-        loaded = Baseline(
-            cell=Cell(**data["cell"]),
-            protocol=Protocol(**data["protocol"]),
-            hyperparameters=data["hyperparameters"],
-            provenance=data["provenance"],
-            runs=data["run"],
-        )
-        for number, run in enumerate(loaded.runs, start=1):
-            _check_run(f"{path}: run {number}", run)
-        seeds = [run["seed"] for run in loaded.runs]
-        if len(seeds) < 2 or len(set(seeds)) < len(seeds) or data["seeds"] != len(seeds):
-            raise UserError(
-                f"{path} holds runs of the seeds {seeds}, expected {data['seeds']} distinct ones, "
-                "at least 2; record it again"
-            )
-    except KeyError as error:
-        raise UserError(f"{path} lacks the key {error}; record it again") from None
-    except (TypeError, AttributeError) as error:
-        raise UserError(f"{path} does not fit: {error}; record it again") from None
-    if path.stem != loaded.cell.id:
+    found: _File = datafiles.read(path, _File, remedy="record it again")
+    if path.stem != found.cell.id:
         raise UserError(
-            f"{path} holds the cell {loaded.cell.id}; expected the cell that names the file"
+            f"{path} holds the cell {found.cell.id}; expected the cell that names the file"
         )
-    return loaded
-
-
-def _check_run(where: str, run: Mapping[str, Any]) -> None:
-    for key in _RUN_KEYS:
-        if key not in run and not (key == "return" and run.get("status") == "failed"):
-            raise UserError(f"{where} lacks the key '{key}'; record it again")
-    if run["status"] not in ("finished", "failed"):
-        raise UserError(f"{where} has the status {run['status']!r}, expected finished or failed")
-    value = run.get("return", 0.0)
-    if isinstance(value, bool) or not isinstance(value, float | int) or not math.isfinite(value):
-        raise UserError(f"{where} has the return {value!r}, expected a finite number")
-    seed = run["seed"]
-    if not isinstance(seed, int) or not 0 <= seed < FIRST_NEW_SEED:
-        raise UserError(
-            f"{where} has the seed {seed!r}, expected a whole number below {FIRST_NEW_SEED}, where "
-            "the seeds of new runs begin"
-        )
-    if not isinstance(run["cpu_seconds"], float | int):
-        raise UserError(f"{where} has {run['cpu_seconds']!r} cpu_seconds, expected a number")
+    return Baseline(found.cell, found.protocol, found.hyperparameters, found.provenance, found.run)
 
 
 def find(cell: Cell, protocol: Protocol) -> Baseline | None:

@@ -1,35 +1,33 @@
 """Seeded faults: does the suite see them? The power of the instrument, measured.
 
-The files of ``baselines/faults/<framework>/`` list single-line changes of a framework's code. Each
-is made on a copy, which a new process uses in place of the installed one; that is never touched.
+The ``[[fault]]`` tables beside the expectations of a framework are single-line changes of its code.
+Each is made on a copy, which a new process uses in place of the installed one; that is never
+touched.
 """
 
 from __future__ import annotations
 
-import difflib
 import os
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Annotated, Any
 
-from rlregress import frameworks, source, suite
+from pydantic import Field
+
+from rlregress import datafiles, frameworks, source, suite
+from rlregress.datafiles import Text, one_of
 from rlregress.details import catalogue
-from rlregress.errors import UserError
+from rlregress.details.implementation import expectations_path
+from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.training import launch
 
-_KEYS: dict[str, type] = {
-    "name": str, "file": str, "old": str, "new": str, "turns": list, "finds": str
-}  # fmt: skip
-_OPTIONAL: dict[str, type] = {
-    "also": list, "scopes": list, "occurrence": int, "essential": bool
-}  # fmt: skip
+_Detail = Annotated[str, one_of(catalogue.ids)]
 
 
 @dataclass(frozen=True)
@@ -46,15 +44,15 @@ class Fault:
         essential: seeded in every run of the tests, not only by ``rlregress faults``.
     """
 
-    name: str
-    file: str
-    old: str
+    name: Text
+    file: Text
+    old: Text
     new: str
-    turns: tuple[str, ...]
+    turns: tuple[_Detail, ...]
     finds: str
-    also: tuple[str, ...] = ()
-    scopes: tuple[str, ...] = ("library",)
-    occurrence: int = 0
+    also: tuple[_Detail, ...] = ()
+    scopes: tuple[Text, ...] = ("library",)
+    occurrence: Annotated[int, Field(ge=0)] = 0
     essential: bool = False
 
 
@@ -86,51 +84,26 @@ class Seen:
         ) and all(set(fault.scopes) & set(self.changed[detail]) for detail in fault.turns)
 
 
+@dataclass(frozen=True)
+class _File:
+    fault: tuple[Fault, ...] = ()
+    detail: tuple[Mapping[str, Any], ...] = ()
+
+
 def load(framework: str) -> list[Fault]:
     """The faults of a framework; UserError that names file, entry and key if one does not fit."""
-    folder = suite.baselines() / "faults" / framework
-    files = sorted(folder.glob("*.toml"))
-    if not files:
-        raise UserError(f"there are no faults to seed in {folder}; expected TOML files")
-    return [fault for path in files for fault in _load_file(path)]
+    path = expectations_path(frameworks.get(framework))
+    files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
+    return [fault for file in files for fault in datafiles.read(file, _File).fault]
 
 
 def without(framework: str) -> Mapping[str, str]:
     """Details of a framework that no single line decides: id -> reason."""
     path = suite.baselines() / "faults" / "without.toml"
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8")).get(framework, {})
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read: {error}; expected a table per framework") from None
-
-
-def _load_file(path: Path) -> list[Fault]:
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8")).get("fault", [])
-    except (OSError, ValueError) as error:
-        raise UserError(f"the seeded faults in {path} cannot be read: {error}") from None
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise UserError(f"{path}: 'fault' is no list of tables; write each as [[fault]]")
-    return [_fault(path, number, table) for number, table in enumerate(tables, start=1)]
-
-
-def _fault(path: Path, number: int, table: Mapping[str, Any]) -> Fault:
-    where = f"{path}, [[fault]] {number}"
-    for key, kind in (_KEYS | _OPTIONAL).items():
-        if key in _OPTIONAL and key not in table:
-            continue
-        if not isinstance(table.get(key), kind):
-            raise UserError(
-                f"{where}: key '{key}' is {table.get(key)!r}, expected a {kind.__name__}"
-            )
-    unknown = sorted(set(table) - set(_KEYS) - set(_OPTIONAL))
-    if unknown:
-        raise UserError(f"{where}: unknown key '{unknown[0]}'")
-    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
-    made = Fault(**values)
-    for detail in made.turns + made.also:
-        catalogue.get(detail)
-    return made
+    found: Mapping[str, Mapping[str, str]] = datafiles.read(
+        path, Mapping[str, Mapping[_Detail, Text]]
+    )
+    return found.get(framework, {})
 
 
 def _changed_text(fault: Fault, text: str) -> str:
@@ -143,19 +116,25 @@ def _changed_text(fault: Fault, text: str) -> str:
     return changed
 
 
-def chosen(frameworks: Sequence[str], names: Sequence[str]) -> list[tuple[str, Fault]]:
-    """The faults of the frameworks, all or the named ones; UserError for an unknown name."""
-    found = [(framework, fault) for framework in frameworks for fault in load(framework)]
+def chosen(of: Sequence[str], names: Sequence[str]) -> list[tuple[str, Fault]]:
+    """The faults of the frameworks, all or the named ones; UserError for an unknown name.
+
+    Raises:
+        UserError: no fault has one of the names, or one of the frameworks has no faults.
+    """
+    found: list[tuple[str, Fault]] = []
+    for name in of:
+        faults = load(name)
+        if not faults:
+            raise UserError(
+                f"there are no faults of {name} to seed; expected [[fault]] tables in "
+                f"{expectations_path(frameworks.get(name))}"
+            )
+        found += [(name, fault) for fault in faults]
     known = {fault.name for _, fault in found}
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, sorted(known), n=3, cutoff=0.4)
-            clause = (
-                f"did you mean {', '.join(near)}?"
-                if near
-                else "their names are in baselines/faults"
-            )
-            raise UserError(f"unknown fault '{name}'; {clause}")
+            raise UserError(f"unknown fault '{name}'; {nearest(name, known)}")
     return [(framework, fault) for framework, fault in found if not names or fault.name in names]
 
 

@@ -10,7 +10,6 @@ import ast
 from dataclasses import dataclass
 from functools import cache
 
-from rlregress import suite
 from rlregress.details.implementation import Implementation
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import faults
@@ -30,8 +29,6 @@ class Place:
 
 @cache
 def _faults(framework: str) -> tuple[faults.Fault, ...]:
-    if not (suite.baselines() / "faults" / framework).is_dir():
-        return ()
     return tuple(faults.load(framework))
 
 

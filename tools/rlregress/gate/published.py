@@ -2,38 +2,44 @@
 
 from __future__ import annotations
 
-import csv
+from dataclasses import dataclass
 from functools import cache
+from typing import Annotated
 
-from rlregress import suite
-from rlregress.errors import UserError
+from pydantic import Field
+
+from rlregress import datafiles, suite
+from rlregress.datafiles import Number, Text
 from rlregress.training.cell import Cell
 from rlregress.verdicts.bands import Band, recover
 
-_COLUMNS = ("algorithm", "hyperparameters", "framework", "environment", "mean", "half_width")
 SEEDS = 5
 
 #: (framework, algorithm, environment, hyperparameter set)
 Key = tuple[str, str, str, str]
 
 
+@dataclass(frozen=True)
+class _Row:
+    table: str
+    algorithm: Text
+    hyperparameters: Text
+    framework: Text
+    environment: Text
+    mean: Number
+    half_width: Annotated[Number, Field(ge=0)]
+
+
 @cache
 def table(name: str) -> dict[Key, Band]:
     """The bands of a published table; UserError that names file and line of what does not fit."""
-    path = suite.baselines() / "paper" / f"{name}.csv"
-    bands: dict[Key, Band] = {}
-    try:
-        with open(path, encoding="utf-8", newline="") as stream:
-            for row in csv.DictReader(stream):
-                values = [row.get(column) for column in _COLUMNS]
-                algorithm, hyperparameters, framework, environment, mean, half = values
-                key = (framework, algorithm, environment, hyperparameters)
-                bands[key] = recover(float(mean), float(half), SEEDS)  # type: ignore[arg-type, index]
-    except (OSError, UnicodeDecodeError, TypeError, ValueError) as error:
-        raise UserError(
-            f"{path}, line {len(bands) + 2}: {error}; expected the columns {', '.join(_COLUMNS)}"
-        ) from None
-    return bands
+    rows = datafiles.read(suite.baselines() / "paper" / f"{name}.csv", tuple[_Row, ...])
+    return {
+        (row.framework, row.algorithm, row.environment, row.hyperparameters): recover(
+            row.mean, row.half_width, SEEDS
+        )
+        for row in rows
+    }
 
 
 def band_of(cell: Cell, name: str) -> Band | None:

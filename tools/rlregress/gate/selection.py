@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import fnmatch
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlregress import frameworks, suite
-from rlregress.errors import UserError
+from rlregress import datafiles, frameworks, suite
+from rlregress.datafiles import Text
+from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline, published
 from rlregress.training import plan
-from rlregress.training.budgets import budget, suggestion
+from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell
 
 #: where smoke trainings go: the cheapest environment that needs MuJoCo
@@ -66,18 +66,19 @@ def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
     return cells
 
 
-def _default_ids() -> list[str]:
-    path = suite.baselines() / "gate.toml"
-    try:
-        cells = tomllib.loads(path.read_text(encoding="utf-8"))["default"]["cells"]
-        if not isinstance(cells, list) or not all(isinstance(cell, str) for cell in cells):
-            raise TypeError(f"'cells' is {cells!r}")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(
-            f"{path} cannot be read: {error!r}; expected a table [default] with a list 'cells' of "
-            "cell ids"
-        ) from None
-    return cells
+@dataclass(frozen=True)
+class _Named:
+    cells: tuple[Text, ...]
+
+
+@dataclass(frozen=True)
+class _File:
+    default: _Named
+
+
+def _default_ids() -> tuple[str, ...]:
+    named: _File = datafiles.read(suite.baselines() / "gate.toml", _File)
+    return named.default.cells
 
 
 def choose(selection: Selection) -> list[Cell]:
@@ -93,7 +94,7 @@ def choose(selection: Selection) -> list[Cell]:
     for algorithm in selection.algorithms:
         known = sorted({a for name in installed for a in frameworks.get(name).algorithms})
         if algorithm not in known:
-            raise UserError(f"unknown algorithm '{algorithm}'{suggestion(algorithm, known)}")
+            raise UserError(f"unknown algorithm '{algorithm}'; {nearest(algorithm, known)}")
     stored = {
         found.cell.id: found.cell
         for found in baseline.every()
@@ -129,9 +130,7 @@ def choose(selection: Selection) -> list[Cell]:
         patterns = selection.cells.split(",")
         for pattern in patterns:
             if not fnmatch.filter(stored, pattern):
-                raise UserError(
-                    f"no stored cell matches '{pattern}'{suggestion(pattern, list(stored))}"
-                )
+                raise UserError(f"no stored cell matches '{pattern}'; {nearest(pattern, stored)}")
         ids = [id for id in stored if any(fnmatch.fnmatch(id, pattern) for pattern in patterns)]
     cells = [
         stored[id]

@@ -58,14 +58,13 @@ def _frameworks(adapters: Sequence[Adapter]) -> Table:
         known = documented(adapter)
         asked = set(adapter.probes())
         entries = [entry for cell, entry in known.items() if cell in asked]
-        folder = suite.baselines() / "faults" / adapter.name
         counts: tuple[Any, ...] = (
             len({id for id, _ in asked}),
             len(asked),
             len({(entry.id, entry.variant) for entry in entries}),
             sum(bool(entry.deviation) for entry in entries),
             len(adapter.absent()),
-            len(faults.load(adapter.name)) if folder.is_dir() else 0,
+            len(faults.load(adapter.name)),
         )
         table.add_row(f"{adapter.full_name} {adapter.version()}", *map(str, counts))
     return table

@@ -9,8 +9,7 @@ from typing import Any
 import typer
 
 from rlregress import frameworks
-from rlregress.details import catalogue
-from rlregress.errors import UserError
+from rlregress.errors import UserError, nearest
 from rlregress.tracing import compare, explain, run
 from rlregress.tracing import trace as traces
 from rlregress.tracing.processes import last_words
@@ -39,8 +38,8 @@ def job(
         return of_script(script, arguments, packages, steps)
     trainings = list(frameworks.get(framework).trace_trainings())
     if algorithm not in trainings:
-        clause = catalogue.nearest(algorithm, trainings)
-        raise UserError(f"{framework} has no built-in training of '{algorithm}'; {clause}?")
+        clause = nearest(algorithm, trainings)
+        raise UserError(f"{framework} has no built-in training of '{algorithm}'; {clause}")
     found = {"framework": framework, "algorithm": algorithm, "steps": steps, "seed": 0}
     return {**found, "packages": list(packages)}
 

@@ -228,7 +228,11 @@ class Recorder:
     # -- hooks -------------------------------------------------------------------------------
 
     def replace(self, owner: Any, name: str, new: Any) -> None:
-        """Set an attribute until the recorder is left."""
+        """Set an attribute until the recorder is left.
+
+        Not ``unittest.mock``: ``rebind`` has to find what stands in for a function, which is named
+        as the function for pickling, and all hooks are undone in one order.
+        """
         missing = object()
         own = vars(owner).get(name, missing) if hasattr(owner, "__dict__") else missing
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import gymnasium
 
 from rlregress import frameworks
-from rlregress.errors import UserError
+from rlregress.errors import UserError, nearest
 from rlregress.training import identity
-from rlregress.training.budgets import Budget, budget, hyperparameters, suggestion
+from rlregress.training.budgets import Budget, budget, hyperparameters
 from rlregress.training.cell import Cell, Job
 
 
@@ -18,8 +18,8 @@ def check(cell: Cell) -> None:
     adapter = frameworks.get(cell.framework)
     if cell.algorithm not in adapter.algorithms:
         raise UserError(
-            f"{adapter.title} has no algorithm '{cell.algorithm}'"
-            f"{suggestion(cell.algorithm, list(adapter.algorithms))}"
+            f"{adapter.title} has no algorithm '{cell.algorithm}'; "
+            f"{nearest(cell.algorithm, adapter.algorithms)}"
         )
     try:
         gymnasium.spec(cell.environment)

@@ -8,32 +8,22 @@ pair of neighbours without any change in scope has to pass.
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
+from pydantic import AfterValidator, Field
 
-from rlregress import suite
-from rlregress.details import catalogue
-from rlregress.errors import UserError
+from rlregress import datafiles, suite
+from rlregress.datafiles import Pin, Release, Text, one_of
+from rlregress.errors import UserError, nearest
 
 KINDS = ("fix", "feature", "default", "breaking", "numerics")
 SCOPES = ("in", "out")
 ALGORITHMS = ("ppo", "a2c", "sac", "td3", "ddpg", "dqn", "all")
-
-_TEXTS = ("id", "release", "before", "what", "kind", "scope", "source")
-_LISTS = ("algorithms", "functions")
-_OPTIONAL: Mapping[str, type] = {
-    "why_out": str, "condition": str, "note": str, "details": list, "defaults": list
-}  # fmt: skip
-_KNOWN: Mapping[str, type] = {
-    **dict.fromkeys(_TEXTS, str), **dict.fromkeys(_LISTS, list), **_OPTIONAL
-}  # fmt: skip
-_CHOICES = {"kind": KINDS, "scope": SCOPES, "algorithms": ALGORITHMS}
 
 
 @dataclass(frozen=True)
@@ -52,20 +42,28 @@ class Change:
             right cause.
     """
 
-    id: str
-    release: str
-    before: str
-    algorithms: tuple[str, ...]
-    what: str
-    kind: str
-    scope: str
-    source: str
-    functions: tuple[str, ...]
+    id: Text
+    release: Release
+    before: Release
+    algorithms: Annotated[tuple[Annotated[str, one_of(ALGORITHMS)], ...], Field(min_length=1)]
+    what: Text
+    kind: Annotated[str, one_of(KINDS)]
+    scope: Annotated[str, one_of(SCOPES)]
+    source: Text
+    functions: tuple[Text, ...]
     why_out: str = ""
     condition: str = ""
     note: str = ""
-    details: tuple[str, ...] = ()
-    defaults: tuple[str, ...] = ()
+    details: tuple[Text, ...] = ()
+    defaults: tuple[Text, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.scope == "out" and not self.why_out:
+            raise ValueError("key 'why_out' is missing; expected a clause, as scope is 'out'")
+        if self.scope == "in" and self.why_out:
+            raise ValueError(
+                f"key 'why_out' is '{self.why_out}', expected nothing, as scope is 'in'"
+            )
 
     @property
     def in_scope(self) -> bool:
@@ -112,27 +110,25 @@ def load(framework: str) -> tuple[Change, ...]:
     Raises:
         UserError: there is no history, or it is damaged; names file, entry and key.
     """
-    return read(_existing(framework))[1]
+    return read(_existing(framework)).change
 
 
 def releases(framework: str) -> tuple[str, ...]:
     """The published releases, oldest first; UserError as ``load``."""
-    return read(_existing(framework))[0]
+    return read(_existing(framework)).releases
 
 
 def pairs(framework: str) -> tuple[Pair, ...]:
     """All neighbouring releases, oldest first, with their changes; UserError as ``load``."""
-    path = _existing(framework)
-    published, changes = read(path)
-    grounds = _grounds(path)
+    found = read(_existing(framework))
     return tuple(
         Pair(
             before,
             release,
-            tuple(c for c in changes if c.release == release),
-            next((g.requires for g in grounds if g.holds(before) and g.holds(release)), ()),
+            tuple(c for c in found.change if c.release == release),
+            next((g.requires for g in found.ground if g.holds(before) and g.holds(release)), ()),
         )
-        for before, release in pairwise(published)
+        for before, release in pairwise(found.releases)
     )
 
 
@@ -140,130 +136,55 @@ def pairs(framework: str) -> tuple[Pair, ...]:
 class _Ground:
     """What releases in [since, until) are put on."""
 
-    since: str
-    requires: tuple[str, ...]
-    until: str = ""
+    since: Release
+    requires: tuple[Pin, ...]
+    until: Release | None = None
 
     def holds(self, release: str) -> bool:
         asked = Version(release)
-        return Version(self.since) <= asked and (not self.until or asked < Version(self.until))
+        return Version(self.since) <= asked and (self.until is None or asked < Version(self.until))
 
 
-def _grounds(path: Path) -> list[_Ground]:
-    tables = tomllib.loads(path.read_text(encoding="utf-8")).get("ground", [])
-    found = []
-    for number, table in enumerate(tables, start=1):
-        where = f"{path}, [[ground]] {number}"
-        fits = isinstance(table.get("requires"), list) and set(table) <= {
-            "since", "until", "requires"
-        }  # fmt: skip
-        if not fits or "since" not in table:
-            raise UserError(f"{where}: expected since, requires (a list of pins), perhaps until")
-        for key in ("since", "until"):
-            _version(where, table.get(key, "0"))
-        requires = tuple(table["requires"])
-        found.append(_Ground(table["since"], requires, table.get("until", "")))
-    return found
+def _oldest_first(releases: tuple[str, ...]) -> tuple[str, ...]:
+    for before, release in pairwise(releases):
+        if Version(release) <= Version(before):
+            raise ValueError(f"{release} follows {before}, expected oldest first")
+    return releases
 
 
-def read(path: Path) -> tuple[tuple[str, ...], tuple[Change, ...]]:
-    """Releases and changes of a file; UserError as ``load``."""
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"the history {path} cannot be read: {error}") from None
-    unknown = sorted(set(content) - {"releases", "change", "ground"})
-    if unknown:
-        raise UserError(f"{path}: unknown key '{unknown[0]}'; expected releases, ground or change")
-    published = _releases(path, content.get("releases"))
-    tables = content.get("change", [])
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise UserError(f"{path}: key 'change' is {tables!r}, expected tables [[change]]")
-    changes = []
-    places: dict[str, str] = {}
-    for number, table in enumerate(tables, start=1):
-        where = f"{path}, [[change]] {number}"
-        change = _change(where, table, published)
-        if change.id in places:
+@dataclass(frozen=True)
+class _History:
+    releases: Annotated[tuple[Release, ...], Field(min_length=1), AfterValidator(_oldest_first)]
+    change: tuple[Change, ...] = ()
+    ground: tuple[_Ground, ...] = ()
+
+
+def read(path: Path) -> _History:
+    """The history in a file; UserError as ``load``."""
+    found: _History = datafiles.read(path, _History)
+    places = datafiles.places(path, "change", len(found.change))
+    taken: dict[str, str] = {}
+    for change, place in zip(found.change, places, strict=True):
+        _check_order(place, change.before, change.release, found.releases)
+        if change.id in taken:
             raise UserError(
-                f"{where}: key 'id' is '{change.id}', expected an id that no other entry has; "
-                f"[[change]] {places[change.id]} has it"
+                f"{place}: key 'id' is '{change.id}', expected an id that no other entry has; "
+                f"{taken[change.id]} has it"
             )
-        places[change.id] = str(number)
-        changes.append(change)
-    return published, tuple(changes)
+        taken[change.id] = place
+    return found
 
 
 def _existing(framework: str) -> Path:
     if framework not in known():
-        raise UserError(
-            f"no history of '{framework}'; {catalogue.nearest(framework, list(known()))}?"
-        )
+        raise UserError(f"no history of '{framework}'; {nearest(framework, known())}")
     return path_of(framework)
 
 
-def _version(where: str, text: str) -> Version:
-    try:
-        return Version(text)
-    except InvalidVersion:
-        raise UserError(f"{where} is '{text}', expected a version") from None
-
-
-def _releases(path: Path, found: Any) -> tuple[str, ...]:
-    where = f"{path}: key 'releases'"
-    if not isinstance(found, list) or not found or not all(isinstance(one, str) for one in found):
-        raise UserError(f"{where} is {found!r}, expected a list of the published releases")
-    for before, release in pairwise(found):
-        if _version(where, release) <= _version(where, before):
-            raise UserError(f"{where}: {release} follows {before}, expected oldest first")
-    return tuple(found)
-
-
-def _change(where: str, table: Mapping[str, Any], published: Sequence[str]) -> Change:
-    for key in (*_TEXTS, *_LISTS):
-        if key not in table:
-            raise UserError(
-                f"{where}: key '{key}' is missing; expected {', '.join((*_TEXTS, *_LISTS))}"
-            )
-    for key, value in table.items():
-        _check(where, key, value)
-    for key in ("release", "before"):
-        _version(f"{where}: key '{key}'", table[key])
-        if table[key] not in published:
-            raise UserError(f"{where}: key '{key}' is '{table[key]}', expected one of releases")
-    _check_order(where, table["before"], table["release"], published)
-    out = table["scope"] == "out"
-    if out and not table.get("why_out"):
-        raise UserError(
-            f"{where}: key 'why_out' is missing or empty; expected a clause, as scope is 'out'"
-        )
-    if not out and table.get("why_out"):
-        raise UserError(
-            f"{where}: key 'why_out' is {table['why_out']!r}, expected nothing, as scope is 'in'"
-        )
-    lists = [field.name for field in fields(Change) if isinstance(table.get(field.name), list)]
-    return Change(**{**table, **{key: tuple(table[key]) for key in lists}})
-
-
-def _check(where: str, key: str, value: Any) -> None:
-    if key not in _KNOWN:
-        raise UserError(f"{where}: unknown key '{key}'; expected {', '.join(_KNOWN)}")
-    expected = _KNOWN[key]
-    if not isinstance(value, expected):
-        raise UserError(f"{where}: key '{key}' is {value!r}, expected a {expected.__name__}")
-    texts = value if isinstance(value, list) else [value]
-    if not all(isinstance(one, str) for one in texts):
-        raise UserError(f"{where}: key '{key}' is {value!r}, expected a list of texts")
-    if (key in _TEXTS or key == "algorithms") and not value:
-        raise UserError(f"{where}: key '{key}' is empty")
-    for one in texts:
-        if key in _CHOICES and one not in _CHOICES[key]:
-            raise UserError(
-                f"{where}: key '{key}' is '{one}', expected {' or '.join(_CHOICES[key])}"
-            )
-
-
 def _check_order(where: str, before: str, release: str, published: Sequence[str]) -> None:
+    for key, name in (("release", release), ("before", before)):
+        if name not in published:
+            raise UserError(f"{where}: key '{key}' is '{name}', expected one of releases")
     if Version(release) <= Version(before):
         raise UserError(
             f"{where}: key 'release' is '{release}', expected one after '{before}', which is before"

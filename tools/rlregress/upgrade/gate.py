@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rlregress.details import catalogue
-from rlregress.errors import UserError
+from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import current
 from rlregress.tracing.trace import Trace
@@ -238,7 +237,7 @@ def _of_scenarios(adapter: Adapter, options: Options) -> list[scenarios.Scenario
     known = sorted({scenario.name for scenario in every})
     for name in options.scenarios:
         if name not in known:
-            raise UserError(f"unknown scenario '{name}'; {catalogue.nearest(name, known)}?")
+            raise UserError(f"unknown scenario '{name}'; {nearest(name, known)}")
     return [scenario for scenario in every if scenario.name in options.scenarios]
 
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from rlregress import suite
+from rlregress import datafiles, suite
 from rlregress.errors import UserError
 from rlregress.training.record import write_atomically
 from rlregress.upgrade import changes, coverage, found, making
@@ -73,6 +73,11 @@ class Judged:
         return self.verdict in RED - {found.AS_DOCUMENTED}
 
 
+@dataclass(frozen=True)
+class _Results:
+    pairs: tuple[Judged, ...]
+
+
 def path_of(framework: str) -> Path:
     """Where the results of a framework are kept."""
     return suite.baselines() / "histories" / f"{framework}.results.json"
@@ -83,17 +88,9 @@ def load(framework: str) -> tuple[Judged, ...]:
     path = path_of(framework)
     if not path.is_file():
         return ()
-    try:
-        rows = json.loads(path.read_text(encoding="utf-8"))["pairs"]
-        return tuple(
-            Judged(**{**row, "changes": tuple(Seen(**each) for each in row["changes"])})
-            for row in rows
-        )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(
-            f"the results in {path} cannot be read: {error!r}; remove the file and run "
-            "rlregress histories again"
-        ) from None
+    remedy = "remove the file and run rlregress histories again"
+    found: _Results = datafiles.read(path, _Results, remedy)
+    return found.pairs
 
 
 def run(

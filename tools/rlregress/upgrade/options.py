@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Annotated
 
-from rlregress import frameworks, source
-from rlregress.errors import UserError
+from pydantic import Field
+
+from rlregress import datafiles, frameworks, source, suite
+from rlregress.datafiles import Text
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import current
 from rlregress.upgrade import making, prove, seeded, traced
 from rlregress.upgrade.mutation import Fault
 from rlregress.upgrade.prove import Seeded
 from rlregress.upgrade.sides import Sides
-
-_KEYS = ("framework", "algorithm", "name", "option", "file", "old", "new", "function")
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,15 @@ class Optional:
         occurrence: which ``old`` is meant, from 1; 0: there is only one.
     """
 
-    framework: str
-    algorithm: str
-    name: str
-    option: str
-    file: str
-    old: str
+    framework: Text
+    algorithm: Text
+    name: Text
+    option: Text
+    file: Text
+    old: Text
     new: str
-    function: str
-    occurrence: int = 0
+    function: Text
+    occurrence: Annotated[int, Field(ge=0)] = 0
 
 
 @dataclass(frozen=True)
@@ -75,19 +75,15 @@ class Found:
         return False
 
 
-def load() -> list[Optional]:
+@dataclass(frozen=True)
+class _File:
+    fault: tuple[Optional, ...]
+
+
+def load() -> tuple[Optional, ...]:
     """The faults; UserError that names entry and key if one does not fit."""
-    return [_optional(where, table) for where, table in seeded.tables("optional.toml")]
-
-
-def _optional(where: str, table: dict[str, Any]) -> Optional:
-    for key in _KEYS:
-        if not isinstance(table.get(key), str):
-            raise UserError(f"{where}: key '{key}' is {table.get(key)!r}, expected text")
-    unknown = sorted(set(table) - set(_KEYS) - {"occurrence"})
-    if unknown:
-        raise UserError(f"{where}: unknown key '{unknown[0]}'")
-    return Optional(**table)
+    found: _File = datafiles.read(suite.baselines() / "faults" / "optional.toml", _File)
+    return found.fault
 
 
 def chosen(names: Sequence[str], only: Sequence[str]) -> list[Optional]:

@@ -7,28 +7,24 @@ a copy; the built-in training of its algorithm is traced on the installed code a
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol, TypeVar
+from typing import Annotated, Any, Protocol, TypeVar
 
-from rlregress import frameworks, suite
-from rlregress.details import catalogue
-from rlregress.errors import UserError
+from pydantic import Field
+
+from rlregress import datafiles, frameworks, suite
+from rlregress.datafiles import Text
+from rlregress.errors import UserError, nearest
 from rlregress.gate import faults, places
 from rlregress.tracing import run, trace
 from rlregress.tracing.compare import Comparison, compare
 from rlregress.tracing.processes import last_words
 from rlregress.tracing.run import Side
 from rlregress.tracing.trace import Event
-
-_KEYS: dict[str, type] = {
-    "framework": str, "algorithm": str, "name": str, "file": str, "old": str, "new": str,
-    "kind": str, "at": list,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -41,15 +37,15 @@ class Traced:
             fault can move.
     """
 
-    framework: str
-    algorithm: str
-    name: str
-    file: str
-    old: str
+    framework: Text
+    algorithm: Text
+    name: Text
+    file: Text
+    old: Text
     new: str
-    kind: str
-    at: tuple[str, ...]
-    occurrence: int = 0
+    kind: Text
+    at: tuple[Text, ...]
+    occurrence: Annotated[int, Field(ge=0)] = 0
 
     @property
     def fault(self) -> faults.Fault:
@@ -98,31 +94,15 @@ class Found:
         return (self.fault.file, self.inside) in shown
 
 
-def load() -> list[Traced]:
+@dataclass(frozen=True)
+class _File:
+    fault: tuple[Traced, ...]
+
+
+def load() -> tuple[Traced, ...]:
     """The faults; UserError that names entry and key if one does not fit."""
-    return [_traced(where, table) for where, table in tables("traced.toml")]
-
-
-def tables(file: str) -> list[tuple[str, dict[str, Any]]]:
-    """The [[fault]] tables of a catalogue, each with where it stands; UserError if unreadable."""
-    path = suite.baselines() / "faults" / file
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))["fault"]
-    except (OSError, ValueError, KeyError) as error:
-        raise UserError(f"the seeded faults in {path} cannot be read: {error!r}") from None
-    return [(f"{path}, [[fault]] {n}", table) for n, table in enumerate(found, start=1)]
-
-
-def _traced(where: str, table: dict[str, Any]) -> Traced:
-    for key, kind in _KEYS.items():
-        if not isinstance(table.get(key), kind):
-            raise UserError(
-                f"{where}: key '{key}' is {table.get(key)!r}, expected a {kind.__name__}"
-            )
-    unknown = sorted(set(table) - set(_KEYS) - {"occurrence"})
-    if unknown:
-        raise UserError(f"{where}: unknown key '{unknown[0]}'")
-    return Traced(**{**table, "at": tuple(table["at"])})
+    found: _File = datafiles.read(suite.baselines() / "faults" / "traced.toml", _File)
+    return found.fault
 
 
 def chosen(names: Sequence[str], only: Sequence[str]) -> list[Traced]:
@@ -145,7 +125,7 @@ def named(of: Sequence[N], only: Sequence[str]) -> list[N]:
     known = sorted({fault.name for fault in of})
     for name in only:
         if name not in known:
-            raise UserError(f"unknown fault '{name}'; {catalogue.nearest(name, known)}?")
+            raise UserError(f"unknown fault '{name}'; {nearest(name, known)}")
     return [fault for fault in of if not only or fault.name in only]
 
 

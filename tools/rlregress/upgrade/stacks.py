@@ -6,21 +6,19 @@ published years later and breaks them.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
+from pydantic import AfterValidator
 
-from rlregress import suite
+from rlregress import datafiles, suite
+from rlregress.datafiles import Pin, Release, Text
 from rlregress.errors import UserError
-from rlregress.training.budgets import suggestion
-
-_KEYS = ("package", "since", "until", "requires", "build", "note")
 
 
 @dataclass(frozen=True)
@@ -34,12 +32,16 @@ class Stack:
         build: versions of the tools that build a package which is published as source only.
     """
 
-    package: str
-    since: Version
-    until: Version | None
-    requires: tuple[str, ...]
-    build: tuple[str, ...]
-    note: str
+    package: Annotated[Text, AfterValidator(canonicalize_name)]
+    since: Release
+    requires: tuple[Pin, ...]
+    until: Release | None = None
+    build: tuple[Pin, ...] = ()
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.until is not None and Version(self.until) <= Version(self.since):
+            raise ValueError(f"until is '{self.until}', expected a release after '{self.since}'")
 
     def holds(self, package: str, version: str) -> bool:
         """Whether it is meant for this release."""
@@ -47,8 +49,8 @@ class Stack:
             release = Version(version)
         except InvalidVersion:
             return False
-        later = self.until is not None and release >= self.until
-        return package == self.package and release >= self.since and not later
+        later = self.until is not None and release >= Version(self.until)
+        return package == self.package and release >= Version(self.since) and not later
 
 
 @dataclass(frozen=True)
@@ -105,66 +107,14 @@ def stacks(folder: Path | None = None) -> list[Stack]:
         except UserError:
             # installed without the suite
             return []
-    return [stack for path in sorted(folder.glob("*.toml")) for stack in _of_file(path)]
+    return [stack for path in sorted(folder.glob("*.toml")) for stack in _read(path).stack]
 
 
-def _of_file(path: Path) -> list[Stack]:
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read: {error}; expected a TOML file") from None
-    entries = content.get("stack")
-    if set(content) != {"stack"} or not isinstance(entries, list):
-        raise UserError(f"{path} holds {sorted(content)}, expected tables [[stack]] only")
-    return [_of_entry(f"{path}: stack {n}", entry) for n, entry in enumerate(entries, start=1)]
+@dataclass(frozen=True)
+class _File:
+    stack: tuple[Stack, ...]
 
 
-def _of_entry(where: str, entry: Any) -> Stack:
-    if not isinstance(entry, dict):
-        raise UserError(f"{where} is {entry!r}, expected a table")
-    for key in entry:
-        if key not in _KEYS:
-            raise UserError(f"{where} has the unknown key '{key}'{suggestion(key, list(_KEYS))}")
-    for key in ("package", "since", "requires"):
-        if key not in entry:
-            raise UserError(f"{where} lacks the key '{key}'")
-    since, until = (_version(where, key, entry.get(key)) for key in ("since", "until"))
-    if since is None or (until is not None and until <= since):
-        raise UserError(f"{where}: until is {entry['until']!r}, expected a release after {since}")
-    package = _text(where, "package", entry["package"])
-    return Stack(
-        str(canonicalize_name(package)),
-        since,
-        until,
-        _requirements(where, "requires", entry["requires"]),
-        _requirements(where, "build", entry.get("build", [])),
-        _text(where, "note", entry.get("note", "")),
-    )
-
-
-def _text(where: str, key: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise UserError(f"{where}: key '{key}' is {value!r}, expected a string")
-    return value
-
-
-def _version(where: str, key: str, value: Any) -> Version | None:
-    if value is None:
-        return None
-    try:
-        return Version(_text(where, key, value))
-    except InvalidVersion:
-        raise UserError(f"{where}: key '{key}' is {value!r}, expected a version") from None
-
-
-def _requirements(where: str, key: str, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise UserError(f"{where}: key '{key}' is {value!r}, expected a list of requirements")
-    for row in value:
-        try:
-            Requirement(_text(where, key, row))
-        except InvalidRequirement:
-            raise UserError(
-                f"{where}: key '{key}' has {row!r}, expected a requirement such as 'numpy==1.26.4'"
-            ) from None
-    return tuple(value)
+def _read(path: Path) -> _File:
+    found: _File = datafiles.read(path, _File)
+    return found

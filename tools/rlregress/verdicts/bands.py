@@ -73,8 +73,11 @@ def band_p(band: Band, new: Sequence[float]) -> float:
     """
     values = np.asarray(new, dtype=np.float64)
     difference = max(0.0, abs(float(values.mean()) - band.mean) - band.rounding)
-    t = difference / _standard_error(band.sd_high, band.seeds, values)
-    return float(2 * stats.t.sf(t, band.seeds + len(values) - 2))
+    new_sd = float(values.std(ddof=1))
+    test = stats.ttest_ind_from_stats(
+        difference, band.sd_high, band.seeds, 0.0, new_sd, len(values)
+    )
+    return float(test.pvalue)
 
 
 def _standard_error(sd: float, seeds: int, new: np.ndarray) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize, stats
+from scipy import special, stats
 
 
 def at_ceiling(returns: ArrayLike) -> bool:
@@ -53,6 +53,5 @@ def share_seen(
     needed = failures_needed(stored_failed, m, n, level)
     if needed is None:
         return None
-    return float(
-        optimize.brentq(lambda share: stats.binom.sf(needed - 1, n, share) - power, 0.0, 1.0)
-    )
+    # the share at which P(at least ``needed`` of n fail) is ``power``
+    return float(special.betaincinv(needed, n - needed + 1, power))

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
+from scipy import stats
 
 Name = TypeVar("Name")
 
@@ -24,6 +24,7 @@ def holm_adjust(p: ArrayLike) -> NDArray[np.float64]:
     Returns:
         float64 [..., H], at most 1.
     """
+    # SciPy corrects for the rate of false discoveries only (stats.false_discovery_control)
     values = np.asarray(p, dtype=np.float64)
     count = values.shape[-1]
     order = np.argsort(values, axis=-1, kind="stable")
@@ -54,6 +55,4 @@ def stouffer(mid_p: ArrayLike) -> NDArray[np.float64]:
     Returns:
         One-sided p-values [...].
     """
-    values = np.asarray(mid_p, dtype=np.float64)
-    z = -special.ndtri(values).sum(axis=-1) / np.sqrt(values.shape[-1])
-    return np.asarray(special.ndtr(-z))
+    return np.asarray(stats.combine_pvalues(mid_p, method="stouffer", axis=-1).pvalue)

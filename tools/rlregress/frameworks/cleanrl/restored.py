@@ -37,20 +37,6 @@ def random_state() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def attribute(target: Any, name: str, value: Any) -> Iterator[None]:
-    """An attribute of a module or class has another value."""
-    before = vars(target).get(name, _MISSING)
-    setattr(target, name, value)
-    try:
-        yield
-    finally:
-        if before is _MISSING:
-            delattr(target, name)
-        else:
-            setattr(target, name, before)
-
-
-@contextlib.contextmanager
 def modules(stubs: Mapping[str, types.ModuleType]) -> Iterator[None]:
     """Names are imported as these modules."""
     # only these keys: torch imports submodules when they are first used, and they must stay

@@ -19,6 +19,7 @@ import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from unittest import mock
 
 import gymnasium
 import numpy as np
@@ -141,11 +142,11 @@ def run_script(
             warnings.filterwarnings("ignore", module="gymnasium")
             warnings.filterwarnings("ignore", "Creating a tensor from a list of numpy.ndarrays")
             for target, name, value in replaced:
-                around.enter_context(restored.attribute(target, name, value))
+                around.enter_context(mock.patch.object(target, name, value, create=True))
             watched = watch.watched(gymnasium.vector.SyncVectorEnv)
-            around.enter_context(restored.attribute(gymnasium.vector, "SyncVectorEnv", watched))
+            around.enter_context(mock.patch.object(gymnasium.vector, "SyncVectorEnv", watched))
             command = [str(path), *(_command_line(arguments) if old else ())]
-            around.enter_context(restored.attribute(sys, "argv", command))
+            around.enter_context(mock.patch.object(sys, "argv", command))
             around.enter_context(restored.argument_errors(path, old))
             try:
                 exec(compile(text, str(path), "exec"), run.globals)

@@ -6,6 +6,7 @@ import ast
 import functools
 from contextlib import contextmanager
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Tuple
+from unittest import mock
 
 import gymnasium
 import numpy as np
@@ -121,19 +122,8 @@ def precise() -> Iterator[None]:
         torch.set_default_dtype(before)
 
 
-@contextmanager
-def replaced(owner: Any, name: str, replacement: Any) -> Iterator[None]:
-    """Let ``owner.name`` be something else for a while."""
-    missing = object()
-    original = getattr(owner, name, missing)
-    setattr(owner, name, replacement)
-    try:
-        yield
-    finally:
-        if original is missing:
-            delattr(owner, name)
-        else:
-            setattr(owner, name, original)
+#: ``with replaced(owner, name, value)``: the attribute, there or not, has another value meanwhile.
+replaced = functools.partial(mock.patch.object, create=True)
 
 
 @contextmanager

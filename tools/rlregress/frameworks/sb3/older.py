@@ -7,8 +7,8 @@ another name, the agent gets the current name too. What a version does not have 
 from __future__ import annotations
 
 import inspect
-from contextlib import contextmanager
 from typing import Any, Dict, Iterator, Mapping
+from unittest import mock
 
 import numpy as np
 import torch
@@ -153,15 +153,8 @@ def tensor_of(policy: Any, observations: np.ndarray) -> torch.Tensor:
     return torch.as_tensor(np.asarray(observations), dtype=torch.float32)
 
 
-@contextmanager
-def replaced(owner: Any, name: str, replacement: Any) -> Iterator[None]:
-    """Let ``owner.name`` be something else for a while."""
-    original = getattr(owner, name)
-    setattr(owner, name, replacement)
-    try:
-        yield
-    finally:
-        setattr(owner, name, original)
+#: ``with replaced(owner, name, value)``: the attribute has another value meanwhile.
+replaced = mock.patch.object
 
 
 def _collect_only(agent: Any) -> None:

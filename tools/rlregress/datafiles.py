@@ -1,0 +1,262 @@
+"""The data files of ``baselines/``: read, validated, and one sentence for whatever is wrong.
+
+What a file holds is written down once, as plain dataclasses whose annotations pydantic checks: a
+table is a dataclass, a list of tables a tuple of them, a range or a choice an annotation from
+below. Nothing is converted but lists to tuples: text in quotes is no number, and true is not 1.
+Only the cells of a CSV file, which are text all of them, become numbers where numbers are expected.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import tomllib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.version import InvalidVersion, Version
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from rlregress.errors import UserError, nearest
+
+#: of the value that is found, this many characters are shown.
+_SHOWN = 100
+
+
+def expected(what: str, fits: Callable[[Any], object]) -> AfterValidator:
+    """An annotation: the value has to fit; if it does not, the sentence ends in "expected what"."""
+
+    def checked(value: Any) -> Any:
+        if not fits(value):
+            raise PydanticCustomError("expected", "another", {"what": what})
+        return value
+
+    return AfterValidator(checked)
+
+
+def one_of(known: Collection[str] | Callable[[], Collection[str]]) -> AfterValidator:
+    """An annotation: the text is one of the known ones; if it is not, the nearest are named.
+
+    Args:
+        known: the texts, or what finds them when the first value is checked.
+    """
+
+    def checked(value: str) -> str:
+        choices = known() if callable(known) else known
+        if value not in choices:
+            raise PydanticCustomError("one_of", "one of", {"known": list(choices)})
+        return value
+
+    return AfterValidator(checked)
+
+
+def is_version(text: str) -> bool:
+    """Whether a text is the version of a release, as pip reads it."""
+    try:
+        Version(text)
+    except InvalidVersion:
+        return False
+    return True
+
+
+def _is_requirement(text: str) -> bool:
+    try:
+        Requirement(text)
+    except InvalidRequirement:
+        return False
+    return True
+
+
+#: Text that says something.
+Text = Annotated[str, expected("text in quotes that is not empty", lambda text: text.strip() != "")]
+#: The version of a release.
+Release = Annotated[str, expected("a version as in '2.9.2'", is_version)]
+#: A requirement, as pip takes it.
+Pin = Annotated[str, expected("a requirement as in 'numpy==1.26.4'", _is_requirement)]
+#: A whole number of at least 1.
+Count = Annotated[int, Field(ge=1)]
+#: A number that is neither infinite nor NaN.
+Number = Annotated[float, Field(allow_inf_nan=False)]
+
+_EXPECTED = {
+    "string_type": "text in quotes",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a table",
+    "dataclass_type": "a table",
+    "expected": "{what}",
+    "too_short": "at least {min_length} entry",
+    "greater_than_equal": "a number of at least {ge}",
+    "less_than": "a number below {lt}",
+}
+_UNKNOWN_KEYS = ("unexpected_keyword_argument", "extra_forbidden")
+
+
+def read(path: Path, model: Any, remedy: str = "") -> Any:
+    """What a TOML, YAML, JSON or CSV file holds, as an object of ``model``.
+
+    Args:
+        model: a dataclass, or a type made of dataclasses, mappings and tuples; of a CSV file a
+            tuple of rows.
+        remedy: what to do about a file that is damaged, for the message.
+
+    Raises:
+        UserError: the file is missing or damaged, or a value is not as ``model`` has it. It names
+            the file, the table and the key, what was found and what was expected.
+    """
+    kind = _format(path)
+    text, advice = _text(path, remedy), f"; {remedy}" if remedy else ""
+    try:
+        content = _PARSERS[kind](text)
+    except (ValueError, csv.Error, yaml.YAMLError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise UserError(f"{path} is not valid {kind}: {reason}{advice}") from None
+    adapter = _adapter(model, strict=kind != "CSV")
+    try:
+        # as JSON: a list fills a tuple, and yet text in quotes is no number
+        found = adapter.validate_json(json.dumps([content], default=str))
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)
+    else:
+        return found[0]
+    # a key that is misspelt is missing too: the spelling explains it
+    first = next((one for one in wrong if one["type"] in _UNKNOWN_KEYS), wrong[0])
+    sentence = _sentence(path, content, first, adapter.json_schema())
+    raise UserError(f"{sentence}{advice}") from None
+
+
+def folder(path: Path, what: str) -> list[Path]:
+    """The TOML files of a folder in the order of their names; UserError if there are none.
+
+    Args:
+        what: what they hold, for the message.
+    """
+    found = sorted(Path(path).glob("*.toml"))
+    if not found:
+        raise UserError(f"{path} holds no {what}; expected TOML files")
+    return found
+
+
+def places(path: Path, name: str, count: int) -> list[str]:
+    """Where each of the ``count`` tables ``[[name]]`` of a TOML file stands, for messages."""
+    header = re.compile(rf"^\s*\[\[\s*{name}\s*\]\]")
+    rows = enumerate(_text(path).splitlines(), start=1)
+    lines = [number for number, row in rows if header.match(row)]
+    if len(lines) != count:  # written as a list of inline tables
+        return [f"{path}, [[{name}]] {number}" for number in range(1, count + 1)]
+    return [f"{path}, [[{name}]] at line {line}" for line in lines]
+
+
+def _rows(text: str) -> list[dict[str, Any]]:
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    rows = []
+    for row in reader:
+        if None in row or None in row.values():
+            raise csv.Error(f"line {reader.line_num} has not as many cells as the first line")
+        rows.append(row)
+    return rows
+
+
+_PARSERS: Mapping[str, Callable[[str], Any]] = {
+    "TOML": tomllib.loads,
+    "YAML": yaml.safe_load,
+    "JSON": json.loads,
+    "CSV": _rows,
+}
+
+
+def _format(path: Path) -> str:
+    """By the end of the name; a third party may call its TOML file as it likes."""
+    ending = path.suffix[1:].upper()
+    return ending if ending in _PARSERS else "TOML"
+
+
+def _text(path: Path, remedy: str = "") -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        reason = f"byte {error.start} is not UTF-8"
+    except OSError as error:
+        reason = str(error.strerror)
+    remedy = remedy or f"expected a {_format(path)} file"
+    raise UserError(f"{path} cannot be read: {reason}; {remedy}")
+
+
+@cache
+def _adapter(model: Any, strict: bool) -> TypeAdapter[Any]:
+    # in a tuple, as pydantic takes a configuration for plain dataclasses only from outside
+    return TypeAdapter(tuple[model], config=ConfigDict(strict=strict, extra="forbid"))
+
+
+def _sentence(path: Path, content: Any, error: ErrorDetails, schema: Mapping[str, Any]) -> str:
+    """What is wrong, from the first error of pydantic and the JSON schema of the model."""
+    _, *keys = error["loc"]
+    place = str(path)
+    if _format(path) == "CSV" and keys:
+        place = f"{path}, line {int(keys.pop(0)) + 2}"  # below the header
+    elif _format(path) == "TOML" and len(keys) > 1 and isinstance(keys[1], int):
+        name, number, *keys = keys
+        place = places(path, str(name), len(content[name]))[int(number)]
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == "value_error":  # of several keys together: __post_init__ says it all
+        of = f"key '{_key(keys)}': " if keys else ""
+        return f"{place}: {of}{context['error']}"
+    if kind == "missing" or kind in _UNKNOWN_KEYS:
+        name = str(keys.pop())
+        where = f"{place}, table '{_key(keys)}'" if keys else place
+        known = list(_table(schema, error["loc"][:-1]).get("properties", {}))
+        if kind == "missing":
+            return f"{where}: key '{name}' is missing; expected {', '.join(known)}"
+        return f"{where}: unknown key '{name}'; {nearest(name, known)}"
+    verb = "is"
+    if keys and keys[-1] == "[key]":  # of a table whose keys are checked as well
+        verb, keys = "has the key", keys[:-2]
+    elif keys and isinstance(keys[-1], int):
+        verb, keys = "holds", keys[:-1]
+    subject = f"{place}: key '{_key(keys)}'" if keys else place
+    found = f"{subject} {verb} {_shown(error['input'])}"
+    if kind == "one_of":
+        return f"{found}; {nearest(error['input'], context['known'])}"
+    wanted = _EXPECTED[kind].format(**context) if kind in _EXPECTED else error["msg"]
+    return f"{found}, expected {wanted}"
+
+
+def _key(keys: Iterable[int | str]) -> str:
+    """A path of keys as one writes it: ``total_steps.ppo``, ``pairs[0].changes``."""
+    parts = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys if key != "")
+    return parts.removeprefix(".")
+
+
+def _table(schema: Mapping[str, Any], keys: Iterable[int | str]) -> Mapping[str, Any]:
+    """The part of a JSON schema that describes the table at a path of keys."""
+    found: Mapping[str, Any] = schema
+    for key in keys:
+        if isinstance(key, int):
+            found = found["prefixItems"][key] if "prefixItems" in found else found["items"]
+        else:
+            found = found.get("properties", {}).get(key) or found["additionalProperties"]
+        while "$ref" in found:
+            found = schema["$defs"][found["$ref"].rpartition("/")[2]]
+    return found
+
+
+def _shown(value: Any) -> str:
+    """A value as it stands in a file, cut where it is long."""
+    if isinstance(value, str):
+        text = f"'{value}'"
+    else:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -1,0 +1,206 @@
+"""Data files: what is read, and the one sentence that is said of each kind of damage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import pytest
+from pydantic import AfterValidator, Field
+
+from rlregress import datafiles
+from rlregress.datafiles import Count, Number, Pin, Release, Text, expected, one_of
+from rlregress.errors import UserError, nearest
+
+
+def _short(values: tuple[int, ...]) -> tuple[int, ...]:
+    if len(values) > 2:
+        raise ValueError("two are enough")
+    return values
+
+
+@dataclass(frozen=True)
+class Row:
+    """A table of the files below."""
+
+    id: Text
+    kind: Annotated[str, one_of(("fix", "feature"))] = "fix"
+    since: Release = "0"
+    until: Release | None = None
+    steps: Count = 1
+    share: Annotated[float, Field(lt=1)] = 0.5
+    mean: Number = 0.0
+    judged: bool = False
+    pins: tuple[Pin, ...] = ()
+    widths: Annotated[tuple[int, ...], AfterValidator(_short)] = ()
+    limits: Mapping[Annotated[str, expected("a small letter", str.islower)], Count] = field(
+        default_factory=dict
+    )
+    given: Any = None
+
+    def __post_init__(self) -> None:
+        if self.until == self.since:
+            raise ValueError("until is since; leave it out")
+
+
+@dataclass(frozen=True)
+class File:
+    """A whole file."""
+
+    row: tuple[Row, ...]
+
+
+def read(folder, text: str, name: str = "x.toml", model: Any = File, remedy: str = "") -> Any:
+    """What a file with this text holds."""
+    path = folder / name
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    return datafiles.read(path, model, remedy)
+
+
+FILES = {
+    "x": '[[row]]\nid = "a"\nsteps = 3\nmean = 2\npins = ["x==1"]\ngiven = [1, 2.5]\n',
+    "x.toml": '[[row]]\nid = "a"\nsteps = 3\nmean = 2\npins = ["x==1"]\ngiven = [1, 2.5]\n',
+    "x.yaml": "row:\n- {id: a, steps: 3, mean: 2, pins: [x==1], given: [1, 2.5]}\n",
+    "x.json": '{"row": [{"id": "a", "steps": 3, "mean": 2, "pins": ["x==1"], "given": [1, 2.5]}]}',
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_is_read_into_its_model(tmp_path, name) -> None:
+    """Lists become tuples where the model has them, and what it leaves open stays as it is."""
+    (row,) = read(tmp_path, FILES[name], name).row
+    assert row == Row("a", steps=3, mean=2.0, pins=("x==1",), given=[1, 2.5])
+    assert isinstance(row.given[0], int)
+
+
+def test_cells_of_a_csv_file_become_numbers_where_the_model_has_them(tmp_path) -> None:
+    """All of them are text: a number is read as one, an id of digits stays text."""
+    rows = read(tmp_path, "id,mean,steps\n7,-0.5,3\n", "x.csv", tuple[Row, ...])
+    assert rows == (Row("7", mean=-0.5, steps=3),)
+
+
+ROW = '# one\n\n[[row]]\nid = "a"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("row = 3", ": key 'row' is 3, expected a list"),
+        ("row = [1]", ", [[row]] 1 is 1, expected a table"),
+        ('row = [{ id = "" }]', ", [[row]] 1: key 'id' is '', expected text in quotes that is not"),
+        ("[row]", ": key 'row' is {}, expected a list"),
+        ("", ": key 'row' is missing; expected row"),
+        ("rows = []", ": unknown key 'rows'; did you mean 'row'? (known: row)"),
+        ("[[row]]", ", [[row]] at line 1: key 'id' is missing; expected id, kind, since, until"),
+        (ROW + ROW + "x = 1", ", [[row]] at line 7: unknown key 'x'; known: given, id, judged"),
+        (ROW + 'kind = "fixed"', "at line 3: key 'kind' is 'fixed'; did you mean 'fix'? (known: f"),
+        (ROW + "kind = 1", "line 3: key 'kind' is 1, expected text in quotes"),
+        (ROW + 'since = "new"', "line 3: key 'since' is 'new', expected a version as in '2.9.2'"),
+        (ROW + "since = 2.0", "line 3: key 'since' is 2.0, expected text in quotes"),
+        (ROW + 'since = "1"\nuntil = "1"', "line 3: until is since; leave it out"),
+        (ROW + "steps = 0", "line 3: key 'steps' is 0, expected a number of at least 1"),
+        (ROW + "steps = true", "line 3: key 'steps' is true, expected a whole number"),
+        (ROW + "steps = 2.5", "line 3: key 'steps' is 2.5, expected a whole number"),
+        (ROW + 'steps = "2"', "line 3: key 'steps' is '2', expected a whole number"),
+        (ROW + "share = 1.0", "line 3: key 'share' is 1.0, expected a number below 1"),
+        (ROW + "mean = nan", "line 3: key 'mean' is NaN, expected a finite number"),
+        (ROW + "mean = false", "line 3: key 'mean' is false, expected a number"),
+        (ROW + "judged = 1", "line 3: key 'judged' is 1, expected true or false"),
+        (ROW + 'pins = "x==1"', "line 3: key 'pins' is 'x==1', expected a list"),
+        (ROW + 'pins = ["x=1"]', "key 'pins' holds 'x=1', expected a requirement as in 'numpy==1."),
+        (ROW + "widths = [1, 2, 3]", "line 3: key 'widths': two are enough"),
+        (ROW + "limits = 1", "line 3: key 'limits' is 1, expected a table"),
+        (ROW + "limits = { a = 0 }", "line 3: key 'limits.a' is 0, expected a number of at least"),
+        (ROW + "limits = { A = 1 }", "line 3: key 'limits' has the key 'A', expected a small lett"),
+        (ROW + f"steps = '{'x' * 200}'", f"key 'steps' is '{'x' * 99}..., expected a whole number"),
+    ],
+)
+def test_damage_is_one_sentence(tmp_path, text, sentence) -> None:
+    """File, table and its line, key, what was found and what was expected."""
+    with pytest.raises(UserError) as raised:
+        read(tmp_path, text)
+    assert str(raised.value).startswith(f"{tmp_path / 'x.toml'}")
+    assert sentence in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("x.toml", "row = [", "is not valid TOML: Invalid value (at end of document)"),
+        ("x.yaml", "row: [", "is not valid YAML: while parsing a flow node expected the node cont"),
+        ("x.yaml", "", "is null, expected a table"),
+        (
+            "x.yaml",
+            "row: [{id: a, limits: {a: x}}]",
+            ": key 'row[0].limits.a' is 'x', expected a w",
+        ),
+        ("x.json", '{"row": 1', "is not valid JSON: Expecting ',' delimiter: line 1 column 10"),
+        ("x.json", '{"row": [{}]}', ", table 'row[0]': key 'id' is missing; expected id"),
+        ("x.json", "[" * 100000, "is not valid JSON: "),
+        ("x.csv", "id,steps\na,1\nb,x\n", ", line 3: key 'steps' is 'x', expected a whole number"),
+        ("x.csv", "id,stepz\na,1\n", ", line 2: unknown key 'stepz'; did you mean 'steps'?"),
+        ("x.csv", "id,mean\na,inf\n", ", line 2: key 'mean' is 'inf', expected a finite number"),
+        ("x.csv", "id,mean\na,x\n", ", line 2: key 'mean' is 'x', expected a number"),
+        ("x.csv", "id,steps\na\n", "is not valid CSV: line 2 has not as many cells as the first"),
+        ("x.csv", "id,steps\na,1,2\n", "is not valid CSV: line 2 has not as many cells as the fir"),
+        ("x.toml", "\udcff", "cannot be read: byte 0 is not UTF-8; expected a TOML file"),
+    ],
+)
+def test_every_format_is_damaged_in_the_same_words(tmp_path, name, text, sentence) -> None:
+    """Where a file has no lines of its own to name, the path of the key says where."""
+    with pytest.raises(UserError) as raised:
+        read(tmp_path, text, name, tuple[Row, ...] if name == "x.csv" else File)
+    assert str(raised.value).startswith(str(tmp_path / name))
+    assert sentence in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["x.toml", "x.yaml", "x.json", "x.csv"])
+def test_a_missing_file_is_named(tmp_path, name) -> None:
+    """With what was expected of it; a folder in its place is no file either."""
+    with pytest.raises(UserError, match=f"{name} cannot be read: No such file.*expected a"):
+        datafiles.read(tmp_path / name, File)
+    (tmp_path / name).mkdir()
+    with pytest.raises(UserError, match=f"{name} cannot be read: Is a directory; expected a"):
+        datafiles.read(tmp_path / name, File)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "\udcff", '{"row": [{}]}'])
+def test_a_remedy_ends_every_sentence(tmp_path, text) -> None:
+    """A file that a command writes is not mended by hand."""
+    with pytest.raises(UserError, match="; write it again$"):
+        read(tmp_path, text, "x.json", remedy="write it again")
+
+
+def test_places_are_lines_unless_tables_are_written_inline(tmp_path) -> None:
+    """A table of another name has no part in the count."""
+    path = tmp_path / "x.toml"
+    path.write_text("[[row]]\n[[other]]\n  [[ row ]]\n")
+    assert datafiles.places(path, "row", 2) == [f"{path}, [[row]] at line {n}" for n in (1, 3)]
+    path.write_text("row = [{}, {}]\n")
+    assert datafiles.places(path, "row", 2) == [f"{path}, [[row]] {n}" for n in (1, 2)]
+
+
+def test_an_empty_folder_is_named(tmp_path) -> None:
+    """A folder gives its TOML files by name, and has at least one."""
+    with pytest.raises(UserError, match="holds no claims; expected TOML files$"):
+        datafiles.folder(tmp_path, "claims")
+    for name in ("b.toml", "a.toml", "c.txt"):
+        (tmp_path / name).touch()
+    assert [path.name for path in datafiles.folder(tmp_path, "claims")] == ["a.toml", "b.toml"]
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "clause"),
+    [
+        ("shrt", ["smoke", "short"], "did you mean 'short'? (known: short, smoke)"),
+        ("x", ["smoke", "short"], "known: short, smoke"),
+        ("x", [], "none is known"),
+        ("short", ["shirt", *map(str, range(30))], "did you mean 'shirt'?"),
+        ("x", [f"n{n:02}" for n in range(31)], "it is none of the 31 known ones"),
+    ],
+)
+def test_what_is_near_is_offered_and_what_is_known_listed(name, known, clause) -> None:
+    """A list that nobody reads is not shown."""
+    assert nearest(name, known) == clause
