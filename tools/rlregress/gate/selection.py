@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import fnmatch
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rlregress import frameworks, suite
+from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline, published
@@ -53,6 +55,31 @@ def adapters(names: Sequence[str]) -> list[Adapter]:
             + ", ".join(frameworks.get(name).packages[0] for name in frameworks.names())
         )
     return chosen
+
+
+def details(names: Sequence[str]) -> frozenset[str]:
+    """The ids of the details that are named, or whose ids begin with a name (``sac.critic_loss``).
+
+    Raises:
+        UserError: no id is, or begins with, one of the names.
+    """
+    ids = [detail.id for detail in catalogue.all_details()]
+    chosen: set[str] = set()
+    for name in names:
+        below = {id for id in ids if f"{id}.".startswith(f"{name}.")}
+        if not below:
+            parts = [id.split(".") for id in ids]
+            known = {".".join(part[:n]) for part in parts for n in range(1, len(part) + 1)}
+            near = difflib.get_close_matches(name, sorted(known))
+            families = sorted({part[0] for part in parts})
+            clause = (
+                f"did you mean {', '.join(near)}?"
+                if near
+                else f"the families are {', '.join(families)}"
+            )
+            raise UserError(f"unknown detail '{name}'; {clause}")
+        chosen |= below
+    return frozenset(chosen)
 
 
 def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
