@@ -234,7 +234,7 @@ def test_value_clip_range(implementation):
 
 @pytest.mark.detail("ppo.value_clip.gradient")
 def test_value_clip_gradient(implementation):
-    """Values 8 beside an old one of 5: beyond the range of 0.2 only an overshoot is trained (Box 3).
+    """Values 8 beside an old 5: beyond the range of 0.2 only an overshoot is trained (Box 3).
 
     The returns are 5 (overshot), 10 (on its way) and 6 (within the range); 1 is the whole gradient.
     """

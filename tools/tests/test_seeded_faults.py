@@ -18,9 +18,8 @@ ESSENTIAL = [pair for pair in faults.chosen(INSTALLED, []) if pair[1].essential]
 
 
 def _beside(fault):
-    """What the fault moves, and the details beside what it turns: of the same family and chapter."""
-    chapters = {catalogue.get(id).id.rpartition(".")[0] for id in fault.turns}
-    return sorted(chapters | set(fault.turns) | set(fault.also))
+    """What the fault moves, and what stands beside it: ``sac.critic_loss``, ``td3``."""
+    return sorted({id.rpartition(".")[0] for id in fault.turns} | {*fault.turns, *fault.also})
 
 
 @pytest.mark.parametrize(

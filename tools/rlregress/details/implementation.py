@@ -102,7 +102,7 @@ class Implementation:
         known = self.detail.inputs
         if name not in known:
             raise UserError(
-                f"{self.detail.id} has no input '{name}'; {catalogue.nearest(name, list(known))}"
+                f"{self.detail.id} has no input '{name}'; {catalogue.nearest(name, list(known))}?"
             )
         made = np.array(value, dtype=np.float64) if isinstance(value, list) else value
         if type(made) is not type(known[name]) or np.ndim(made) != np.ndim(known[name]):
@@ -179,7 +179,7 @@ class Implementation:
             if name not in expected:
                 raise UserError(
                     f"{detail.id} has no variant '{name}'; "
-                    f"{catalogue.nearest(name, list(expected))}"
+                    f"{catalogue.nearest(name, list(expected))}?"
                 )
             vector = np.atleast_1d(np.asarray(value, dtype=np.float64))
             right = expected[name]
