@@ -144,10 +144,10 @@ class Implementation:
                 number is not what the catalogue's formula gives. Or the code could not be asked.
         """
         __tracebackhide__ = True
-        detail = self._with(answer.inputs)
         documented = self._expectation(answer)
-        numbers = self._numbers(detail, variants, documented.variant)
-        found = judge_among(detail, answer, numbers)
+        asked_with = self._with(answer.inputs)
+        numbers = self._numbers(answer, variants, asked_with.error_scales())
+        found = judge_among(asked_with, answer, numbers)
         self.shown.append(found)
         if found.variant != documented.variant:
             # a variant of the catalogue that the test does not state is named too
@@ -170,39 +170,42 @@ class Implementation:
         return self.documented
 
     def _numbers(
-        self, detail: catalogue.Detail, variants: Mapping[str, Any], documented: str
+        self, answer: Judgement, variants: Mapping[str, Any], scales: np.ndarray
     ) -> dict[str, np.ndarray]:
         """The stated numbers as vectors, once each has been found to be the catalogue's."""
-        expected, scales = detail.expected(), detail.error_scales()
+        id, expected = self.detail.id, answer.expected
         numbers: dict[str, np.ndarray] = {}
         for name, value in variants.items():
             if name not in expected:
                 raise UserError(
-                    f"{detail.id} has no variant '{name}'; "
-                    f"{catalogue.nearest(name, list(expected))}?"
+                    f"{id} has no variant '{name}'; {catalogue.nearest(name, list(expected))}?"
                 )
             vector = np.atleast_1d(np.asarray(value, dtype=np.float64))
             right = expected[name]
             if vector.shape != right.shape or not (
-                scaled_error(vector, right, scales) <= detail.tolerance
+                scaled_error(vector, right, scales) <= self.detail.tolerance
             ):
                 raise UserError(
-                    f"{detail.id}: the test states {show(vector)} for '{name}', but the "
-                    f"catalogue's formula gives {show(right)}"
+                    f"{id}: the test states {show(vector)} for '{name}', but the catalogue's "
+                    f"formula gives {show(right)}"
                 )
             numbers[name] = vector
-        if self.adapter.expectations() is not None:
-            # another party's framework may do what none of this suite's does
-            return {documented: expected[documented], **numbers}
-        cell = (detail.id, self.scope)
-        for entry in stated(self.adapter):
-            if entry.cell == cell and entry.variant not in numbers:
-                raise UserError(
-                    f"{detail.id}: '{entry.variant}' is documented of {self.adapter.name}, scope "
-                    f"{self.scope}, since {entry.since}, but the test does not state it; its "
-                    f"numbers are {show(expected[entry.variant])}"
-                )
+        for variant, since in self._known_variants():
+            if variant not in numbers:
+                if self.adapter.expectations() is None:
+                    raise UserError(
+                        f"{id}: '{variant}' is documented of {self.adapter.name}, scope "
+                        f"{self.scope}, since {since}, but the test does not state it; its numbers "
+                        f"are {show(expected[variant])}"
+                    )
+                # another party's framework may do what none of this suite's does
+                numbers[variant] = expected[variant]
         return numbers
+
+    def _known_variants(self) -> list[tuple[str, str]]:
+        """Every variant that is documented, at any version, with the first version."""
+        cell = (self.detail.id, self.scope)
+        return [(e.variant, e.since) for e in stated(self.adapter) if e.cell == cell]
 
     def _report(self, found: Judgement, documented: Expectation) -> str:
         return report(self.detail, found, documented, self.adapter.name, self.version)
