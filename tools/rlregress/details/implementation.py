@@ -42,7 +42,7 @@ def asked(adapter: Adapter) -> Asked:
     return type(adapter), adapter.full_name, adapter.version(), checkout
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Implementation:
     """A probe of ``adapter`` and the expectation it is held against.
 
@@ -55,7 +55,10 @@ class Implementation:
     detail: catalogue.Detail
     scope: str
     documented: Expectation | None
-    shown: list[Judgement] = field(default_factory=list, compare=False, repr=False)
+    shown: list[Judgement] = field(default_factory=list, compare=False)
+
+    def __repr__(self) -> str:
+        return self.name
 
     @property
     def name(self) -> str:
