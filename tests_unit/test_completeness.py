@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from rlregress import frameworks
+from rlregress import frameworks, suite
 from rlregress.details import catalogue, expectations
 from rlregress.details.implementation import stated
 
 
-def _asked() -> set[str]:
-    here = Path(__file__).parent
-    text = "\n".join(path.read_text(encoding="utf-8") for path in here.glob("test_*.py"))
-    return {detail.id for detail in catalogue.all_details() if f'detail("{detail.id}")' in text}
-
-
-def test_every_detail_has_a_test():
-    """Every entry of the catalogue is asserted by a test of this folder."""
-    assert {detail.id for detail in catalogue.all_details()} - _asked() == set()
+def test_every_detail_is_documented():
+    """Every entry of the catalogue is documented of a framework; the tests below have it probed."""
+    folders = (suite.baselines() / "details").iterdir()
+    documented = {entry.id for folder in folders for entry in expectations.load(folder)}
+    assert {detail.id for detail in catalogue.all_details()} - documented == set()
 
 
 @pytest.mark.usefixtures("of_this_suite")

@@ -6,6 +6,8 @@ signature or a command line of the installed framework.
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from rlregress import suite
@@ -13,6 +15,12 @@ from rlregress.details import defaults, tables
 from rlregress.hyperparameters import hyperparameter_set
 
 SETS = sorted(path.stem for path in (suite.baselines() / "hyperparameters").glob("*.yaml"))
+
+
+@cache
+def _names(framework):
+    """What the framework calls its hyperparameters: read once, as it takes a second."""
+    return framework.parameter_names()
 
 
 def _check(framework, found, part):
@@ -45,13 +53,13 @@ def test_defaults_are_documented(framework):
 @pytest.mark.usefixtures("of_this_suite")
 def test_names_are_documented(framework):
     """A hyperparameter has the documented name (Tables 6 to 8)."""
-    _check(framework, framework.parameter_names(), lambda entry: entry.names if entry else {})
+    _check(framework, _names(framework), lambda entry: entry.names if entry else {})
 
 
 @pytest.mark.usefixtures("of_this_suite")
 def test_printed_names_are_right_or_recorded_as_wrong(framework):
     """What Tables 6 to 8 call a hyperparameter is its name, unless it is recorded as wrong."""
-    names, version = framework.parameter_names(), framework.version()
+    names, version = _names(framework), framework.version()
     wrong = [
         f"{cell.table}, {cell.row}: '{cell.printed}' is "
         f"{'right' if cell.right(names) else 'wrong'}, recorded as the opposite"

@@ -1,60 +1,56 @@
-"""Normalisation that hurts whoever does not know it: behaviour that no source states.
-
-Inputs, variants and their formulas stand in the catalogue
-(``rlregress.details.normalisation_traps``). A test passes if the framework's real code shows the
-documented variant and is far from every other one.
-"""
+"""Normalisation that hurts whoever does not know it: behaviour that no source states."""
 
 from __future__ import annotations
 
 import pytest
 
-from rlregress.details.implementation import assert_documented
-
 
 @pytest.mark.detail("normalisation.terminal_observation.statistics")
-def test_terminal_statistics(implementation):
-    """Terminal observations enter the statistics as documented."""
-    assert_documented(implementation)
+def test_terminal_observation_statistics(implementation):
+    """An outlier of 40 that ends an episode enters the statistics, or never does.
 
-
-@pytest.mark.detail("normalisation.terminal_observation")
-def test_terminal_observation(implementation):
-    """The replay buffer holds the documented terminal observation (thesis, footnote 4)."""
-    assert_documented(implementation)
-
-
-@pytest.mark.detail("normalisation.replay")
-def test_replay(implementation):
-    """Observations of a replay buffer are normalised when documented."""
-    assert_documented(implementation)
+    What follows it, 0.5, 2 and -1, is close to the mean where it counts.
+    """
+    given = implementation.ask(observations=[0.0, 1.0, 40.0, 0.5, 2.0, -1.0], terminal=2)
+    implementation.assert_documented(
+        given,
+        counted=[-0.5772, -0.4277, -0.5481],  # TorchRL, CleanRL
+        ignored=[0.0000, 1.5213, -1.5000],  # Stable-Baselines3
+        absent=[0.5, 2.0, -1.0],
+    )
 
 
 @pytest.mark.detail("normalisation.observation.early_scale")
-def test_early_scale(implementation):
-    """Early observations are scaled as documented (32 details of PPO, MuJoCo 1)."""
-    assert_documented(implementation)
-
-
-@pytest.mark.detail("normalisation.observation.large_offset")
-def test_large_offset(implementation):
-    """An offset that is large beside the spread is survived as documented."""
-    assert_documented(implementation)
+def test_observation_early_scale(implementation):
+    """Observations of 11 and 9 in turn are 1 and -1, or a tenth of it (MuJoCo 1)."""
+    given = implementation.ask(count=60, offset=10.0, spread=1.0)
+    implementation.assert_documented(
+        given,
+        spread=[0.983, -1.000],  # Stable-Baselines3, CleanRL
+        distance=[0.098, -0.100],  # TorchRL: the distance from 0 scales, not the spread
+        absent=[11.0, 9.0],
+    )
 
 
 @pytest.mark.detail("normalisation.environments")
 def test_environments(implementation):
-    """Environments share statistics as documented."""
-    assert_documented(implementation)
+    """Two environments around 2 and around 11 share their statistics, or each has its own."""
+    given = implementation.ask(first=[1.0, 2.0, 0.0, 3.0], second=[10.0, 14.0, 9.0, 11.0])
+    implementation.assert_documented(
+        given,
+        shared=[-0.8717, -1.1407, -0.6508, 1.3306, 0.5704, 0.9512],  # Stable-Baselines3
+        separate=[0.9999, -1.2247, 1.3416, 0.9994, -0.9253, 0.0001],  # TorchRL, CleanRL
+        absent=[2.0, 0.0, 3.0, 14.0, 9.0, 11.0],
+    )
 
 
-@pytest.mark.detail("normalisation.fixed.epsilon")
-def test_fixed_epsilon(implementation):
-    """Given statistics divide as documented where nothing moves."""
-    assert_documented(implementation)
-
-
-@pytest.mark.detail("normalisation.reward_clip.one_sided")
-def test_one_sided(implementation):
-    """Rewards can be clipped on one side as documented."""
-    assert_documented(implementation)
+@pytest.mark.detail("normalisation.replay")
+def test_replay(implementation):
+    """A sampled batch holds 2 and 3.5 normalised with the statistics of now, or of then."""
+    held = implementation.ask(observations=[1.0, 2.0, 3.5, 9.0, -4.0, 12.0])
+    implementation.assert_documented(
+        held,
+        when_sampled=[-0.364, -0.079],  # Stable-Baselines3
+        when_collected=[1.000, 1.298],  # TorchRL
+        never=[2.0, 3.5],
+    )

@@ -1,31 +1,41 @@
-"""What a user hands over means what is documented; the stored next observation."""
+"""What a parameter means: its name, and what setting it changes (Tables 7 and 8)."""
 
 from __future__ import annotations
 
 import pytest
 
-from rlregress.details.implementation import assert_documented
-
 
 @pytest.mark.detail("sac.target_update.parameter")
 def test_sac_target_update_parameter(implementation):
-    """SAC's coefficient of the target update means the documented share (Table 8)."""
-    assert_documented(implementation)
+    """A coefficient of 0.2 moves a target at 0 to 0.2 of its source at 1, or to 0.8 (Table 8)."""
+    moved = implementation.ask(source=[1.0, 3.0], target=[0.0, -1.0], coefficient=0.2)
+    implementation.assert_documented(
+        moved,
+        share_of_source=[0.2, -0.2],  # tau of Stable-Baselines3, CleanRL and TorchRL's library
+        share_kept=[0.8, 2.2],  # target_update_polyak of TorchRL's program
+        ignored=[0.005, -0.98],
+    )
 
 
 @pytest.mark.detail("td3.target_update.parameter")
 def test_td3_target_update_parameter(implementation):
-    """TD3's coefficient of the target update means the documented share (Table 7)."""
-    assert_documented(implementation)
+    """A coefficient of 0.2 moves a target at 0 to 0.2 of its source at 1, or to 0.8 (Table 7)."""
+    moved = implementation.ask(source=[1.0, 3.0], target=[0.0, -1.0], coefficient=0.2)
+    implementation.assert_documented(
+        moved,
+        share_of_source=[0.2, -0.2],  # tau of Stable-Baselines3, CleanRL and TorchRL's library
+        share_kept=[0.8, 2.2],  # target_update_polyak of TorchRL's program
+        ignored=[0.005, -0.98],
+    )
 
 
 @pytest.mark.detail("td3.target_noise.parameter")
 def test_td3_target_noise_parameter(implementation):
-    """Deviation and bound of the target noise arrive as documented (section 5.2)."""
-    assert_documented(implementation)
-
-
-@pytest.mark.detail("replay.next_observation")
-def test_replay_next_observation(implementation):
-    """The last step of an episode is stored with the documented observation (appendix C.2)."""
-    assert_documented(implementation)
+    """Noise set to deviation 5 and bound 0.3 reaches 0.3; set to 0.01 it deviates by 0.01."""
+    largest_and_deviation = implementation.ask(samples=4000)
+    implementation.assert_documented(
+        largest_and_deviation,
+        parameter=[0.3, 0.01],  # all
+        constant=[0.5, 0.2],
+        bound_constant=[0.5, 0.01],
+    )

@@ -1,71 +1,78 @@
-"""The loop of twin delayed deep deterministic policy gradient: counts, exploration, optimisers.
-
-Inputs, variants and their formulas stand in the catalogue (``rlregress.details.td3_loop``). A test
-passes if the framework's real code shows the documented variant and is far from every other one.
-"""
+"""The loop of twin delayed DDPG: exploration, stored actions, start of learning, clipping."""
 
 from __future__ import annotations
 
 import pytest
 
-from rlregress.details.implementation import assert_documented
-
-
-@pytest.mark.detail("td3.update_ratio")
-def test_update_ratio(implementation):
-    """Environment steps and updates stand in the documented ratio (thesis, section 5.2)."""
-    assert_documented(implementation)
-
-
-@pytest.mark.detail("td3.learning_starts")
-def test_learning_starts(implementation):
-    """Random actions end, and updates begin, at the documented step (thesis, Table 7)."""
-    assert_documented(implementation)
-
-
-@pytest.mark.detail("td3.vectorisation")
-def test_vectorisation(implementation):
-    """T steps with n environments make the documented number of transitions (C.2)."""
-    assert_documented(implementation)
-
 
 @pytest.mark.detail("td3.replay.action")
 def test_replay_action(implementation):
-    """The replay buffer holds actions in the documented units (thesis, section 5.2)."""
-    assert_documented(implementation)
+    """The environment gets 2 + 4 tanh 0.5 = 3.848 and the buffer that or tanh 0.5 (section 5.2)."""
+    executed_and_stored = implementation.ask(low=-2.0, high=6.0, pre_tanh=0.5)
+    implementation.assert_documented(
+        executed_and_stored,
+        scaled=[3.848469, 0.462117],  # Stable-Baselines3
+        environment=[3.848469, 3.848469],  # TorchRL, CleanRL from 2.0 on
+        never_unscaled=[0.462117, 0.462117],  # CleanRL 0.4.8
+    )
 
 
 @pytest.mark.detail("td3.exploration.default")
 def test_exploration_default(implementation):
-    """Exploration noise is on or off by default as documented (thesis, Table 7)."""
-    assert_documented(implementation)
+    """A policy of 0 explores with a deviation of 0.1 unless asked otherwise (Table 7)."""
+    deviation = implementation.ask(samples=60)
+    implementation.assert_documented(
+        deviation,
+        none=0.0,  # Stable-Baselines3: none unless it is asked for
+        tenth=0.1,  # CleanRL, TorchRL's program
+        unit=0.7184,  # TorchRL's module: N(0, 1), clipped to [-1, 1]
+        fifth=0.2,
+    )
 
 
 @pytest.mark.detail("td3.exploration.environments")
 def test_exploration_environments(implementation):
-    """Parallel environments share their noise, or not, as documented."""
-    assert_documented(implementation)
+    """Four environments get four draws of the noise: their actions differ within a step (C.2)."""
+    stepped_and_spread = implementation.ask(environments=4, steps=15)
+    implementation.assert_documented(
+        stepped_and_spread,
+        own_noise=[4.0, 1.0],  # Stable-Baselines3, TorchRL's program
+        shared_noise=[4.0, 0.0],  # CleanRL from 2.0 on
+        one_environment=[1.0, 0.0],  # CleanRL 0.4.8
+    )
 
 
 @pytest.mark.detail("td3.exploration.warmup")
 def test_exploration_warmup(implementation):
-    """The random actions of the warm-up are uniform, or noisy, as documented."""
-    assert_documented(implementation)
+    """Noise of 5 puts no action of the uniform warm-up on a bound, or every one (section 5.2)."""
+    share_on_bounds = implementation.ask(noise=5.0, steps=10)
+    implementation.assert_documented(
+        share_on_bounds,
+        uniform=0.0,  # TorchRL, CleanRL
+        noisy=1.0,  # Stable-Baselines3: noise is added in the warm-up too
+    )
 
 
-@pytest.mark.detail("td3.networks")
-def test_networks(implementation):
-    """Policy and Q networks have the documented layers and activation (section 5.2)."""
-    assert_documented(implementation)
+@pytest.mark.detail("td3.learning_starts")
+def test_learning_starts(implementation):
+    """Asked to start after 10 steps: the random steps, and the steps before the first update."""
+    steps = implementation.ask(starts=10, steps=20, collected_at_once=4, batch_size=3)
+    implementation.assert_documented(
+        steps,
+        one_step_later=[10.0, 11.0],  # Stable-Baselines3
+        two_steps_later=[10.0, 12.0],  # CleanRL
+        whole_batches=[12.0, 12.0],  # TorchRL: 4 steps are collected at once
+        at_start=[10.0, 10.0],
+    )
 
 
 @pytest.mark.detail("td3.gradient_clip")
 def test_gradient_clip(implementation):
-    """Gradients are clipped, or not, as documented (001, general detail 8)."""
-    assert_documented(implementation)
-
-
-@pytest.mark.detail("td3.adam.epsilon")
-def test_adam_epsilon(implementation):
-    """Adam has the documented epsilon (001, general detail 11)."""
-    assert_documented(implementation)
+    """One over the norm that the optimisers of the critics and the policy find; 0 beyond 1000."""
+    inverse_norms = implementation.ask(factor=1e6)
+    implementation.assert_documented(
+        inverse_norms,
+        none=[0.0, 0.0],  # Stable-Baselines3, TorchRL, CleanRL from 2.0 on
+        half_each=[2.0, 2.0],  # CleanRL 0.4.8: to a norm of 0.5
+        half_critics=[2.0, 0.0],
+    )

@@ -5,7 +5,7 @@ Tests ask for what they need by argument name:
 - ``framework``: an adapter; the test runs once per selected framework.
 - ``framework`` and ``algorithm``: the test runs once per algorithm of each of them.
 - ``implementation``: one detail on one framework in one scope; the test names the detail with
-  ``@pytest.mark.detail("sac.critic_loss.scale")``.
+  ``@pytest.mark.detail("sac.critic_loss.scale")``, or runs for every detail of the catalogue.
 - ``training``, ``judged_cell``, ``judged_group``: one run, one cell, one group of the session.
 - ``evidence``: attaches what was found to the report of the test.
 """
@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 
 from rlregress import frameworks
+from rlregress.details import catalogue
 from rlregress.details.implementation import Implementation, documented, implementations
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
@@ -35,6 +36,7 @@ from rlregress.reporting import terminal
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Job
 
+_ADAPTERS = pytest.StashKey[list[Adapter]]()
 _SESSION = pytest.StashKey[Session]()
 _COLLECTED = pytest.StashKey[list[dict[str, Any]]]()
 
@@ -79,6 +81,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--framework", default="", help="names, comma-separated (default: installed)")
     group.addoption("--algorithm", default="", help="names, comma-separated (default: all)")
     group.addoption(
+        "--detail",
+        default="",
+        help="only what asks these details: ids or their beginnings (sac, sac.critic_loss), "
+        "comma-separated (default: all)",
+    )
+    group.addoption(
         "--environment", default="", help="gymnasium ids, comma-separated (default: stored cells)"
     )
     group.addoption("--budget", default="smoke", help="smoke (default), short or full")
@@ -119,7 +127,8 @@ def pytest_configure(config: pytest.Config) -> None:
         for name in _names(config, "--framework"):
             frameworks.get(name).versions()
         budget(config.getoption("--budget"))
-        known = {a for name in frameworks.names() for a in frameworks.get(name).algorithms}
+        selection.details(_names(config, "--detail"))
+        known = _algorithms()
         for algorithm in _names(config, "--algorithm"):
             if algorithm not in known:
                 raise UserError(f"unknown algorithm '{algorithm}'; {nearest(algorithm, known)}")
@@ -133,11 +142,18 @@ def _names(config: pytest.Config, option: str) -> list[str]:
     return selection.names(config.getoption(option))
 
 
+def _algorithms() -> set[str]:
+    return {a for name in frameworks.names() for a in frameworks.get(name).algorithms}
+
+
 def _adapters(config: pytest.Config) -> list[Adapter]:
-    try:
-        return selection.adapters(_names(config, "--framework"))
-    except UserError as error:
-        raise pytest.UsageError(str(error)) from None
+    """The frameworks that the options select, found once per process."""
+    if _ADAPTERS not in config.stash:
+        try:
+            config.stash[_ADAPTERS] = selection.adapters(_names(config, "--framework"))
+        except UserError as error:
+            raise pytest.UsageError(str(error)) from None
+    return config.stash[_ADAPTERS]
 
 
 def session_of(config: pytest.Config) -> Session:
@@ -205,16 +221,18 @@ def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
 
 def _implementations(metafunc: pytest.Metafunc) -> list[Implementation]:
     markers = list(metafunc.definition.iter_markers("detail"))
-    if len(markers) != 1 or len(markers[0].args) != 1:
+    if len(markers) > 1 or any(len(marker.args) != 1 for marker in markers):
         raise pytest.UsageError(
-            f"{metafunc.definition.nodeid} takes an implementation but does not name one detail; "
-            'mark it with @pytest.mark.detail("<id>")'
+            f"{metafunc.definition.nodeid} names several details, or none; mark it with one "
+            '@pytest.mark.detail("<id>"), or with none to ask every detail'
         )
     try:
+        ids = [marker.args[0] for marker in markers] or [d.id for d in catalogue.all_details()]
         return [
             implementation
+            for id in ids
             for adapter in _adapters(metafunc.config)
-            for implementation in implementations(adapter, markers[0].args[0])
+            for implementation in implementations(adapter, id)
         ]
     except UserError as error:
         raise pytest.UsageError(str(error)) from None
@@ -231,15 +249,6 @@ def evidence(request: pytest.FixtureRequest) -> Callable[..., None]:
             request.node.user_properties.append((name, text))
 
     return attach
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Code that nobody has looked at yet and that cannot be asked is an error, not a failure."""
-    implementation = getattr(getattr(item, "callspec", None), "params", {}).get("implementation")
-    if isinstance(implementation, Implementation) and implementation.judgement.unprobed:
-        raise UserError(
-            f"{implementation.detail.id}, {implementation.name}: {implementation.judgement.reason}"
-        )
 
 
 def _subject(item: pytest.Item) -> str:
@@ -267,12 +276,45 @@ def _without_subject(item: pytest.Item) -> bool:
     return any(not isinstance(params[name], Judged | Implementation | Adapter) for name in asked)
 
 
+def _asks(item: pytest.Item) -> str:
+    """The detail (``sac.actor_loss``) or default (``sac.discount``) that a test asks, if any."""
+    params = getattr(getattr(item, "callspec", None), "params", {})
+    if "implementation" in params:
+        return params["implementation"].detail.id
+    return params["claim"].subject if "claim" in params else ""
+
+
+def _rank(item: pytest.Item) -> int:
+    """What explains most comes first: specification, other details, the rest, claims."""
+    params = getattr(getattr(item, "callspec", None), "params", {})
+    if "implementation" in params:
+        return 0 if item.get_closest_marker("detail") else 1
+    return 3 if "claim" in params else 2
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Drop what is asked of nothing; note of every other test which framework it is about."""
-    empty = [item for item in items if _without_subject(item)]
-    if empty:
-        config.hook.pytest_deselected(items=empty)
-        items[:] = [item for item in items if item not in empty]
+    """Drop what nobody asks for, put what explains most first, note each test's framework."""
+    empty = {item for item in items if _without_subject(item)}
+    details = selection.details(_names(config, "--detail"))
+    algorithms = _names(config, "--algorithm")
+    others = _algorithms() - set(algorithms) if algorithms else set()
+    left_out = [
+        item
+        for item in items
+        if item in empty
+        or (details and _asks(item) not in details)
+        or _asks(item).partition(".")[0] in others
+    ]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+    dropped = set(left_out)
+    folders: dict[Path, int] = {}
+    for item in items:
+        folders.setdefault(item.path.parent, len(folders))
+    items[:] = sorted(
+        (item for item in items if item not in dropped),
+        key=lambda item: (folders[item.path.parent], _rank(item)),
+    )
     for item in items:
         subject = _subject(item)
         if subject:
@@ -287,7 +329,8 @@ def pytest_runtest_makereport(
     implementation = getattr(getattr(item, "callspec", None), "params", {}).get("implementation")
     if implementation is not None and call.when == "call":
         item.user_properties.append(("detail", implementation.detail.id))
-        item.user_properties.append(("found", implementation.judgement.found))
+        if implementation.shown:
+            item.user_properties.append(("found", implementation.shown[-1].found))
     report = yield
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None and call.excinfo is not None and call.excinfo.errisinstance(UserError):

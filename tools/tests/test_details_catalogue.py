@@ -113,52 +113,6 @@ def test_inputs_that_are_no_literals_are_refused() -> None:
         catalogue.make_detail("x.y", "?", "", (), {"f": lambda: 0}, {})
 
 
-@pytest.mark.parametrize(
-    ("id", "variant", "expected"),
-    [
-        # errors 2.5 and -1.5: 6.25 + 2.25
-        ("sac.critic_loss.scale", "none", [8.5]),
-        ("sac.critic_loss.scale", "half", [4.25]),
-        ("td3.critic_loss.scale", "quarter", [2.125]),
-        # squared errors 2.25, 4, 9: 15.25 over 6.25
-        ("sac.critic_loss.reduction", "sum", [2.44]),
-        # 0.25, 4, 16 and 0.125, 1.5, 3.5
-        ("sac.critic_loss.distance", "squared", [16.0, 64.0]),
-        ("td3.critic_loss.distance", "smooth_l1", [12.0, 28.0]),
-        # 0.25 + 0.5 (2 + 0.51) and 0.25 + 1 + 0.51
-        ("sac.target.entropy", "inside_discount", [1.505]),
-        ("sac.target.entropy", "outside_discount", [1.76]),
-        ("td3.target.minimum", "min", [0.75, 0.75]),
-        ("td3.target.bootstrap", "truncation_bootstrapped", [1.25, 0.25, 1.25]),
-        ("sac.target.bootstrap", "truncation_is_terminal", [1.505, 0.25, 0.25]),
-        # -log 0.1 * (2.5 - 1), and its slope -1.5; -0.1 * 1.5 twice
-        ("sac.temperature.loss", "log_alpha", [1.5 * np.log(10.0), -1.5]),
-        ("sac.temperature.loss", "alpha", [-0.15, -0.15]),
-        ("sac.actor_loss", "min", [-1.51, -1.51]),
-        ("sac.actor_loss", "first", [-4.51, -1.51]),
-        ("sac.log_prob.action_scale", "included", [-np.log(4.0) - np.log(1.5)]),
-        ("sac.target_update.polyak", "towards_source", [0.005, -0.98]),
-        ("sac.target_update.polyak", "flipped", [0.995, 2.98]),
-        ("td3.exploration.noise", "environment", [2.25 + 4 * np.tanh(0.5), 6.0]),
-        ("td3.actor_loss", "first", [-4.0, -1.0]),
-        # 0.5 + 1.8 - 1.1 + 3.6 - 1.6 + 0.45 + 1.1 - 2 = 2.75, over 8
-        ("ppo.policy_loss.clip", "pessimistic", [-2.75 / 8]),
-        # a pair normalises to -+ 1 / sqrt 2; its loss is (2 - 1.2) / (2 sqrt 2)
-        ("ppo.advantage_normalisation", "minibatch_ddof1", [0.4 / np.sqrt(2.0)]),
-        # deviations -3, -2, -1, 6 and 0.8 * 6 / 4 over sqrt(50 / 3)
-        ("ppo.advantage_normalisation", "batch_ddof1", [1.2 / np.sqrt(50 / 3)]),
-        ("ppo.advantage_normalisation", "off", [-4.8]),
-        # 4 and 9; 23.04 and 0.04
-        ("ppo.value_clip", "elementwise_max", [16.02, 5.345]),
-        ("ppo.value_clip", "forced", [11.54, 0.865]),
-        ("ppo.gradient_clip", "separate_0.5", [np.sqrt(0.5)]),
-    ],
-)
-def test_expectations_by_hand(id: str, variant: str, expected: list[float]) -> None:
-    """Inputs and formulas are wired as the contract says: numbers worked on paper."""
-    np.testing.assert_allclose(catalogue.get(id).expected()[variant], expected, rtol=1e-12)
-
-
 def test_the_trajectory_of_the_advantages_is_one_that_an_environment_can_produce() -> None:
     """Inside an episode the next value is the value of the next step; at its end it is not."""
     i = catalogue.get("gae.truncation").inputs

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from rlregress import suite
 from rlregress.details import catalogue, expectations
 from rlregress.details.expectations import Expectation
 from rlregress.details.fingerprint import run_probe
-from rlregress.details.judge import Judgement, report
+from rlregress.details.judge import (
+    Judgement,
+    judge_among,
+    report,
+    scaled_error,
+    show,
+    show_inputs,
+)
+from rlregress.errors import UserError, nearest
 
 if TYPE_CHECKING:
     from rlregress.frameworks.base import Adapter
@@ -32,23 +42,28 @@ def asked(adapter: Adapter) -> Asked:
     return type(adapter), adapter.full_name, adapter.version(), checkout
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Implementation:
     """A probe of ``adapter`` and the expectation it is held against.
 
     Attributes:
         documented: the entry that holds for the installed version, or None if there is none.
+        shown: what was asserted, in order.
     """
 
     adapter: Adapter
     detail: catalogue.Detail
     scope: str
     documented: Expectation | None
+    shown: list[Judgement] = field(default_factory=list, compare=False)
+
+    def __repr__(self) -> str:
+        return self.name
 
     @property
     def name(self) -> str:
-        """Framework and scope, for test ids."""
-        return f"{self.adapter.full_name}-{self.scope}"
+        """Detail, framework and scope, for test ids."""
+        return f"{self.detail.id}-{self.adapter.full_name}-{self.scope}"
 
     @property
     def version(self) -> str:
@@ -57,15 +72,142 @@ class Implementation:
 
     @property
     def judgement(self) -> Judgement:
-        """What the framework's real code answers to the inputs, and which variant that is.
+        """What the framework's real code answers to the catalogue's inputs: which variant it is.
 
-        Asked once per process: details, claims and comparisons rest on the same answer.
+        Asked once per process: tests, claims and comparisons rest on the same answer.
         """
         adapter = self.adapter
         key = (asked(adapter), self.detail.id, self.scope)
         if key not in _JUDGED:
-            _JUDGED[key] = run_probe(self.detail, adapter.probes()[self.detail.id, self.scope])
+            _JUDGED[key] = self._probe(self.detail)
         return _JUDGED[key]
+
+    def _probe(self, detail: catalogue.Detail) -> Judgement:
+        return run_probe(detail, self.adapter.probes()[detail.id, self.scope])
+
+    def ask(self, /, **inputs: Any) -> Judgement:
+        """What the framework's real code answers to these inputs.
+
+        Args:
+            inputs: in place of the catalogue's inputs of these names. Where they are the
+                catalogue's own numbers, the answer is the one that this process has already.
+
+        Raises:
+            UserError: the detail has no input of that name, or one of another kind or dimension.
+        """
+        given = {name: self._input(name, value) for name, value in inputs.items()}
+        if all(np.array_equal(value, self.detail.inputs[name]) for name, value in given.items()):
+            return replace(self.judgement, inputs=given)
+        return replace(self._probe(self._with(given)), inputs=given)
+
+    def _input(self, name: str, value: Any) -> Any:
+        """An input in the catalogue's form: lists as float64 arrays."""
+        known = self.detail.inputs
+        if name not in known:
+            raise UserError(f"{self.detail.id} has no input '{name}'; {nearest(name, known)}")
+        made = np.array(value, dtype=np.float64) if isinstance(value, list) else value
+        if type(made) is not type(known[name]) or np.ndim(made) != np.ndim(known[name]):
+            raise UserError(
+                f"{self.detail.id}: input '{name}' is {value!r}; expected a value like the "
+                f"catalogue's, {show_inputs({name: known[name]})}"
+            )
+        return made
+
+    def _with(self, given: Mapping[str, Any]) -> catalogue.Detail:
+        """The detail, asked with these inputs in place of the catalogue's."""
+        return replace(self.detail, inputs=MappingProxyType({**self.detail.inputs, **given}))
+
+    def assert_documented_variant(self) -> None:
+        """Of all variants that the catalogue knows, the code does the documented one.
+
+        Raises:
+            AssertionError: names the detail, what was found, what is documented, and the numbers.
+            UserError: the code is none that the suite knows, and could not be asked.
+        """
+        __tracebackhide__ = True
+        judgement = self.judgement
+        documented = self._expectation(judgement)
+        self.shown.append(judgement)
+        if judgement.variant != documented.variant:
+            raise AssertionError(self._report(judgement, documented))
+
+    def assert_documented(self, answer: Judgement, /, **variants: Any) -> None:
+        """The answer has the stated numbers of the documented variant, and of no other one.
+
+        Args:
+            answer: of ``ask``.
+            variants: variant -> the number, or the list [k], that it gives for the inputs of
+                ``answer``. All that are documented of the framework, at any version, are stated.
+
+        Raises:
+            AssertionError: names the detail, what was found, what is documented, and the numbers.
+            UserError: the test is wrong: a variant is unknown, a documented one is missing, or a
+                number is not what the catalogue's formula gives. Or the code could not be asked.
+        """
+        __tracebackhide__ = True
+        documented = self._expectation(answer)
+        asked_with = self._with(answer.inputs)
+        numbers = self._numbers(answer, variants, asked_with.error_scales())
+        found = judge_among(asked_with, answer, numbers)
+        self.shown.append(found)
+        if found.variant != documented.variant:
+            # a variant of the catalogue that the test does not state is named too
+            named = found if answer.variant in (None, documented.variant) else answer
+            raise AssertionError(self._report(named, documented))
+
+    def _expectation(self, answer: Judgement) -> Expectation:
+        """What is documented; raises if there is nothing, or if the code could not be asked."""
+        __tracebackhide__ = True
+        if answer.unprobed:
+            raise UserError(
+                f"{self.detail.id}, {self.adapter.full_name}, scope {self.scope}: {answer.reason}"
+            )
+        if self.documented is None:
+            raise AssertionError(
+                f"{self.detail.id}: {answer.found} (documented: nothing for "
+                f"{self.adapter.name} {self.version}, scope {self.scope}); add an entry to "
+                f"baselines/details/{self.adapter.name}/"
+            )
+        return self.documented
+
+    def _numbers(
+        self, answer: Judgement, variants: Mapping[str, Any], scales: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """The stated numbers as vectors, once each has been found to be the catalogue's."""
+        id, expected = self.detail.id, answer.expected
+        numbers: dict[str, np.ndarray] = {}
+        for name, value in variants.items():
+            if name not in expected:
+                raise UserError(f"{id} has no variant '{name}'; {nearest(name, expected)}")
+            vector = np.atleast_1d(np.asarray(value, dtype=np.float64))
+            right = expected[name]
+            if vector.shape != right.shape or not (
+                scaled_error(vector, right, scales) <= self.detail.tolerance
+            ):
+                raise UserError(
+                    f"{id}: the test states {show(vector)} for '{name}', but the catalogue's "
+                    f"formula gives {show(right)}"
+                )
+            numbers[name] = vector
+        for variant, since in self._known_variants():
+            if variant not in numbers:
+                if self.adapter.expectations() is None:
+                    raise UserError(
+                        f"{id}: '{variant}' is documented of {self.adapter.name}, scope "
+                        f"{self.scope}, since {since}, but the test does not state it; its numbers "
+                        f"are {show(expected[variant])}"
+                    )
+                # another party's framework may do what none of this suite's does
+                numbers[variant] = expected[variant]
+        return numbers
+
+    def _known_variants(self) -> list[tuple[str, str]]:
+        """Every variant that is documented, at any version, with the first version."""
+        cell = (self.detail.id, self.scope)
+        return [(e.variant, e.since) for e in stated(self.adapter) if e.cell == cell]
+
+    def _report(self, found: Judgement, documented: Expectation) -> str:
+        return report(self.detail, found, documented, self.adapter.name, self.version)
 
 
 @cache
@@ -101,31 +243,3 @@ def implementations(adapter: Adapter, detail_id: str) -> list[Implementation]:
         Implementation(adapter, detail, scope, known.get((detail_id, scope)))
         for scope in sorted(scope for id, scope in adapter.probes() if id == detail_id)
     ]
-
-
-def assert_documented(implementation: Implementation) -> None:
-    """Exactly the documented variant was observed, and no other one.
-
-    Raises:
-        AssertionError: names the detail, what was found, what is documented, and the numbers.
-    """
-    __tracebackhide__ = True
-    judgement = implementation.judgement
-    documented = implementation.documented
-    if documented is None:
-        raise AssertionError(
-            f"{implementation.detail.id}: {judgement.found} (documented: nothing for "
-            f"{implementation.adapter.name} {implementation.version}, scope "
-            f"{implementation.scope}); add an entry to "
-            f"baselines/details/{implementation.adapter.name}/"
-        )
-    if judgement.variant != documented.variant:
-        raise AssertionError(
-            report(
-                implementation.detail,
-                judgement,
-                documented,
-                implementation.adapter.name,
-                implementation.version,
-            )
-        )

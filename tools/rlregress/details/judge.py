@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -40,6 +40,7 @@ class Judgement:
         expected: variant -> expected vector, float64 [k].
         observed: float64 [k], or None if the probe gave nothing.
         unprobed: the code is none that the suite knows, and could not be asked.
+        inputs: what a test gives by name; the rest are the catalogue's inputs.
     """
 
     detail: str
@@ -49,6 +50,7 @@ class Judgement:
     expected: Mapping[str, np.ndarray] = field(default_factory=dict)
     observed: np.ndarray | None = None
     unprobed: bool = False
+    inputs: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def found(self) -> str:
@@ -87,25 +89,58 @@ def judge(detail: Detail, observed: object) -> Judgement:
     if not np.all(np.isfinite(vector)):
         return undecided(f"not finite: {show(vector)}", vector)
 
-    scales = detail.error_scales()
-    distances = {name: scaled_error(vector, e, scales) for name, e in expected.items()}
-    matching = [name for name, d in distances.items() if d <= detail.tolerance]
-    variant = None
-    if not matching:
-        reason = "no variant matches"
-    elif len(matching) > 1:
-        reason = f"{len(matching)} variants match: {', '.join(matching)}"
-    else:
-        limit = detail.margin * detail.tolerance
-        near = [n for n, d in distances.items() if n not in matching and d < limit]
-        reason = f"{matching[0]} matches, but {', '.join(near)} is not far away" if near else ""
-        variant = None if near else matching[0]
+    distances = _distances(vector, expected, detail.error_scales())
+    variant, reason = _decide(detail, distances)
     return Judgement(detail.id, variant, reason, distances, expected, vector)
+
+
+def _distances(
+    observed: np.ndarray, expected: Mapping[str, np.ndarray], scales: np.ndarray
+) -> dict[str, float]:
+    return {name: scaled_error(observed, e, scales) for name, e in expected.items()}
+
+
+def _decide(detail: Detail, distances: Mapping[str, float]) -> tuple[str | None, str]:
+    """The one variant within tolerance with all others far away; or None, and the reason."""
+    matching = [name for name, d in distances.items() if d <= detail.tolerance]
+    if not matching:
+        return None, "no variant matches"
+    if len(matching) > 1:
+        return None, f"{len(matching)} variants match: {', '.join(matching)}"
+    limit = detail.margin * detail.tolerance
+    near = [n for n, d in distances.items() if n not in matching and d < limit]
+    if near:
+        return None, f"{matching[0]} matches, but {', '.join(near)} is not far away"
+    return matching[0], ""
+
+
+def judge_among(detail: Detail, answer: Judgement, stated: Mapping[str, np.ndarray]) -> Judgement:
+    """The same observation, held against the stated numbers of some variants alone.
+
+    Args:
+        detail: a catalogue entry, with the inputs that were answered.
+        answer: of ``judge`` for these inputs.
+        stated: variant -> expected vector [k].
+
+    Returns:
+        ``answer`` itself if its observation could not be compared.
+    """
+    if answer.observed is None or not answer.distances:
+        return answer
+    distances = _distances(answer.observed, stated, detail.error_scales())
+    variant, reason = _decide(detail, distances)
+    return replace(answer, variant=variant, reason=reason, distances=distances, expected=stated)
 
 
 def show(vector: np.ndarray) -> str:
     """A vector as a reader wants it: seven significant digits."""
     return "[" + ", ".join(f"{x:.7g}" for x in vector) + "]"
+
+
+def show_inputs(inputs: Mapping[str, Any]) -> str:
+    """Inputs as a test names them: ``q_values = [3.0, 4.0], reward = 1.0``."""
+    plain = {n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in inputs.items()}
+    return ", ".join(f"{name} = {value}" for name, value in plain.items())
 
 
 def _ratio(observed: np.ndarray, expected: np.ndarray) -> str:
@@ -156,6 +191,8 @@ def report(
         f"  {detail.question}",
         f"  {framework} {version}, scope {documented.scope}; documented in: {documented.source}",
     ]
+    if judgement.inputs:
+        lines.append(f"  inputs: {show_inputs(judgement.inputs)}")
     observed = judgement.observed
     if observed is not None:
         lines.append(f"  observed: {show(observed)}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from rlregress import datafiles, frameworks, suite
 from rlregress.datafiles import Text
+from rlregress.details import catalogue
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline, published
@@ -53,6 +54,27 @@ def adapters(names: Sequence[str]) -> list[Adapter]:
             + ", ".join(frameworks.get(name).packages[0] for name in frameworks.names())
         )
     return chosen
+
+
+def details(names: Sequence[str]) -> frozenset[str]:
+    """The ids of the details that are named, or whose ids begin with a name (``sac.critic_loss``).
+
+    Raises:
+        UserError: no id is, or begins with, one of the names.
+    """
+    ids = [detail.id for detail in catalogue.all_details()]
+    chosen: set[str] = set()
+    for name in names:
+        below = {id for id in ids if f"{id}.".startswith(f"{name}.")}
+        if not below:
+            parts = [id.split(".") for id in ids]
+            known = {".".join(part[:n]) for part in parts for n in range(1, len(part) + 1)}
+            families = ", ".join(sorted({part[0] for part in parts}))
+            raise UserError(
+                f"unknown detail '{name}'; {nearest(name, known)} (families: {families})"
+            )
+        chosen |= below
+    return frozenset(chosen)
 
 
 def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:

@@ -1,0 +1,212 @@
+"""Which tests run, and in which order: what the options leave out, and what comes first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from rlregress import pytest_plugin
+from rlregress.details import catalogue
+from rlregress.details.implementation import Implementation
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.gate import selection
+
+
+class Some(Adapter):
+    """A framework with a probe for every detail, in two scopes."""
+
+    name, title, packages, algorithms = "some", "Some", ("some",), ("ppo", "sac", "td3")
+
+    def versions(self):
+        return {"some": "1.0"}
+
+    def expectations(self):
+        return Path(__file__).parent / "nothing-is-documented"
+
+    def probes(self):
+        ids = [detail.id for detail in catalogue.all_details()]
+        return {(id, scope): None for id in ids for scope in ("library", "script")}
+
+
+def _config(**options):
+    left_out = []
+    return SimpleNamespace(
+        getoption=lambda name: options.get(name.removeprefix("--"), ""),
+        hook=SimpleNamespace(pytest_deselected=lambda items: left_out.extend(items)),
+        stash={pytest_plugin._ADAPTERS: [Some()]},
+        left_out=left_out,
+    )
+
+
+class Item:
+    """A collected test, as far as selection and order look at one."""
+
+    def __init__(self, name, folder="tests_unit", marked=False, **params):
+        self.name, self.path, self.marked = name, Path(folder) / "test_some.py", marked
+        self.callspec = SimpleNamespace(params=params)
+        self.user_properties = []
+
+    def get_closest_marker(self, name):
+        return name if self.marked else None
+
+
+def _of_detail(id, marked=False):
+    implementation = Implementation(Some(), catalogue.get(id), "library", None)
+    return Item(f"{'specification' if marked else 'detail'} {id}", marked=marked,
+                implementation=implementation)  # fmt: skip
+
+
+def _of_claim(subject):
+    claim = SimpleNamespace(subject=subject)
+    return Item(f"claim {subject}", claim=claim, framework_of_claim=Some())
+
+
+def _kept(items, **options):
+    config = _config(**options)
+    pytest_plugin.pytest_collection_modifyitems(config, items)
+    return [item.name for item in items], [item.name for item in config.left_out]
+
+
+def test_what_explains_most_comes_first():
+    """The numbers, then the other details, the rest, and claims last; folder by folder."""
+    kept, left_out = _kept(
+        [
+            _of_claim("sac.actor_loss"),
+            Item("complete"),
+            _of_detail("sac.actor_loss"),
+            _of_detail("sac.actor_loss", marked=True),
+            Item("behaves", folder="tests_behavior"),
+        ]
+    )
+    assert kept == [
+        "specification sac.actor_loss",
+        "detail sac.actor_loss",
+        "complete",
+        "claim sac.actor_loss",
+        "behaves",
+    ]
+    assert left_out == []
+
+
+def test_a_detail_leaves_out_what_is_not_about_it():
+    """What asks another detail, a default, or no detail at all is not run."""
+    kept, left_out = _kept(
+        [
+            _of_detail("sac.actor_loss", marked=True),
+            _of_detail("sac.actor_loss"),
+            _of_detail("td3.actor_loss"),
+            Item("complete"),
+            Item("behaves", folder="tests_behavior"),
+            _of_claim("sac.actor_loss"),
+            _of_claim("sac.discount"),
+        ],
+        detail="sac.actor_loss",
+    )
+    assert kept == [
+        "specification sac.actor_loss",
+        "detail sac.actor_loss",
+        "claim sac.actor_loss",
+    ]
+    assert left_out == ["detail td3.actor_loss", "complete", "behaves", "claim sac.discount"]
+
+
+def test_an_algorithm_leaves_out_the_families_of_the_others():
+    """A family that is no algorithm stays."""
+    kept, left_out = _kept(
+        [
+            _of_detail("ppo.value_clip"),
+            _of_detail("gae.truncation"),
+            _of_detail("sac.actor_loss"),
+            _of_claim("ppo.learning_rate"),
+            _of_claim("td3.policy_delay"),
+            Item("complete"),
+        ],
+        algorithm="ppo",
+    )
+    assert kept == [
+        "detail ppo.value_clip",
+        "detail gae.truncation",
+        "complete",
+        "claim ppo.learning_rate",
+    ]
+    assert left_out == ["detail sac.actor_loss", "claim td3.policy_delay"]
+
+
+def _implementations(*markers):
+    definition = SimpleNamespace(nodeid="test_some", iter_markers=lambda name: iter(markers))
+    metafunc = SimpleNamespace(definition=definition, config=_config())
+    return [found.name for found in pytest_plugin._implementations(metafunc)]
+
+
+def test_a_test_without_a_detail_asks_every_detail(monkeypatch):
+    """Every probe of a framework has a test, whose id is detail, framework and scope."""
+    monkeypatch.setattr(pytest_plugin, "implementations", _undocumented)
+    assert _implementations() == [
+        f"{detail.id}-some-{scope}"
+        for detail in catalogue.all_details()
+        for scope in ("library", "script")
+    ]
+
+
+def test_a_test_of_a_detail_asks_it_alone(monkeypatch):
+    """The marker names it."""
+    monkeypatch.setattr(pytest_plugin, "implementations", _undocumented)
+    assert _implementations(SimpleNamespace(args=("sac.actor_loss",))) == [
+        "sac.actor_loss-some-library",
+        "sac.actor_loss-some-script",
+    ]
+
+
+def _undocumented(adapter, id):
+    return [
+        Implementation(adapter, catalogue.get(id), scope, None)
+        for of, scope in adapter.probes()
+        if of == id
+    ]
+
+
+@pytest.mark.parametrize("arguments", [[()], [("sac.a", "sac.b")], [("sac.a",), ("sac.b",)]])
+def test_a_test_of_several_details_is_refused(arguments):
+    """One detail, or all of them."""
+    with pytest.raises(pytest.UsageError, match="^test_some names several details, or none; mark"):
+        _implementations(*(SimpleNamespace(args=one) for one in arguments))
+
+
+def test_details_are_named_whole_or_by_their_beginning():
+    """A family, a part of it, an id; a name that only begins the same way is another one."""
+    chosen = selection.details(["sac.critic_loss", "gae.truncation"])
+    assert chosen == {
+        "gae.truncation",
+        "sac.critic_loss.distance",
+        "sac.critic_loss.reduction",
+        "sac.critic_loss.scale",
+    }
+    sac = {detail.id for detail in catalogue.all_details() if detail.family == "sac"}
+    assert selection.details(["sac"]) == sac
+    # ppo.value_clip has details below it, and is one itself
+    assert "ppo.value_clip" in selection.details(["ppo.value_clip"])
+    assert "ppo.value_loss.scale" not in selection.details(["ppo.value_clip"])
+    assert selection.details([]) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (
+            "sac.critc_loss",
+            "unknown detail 'sac.critc_loss'; did you mean 'sac.critic_loss' or "
+            "'sac.critic_loss.scale' or 'sac.actor_loss'? (families: advantage, atari, collection,",
+        ),
+        ("sac.crit", "unknown detail 'sac.crit'; did you mean "),
+        ("qqq", "unknown detail 'qqq'; it is none of the "),
+    ],
+)
+def test_a_detail_that_does_not_exist_is_an_error(name, said):
+    """The nearest names are offered, or the families."""
+    with pytest.raises(UserError) as raised:
+        selection.details(["sac", name])
+    assert str(raised.value).startswith(said)
+    assert "(families: advantage, atari, " in str(raised.value)
