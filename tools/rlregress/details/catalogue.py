@@ -175,10 +175,24 @@ def all_details() -> tuple[Detail, ...]:
     return tuple(_by_id().values())
 
 
+#: names that a message lists; of more it names the nearest ones.
+_LISTED = 12
+
+
 def nearest(name: str, known: list[str]) -> str:
-    """A clause that offers the known names nearest to a wrong one."""
+    """The beginning of a question that offers the known names nearest to a wrong one."""
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
-    return f"did you mean {', '.join(near)}" if near else f"known: {', '.join(sorted(known))}"
+    if near or not known:
+        return f"did you mean {', '.join(near) or 'none'}"
+    if len(known) <= _LISTED:
+        return f"did you mean one of {', '.join(sorted(known))}"
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.0)
+    return f"did you mean one of {len(known)}, such as {', '.join(near)}"
+
+
+def of_family(name: str) -> tuple[Detail, ...]:
+    """The entries whose ids begin with ``name`` and a point: of "sac", or of "sac.critic_loss"."""
+    return tuple(detail for detail in all_details() if detail.id.startswith(f"{name}."))
 
 
 def get(id: str) -> Detail:
@@ -186,4 +200,8 @@ def get(id: str) -> Detail:
     try:
         return _by_id()[id]
     except KeyError:
-        raise UserError(f"unknown detail '{id}'; {nearest(id, list(_by_id()))}?") from None
+        families = ", ".join(dict.fromkeys(detail.family for detail in all_details()))
+        raise UserError(
+            f"unknown detail '{id}'; {nearest(id, list(_by_id()))}? A family lists its details: "
+            f"{families}"
+        ) from None

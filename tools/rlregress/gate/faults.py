@@ -6,7 +6,6 @@ is made on a copy, which a new process uses in place of the installed one; that 
 
 from __future__ import annotations
 
-import difflib
 import os
 import subprocess
 import sys
@@ -149,13 +148,7 @@ def chosen(frameworks: Sequence[str], names: Sequence[str]) -> list[tuple[str, F
     known = {fault.name for _, fault in found}
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, sorted(known), n=3, cutoff=0.4)
-            clause = (
-                f"did you mean {', '.join(near)}?"
-                if near
-                else "their names are in baselines/faults"
-            )
-            raise UserError(f"unknown fault '{name}'; {clause}")
+            raise UserError(f"unknown fault '{name}'; {catalogue.nearest(name, sorted(known))}?")
     return [(framework, fault) for framework, fault in found if not names or fault.name in names]
 
 

@@ -21,13 +21,13 @@ def judge(options: run.GateOptions) -> int:
     """Run the gate; writes the report and prints the summary; returns the exit code."""
     started = time.monotonic()
     # everything that can be wrong with the request is said before anything is started
-    frameworks = selection.names(options.frameworks)
+    frameworks = selection.names("--framework", options.frameworks)
     session = open_session(
         selection.Selection(
             options.budget,
             frameworks,
-            selection.names(options.algorithms),
-            selection.names(options.environments),
+            selection.names("--algorithm", options.algorithms),
+            selection.names("--environment", options.environments),
             options.cells,
         ),
         options.seeds,

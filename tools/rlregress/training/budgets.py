@@ -51,9 +51,10 @@ class Budget:
 
 
 def suggestion(name: str, known: Mapping[str, Any] | list[str]) -> str:
-    """``; did you mean 'x'?`` if something known is near, then the known names."""
+    """``; did you mean 'x'? Known: x, y``, without the question if nothing known is near."""
     near = get_close_matches(name, list(known), n=1)
-    return (f"; did you mean '{near[0]}'?" if near else "") + f" known: {', '.join(sorted(known))}"
+    listed = ", ".join(sorted(known))
+    return f"; did you mean '{near[0]}'? Known: {listed}" if near else f"; known: {listed}"
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
