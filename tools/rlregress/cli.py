@@ -126,7 +126,7 @@ def gate(
             "--prove",
             min=0,
             metavar="FAULTS",
-            help="Of an upgrade: seed so many faults into what differs; how many would be seen?",
+            help="Of an upgrade: seed so many faults into changed functions; count those seen.",
         ),
     ] = 0,
     every_training: Annotated[
@@ -164,7 +164,7 @@ def gate(
     if math.isnan(asked):
         raise UserError("--asked is nan, expected a share between 0 and 1")
     if from_ is not None or to is not None:
-        _refuse(context, _OF_RETURNS, "an upgrade does not take", "leave that out")
+        _refuse(context, _OF_RETURNS, "an upgrade does not take", "leave it out")
         from rlregress.reporting import traces
         from rlregress.reporting import upgrade as upgrade_report
         from rlregress.upgrade.gate import Options
@@ -191,7 +191,7 @@ def gate(
     _refuse(context, _OF_UPGRADE, "only an upgrade takes", "name a side with --from or --to")
     if context.args:
         raise UserError(
-            f"'{' '.join(context.args)}' would be the arguments of a script; name it with --script, "
+            f"'{' '.join(context.args)}' would be arguments of a script; name it with --script, "
             "and one side of the upgrade with --from or --to"
         )
     options = GateOptions(
@@ -217,7 +217,7 @@ def probe(
 ) -> None:
     """Print the fingerprint: which variant of every detail the installed frameworks implement.
 
-    Exit code 1 if something is not as documented in baselines/details.
+    Exit code 0: all is as documented in baselines/details, 1: something is not, 2: could not ask.
     """
     from rlregress.gate import selection
     from rlregress.reporting import fingerprint
@@ -241,11 +241,13 @@ def compare(
 ) -> None:
     """Print where frameworks differ in their implementation details, and what follows from it.
 
-    Exit code 1 if some detail could not be compared.
+    Exit code 0, also where they differ; 1: some detail could not be compared, 2: wrong names.
     """
     from rlregress.gate import comparison, selection
     from rlregress.reporting import compare as compare_report
 
+    if as_markdown and as_json:
+        raise UserError("--markdown and --json are two formats; give one of them")
     found = comparison.compare(selection.adapters(frameworks_))
     if as_json:
         typer.echo(compare_report.as_json(found))
@@ -263,7 +265,10 @@ def details(
     ] = None,
     framework: Frameworks = None,
 ) -> None:
-    """Print the catalogue of implementation details: counts, one family, or one detail in full."""
+    """Print the catalogue of implementation details: counts, one family, or one detail in full.
+
+    Exit code 0, or 2 if there is no such detail.
+    """
     from rlregress.gate import selection
     from rlregress.reporting import details as details_report
 
@@ -279,7 +284,10 @@ def claims(
     framework: Frameworks = None,
     write: Annotated[bool, typer.Option("--write", help="Write docs/claims.md.")] = False,
 ) -> None:
-    """Settle what the sources say of the installed frameworks. Exit code 1: not as recorded."""
+    """Probe whether what papers and blogs say of the installed frameworks is true.
+
+    Exit code 0: every verdict is the recorded one, 1: some verdict is another, 2: could not judge.
+    """
     from rlregress.gate import selection
     from rlregress.reporting import claims as claims_report
 
@@ -302,7 +310,10 @@ def plan(
     workers: Workers = 0,
     store: StoreFolder = "",
 ) -> None:
-    """Say what a session would train, how long it takes, and what it could see; start nothing."""
+    """Print what a gate would train, how long it takes, and the smallest drop that it could see.
+
+    Trains and writes nothing. Exit code 0, or 2 if there is nothing to train.
+    """
     from rlregress.gate import selection
     from rlregress.reporting import plan as plan_report
 
@@ -330,7 +341,10 @@ def record(
         bool, typer.Option("--replace", help="Overwrite stored runs of other code or more seeds.")
     ] = False,
 ) -> None:
-    """Train cells and write their returns to baselines/returns. Resumes where it was ended."""
+    """Train cells and write their returns to baselines/returns.
+
+    One that was interrupted goes on from there. Exit code 0, or 2 if a cell cannot be recorded.
+    """
     from rlregress.gate import recording
 
     for line in recording.record(
@@ -361,11 +375,11 @@ def faults(
         typer.Option("--optional", help="Those in code that runs only under an option, by traces."),
     ] = False,
 ) -> None:
-    """Seed known faults into copies of the frameworks and print what the probes say of each.
+    """Make known mistakes in copies of the frameworks, and print whether the probes see each.
 
-    Exit code 1 if a fault is not seen, or moves another detail than it should; with --traced, if
-    less than nine in ten are found in the right file and function; with --optional, if less than
-    nine in ten are found.
+    Exit code 0, or 1 if a fault is not seen, or changes another detail than it should; with
+    --traced, if less than nine in ten are found in the right file and function; with --optional, if
+    less than nine in ten are found. 2: a name is unknown.
     """
     from rlregress.gate import selection
     from rlregress.reporting import faults as faults_report
@@ -395,7 +409,8 @@ def trace(
 ) -> None:
     """Record what a training does, event by event: rlregress trace SCRIPT [-- its arguments].
 
-    Recorded twice: exit code 3 if the trace does not repeat itself.
+    Recorded twice. Exit code 0: the trace repeats itself to the bit, 3: it does not and proves
+    nothing, 2: nothing could be recorded.
     """
     from rlregress.reporting import traces
 
@@ -407,7 +422,10 @@ def trace(
 
 @app.command()
 def diff(a: Annotated[Path, typer.Argument()], b: Annotated[Path, typer.Argument()]) -> None:
-    """Compare two traces. Exit code 0: equal or close, 1: diverged."""
+    """Compare two traces, and print where they differ first.
+
+    Exit code 0: equal to the bit or up to rounding, 1: diverged, 2: a trace cannot be read.
+    """
     from rlregress.reporting import traces
 
     raise typer.Exit(traces.diff(a, b))
@@ -432,7 +450,8 @@ def histories(
 ) -> None:
     """Judge every pair of neighbouring releases, and count what is known to have changed.
 
-    Takes hours; every pair is kept in baselines/histories, and starting again goes on.
+    Takes hours; every judged pair is kept in baselines/histories, and the same command goes on
+    from there. Exit code 0, or 2 if a name is unknown.
     """
     from rlregress.reporting import histories as histories_report
     from rlregress.upgrade import changes
@@ -446,7 +465,7 @@ def histories(
 
 @app.command()
 def version() -> None:
-    """Print the versions of this suite and of the frameworks that it finds."""
+    """Print the versions of this suite and of the frameworks that it finds. Exit code 0."""
     typer.echo(f"rlregress {__version__}")
     for name in frameworks.names():
         adapter = frameworks.get(name)

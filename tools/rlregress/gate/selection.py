@@ -80,10 +80,11 @@ def _default_ids() -> list[str]:
     try:
         cells = tomllib.loads(path.read_text(encoding="utf-8"))["default"]["cells"]
         if not isinstance(cells, list) or not all(isinstance(cell, str) for cell in cells):
-            raise TypeError(f"'cells' is {cells!r}")
+            raise TypeError
     except (OSError, ValueError, KeyError, TypeError) as error:
+        why = f" ({error})" if isinstance(error, OSError | ValueError) else ""
         raise UserError(
-            f"{path} cannot be read: {error!r}; expected a table [default] with a list 'cells' of "
+            f"{path} cannot be read{why}; expected a table [default] with a list 'cells' of "
             "cell ids"
         ) from None
     return cells

@@ -150,7 +150,7 @@ def _work(
             of.mkdir(parents=True, exist_ok=True)
         left = len(list(folder.glob("*/*.trace")))
         if left:
-            options.say(f"going on where an interrupted gate ended: {left} traces are there")
+            options.say(f"going on from an interrupted gate: {left} traces are kept")
         try:
             yield pair
         except UserError:
@@ -190,7 +190,9 @@ def _compared(
         moved: list[physics.Moved] = []
         if played is not None:
             moved = physics.compared(played[0].result(), played[1].result())
-            options.say(f"physics: {sum(m.moves for m in moved)} of {len(moved)} moved")
+            options.say(
+                f"physics: {sum(m.moves for m in moved)} of {len(moved)} environments differ"
+            )
     return Upgrade(a, b, tuple(found), tuple(moved), of_script)
 
 
@@ -262,7 +264,7 @@ def _framework(
     )
     options.say(
         f"{adapter.full_name}: {details.asked} of {details.all} details asked, "
-        f"{len(details.changed)} not done alike; {len(defaults)} other defaults"
+        f"{len(details.changed)} done differently; {len(defaults)} changed defaults"
     )
     within, beside = coverage.of_the_algorithms(
         functions.changed(one.folders, other.folders), adapter.periphery
@@ -365,7 +367,9 @@ def _traces(
     again: tuple[dict[str, Trace], dict[str, Trace]] | None = None
     parted = [t for t in trainings if _parts(t.name, a[t.name], b[t.name])]
     if parted:
-        options.say(f"recorded again, to see whether they repeat themselves: {len(parted)}")
+        options.say(
+            f"recording {len(parted)} trainings again, to see whether they repeat themselves"
+        )
         again = sides.record(parted, again=True)
 
     def repetition(name: str) -> Callable[[], tuple[Trace, Trace]]:
@@ -402,7 +406,7 @@ def _causes(
     parted = [t for t in held if t.comparison.verdict != "equal" and t.repeats]
     by_name = {training.name: training for training in trainings}
     if parted and differing:
-        options.say(f"looking for what makes {len(parted)} trainings part: functions put back")
+        options.say(f"looking for the functions that make {len(parted)} trainings differ")
     return causes.causes(
         parted, by_name, differing, lambda jobs: sides.record_once("B", list(jobs))
     )
@@ -431,7 +435,7 @@ def _script(sides: Sides, script: Training, options: Options) -> OfScript:
     a, b = sides.record([script], {"A": True, "B": True})
 
     def again() -> tuple[Trace, Trace]:
-        options.say("recorded again, to see whether it repeats itself")
+        options.say("recording the script again, to see whether it repeats itself")
         one, other = sides.record([script], again=True)
         return one[script.name], other[script.name]
 
