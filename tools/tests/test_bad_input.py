@@ -469,3 +469,26 @@ def test_an_interrupt_says_what_is_kept(tmp_path, name, said):
     )
     assert ended.returncode == 130, ended.stderr
     assert ended.stderr == f"\nrlregress: interrupted; {said}\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--budget", "short", "--cells", "nope"], "no stored cell matches 'nope'; known: "),
+        (["--evidence", "/proc/nowhere/x.json"], "the evidence cannot be written to /proc/nowhere"),
+    ],
+    ids=["cells", "evidence"],
+)
+def test_a_wrong_option_of_pytest(options, said):
+    """A wrong option of the suite is one sentence of pytest, before anything is collected."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests_performance", *options],
+        cwd=suite.root(),
+        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == pytest.ExitCode.USAGE_ERROR
+    assert ended.stderr.strip().startswith(f"ERROR: {said}")
+    assert len(ended.stderr.strip().splitlines()) == 1
