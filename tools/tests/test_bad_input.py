@@ -17,6 +17,7 @@ from rlregress.gate import baseline, recording
 from rlregress.gate import run as gate_run
 from rlregress.reporting import traces
 from rlregress.training.store import Store
+from rlregress.upgrade import ground
 
 ADAPTER = """
 from rlregress.frameworks.base import Adapter
@@ -352,10 +353,11 @@ def test_two_formats(command):
     [
         (b"no trace", "it is not compressed with gzip, as traces are"),
         (gzip.compress(b"{}\n" * 9)[:-9], "it is cut off or damaged"),
+        (b"", "it is cut off or damaged"),
         (gzip.compress(b"{}\n"), "it has no 'schema'"),
         (gzip.compress(b"[]\n"), "it is something else than a trace"),
     ],
-    ids=["text", "cut", "empty", "list"],
+    ids=["text", "cut", "nothing", "empty", "list"],
 )
 def test_a_damaged_trace(command, tmp_path, content, said):
     """A file that is no trace says why in words, not as Python shows its error."""
@@ -492,3 +494,20 @@ def test_a_wrong_option_of_pytest(options, said):
     assert ended.returncode == pytest.ExitCode.USAGE_ERROR
     assert ended.stderr.strip().startswith(f"ERROR: {said}")
     assert len(ended.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--algorithm", "there is no built-in training of 'nope'; did you mean "),
+        ("--scenario", "unknown scenario 'nope'; did you mean "),
+    ],
+)
+def test_a_wrong_name_of_an_upgrade(command, tmp_path, monkeypatch, option, said):
+    """A wrong algorithm or scenario is named before a side is made."""
+    monkeypatch.setattr(ground, "prepare", _not_to_be_called)
+    package = frameworks.get("sb3").packages[0]
+    code, _, error = command(
+        "gate", "--from", f"{package}==0.0.1", option, "nope", "--report", str(tmp_path)
+    )
+    assert_one_sentence(code, error, said)

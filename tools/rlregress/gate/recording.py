@@ -51,6 +51,7 @@ def record(
             baseline.check_replaceable(jobs)
     check_writable(baseline.folder(), "stored runs")
     folder = Store(Path(store or suite.root() / "runs").resolve())
+    check_writable(folder.folder, "run records")
     queue = [of_cell[cell][number] for number in range(seeds) for cell in cells]
     done: list[str] = []
 

@@ -12,7 +12,7 @@ from rlregress.gate import outcome, run, selection
 from rlregress.gate.session import open_session
 from rlregress.reporting import evidence, summary
 from rlregress.training import identity
-from rlregress.training.record import write_atomically
+from rlregress.training.record import check_writable, write_atomically
 
 SCHEMA = 1
 
@@ -41,6 +41,7 @@ def judge(options: run.GateOptions) -> int:
     copies = {adapter.full_name: identity.changed_copies(adapter) for adapter in adapters}
     for adapter in adapters:
         documented(adapter)
+    check_writable(session.store.folder, "run records")
     run.clear(options)
     print(f"gate: {session.describe()}", flush=True)
     run.run(options)

@@ -144,7 +144,10 @@ def load(path: Path) -> Trace:
         raise UserError(f"there is no trace {path}; record one with: rlregress trace")
     try:
         with gzip.open(path, "rt", encoding="utf-8") as file:
-            header, *rows = [json.loads(line) for line in file]
+            lines = [json.loads(line) for line in file]
+        if not lines:
+            raise EOFError
+        header, *rows = lines
         if header["schema"] != SCHEMA:
             raise UserError(
                 f"the trace {path} has format {header['schema']}, expected {SCHEMA}; "

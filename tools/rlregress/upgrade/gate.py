@@ -94,6 +94,7 @@ def run(options: Options) -> Upgrade:
     if not adapters and options.script is None:
         idle = [Prepared(side, current(x), "not made") for x, side in zip("AB", asked, strict=True)]
         return Upgrade(idle[0], idle[1], ())
+    _check_names(adapters, options)
     a, b = ground.prepare(*asked, adapters, options.say)
     for line in (*a.lines, *b.lines):
         options.say(line)
@@ -103,6 +104,19 @@ def run(options: Options) -> Upgrade:
         found = _compared(a, b, adapters, folders, options, script)
     judged = tuple(_judged(of, b, options) for of in found.frameworks)
     return replace(found, frameworks=judged)
+
+
+def _check_names(adapters: Sequence[Adapter], options: Options) -> None:
+    """UserError for an algorithm or a scenario that nobody has, before the sides are made."""
+    if options.script is not None:
+        return
+    known = {name for adapter in adapters for name in adapter.trace_trainings()}
+    for adapter in adapters:
+        known |= {name for of in _of_scenarios(adapter, options) for name in of.algorithms}
+    for name in options.algorithms:
+        if name not in known:
+            clause = catalogue.nearest(name, sorted(known))
+            raise UserError(f"there is no built-in training of '{name}'; {clause}?")
 
 
 def _check(a: Prepared, b: Prepared) -> None:
