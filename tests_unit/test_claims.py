@@ -23,7 +23,8 @@ def pytest_generate_tests(metafunc):
     if "claim" not in metafunc.fixturenames:
         return
     try:
-        chosen = selection.adapters(selection.names(metafunc.config.getoption("--framework")))
+        given = metafunc.config.getoption("--framework")
+        chosen = selection.adapters(selection.names("--framework", given))
         pairs = [
             (claim, adapter)
             for claim in statements.load(suite.baselines() / "claims")

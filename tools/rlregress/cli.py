@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 import sys
 import traceback
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated
 
@@ -13,32 +15,57 @@ import typer
 
 from rlregress import __version__, frameworks
 from rlregress.errors import UserError
+from rlregress.training.store import warn_in_words
 
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Regression tests for reinforcement-learning frameworks.",
 )
 
 Frameworks = Annotated[
-    str, typer.Option("--framework", help="Names, comma-separated; default: the installed ones.")
+    str | None,
+    typer.Option("--framework", help="Names, comma-separated; default: the installed ones."),
 ]
-Algorithms = Annotated[str, typer.Option("--algorithm", help="Names, comma-separated.")]
-Environments = Annotated[str, typer.Option("--environment", help="Gymnasium ids, comma-separated.")]
+Algorithms = Annotated[
+    str | None, typer.Option("--algorithm", help="Names, comma-separated; default: all.")
+]
+Environments = Annotated[
+    str | None,
+    typer.Option("--environment", help="Gymnasium ids, comma-separated; default: as --cells."),
+]
+Seeds = Annotated[
+    int,
+    typer.Option(min=0, help="New runs of each cell, 1000 at most; 0: the budget's number."),
+]
+Cells = Annotated[
+    str, typer.Option(help="Stored cells to train: default, all, or patterns of cell ids.")
+]
 BudgetName = Annotated[str, typer.Option("--budget", help="smoke, short or full.")]
 Workers = Annotated[int, typer.Option("-n", "--workers", min=0, help="0: one per core.")]
 Packages = Annotated[
-    str, typer.Option(help="Packages whose lines are named in a trace, comma-separated.")
+    str | None, typer.Option(help="Packages whose lines are named in a trace, comma-separated.")
 ]
 Steps = Annotated[int, typer.Option(min=0, help="Environment steps to record; 0: all.")]
 StoreFolder = Annotated[str, typer.Option("--store", help="Folder of run records; default: runs/.")]
 
 
-def _split(text: str) -> list[str]:
+def _names(option: str, given: str | None) -> list[str]:
     from rlregress.gate.selection import names
 
-    return names(text)
+    return names(option, given)
+
+
+def _refuse(context: typer.Context, options: Collection[str], who: str, advice: str) -> None:
+    """UserError that names those of the options that were given, and who does not take them."""
+    given = [
+        (parameter.secondary_opts or parameter.opts)[0]
+        for parameter in context.command.params
+        if parameter.name in options
+        and "COMMANDLINE" in str(context.get_parameter_source(parameter.name))
+    ]
+    if given:
+        raise UserError(f"{who} {', '.join(given)}; {advice}")
 
 
 def _gate_code(code: int, inconclusive: str) -> int:
@@ -46,19 +73,22 @@ def _gate_code(code: int, inconclusive: str) -> int:
     return {"pass": 0, "fail": 1}.get(inconclusive, code) if code == 3 else code
 
 
+#: options of ``gate`` that an upgrade has no use for, and that only an upgrade has a use for.
+_OF_RETURNS = ("environment", "budget", "cells", "seeds", "alpha", "first_seed", "store")
+_OF_UPGRADE = (
+    "asked", "scenario", "prove", "every_training", "returns", "script", "package", "steps",
+)  # fmt: skip
+
+
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": False})
 def gate(
     context: typer.Context,
-    framework: Frameworks = "",
-    algorithm: Algorithms = "",
-    environment: Environments = "",
+    framework: Frameworks = None,
+    algorithm: Algorithms = None,
+    environment: Environments = None,
     budget: BudgetName = "short",
-    cells: Annotated[
-        str, typer.Option(help="Stored cells to train: default, all, or patterns of cell ids.")
-    ] = "default",
-    seeds: Annotated[
-        int, typer.Option(min=0, help="New runs per cell; 0: the budget's number.")
-    ] = 0,
+    cells: Cells = "default",
+    seeds: Seeds = 0,
     alpha: Annotated[float, typer.Option(help="Probability of a false alarm per gate.")] = 0.05,
     inconclusive: Annotated[
         str, typer.Option(help="Exit code of 'inconclusive': code (3), pass (0) or fail (1).")
@@ -96,7 +126,7 @@ def gate(
             "--prove",
             min=0,
             metavar="FAULTS",
-            help="Of an upgrade: seed so many faults into what differs; how many would be seen?",
+            help="Of an upgrade: seed so many faults into changed functions; count those seen.",
         ),
     ] = 0,
     every_training: Annotated[
@@ -113,7 +143,7 @@ def gate(
         Path | None,
         typer.Option(help="Of an upgrade: trace this script, not the built-in trainings."),
     ] = None,
-    package: Packages = "",
+    package: Packages = None,
     steps: Steps = 0,
 ) -> None:
     """Judge the installed frameworks: formulas, behaviour, returns. Or an upgrade: --from A --to B.
@@ -131,21 +161,24 @@ def gate(
 
     if inconclusive not in ("code", "pass", "fail"):
         raise UserError(f"--inconclusive is '{inconclusive}', expected code, pass or fail")
+    if math.isnan(asked):
+        raise UserError("--asked is nan, expected a share between 0 and 1")
     if from_ is not None or to is not None:
+        _refuse(context, _OF_RETURNS, "an upgrade does not take", "leave it out")
         from rlregress.reporting import traces
         from rlregress.reporting import upgrade as upgrade_report
         from rlregress.upgrade.gate import Options
 
         job = None
         if script is not None:
-            job = traces.of_script(script, context.args, _split(package), steps)
+            job = traces.of_script(script, context.args, _names("--package", package), steps)
         options_ = Options(
             a="installed" if from_ is None else from_,
             b="installed" if to is None else to,
             report=report.resolve(),
-            frameworks=_split(framework),
-            algorithms=_split(algorithm),
-            scenarios={"all": None, "none": []}.get(scenario, _split(scenario)),
+            frameworks=_names("--framework", framework),
+            algorithms=_names("--algorithm", algorithm),
+            scenarios={"all": None, "none": []}.get(scenario, _names("--scenario", scenario)),
             asked=asked,
             prove=prove,
             every=every_training,
@@ -155,9 +188,12 @@ def gate(
             say=typer.echo,
         )
         raise typer.Exit(_gate_code(upgrade_report.judge(options_), inconclusive))
-    if script is not None or context.args:
-        given = f"the script {script}" if script is not None else f"'{' '.join(context.args)}'"
-        raise UserError(f"{given} is for the gate on two sides; name one with --from or --to")
+    _refuse(context, _OF_UPGRADE, "only an upgrade takes", "name a side with --from or --to")
+    if context.args:
+        raise UserError(
+            f"'{' '.join(context.args)}' would be arguments of a script; name it with --script, "
+            "and one side of the upgrade with --from or --to"
+        )
     options = GateOptions(
         report=report.resolve(),
         budget=budget,
@@ -176,17 +212,17 @@ def gate(
 
 @app.command()
 def probe(
-    framework: Frameworks = "",
+    framework: Frameworks = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print the fingerprint: which variant of every detail the installed frameworks implement.
 
-    Exit code 1 if something is not as documented in baselines/details.
+    Exit code 0: all is as documented in baselines/details, 1: something is not, 2: could not ask.
     """
     from rlregress.gate import selection
     from rlregress.reporting import fingerprint
 
-    found = fingerprint.collect(selection.adapters(_split(framework)))
+    found = fingerprint.collect(selection.adapters(_names("--framework", framework)))
     if as_json:
         typer.echo(json.dumps(found, indent=1))
     else:
@@ -205,11 +241,13 @@ def compare(
 ) -> None:
     """Print where frameworks differ in their implementation details, and what follows from it.
 
-    Exit code 1 if some detail could not be compared.
+    Exit code 0, also where they differ; 1: some detail could not be compared, 2: wrong names.
     """
     from rlregress.gate import comparison, selection
     from rlregress.reporting import compare as compare_report
 
+    if as_markdown and as_json:
+        raise UserError("--markdown and --json are two formats; give one of them")
     found = comparison.compare(selection.adapters(frameworks_))
     if as_json:
         typer.echo(compare_report.as_json(found))
@@ -222,30 +260,38 @@ def compare(
 
 @app.command()
 def details(
-    detail: Annotated[str, typer.Argument(help="Id of one detail; default: counts of all.")] = "",
-    framework: Frameworks = "",
+    detail: Annotated[
+        str | None, typer.Argument(help="Id of one detail, or a family of them, such as sac.")
+    ] = None,
+    framework: Frameworks = None,
 ) -> None:
-    """Print what is asked: counts by family, source and framework, or one detail in full."""
+    """Print the catalogue of implementation details: counts, one family, or one detail in full.
+
+    Exit code 0, or 2 if there is no such detail.
+    """
     from rlregress.gate import selection
     from rlregress.reporting import details as details_report
 
-    adapters = selection.adapters(_split(framework))
-    if detail:
-        details_report.one(detail, adapters)
-    else:
+    adapters = selection.adapters(_names("--framework", framework))
+    if detail is None:
         details_report.counts(adapters)
+    elif not details_report.family(detail):
+        details_report.one(detail, adapters)
 
 
 @app.command()
 def claims(
-    framework: Frameworks = "",
+    framework: Frameworks = None,
     write: Annotated[bool, typer.Option("--write", help="Write docs/claims.md.")] = False,
 ) -> None:
-    """Settle what the sources say of the installed frameworks. Exit code 1: not as recorded."""
+    """Probe whether what papers and blogs say of the installed frameworks is true.
+
+    Exit code 0: every verdict is the recorded one, 1: some verdict is another, 2: could not judge.
+    """
     from rlregress.gate import selection
     from rlregress.reporting import claims as claims_report
 
-    adapters = selection.adapters(_split(framework))
+    adapters = selection.adapters(_names("--framework", framework))
     found = claims_report.collect(adapters)
     claims_report.show(found)
     if write:
@@ -255,21 +301,28 @@ def claims(
 
 @app.command()
 def plan(
-    framework: Frameworks = "",
-    algorithm: Algorithms = "",
-    environment: Environments = "",
+    framework: Frameworks = None,
+    algorithm: Algorithms = None,
+    environment: Environments = None,
     budget: BudgetName = "short",
-    cells: str = "default",
-    seeds: Annotated[int, typer.Option(min=0)] = 0,
+    cells: Cells = "default",
+    seeds: Seeds = 0,
     workers: Workers = 0,
     store: StoreFolder = "",
 ) -> None:
-    """Say what a session would train, how long it takes, and what it could see; start nothing."""
+    """Print what a gate would train, how long it takes, and the smallest drop that it could see.
+
+    Trains and writes nothing. Exit code 0, or 2 if there is nothing to train.
+    """
     from rlregress.gate import selection
     from rlregress.reporting import plan as plan_report
 
     chosen = selection.Selection(
-        budget, _split(framework), _split(algorithm), _split(environment), cells
+        budget,
+        _names("--framework", framework),
+        _names("--algorithm", algorithm),
+        _names("--environment", environment),
+        cells,
     )
     for line in plan_report.lines(chosen, seeds, workers, store):
         typer.echo(line)
@@ -288,13 +341,16 @@ def record(
         bool, typer.Option("--replace", help="Overwrite stored runs of other code or more seeds.")
     ] = False,
 ) -> None:
-    """Train cells and write their returns to baselines/returns. Resumes where it was ended."""
+    """Train cells and write their returns to baselines/returns.
+
+    One that was interrupted goes on from there. Exit code 0, or 2 if a cell cannot be recorded.
+    """
     from rlregress.gate import recording
 
     for line in recording.record(
-        _split(framework),
-        _split(algorithm),
-        _split(environment),
+        _names("--framework", framework),
+        _names("--algorithm", algorithm),
+        _names("--environment", environment),
         budget,
         seeds,
         workers,
@@ -306,8 +362,10 @@ def record(
 
 @app.command()
 def faults(
-    framework: Frameworks = "",
-    only: Annotated[str, typer.Option(help="Names of faults, comma-separated.")] = "",
+    framework: Frameworks = None,
+    only: Annotated[
+        str | None, typer.Option(help="Names of faults, comma-separated; default: all.")
+    ] = None,
     workers: Workers = 0,
     traced: Annotated[
         bool, typer.Option("--traced", help="Find them by traces of short trainings instead.")
@@ -317,16 +375,16 @@ def faults(
         typer.Option("--optional", help="Those in code that runs only under an option, by traces."),
     ] = False,
 ) -> None:
-    """Seed known faults into copies of the frameworks and print what the probes say of each.
+    """Make known mistakes in copies of the frameworks, and print whether the probes see each.
 
-    Exit code 1 if a fault is not seen, or moves another detail than it should; with --traced, if
-    less than nine in ten are found in the right file and function; with --optional, if less than
-    nine in ten are found.
+    Exit code 0, or 1 if a fault is not seen, or changes another detail than it should; with
+    --traced, if less than nine in ten are found in the right file and function; with --optional, if
+    less than nine in ten are found. 2: a name is unknown.
     """
     from rlregress.gate import selection
     from rlregress.reporting import faults as faults_report
 
-    adapters = [adapter.name for adapter in selection.adapters(_split(framework))]
+    adapters = [adapter.name for adapter in selection.adapters(_names("--framework", framework))]
     if traced and optional:
         raise UserError("--traced and --optional are two catalogues of faults; name one of them")
     show = (
@@ -336,7 +394,7 @@ def faults(
         if optional
         else faults_report.show
     )
-    raise typer.Exit(0 if show(adapters, _split(only), workers) else 1)
+    raise typer.Exit(0 if show(adapters, _names("--only", only), workers) else 1)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": False})
@@ -345,23 +403,29 @@ def trace(
     script: Annotated[Path | None, typer.Argument(help="A training script.")] = None,
     framework: Annotated[str, typer.Option(help="A built-in training of this framework.")] = "",
     algorithm: Annotated[str, typer.Option(help="Its algorithm.")] = "",
-    package: Packages = "",
+    package: Packages = None,
     steps: Steps = 0,
     output: Annotated[Path, typer.Option("-o", "--output", help="The trace.")] = Path("run.trace"),
 ) -> None:
     """Record what a training does, event by event: rlregress trace SCRIPT [-- its arguments].
 
-    Recorded twice: exit code 3 if the trace does not repeat itself.
+    Recorded twice. Exit code 0: the trace repeats itself to the bit, 3: it does not and proves
+    nothing, 2: nothing could be recorded.
     """
     from rlregress.reporting import traces
 
-    job = traces.job(script, list(context.args), framework, algorithm, _split(package), steps)
+    job = traces.job(
+        script, list(context.args), framework, algorithm, _names("--package", package), steps
+    )
     raise typer.Exit(traces.record(job, output))
 
 
 @app.command()
 def diff(a: Annotated[Path, typer.Argument()], b: Annotated[Path, typer.Argument()]) -> None:
-    """Compare two traces. Exit code 0: equal or close, 1: diverged."""
+    """Compare two traces, and print where they differ first.
+
+    Exit code 0: equal to the bit or up to rounding, 1: diverged, 2: a trace cannot be read.
+    """
     from rlregress.reporting import traces
 
     raise typer.Exit(traces.diff(a, b))
@@ -370,11 +434,15 @@ def diff(a: Annotated[Path, typer.Argument()], b: Annotated[Path, typer.Argument
 @app.command()
 def histories(
     framework: Annotated[
-        str, typer.Option(help="Names, comma-separated; default: all that have a history.")
-    ] = "",
+        str | None, typer.Option(help="Names, comma-separated; default: all that have a history.")
+    ] = None,
     only: Annotated[
-        str, typer.Option(help="Releases to judge against the one before, comma-separated.")
-    ] = "",
+        str | None,
+        typer.Option(
+            help="Releases to judge against the one before, comma-separated; default: all that "
+            "have no result."
+        ),
+    ] = None,
     show: Annotated[
         bool, typer.Option("--show", help="Print what is kept; judge nothing.")
     ] = False,
@@ -382,21 +450,22 @@ def histories(
 ) -> None:
     """Judge every pair of neighbouring releases, and count what is known to have changed.
 
-    Takes hours; every pair is kept in baselines/histories, and starting again goes on.
+    Takes hours; every judged pair is kept in baselines/histories, and the same command goes on
+    from there. Exit code 0, or 2 if a name is unknown.
     """
     from rlregress.reporting import histories as histories_report
     from rlregress.upgrade import changes
 
-    names = _split(framework) or list(changes.known())
+    names = _names("--framework", framework) or list(changes.known())
     if not show:
-        histories_report.run(names, _split(only), workers, typer.echo)
+        histories_report.run(names, _names("--only", only), workers, typer.echo)
     for line in histories_report.lines(names):
         typer.echo(line)
 
 
 @app.command()
 def version() -> None:
-    """Print the versions of this suite and of the frameworks that it finds."""
+    """Print the versions of this suite and of the frameworks that it finds. Exit code 0."""
     typer.echo(f"rlregress {__version__}")
     for name in frameworks.names():
         adapter = frameworks.get(name)
@@ -407,8 +476,46 @@ def version() -> None:
         typer.echo(f"{name}: {found}")
 
 
-def _end(*_: object) -> None:
-    raise SystemExit(143)
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"rlregress {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_show_version,
+            is_eager=True,
+            help="Print the version of this suite; 'rlregress version': also of the frameworks.",
+        ),
+    ] = False,
+) -> None:
+    """Regression tests for reinforcement-learning frameworks.
+
+    Exit codes of every command: 0 if nothing is wrong, 1 if something is, 2 if it could not be
+    judged or the command line is wrong, 3 if the data cannot tell, 130 if it was interrupted.
+    """
+
+
+#: command -> what is kept of it when it is interrupted; of the others nothing is.
+_KEPT = {
+    "gate": "finished trainings and traces are kept, and the same command goes on from there",
+    "record": "finished runs are kept, and the same command goes on from there",
+    "histories": "judged pairs are kept, and the same command goes on from there",
+}
+
+
+def _interrupted(command: str) -> str:
+    kept = _KEPT.get(command, "nothing is kept; start it again")
+    return f"interrupted; {kept}"
+
+
+def _end(number: int, _: object) -> None:
+    raise SystemExit(128 + number)
 
 
 def _take_checkouts(arguments: list[str]) -> list[str]:
@@ -433,14 +540,22 @@ def main() -> None:
 
     An error of the suite itself is exit code 2 as well: it is no verdict on a framework.
     """
-    # a job that is cancelled takes what it started with it
-    signal.signal(signal.SIGTERM, _end)
+    # a job that is cancelled or interrupted takes what it started with it
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _end)
+    warn_in_words()
     try:
         sys.argv[1:] = _take_checkouts(sys.argv[1:])
         app()
     except UserError as error:
         typer.echo(f"rlregress: {error}", err=True)
         sys.exit(2)
+    except SystemExit as ended:
+        if ended.code == 128 + signal.SIGINT:
+            command = sys.argv[1] if len(sys.argv) > 1 else ""
+            typer.echo(f"\nrlregress: {_interrupted(command)}", err=True)
+        raise
     except Exception:
         traceback.print_exc()
         typer.echo("rlregress: this is an error of the suite; please report it", err=True)

@@ -33,4 +33,5 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if near:
         question = f"did you mean '{quoted}'?"
         return f"{question} (known: {every})" if listed else question
-    return f"known: {every}" if listed else f"it is none of the {len(names)} known ones"
+    some = "', '".join(difflib.get_close_matches(name, names, n=3, cutoff=0.0))
+    return f"known: {every}" if listed else f"{len(names)} are known, such as '{some}'"

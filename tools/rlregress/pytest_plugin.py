@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from collections.abc import Callable, Generator
 from dataclasses import asdict, dataclass, is_dataclass
 from functools import cache
@@ -35,9 +36,17 @@ from rlregress.reporting import evidence as evidence_file
 from rlregress.reporting import terminal
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Job
+from rlregress.training.record import check_writable
+from rlregress.training.store import warn_in_words
 
 _ADAPTERS = pytest.StashKey[list[Adapter]]()
 _SESSION = pytest.StashKey[Session]()
+#: options that concern trainings alone, with their defaults.
+_OF_TRAININGS = {
+    "--environment": None, "--cells": "default", "--seeds": 0, "--first-seed": FIRST_NEW_SEED,
+    "--alpha": 0.05, "--store": "",
+}  # fmt: skip
+_INTERRUPTED = pytest.StashKey[bool]()
 _COLLECTED = pytest.StashKey[list[dict[str, Any]]]()
 
 
@@ -78,17 +87,14 @@ def _verdicts(session: Session) -> dict[str, Verdict]:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of the suite."""
     group = parser.getgroup("rlregress", "regression tests of reinforcement-learning frameworks")
-    group.addoption("--framework", default="", help="names, comma-separated (default: installed)")
-    group.addoption("--algorithm", default="", help="names, comma-separated (default: all)")
+    group.addoption("--framework", help="names, comma-separated (default: installed)")
+    group.addoption("--algorithm", help="names, comma-separated (default: all)")
     group.addoption(
         "--detail",
-        default="",
         help="only what asks these details: ids or their beginnings (sac, sac.critic_loss), "
         "comma-separated (default: all)",
     )
-    group.addoption(
-        "--environment", default="", help="gymnasium ids, comma-separated (default: stored cells)"
-    )
+    group.addoption("--environment", help="gymnasium ids, comma-separated (default: stored cells)")
     group.addoption("--budget", default="smoke", help="smoke (default), short or full")
     group.addoption(
         "--cells", default="default", help="stored cells to judge: default, all, or id patterns"
@@ -118,6 +124,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register markers; hand out tests one at a time, so that long runs spread evenly."""
     config.addinivalue_line("markers", "detail(id): the detail of the catalogue that is asserted")
     config.stash[_COLLECTED] = []
+    warn_in_words()
+    if _is_xdist_worker():
+        # Ctrl-C reaches every process of the terminal; the one that started this one reports it,
+        # and the training that runs here ends with this process
+        signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
     try:
         for adapter in map(frameworks.get, frameworks.names()):
             if adapter.checkout and config.getoption(f"--{adapter.name}"):
@@ -128,6 +139,10 @@ def pytest_configure(config: pytest.Config) -> None:
             frameworks.get(name).versions()
         budget(config.getoption("--budget"))
         selection.details(_names(config, "--detail"))
+        if any(config.getoption(name) != default for name, default in _OF_TRAININGS.items()):
+            session_of(config)
+        if config.getoption("--evidence"):
+            check_writable(Path(config.getoption("--evidence")).parent, "the evidence")
         known = _algorithms()
         for algorithm in _names(config, "--algorithm"):
             if algorithm not in known:
@@ -139,7 +154,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _names(config: pytest.Config, option: str) -> list[str]:
-    return selection.names(config.getoption(option))
+    return selection.names(option, config.getoption(option))
 
 
 def _algorithms() -> set[str]:
@@ -152,31 +167,28 @@ def _adapters(config: pytest.Config) -> list[Adapter]:
         try:
             config.stash[_ADAPTERS] = selection.adapters(_names(config, "--framework"))
         except UserError as error:
-            raise pytest.UsageError(str(error)) from None
+            raise pytest.Collector.CollectError(str(error)) from None
     return config.stash[_ADAPTERS]
 
 
 def session_of(config: pytest.Config) -> Session:
-    """The trainings that the options select, made once per process."""
+    """The trainings that the options select, made once per process; UserError if none can be."""
     if _SESSION not in config.stash:
-        try:
-            chosen = selection.Selection(
-                budget=config.getoption("--budget"),
-                frameworks=_names(config, "--framework"),
-                algorithms=_names(config, "--algorithm"),
-                environments=_names(config, "--environment"),
-                cells=config.getoption("--cells"),
-            )
-            config.stash[_SESSION] = open_session(
-                chosen,
-                config.getoption("--seeds"),
-                config.getoption("--store"),
-                alpha=config.getoption("--alpha"),
-                first_seed=config.getoption("--first-seed"),
-                pinned=not config.getoption("--unpinned"),
-            )
-        except UserError as error:
-            raise pytest.UsageError(str(error)) from None
+        chosen = selection.Selection(
+            budget=config.getoption("--budget"),
+            frameworks=_names(config, "--framework"),
+            algorithms=_names(config, "--algorithm"),
+            environments=_names(config, "--environment"),
+            cells=config.getoption("--cells"),
+        )
+        config.stash[_SESSION] = open_session(
+            chosen,
+            config.getoption("--seeds"),
+            config.getoption("--store"),
+            alpha=config.getoption("--alpha"),
+            first_seed=config.getoption("--first-seed"),
+            pinned=not config.getoption("--unpinned"),
+        )
     return config.stash[_SESSION]
 
 
@@ -190,7 +202,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("implementation", found, ids=[i.name for i in found])
     if not {"training", "judged_cell", "judged_group"} & set(names):
         return
-    session = session_of(metafunc.config)
+    try:
+        session = session_of(metafunc.config)
+    except UserError as error:
+        raise pytest.Collector.CollectError(str(error)) from None
     if "training" in names:
         trainings = [Training(session, job) for job in session.ordered_jobs()]
         ids = [f"{t.job.cell.id}-seed{t.job.seed}" for t in trainings]
@@ -235,7 +250,7 @@ def _implementations(metafunc: pytest.Metafunc) -> list[Implementation]:
             for implementation in implementations(adapter, id)
         ]
     except UserError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.Collector.CollectError(str(error)) from None
 
 
 @pytest.fixture
@@ -378,9 +393,16 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     _CONFIG["config"] = session.config
 
 
+def pytest_keyboard_interrupt() -> None:
+    """Remember it for the summary."""
+    _CONFIG["config"].stash[_INTERRUPTED] = True
+
+
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """The verdicts, below pytest's own lines; the evidence file, if asked for."""
     entries = config.stash[_COLLECTED]
+    if config.stash.get(_INTERRUPTED, False) and _SESSION in config.stash:
+        terminalreporter.write_line(terminal.interrupted(session_of(config).store.folder))
     for line in terminal.verdict_lines(entries):
         terminalreporter.write_line(line)
     target = config.getoption("--evidence")

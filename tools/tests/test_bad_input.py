@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import shutil
@@ -11,8 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from rlregress import cli, frameworks, suite
-from rlregress.gate import baseline
+from rlregress import __version__, cli, frameworks, suite
+from rlregress.gate import baseline, recording
+from rlregress.gate import run as gate_run
+from rlregress.reporting import traces
+from rlregress.training.store import Store
+from rlregress.upgrade import ground
 
 ADAPTER = """
 from rlregress.frameworks.base import Adapter
@@ -227,3 +232,291 @@ def test_missing_package(tmp_path):
         check=False,
     )
     assert_one_sentence(ended.returncode, ended.stderr, "a-package-nobody-installs", "pip install")
+
+
+def test_an_algorithm_that_is_only_traced(command):
+    """An algorithm that has a trace and no stored runs says how to trace it."""
+    code, _, error = command("plan", "--framework", "sb3", "--algorithm", "dqn")
+    assert_one_sentence(
+        code, error, "is traced, and not trained for its returns",
+        "rlregress trace --framework sb3 --algorithm dqn", "ppo, sac, td3",
+    )  # fmt: skip
+
+
+def test_a_list_of_known_names_is_set_off_from_the_wrong_one(command):
+    """A wrong name that is near none is followed by a semicolon and the known ones."""
+    code, _, error = command("plan", "--algorithm", "zzz")
+    assert_one_sentence(code, error, "unknown algorithm 'zzz' of ", "; known: ppo, sac, td3")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (("faults", "--only", ""), "--only"),
+        (("faults", "--only", " , "), "--only"),
+        (("histories", "--only", ""), "--only"),
+        (("plan", "--framework", ""), "--framework"),
+        (("plan", "--algorithm", ","), "--algorithm"),
+        (("plan", "--environment", ""), "--environment"),
+        (("gate", "--from", "installed", "--scenario", ""), "--scenario"),
+        (("trace", "--framework", "sb3", "--algorithm", "ppo", "--package", ""), "--package"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value[0],
+)
+def test_an_option_that_names_nothing_is_not_everything(command, arguments, option):
+    """An empty list of names is an error, not all names."""
+    code, _, error = command(*arguments)
+    assert_one_sentence(code, error, f"{option} names nothing; expected names, comma-separated")
+
+
+@pytest.mark.parametrize("side", ["--from", "--to"])
+def test_an_empty_side(command, side):
+    """An empty side of an upgrade is an error, not what is installed."""
+    code, _, error = command("gate", side, "")
+    assert_one_sentence(code, error, "a side is empty; expected requirements")
+
+
+@pytest.mark.parametrize("name", ["gate", "plan"])
+def test_too_many_seeds(command, name):
+    """More new runs of a cell than anybody means are refused."""
+    code, _, error = command(name, "--seeds", "100000")
+    assert_one_sentence(code, error, "--seeds is 100000, expected 1 to 1000 new runs of each cell")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--first-seed", "5", "--first-seed is 5, expected 1000 or more"),
+        ("--alpha", "0", "--alpha is 0.0, expected a probability between 0 and 1"),
+        ("--alpha", "nan", "--alpha is nan, expected a probability between 0 and 1"),
+    ],
+)
+def test_a_number_of_the_gate_that_makes_no_sense(command, option, value, said):
+    """The option whose number is wrong is named, not all of them together."""
+    code, _, error = command("gate", option, value)
+    assert_one_sentence(code, error, said)
+
+
+@pytest.mark.parametrize("seeds", ["1", "100000"])
+def test_a_recording_of_too_few_or_too_many_seeds(command, seeds):
+    """Stored runs are some, and have the seeds below those of new runs."""
+    code, _, error = command(
+        "record", "--framework", "sb3", "--algorithm", "ppo", "--environment", "Hopper-v4",
+        "--seeds", seeds,
+    )  # fmt: skip
+    assert_one_sentence(code, error, f"--seeds is {seeds}, expected 2 to 1000 stored runs")
+
+
+@pytest.mark.parametrize("options", [(), ("--traced",), ("--optional",)])
+def test_an_unknown_fault(command, options):
+    """An unknown fault is answered with near names, not with a folder."""
+    code, _, error = command("faults", *options, "--only", "nope")
+    assert_one_sentence(code, error, "unknown fault 'nope'; ", " are known, such as '")
+    assert "baselines" not in error
+
+
+def test_a_family_of_details_is_listed(command):
+    """The name of a family, or of a part of one, lists its details."""
+    code, output, error = command("details", "sac.critic_loss")
+    assert (code, error) == (0, "")
+    assert "sac.critic_loss.scale" in output
+    assert "ppo." not in output
+
+
+def test_an_unknown_detail(command):
+    """An unknown detail is answered with near names and the families, not with all details."""
+    code, _, error = command("details", "zzz")
+    assert_one_sentence(code, error, "unknown detail 'zzz'; ", " are known, such as '")
+    assert "(a family lists its details: sac, td3, ppo" in error
+    assert len(error) < 400
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--no-returns",), "only an upgrade takes --no-returns; name a side"),
+        (("--every-training", "--prove", "3"), "only an upgrade takes --prove, --every-training"),
+        (("--script", "train.py"), "only an upgrade takes --script"),
+        (("--from", "installed", "--cells", "all"), "an upgrade does not take --cells"),
+        (("--to", "installed", "--budget", "short"), "an upgrade does not take --budget"),
+        (("train.py",), "'train.py' would be arguments of a script"),
+        (("--budget", "smoke", "--cells", "all"), "--cells chooses among stored runs"),
+        (("--cells", "all", "--environment", "Hopper-v4"), "give one of them"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_options_that_do_not_go_together(command, arguments, said):
+    """An option that would have no effect is refused, not ignored."""
+    code, _, error = command("gate", *arguments)
+    assert_one_sentence(code, error, said)
+
+
+def test_two_formats(command):
+    """A comparison has one format."""
+    code, _, error = command("compare", "sb3", "torchrl", "--json", "--markdown")
+    assert_one_sentence(code, error, "--markdown and --json are two formats; give one of them")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"no trace", "it is not compressed with gzip, as traces are"),
+        (gzip.compress(b"{}\n" * 9)[:-9], "it is cut off or damaged"),
+        (b"", "it is cut off or damaged"),
+        (gzip.compress(b"{}\n"), "it has no 'schema'"),
+        (gzip.compress(b"[]\n"), "it is something else than a trace"),
+    ],
+    ids=["text", "cut", "nothing", "empty", "list"],
+)
+def test_a_damaged_trace(command, tmp_path, content, said):
+    """A file that is no trace says why in words, not as Python shows its error."""
+    path = tmp_path / "damaged.trace"
+    path.write_bytes(content)
+    code, _, error = command("diff", str(path), str(path))
+    assert_one_sentence(code, error, f"{path} cannot be read: {said}; record it again")
+
+
+def test_a_gate_without_a_default(command, copied_suite):
+    """A file with another table says which one was expected, not a KeyError."""
+    (copied_suite / "baselines" / "gate.toml").write_text("[other]\n")
+    code, _, error = command("plan")
+    assert_one_sentence(code, error, "gate.toml: unknown key 'other'; known: default")
+    assert "KeyError" not in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("trace", "--framework", "sb3", "--algorithm", "ppo", "-o", "{file}/x"), "no folder"),
+        (("trace", "--framework", "sb3", "--algorithm", "ppo", "-o", "{folder}"), "is a folder"),
+        (("trace", "--framework", "sb3", "--algorithm", "ppo", "-o", "/proc/x.trace"), "/proc"),
+        (("gate", "--report", "{file}"), "the report cannot be written to"),
+        (("gate", "--from", "installed", "--report", "{file}"), "the report cannot be written to"),
+        (("gate", "--store", "{file}"), "run records cannot be written to"),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else value[0],
+)
+def test_a_target_that_cannot_be_written(command, tmp_path, monkeypatch, arguments, said):
+    """Where nothing can be written is said before anything is run."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(traces.run, "record_twice", _not_to_be_called)
+    monkeypatch.setattr(gate_run.subprocess, "Popen", _not_to_be_called)
+    places = {"file": tmp_path / "file", "folder": tmp_path}
+    code, _, error = command(*(part.format(**places) for part in arguments))
+    assert_one_sentence(code, error, said)
+
+
+def _not_to_be_called(*_arguments, **_named):
+    raise AssertionError("something was run")
+
+
+def test_a_baseline_that_cannot_be_written(command, copied_suite, tmp_path, monkeypatch):
+    """A recording looks at the folder of stored runs before it trains."""
+    shutil.rmtree(copied_suite / "baselines" / "returns")
+    (copied_suite / "baselines" / "returns").write_text("")
+    monkeypatch.setattr(recording.launch, "run_all", _not_to_be_called)
+    code, _, error = command(
+        "record", "--framework", "sb3", "--algorithm", "ppo", "--environment", "Hopper-v4",
+        "--store", str(tmp_path / "runs"),
+    )  # fmt: skip
+    assert_one_sentence(code, error, "stored runs cannot be written to")
+
+
+def test_a_plan_changes_no_file(command, stored, tmp_path, monkeypatch):
+    """A plan names a damaged record, counts its run as not done, and leaves it where it is."""
+    cell = stored.cell
+    monkeypatch.setattr(Store, "path", lambda self, job: self.folder / f"{job.seed}.json")
+    (tmp_path / "1000.json").write_text("{")
+    code, output, error = command("plan", "--cells", cell.id, "--store", str(tmp_path))
+    assert (code, error) == (0, "")
+    assert f"the run record {tmp_path / '1000.json'} is damaged: expected one JSON" in output
+    assert f"{cell.id}: 5 of 5 runs to do" in output
+    assert [path.name for path in tmp_path.iterdir()] == ["1000.json"]
+
+
+def test_the_version(command):
+    """``--version`` prints the version of the suite and ends."""
+    assert command("--version") == (0, f"rlregress {__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    "name", sorted(each.callback.__name__ for each in cli.app.registered_commands)
+)
+def test_every_command_names_its_exit_codes(name):
+    """The help of a command says what its exit code means."""
+    assert "xit code" in getattr(cli, name).__doc__
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("gate", "finished trainings and traces are kept, and the same command goes on from there"),
+        ("record", "finished runs are kept, and the same command goes on from there"),
+        ("probe", "nothing is kept; start it again"),
+    ],
+)
+def test_an_interrupt_says_what_is_kept(tmp_path, name, said):
+    """Ctrl-C ends a command with exit code 130 and one sentence, without a traceback."""
+    # interrupts itself when the command looks up what is installed
+    (tmp_path / "interrupted.py").write_text(
+        "import os, signal, sys\n"
+        "from rlregress import cli\n"
+        "from rlregress.gate import recording, selection\n"
+        "def interrupt(*_):\n    os.kill(os.getpid(), signal.SIGINT)\n"
+        "selection.choose = selection.adapters = interrupt\n"
+        "recording.load_budget = interrupt\n"
+        "import rlregress.gate.session as session\n"
+        "session.choose = interrupt\n"
+        "cli.main()\n"
+    )
+    options = ["--framework", "sb3", "--algorithm", "ppo", "--environment", "Hopper-v4"]
+    ended = subprocess.run(
+        [sys.executable, str(tmp_path / "interrupted.py"), name]
+        + (options if name == "record" else []),
+        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 130, ended.stderr
+    assert ended.stderr == f"\nrlregress: interrupted; {said}\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--budget", "short", "--cells", "nope"], "no stored cell matches 'nope'; known: "),
+        (["--evidence", "/proc/nowhere/x.json"], "the evidence cannot be written to /proc/nowhere"),
+    ],
+    ids=["cells", "evidence"],
+)
+def test_a_wrong_option_of_pytest(options, said):
+    """A wrong option of the suite is one sentence of pytest, before anything is collected."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests_performance", *options],
+        cwd=suite.root(),
+        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == pytest.ExitCode.USAGE_ERROR
+    assert ended.stderr.strip().startswith(f"ERROR: {said}")
+    assert len(ended.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--algorithm", "there is no built-in training of 'nope'; known: a2c, ddpg"),
+        ("--scenario", "unknown scenario 'nope'; "),
+    ],
+)
+def test_a_wrong_name_of_an_upgrade(command, tmp_path, monkeypatch, option, said):
+    """A wrong algorithm or scenario is named before a side is made."""
+    monkeypatch.setattr(ground, "prepare", _not_to_be_called)
+    package = frameworks.get("sb3").packages[0]
+    code, _, error = command(
+        "gate", "--from", f"{package}==0.0.1", option, "nope", "--report", str(tmp_path)
+    )
+    assert_one_sentence(code, error, said)

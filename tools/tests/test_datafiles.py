@@ -198,7 +198,7 @@ def test_an_empty_folder_is_named(tmp_path) -> None:
         ("x", ["smoke", "short"], "known: short, smoke"),
         ("x", [], "none is known"),
         ("short", ["shirt", *map(str, range(30))], "did you mean 'shirt'?"),
-        ("x", [f"n{n:02}" for n in range(31)], "it is none of the 31 known ones"),
+        ("x", [f"n{n:02}" for n in range(31)], "31 are known, such as 'n30', 'n29', 'n28'"),
     ],
 )
 def test_what_is_near_is_offered_and_what_is_known_listed(name, known, clause) -> None:

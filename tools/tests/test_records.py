@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import pytest
 
 from rlregress.errors import UserError
 from rlregress.training import record
 from rlregress.training.cell import Cell, Job, Protocol
-from rlregress.training.store import Store
+from rlregress.training.store import DamagedRecord, Store, warn_in_words
 
 
 def job(seed: int = 0, **changes) -> Job:
@@ -85,28 +86,65 @@ def test_a_run_of_anything_else_is_not_found(store, changes):
     ids=["truncated", "edited", "other", "empty", "nan"],
 )
 def test_a_damaged_record_is_named_set_aside_and_not_judged(store, damage, said):
-    """A damaged record is renamed with one clear sentence, and its run counts as not done."""
+    """A damaged record is renamed with one clear sentence when its run is done again."""
     path = store.path(job())
     path.write_text(damage(path.read_text()))
-    with pytest.warns(UserWarning, match=said) as warned:
-        assert store.find(job()) is None
-    assert str(path) in str(warned[0].message)
+    with pytest.warns(DamagedRecord, match=said) as warned:
+        store.set_aside(job())
+    said = str(warned[0].message)
+    assert said.startswith(f"the run record {path} is damaged: ")
+    assert said.endswith(f"; it is now called {path.stem}.damaged, and the run is done again")
     assert not path.exists()
     assert path.with_suffix(".damaged").exists()
 
 
+def test_looking_for_a_damaged_record_leaves_it_where_it_is(store):
+    """A run whose record is damaged counts as not done, and asking so changes no file."""
+    path = store.path(job())
+    path.write_text("{")
+    assert store.find(job()) is None
+    assert store.damage(job()).startswith(f"the run record {path} is damaged: expected one JSON")
+    assert path.read_text() == "{"
+
+
+def test_a_record_that_can_be_read_is_not_set_aside(store):
+    """Only damage moves a record."""
+    store.set_aside(job())
+    assert store.damage(job()) == ""
+    assert store.find(job()) == content(job())
+
+
+def test_a_store_makes_nothing_until_something_is_written(tmp_path):
+    """To look into a store whose folder is not there leaves it so."""
+    assert Store(tmp_path / "runs").find(job()) is None
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_damaged_record_is_reported_without_a_line_of_code(store):
+    """The warning is shown as its sentence; those of others as usual."""
+    usual = warnings.formatwarning
+    try:
+        warn_in_words()
+        shown = warnings.formatwarning("it is damaged", DamagedRecord, "store.py", 7, "code()")
+        other = warnings.formatwarning("it is old", DeprecationWarning, "store.py", 7, "code()")
+    finally:
+        warnings.formatwarning = usual
+    assert shown == "rlregress: it is damaged\n"
+    assert "store.py:7: DeprecationWarning: it is old" in other
+
+
 def test_a_record_under_the_name_of_another_run_is_not_taken_for_it(store):
-    """A record that was moved to another run's place is set aside."""
+    """A record that was moved to another run's place is none of that run."""
     store.path(job()).rename(store.path(job(seed=1)))
-    with pytest.warns(UserWarning, match="belongs to another run"):
-        assert store.find(job(seed=1)) is None
+    assert store.find(job(seed=1)) is None
+    assert "belongs to another run" in store.damage(job(seed=1))
 
 
 def test_a_record_that_contradicts_itself_is_set_aside(store):
     """A finished run without a return is not judged, whatever its checksum says."""
     record.write(store.path(job()), {**content(job()), "final_return": None})
-    with pytest.warns(UserWarning, match="contradicts itself"):
-        assert store.find(job()) is None
+    assert store.find(job()) is None
+    assert store.damage(job()).endswith("itself: status 'finished' with the return None")
 
 
 def test_a_record_of_another_schema_says_so(store):

@@ -179,9 +179,18 @@ def all_details() -> tuple[Detail, ...]:
     return tuple(_by_id().values())
 
 
+def of_family(name: str) -> tuple[Detail, ...]:
+    """The entries whose ids begin with ``name`` and a point: of "sac", or of "sac.critic_loss"."""
+    return tuple(detail for detail in all_details() if detail.id.startswith(f"{name}."))
+
+
 def get(id: str) -> Detail:
     """The entry called ``id``; UserError with the nearest names if there is none."""
     try:
         return _by_id()[id]
     except KeyError:
-        raise UserError(f"unknown detail '{id}'; {nearest(id, _by_id())}") from None
+        families = ", ".join(dict.fromkeys(detail.family for detail in all_details()))
+        raise UserError(
+            f"unknown detail '{id}'; {nearest(id, _by_id())} (a family lists its details: "
+            f"{families})"
+        ) from None

@@ -59,8 +59,8 @@ def _returns(session: Session, cell: Cell) -> list[float]:
         found = session.store.find(job)
         if found is None:
             raise UserError(
-                f"the record of {cell.id} seed {job.seed} was damaged and set aside; start the "
-                "session again: it does only what is missing"
+                f"the record of {cell.id} seed {job.seed} is damaged; start the same command "
+                "again: it does only this run"
             )
         values.append(math.nan if found["final_return"] is None else found["final_return"])
     return values

@@ -13,6 +13,7 @@ from rlregress.gate import baseline
 from rlregress.training import launch, plan
 from rlregress.training.budgets import budget as load_budget
 from rlregress.training.cell import Cell, Job
+from rlregress.training.record import check_writable
 from rlregress.training.store import Store
 from rlregress.verdicts.stability import self_check
 
@@ -31,8 +32,10 @@ def record(
 
     Runs that are in the store are not done again, so a recording that was ended goes on.
     """
-    if seeds < 2:
-        raise UserError(f"a baseline of {seeds} seeds cannot be judged against; give at least 2")
+    if not 2 <= seeds <= baseline.FIRST_NEW_SEED:
+        raise UserError(
+            f"--seeds is {seeds}, expected 2 to {baseline.FIRST_NEW_SEED} stored runs of each cell"
+        )
     cells = [
         Cell(framework, algorithm, environment, framework, budget)
         for framework in frameworks
@@ -46,7 +49,9 @@ def record(
     if not replace:
         for jobs in of_cell.values():
             baseline.check_replaceable(jobs)
+    check_writable(baseline.folder(), "stored runs")
     folder = Store(Path(store or suite.root() / "runs").resolve())
+    check_writable(folder.folder, "run records")
     queue = [of_cell[cell][number] for number in range(seeds) for cell in cells]
     done: list[str] = []
 

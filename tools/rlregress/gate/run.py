@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +14,10 @@ from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.gate.baseline import FIRST_NEW_SEED
 from rlregress.training import launch
+from rlregress.training.record import check_writable
 
+#: what an interrupted pytest is given to end by itself.
+_PATIENCE_SECONDS = 15.0
 REPORT_FILES = ("summary.md", "verdict.json", "evidence.json", "junit.xml")
 TIERS = ("tests_unit", "tests_behavior", "tests_performance")
 
@@ -23,9 +28,9 @@ class GateOptions:
 
     report: Path
     budget: str = "short"
-    frameworks: str = ""
-    algorithms: str = ""
-    environments: str = ""
+    frameworks: str | None = None
+    algorithms: str | None = None
+    environments: str | None = None
     cells: str = "default"
     seeds: int = 0
     alpha: float = 0.05
@@ -65,8 +70,8 @@ def pytest_command(options: GateOptions) -> list[str]:
 
 def clear(options: GateOptions) -> None:
     """Remove an earlier report, so that nothing of it is taken for this one."""
+    check_writable(options.report, "the report")
     try:
-        options.report.mkdir(parents=True, exist_ok=True)
         for name in REPORT_FILES:
             (options.report / name).unlink(missing_ok=True)
     except OSError as error:
@@ -80,12 +85,17 @@ def run(options: GateOptions) -> None:
     """
     command = pytest_command(options)
     # pytest's own processes run the probes: one thread each, as the trainings
-    process = subprocess.Popen(command, cwd=suite.root(), env=launch.environment())
+    # in a group of its own, so that an interrupt reaches it once: from here
+    process = subprocess.Popen(command, cwd=suite.root(), env=launch.environment(), process_group=0)
     try:
         status = process.wait()
     except BaseException:
         # its workers end with it, and the trainings with them
-        process.kill()
+        os.killpg(process.pid, signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_PATIENCE_SECONDS)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         raise
     if status not in (0, 1):

@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from rlregress.errors import UserError
 from rlregress.gate.faults import Fault, Seen, fault_line, seeded
 from rlregress.training import launch
 
@@ -138,6 +139,8 @@ def _child(framework: str, job: Mapping[str, Any], writing: int) -> None:
             sys.path[:0] = environment["PYTHONPATH"].split(os.pathsep)[:1]
             importlib.invalidate_caches()
             changed, asked = ask(framework, cells)
+    except UserError as error:
+        changed = {"": {"": str(error)}}
     except BaseException:
         changed = {"": {"": traceback.format_exc(limit=-2)}}
     with os.fdopen(writing, "w", encoding="utf-8") as answer:

@@ -20,9 +20,18 @@ from rlregress.training.cell import Cell
 SMOKE_ENVIRONMENT = "InvertedPendulum-v4"
 
 
-def names(text: str) -> list[str]:
-    """The names of a comma-separated option."""
-    return [name for name in text.split(",") if name]
+def names(option: str, given: str | None) -> list[str]:
+    """The names of a comma-separated option; none if it was not given.
+
+    Raises:
+        UserError: it was given, and names nothing.
+    """
+    if given is None:
+        return []
+    found = [name.strip() for name in given.split(",") if name.strip()]
+    if not found:
+        raise UserError(f"{option} names nothing; expected names, comma-separated, or no {option}")
+    return found
 
 
 @dataclass(frozen=True)
@@ -66,14 +75,7 @@ def details(names: Sequence[str]) -> frozenset[str]:
     chosen: set[str] = set()
     for name in names:
         below = {id for id in ids if f"{id}.".startswith(f"{name}.")}
-        if not below:
-            parts = [id.split(".") for id in ids]
-            known = {".".join(part[:n]) for part in parts for n in range(1, len(part) + 1)}
-            families = ", ".join(sorted({part[0] for part in parts}))
-            raise UserError(
-                f"unknown detail '{name}'; {nearest(name, known)} (families: {families})"
-            )
-        chosen |= below
+        chosen |= below or {catalogue.get(name).id}
     return frozenset(chosen)
 
 
@@ -108,15 +110,22 @@ def choose(selection: Selection) -> list[Cell]:
     chosen_budget = budget(selection.budget)
     if selection.environments:
         if selection.cells != "default":
-            raise UserError("--cells and --environment were both given; expected one of them")
+            raise UserError(
+                "--cells and --environment both choose what is trained; give one of them"
+            )
         return _of_names(selection, list(dict.fromkeys(selection.environments)))
     if not chosen_budget.judged:
+        if selection.cells != "default":
+            raise UserError(
+                f"--cells chooses among stored runs, and budget '{selection.budget}' is not judged "
+                "against any; give --budget short or full, or choose with --environment"
+            )
         return _of_names(selection, [SMOKE_ENVIRONMENT])
     installed = {adapter.name for adapter in adapters(selection.frameworks)}
     for algorithm in selection.algorithms:
         known = sorted({a for name in installed for a in frameworks.get(name).algorithms})
         if algorithm not in known:
-            raise UserError(f"unknown algorithm '{algorithm}'; {nearest(algorithm, known)}")
+            raise UserError(plan.not_trained(algorithm, adapters(selection.frameworks), known))
     stored = {
         found.cell.id: found.cell
         for found in baseline.every()

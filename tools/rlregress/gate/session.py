@@ -19,6 +19,8 @@ from rlregress.training.cell import Cell, Job
 from rlregress.training.store import Store
 from rlregress.verdicts.bands import Band
 
+#: new runs of one cell, as many as there are seeds for stored ones.
+MOST_SEEDS = FIRST_NEW_SEED
 _POLL_SECONDS = 1.0
 _PATIENCE_SECONDS = 30.0
 
@@ -47,6 +49,19 @@ def open_session(
     )
 
 
+def check_numbers(seeds: int, alpha: float, first_seed: int) -> None:
+    """UserError that names the option whose number makes no sense."""
+    if not 1 <= seeds <= MOST_SEEDS:
+        raise UserError(f"--seeds is {seeds}, expected 1 to {MOST_SEEDS} new runs of each cell")
+    if first_seed < FIRST_NEW_SEED:
+        raise UserError(
+            f"--first-seed is {first_seed}, expected {FIRST_NEW_SEED} or more: stored runs have "
+            "the seeds below"
+        )
+    if not 0 < alpha < 1:
+        raise UserError(f"--alpha is {alpha}, expected a probability between 0 and 1, such as 0.05")
+
+
 class Session:
     """The trainings of one session and what they are judged against.
 
@@ -70,11 +85,7 @@ class Session:
         pinned: bool = True,
         first_seed: int = FIRST_NEW_SEED,
     ) -> None:
-        if seeds < 1 or not 0 < alpha < 1 or first_seed < FIRST_NEW_SEED:
-            raise UserError(
-                f"{seeds} seeds from {first_seed} at alpha {alpha} cannot be judged; expected at "
-                f"least one seed, from {FIRST_NEW_SEED} on, and an alpha between 0 and 1"
-            )
+        check_numbers(seeds, alpha, first_seed)
         of_budget = budget(cells[0].budget)
         self.cells, self.store, self.seeds = cells, store, seeds
         self.alpha, self.pinned, self.judged = alpha, pinned, of_budget.judged
@@ -128,6 +139,10 @@ class Session:
         """The runs of a cell that have no record yet."""
         return [job for job in self._jobs[cell] if self.store.find(job) is None]
 
+    def damaged(self, cell: Cell) -> list[str]:
+        """What is wrong with records of a cell that cannot be read."""
+        return [said for job in self._jobs[cell] if (said := self.store.damage(job))]
+
     def estimated_seconds(self, cell: Cell) -> float:
         """CPU seconds of one run as far as stored runs of any budget tell; 0 if none do."""
         return self._seconds[cell]
@@ -172,7 +187,7 @@ class Session:
             if time.monotonic() - idle_since > _PATIENCE_SECONDS:
                 named = ", ".join(f"{job.cell.id} seed {job.seed}" for job in missing[:3])
                 raise UserError(
-                    f"{len(missing)} runs are missing and nobody does them ({named}, ...); "
-                    "start the session again: it does only what is missing"
+                    f"{len(missing)} runs are missing and no process does them ({named}, ...); "
+                    "start the same command again: it does only what is missing"
                 )
             time.sleep(_POLL_SECONDS)

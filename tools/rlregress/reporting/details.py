@@ -77,6 +77,18 @@ def counts(adapters: Sequence[Adapter]) -> None:
         console.print(table)
 
 
+def family(name: str) -> bool:
+    """Print the details whose ids begin with ``name``; False: there is none."""
+    found = catalogue.of_family(name)
+    table = Table("detail", "question", "variants")
+    for detail in found:
+        table.add_row(detail.id, escape(detail.question), ", ".join(detail.variants))
+    if found:
+        _console().print(table)
+        print(f"{len(found)} details; rlregress details ID prints one in full")
+    return bool(found)
+
+
 def one(id: str, adapters: Sequence[Adapter]) -> None:
     """Print one entry of the catalogue and what is documented of it.
 

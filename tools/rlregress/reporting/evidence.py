@@ -92,7 +92,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     """The entries of a file; UserError if it is missing or damaged."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))["tests"]
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError):
         raise UserError(
-            f"the evidence in {path} cannot be read ({error!r}); the tests did not run to their end"
+            f"the evidence in {path} is missing or incomplete; the tests did not run to their end"
         ) from None

@@ -19,8 +19,11 @@ def _line(seen: Seen) -> str:
         f"{id}: " + ", ".join(f"{found} [{scope}]" for scope, found in scopes.items())
         for id, scopes in sorted(seen.changed.items())
     )
+    if "" in seen.changed:
+        # what ended the process that was to ask the probes
+        return f"{'NOT SEEDED':<16}{seen.fault.name}: {seen.changed[''][''].strip()}"
     said = "seen" if seen.detected else "NOT AS EXPECTED"
-    line = f"{said:<16}{seen.fault.name}: {moved or 'nothing moved'}"
+    line = f"{said:<16}{seen.fault.name}: {moved or 'no detail changed'}"
     if not seen.detected:
         expected = sorted({*seen.fault.turns, *seen.fault.also})
         line += f" (expected: {', '.join(expected)}; {seen.fault.turns[0]}: {seen.fault.finds})"

@@ -12,7 +12,7 @@ from rlregress.gate import outcome, run, selection
 from rlregress.gate.session import open_session
 from rlregress.reporting import evidence, summary
 from rlregress.training import identity
-from rlregress.training.record import write_atomically
+from rlregress.training.record import check_writable, write_atomically
 
 SCHEMA = 1
 
@@ -21,13 +21,13 @@ def judge(options: run.GateOptions) -> int:
     """Run the gate; writes the report and prints the summary; returns the exit code."""
     started = time.monotonic()
     # everything that can be wrong with the request is said before anything is started
-    frameworks = selection.names(options.frameworks)
+    frameworks = selection.names("--framework", options.frameworks)
     session = open_session(
         selection.Selection(
             options.budget,
             frameworks,
-            selection.names(options.algorithms),
-            selection.names(options.environments),
+            selection.names("--algorithm", options.algorithms),
+            selection.names("--environment", options.environments),
             options.cells,
         ),
         options.seeds,
@@ -41,6 +41,7 @@ def judge(options: run.GateOptions) -> int:
     copies = {adapter.full_name: identity.changed_copies(adapter) for adapter in adapters}
     for adapter in adapters:
         documented(adapter)
+    check_writable(session.store.folder, "run records")
     run.clear(options)
     print(f"gate: {session.describe()}", flush=True)
     run.run(options)

@@ -15,6 +15,7 @@ def lines(selection: Selection, seeds: int, workers: int, store: str) -> list[st
     processes = workers or os.cpu_count() or 1
     made = [f"{session.describe()}, {processes} at a time"]
     for cell in session.cells:
+        made += [f"  {said}; its run is done again" for said in session.damaged(cell)]
         made.append(f"  {cell.id}: {len(session.undone(cell))} of {session.seeds} runs to do")
         if session.judged:
             seconds = session.estimated_seconds(cell)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from rlregress.reporting import words
@@ -11,6 +12,14 @@ def verdict_lines(entries: list[dict[str, Any]]) -> list[str]:
     """The verdicts of a session; nothing if it judged none."""
     found = words.lines(entries)
     return ["", "verdicts on returns", *found] if found else []
+
+
+def interrupted(store: Path) -> str:
+    """What is kept of a session that was interrupted."""
+    return (
+        f"interrupted; finished trainings are kept in {store}, and the same command goes on from "
+        "there"
+    )
 
 
 def training_line(entry: dict[str, Any], done: int, total: int, seconds_left: float) -> str:

@@ -13,6 +13,7 @@ from rlregress.errors import UserError, nearest
 from rlregress.tracing import compare, explain, run
 from rlregress.tracing import trace as traces
 from rlregress.tracing.processes import last_words
+from rlregress.training.record import check_writable
 
 
 def job(
@@ -31,11 +32,15 @@ def job(
     """
     if (script is None) == (not framework):
         raise UserError(
-            "expected either a script, or --framework and --algorithm; "
+            "expected either a script, or --framework and --algorithm of a built-in training; "
             f"found {'both' if framework else 'neither'}"
         )
     if script is not None:
+        if algorithm:
+            raise UserError("--algorithm chooses a built-in training; leave it out with a script")
         return of_script(script, arguments, packages, steps)
+    if arguments:
+        raise UserError(f"'{' '.join(arguments)}' would be arguments of a script; name the script")
     trainings = list(frameworks.get(framework).trace_trainings())
     if algorithm not in trainings:
         clause = nearest(algorithm, trainings)
@@ -64,6 +69,9 @@ def record(asked: dict[str, Any], output: Path) -> int:
     """Record twice and say what was recorded; 0, or 3 if the trace does not repeat itself."""
     if not output.resolve().parent.is_dir():
         raise UserError(f"there is no folder {output.resolve().parent} to write the trace to")
+    if output.is_dir():
+        raise UserError(f"{output} is a folder; expected the name of a file for the trace")
+    check_writable(output.resolve().parent, "the trace")
     side = run.current("A")
     repeated = run.record_twice(asked, output, side)
     found = repeated.trace
@@ -76,12 +84,12 @@ def record(asked: dict[str, Any], output: Path) -> int:
     typer.echo(f"{output}: {len(found.events)} events ({explain.counts(found)}), {size:.0f} KiB")
     for line in repeated.lines():
         typer.echo(line)
-    typer.echo("it repeats itself to the bit" if repeated.repeats else "not evidence of anything")
+    typer.echo("it repeats itself to the bit" if repeated.repeats else "it proves nothing")
     return 0 if repeated.repeats else 3
 
 
 def diff(a: Path, b: Path) -> int:
-    """Compare two traces and say where they part; 0 if equal or close, 1 if diverged."""
+    """Compare two traces and say where they differ first; 0 if equal or close, 1 if diverged."""
     one, other = traces.load(a), traces.load(b)
     for path, side in ((a, one), (b, other)):
         if side.failure:

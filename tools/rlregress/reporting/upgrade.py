@@ -9,7 +9,7 @@ from pathlib import Path
 from rlregress.errors import UserError
 from rlregress.reporting.upgrade_data import as_json
 from rlregress.reporting.upgrade_text import headline, lines, not_reached
-from rlregress.training.record import write_atomically
+from rlregress.training.record import check_writable, write_atomically
 from rlregress.upgrade import gate
 from rlregress.upgrade.found import Upgrade
 from rlregress.upgrade.gate import Options
@@ -33,19 +33,10 @@ def write(found: Upgrade, folder: Path) -> None:
         raise UserError(f"the report cannot be written to {folder}: {error}") from None
 
 
-def check(folder: Path) -> None:
-    """Raise UserError unless a report can be written; the last one stays until there is another."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / ".writable", "")
-        (folder / ".writable").unlink()
-    except OSError as error:
-        raise UserError(f"the report cannot be written to {folder}: {error}") from None
-
-
 def judge(options: Options) -> int:
     """Run the gate, print and write its report; the exit code."""
-    check(options.report)
+    # the last report stays until there is another
+    check_writable(options.report, "the report")
     found = gate.run(options)
     write(found, options.report)
     options.say("")

@@ -31,22 +31,22 @@ from rlregress.upgrade.traced import NotTraced, Traced
 _SENTENCES = {
     verdicts.UNCHANGED: "everything was asked of both sides, and nothing changed",
     verdicts.AS_FAR: "nothing changed in what was asked; what was not is listed first",
-    verdicts.CHANGED: "something changed, and no training has judged it",
-    verdicts.AS_DOCUMENTED: "something changed, and is documented to",
+    verdicts.CHANGED: "something changed, and its effect on returns was not measured",
+    verdicts.AS_DOCUMENTED: "what changed is documented to change",
     verdicts.HOLDS: "something changed, and the returns hold",
     verdicts.IMPROVED: "something changed, and the returns improved",
     verdicts.REGRESSED: "returns regressed, or documented behaviour is violated",
-    verdicts.INCONCLUSIVE: "something changed, and the returns cannot tell",
+    verdicts.INCONCLUSIVE: "something changed, and the returns cannot tell whether it matters",
     verdicts.COULD_NOT_JUDGE: "too much could not be asked for a verdict",
 }
 _WHY = {
-    PACKAGE: "a package of others is missing there",
-    ABSENT: "the framework has no such thing there",
-    UNKNOWN_CODE: "the code there is none that the probe knows",
-    NO_PROBE: "there is no such probe there",
+    PACKAGE: "a package that it needs is missing",
+    ABSENT: "the framework has no such feature",
+    UNKNOWN_CODE: "the probe does not know the code of that version",
+    NO_PROBE: "there is no probe for that version",
     SUITE: "this suite's own probe does not fit that version",
-    FRAMEWORK: "the framework raised an error there",
-    ERROR: "the probe ended in an error there",
+    FRAMEWORK: "the framework raised an error",
+    ERROR: "the probe ended in an error",
 }
 #: entries of one list that the report shows.
 _SHOWN = 12
@@ -60,7 +60,7 @@ def lines(found: Upgrade) -> list[str]:
     text = [f"# {a} -> {b}: {headline(found)}", "", f"{_sentence(found).capitalize()}.", ""]
     if not found.frameworks and found.script is None:
         named = ", ".join(sorted(concerned.changed(found.a.wanted, found.b.wanted))) or "none"
-        said = "No package that differs is one that a framework stands on, and nothing was run"
+        said = "None of the packages that differ is needed by a framework, and nothing was run"
         return [*text, f"{said}: {named}."]
     text += [*_summary(found), "", *_not_asked(found), *_table(found), ""]
     text += _sides(found)
@@ -118,7 +118,7 @@ def _summary(found: Upgrade) -> list[str]:
         text.append(
             f"- {of.adapter.title}: of {details.all} details {details.alike} asked and alike, "
             f"{len(details.changed)} asked and different, {len(details.not_asked)} not asked"
-            f"{_absent(details)}; {len(of.defaults)} other defaults"
+            f"{_absent(details)}; {len(of.defaults)} changed defaults"
         )
         if of.reach:
             states = Counter(each.state for each in of.reach)
@@ -128,7 +128,7 @@ def _summary(found: Upgrade) -> list[str]:
             text.append(f"- {_proof_sentence(of.proof)}")
     if found.physics:
         moved = sum(m.moves for m in found.physics)
-        text.append(f"- physics: {moved} of {len(found.physics)} environments moved")
+        text.append(f"- physics: {moved} of {len(found.physics)} environments differ")
     return text
 
 
@@ -153,7 +153,7 @@ def _not_asked(found: Upgrade) -> list[str]:
             text += [*(f"- {each}" for each in gaps), ""]
         if of.unreached:
             text += [
-                f"{of.adapter.title}: functions whose code differs, and that nothing has reached:",
+                f"{of.adapter.title}: changed functions that no training or probe has called:",
                 "",
                 *_reach_lines(_near(of), _LISTED),
                 "",
@@ -263,16 +263,16 @@ def _framework(of: OfFramework) -> list[str]:
     if equal:
         text += [f"Equal to the bit: {', '.join(equal)}.", ""]
     if of.same_code:
-        said = "Not traced, as they enter no code that differs between the sides"
+        said = "Not traced, as they run no code that differs between the sides"
         text += [f"{said}: {', '.join(of.same_code)}.", ""]
     absent = [each for each in of.not_traced if not each.counts]
     if absent:
-        text += ["On one side or on both there is no such thing to train:", ""]
+        text += ["Not offered on one side, or on both:", ""]
         text += [*(f"- {each}" for each in absent), ""]
     rest = [each for each in of.reach if each not in of.unreached]
     beside = {
         "with which none of the suite's algorithms trains or is evaluated": of.beside,
-        "that one side alone has: only what has changed can reach them": of.new,
+        "that only one side has, and that only changed code can call": of.new,
     }
     text += _reach(rest, beside)
     if of.proof is not None:
@@ -290,7 +290,7 @@ def _details(of: OfFramework) -> list[str]:
         said = f"All {details.alike} details that both sides were asked are done alike."
         return [said if details.alike else "No detail could be asked of both sides.", ""]
     counts = f"{len(details.changed)} of {details.asked} asked"
-    text = [f"### Details that are not done alike ({counts})", ""]
+    text = [f"### Details that are done differently ({counts})", ""]
     changed = [each.function for each in of.reach]
     for finding in explained.findings(details.changed, changed):
         text += _finding(of, finding)
@@ -328,7 +328,7 @@ def _script(found: OfScript) -> list[str]:
     if isinstance(found.held, NotTraced):
         return [f"{found.held}", ""]
     text = _traced(found.held, found.causes.get(found.held.name), ())
-    text += _reach(found.reach, {"that the script does not enter": found.beside})
+    text += _reach(found.reach, {"that the script does not call": found.beside})
     return text if found.proof is None else [*text, *_proof(found.proof)]
 
 
@@ -380,7 +380,7 @@ def _proof(proof: Proof) -> list[str]:
 def _physics(moved: Sequence[Moved]) -> list[str]:
     text = ["## Physics", "", "The same seeds and actions on both sides:", ""]
     text += [
-        f"- {m.environment}: moves from step {m.step}, by {m.at_first:.3g} at first and "
+        f"- {m.environment}: differs from step {m.step} on, by {m.at_first:.3g} at first and "
         f"{m.largest:.3g} at most{f' ({m.note})' if m.note else ''}"
         for m in moved
         if m.step is not None
@@ -411,7 +411,7 @@ def not_reached(found: Upgrade) -> list[str]:
         text.append("")
     one_way = coverage.Reached({t.name: t.b for t in found.traced}).one_way()
     if one_way:
-        text += ["## What went one way only", "", "Branches, clamps and masks of side B:", ""]
+        text += ["## Branches taken one way only", "", "Branches, clamps and masks of side B:", ""]
         text += [f"- `{branch.file}:{branch.line}` {branch.said}" for branch in one_way]
         text.append("")
     return text

@@ -26,16 +26,16 @@ _EVENTS = {
 _KINDS = {
     "initialisation": "the networks are initialised with other parameters",
     "exploration": "another action was taken with the same parameters",
-    "environment": "the environment answered the same action otherwise",
-    "sampling": "something else was drawn",
+    "environment": "the same action led to another observation, reward or end of the episode",
+    "sampling": "a random draw gave other values",
     "data": "the same events, but other numbers: observations, a minibatch, or a rollout's results",
     "loss": "the loss has another value on the same data and parameters",
     "gradient": "the same loss has another gradient",
-    "schedule": "the learning rate is another",
-    "optimiser": "the optimiser made another step of the same gradient and learning rate",
+    "schedule": "the learning rate is different",
+    "optimiser": "the optimiser made a different step from the same gradient and learning rate",
     "parameters": "the parameters were changed outside of the optimiser",
-    "target update": "other values were written in place, as target networks are",
-    "order": "other events happen on the two sides",
+    "target update": "other values were written in place, as in an update of target networks",
+    "order": "the two sides do different things, or do them in another order",
     "interface": "other names, types or shapes are returned",
 }
 #: the same, where the part says more than the kind.
@@ -48,7 +48,7 @@ _PARTS = {
 #: relative difference up to which a first difference may come from the order of additions.
 _ROUNDING = 1e-5
 #: values of a vector environment or a normaliser, where the environments in it did the same.
-_OUTPUT = "other values are returned by the vector environment, normaliser or collector"
+_OUTPUT = "the vector environment, normaliser or collector returns other values"
 _DRAWS = "random draws, such as minibatch sampling"
 
 
@@ -73,7 +73,7 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
     if first.a is not None and first.a.kind == "output" and first.part not in ("types", ""):
         meaning = _OUTPUT
     if first.a is not None and first.a.kind == "final":
-        meaning = "all events are the same, and yet the networks end with other values"
+        meaning = "every event is the same, but the networks end with other parameters or buffers"
     lines = [f"{title} ({first.kind}): {meaning}"]
     for side, found in (("A", first.a), ("B", first.b)):
         if found is None:
@@ -136,14 +136,14 @@ def comparison(found: Comparison, a: Trace, b: Trace) -> list[str]:
         lines = [f"equal: {found.compared} events the same to the bit ({counts(a)})"]
     elif found.verdict == "close":
         lines = [
-            f"close: {found.compared} events, the same but for rounding ({counts(a)})",
+            f"close: {found.compared} events, the same up to rounding ({counts(a)})",
             *(divergence(found.first) if found.first else []),
         ]
     else:
         lines = [f"diverged after {found.equal} equal events of {len(a.events)}"]
         lines += divergence(found.first) if found.first else []
         if found.rounding is not None and found.rounding.a is not None:
-            lines.append(f"  by a rounding already before it: {event(found.rounding.a)}")
+            lines.append(f"  differences of rounding began before it: {event(found.rounding.a)}")
     if found.interface is not None and found.interface is not found.first:
         lines += divergence(found.interface, "also")
     if found.growth:
@@ -184,6 +184,6 @@ def causes(found: Comparison, others: Sequence[Mapping[str, Any]] = ()) -> str:
     if first.gap < _ROUNDING:
         return "arithmetic (threads, or a GPU)"
     return (
-        "something that the tracer does not see (a generator of its own, the clock, the order of a "
-        "set, a file that another run has left, an environment that is not gymnasium's)"
+        "something that the tracer does not record (a random generator of its own, the clock, the "
+        "order of a set, a file that another run has left, an environment that is not gymnasium's)"
     )

@@ -144,11 +144,14 @@ def load(path: Path) -> Trace:
         raise UserError(f"there is no trace {path}; record one with: rlregress trace")
     try:
         with gzip.open(path, "rt", encoding="utf-8") as file:
-            header, *rows = [json.loads(line) for line in file]
+            lines = [json.loads(line) for line in file]
+        if not lines:
+            raise EOFError
+        header, *rows = lines
         if header["schema"] != SCHEMA:
             raise UserError(
-                f"the trace {path} has format {header['schema']!r}, expected {SCHEMA}; "
-                "record it anew"
+                f"the trace {path} has format {header['schema']}, expected {SCHEMA}; "
+                "record it again with: rlregress trace"
             )
         for key in ("failure", "seeded", "lines"):
             header[key]
@@ -157,8 +160,21 @@ def load(path: Path) -> Trace:
         OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError
     ) as error:  # fmt: skip
         raise UserError(
-            f"the trace {path} cannot be read: {error!r}; record it anew with: rlregress trace"
+            f"the trace {path} cannot be read: {_reason(error)}; record it again with: rlregress "
+            "trace"
         ) from None
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, gzip.BadGzipFile):
+        return "it is not compressed with gzip, as traces are"
+    if isinstance(error, (EOFError, zlib.error)):
+        return "it is cut off or damaged"
+    if isinstance(error, KeyError):
+        return f"it has no '{error.args[0]}'"
+    if isinstance(error, (OSError, ValueError)):
+        return str(error)
+    return "it is something else than a trace"
 
 
 def _event(index: int, row: Mapping[str, Any]) -> Event:

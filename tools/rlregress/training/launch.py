@@ -59,6 +59,7 @@ def run(job: Job, store: Store, pinned: bool = True) -> dict[str, Any]:
     with store.lock(job):
         found = store.find(job)
         if found is None:
+            store.set_aside(job)
             _train(job, store, pinned)
             found = store.find(job)
     if found is None:
@@ -153,6 +154,7 @@ def run_all(
         for thread in threads:
             thread.join()
     except BaseException as error:
-        errors.append(error)
+        # an interrupt, which ends the trainings too: it is what is reported
+        errors.insert(0, error)
     if errors:
         raise errors[0]

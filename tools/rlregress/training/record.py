@@ -45,6 +45,19 @@ def write_atomically(path: Path, text: str) -> None:
     os.replace(temporary, path)
 
 
+def check_writable(folder: Path, what: str) -> None:
+    """UserError unless ``what`` can be written to ``folder``, which is made if it is not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / ".writable", "")
+        (folder / ".writable").unlink()
+    except OSError as error:
+        raise UserError(
+            f"{what} cannot be written to {folder}: {error.strerror}; expected a folder that you "
+            "may write to"
+        ) from None
+
+
 def write(path: Path, content: Mapping[str, Any]) -> None:
     """Seal ``content`` with its checksum and write it."""
     sealed = {**content, "checksum": _checksum(content)}
@@ -55,28 +68,27 @@ def read(path: Path) -> Dict[str, Any]:
     """Read a record; UserError that says what is wrong with it if it is damaged."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
+        if not isinstance(content, dict) or "checksum" not in content:
+            raise ValueError("it is something else")
         stated = content.pop("checksum")
         found = _checksum(content)
-    except (ValueError, KeyError, AttributeError, TypeError, OSError, RecursionError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise UserError(
-            f"the run record {path} is damaged ({type(error).__name__}: {error}); "
-            "expected one JSON object with a checksum; remove it and the run is done again"
+            f"the run record {path} is damaged: expected one JSON object with a checksum ({error})"
         ) from None
     missing = sorted(_REQUIRED - set(content))
     if missing or content["schema"] != SCHEMA:
         raise UserError(
             f"the run record {path} does not fit: expected schema {SCHEMA} with all of its keys, "
-            f"found schema {content.get('schema')}, missing: {', '.join(missing) or 'none'}; "
-            "remove it and the run is done again"
+            f"found schema {content.get('schema')}, missing: {', '.join(missing) or 'none'}"
         )
     if stated != found:
         raise UserError(
-            f"the run record {path} is damaged: its content does not match its checksum {stated}; "
-            "remove it and the run is done again"
+            f"the run record {path} is damaged: its content does not match its checksum {stated}"
         )
     if (content["status"] == "finished") != isinstance(content["final_return"], float):
         raise UserError(
-            f"the run record {path} contradicts itself: status {content['status']!r} with the "
-            f"return {content['final_return']!r}; remove it and the run is done again"
+            f"the run record {path} contradicts itself: status '{content['status']}' with the "
+            f"return {content['final_return']}"
         )
     return content

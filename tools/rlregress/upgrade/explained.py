@@ -109,9 +109,9 @@ def source_difference(function: Changed) -> list[str]:
 
 #: of functions that move a training: whether that is all.
 _MOVED = {
-    None: "they change this training when they are put back",
-    True: "with side A's code of them side B does what side A does",
-    False: "they change this training when they are put back, and that is not all",
+    None: "with side A's code of them this training changes",
+    True: "with side A's code of them side B trains as side A does",
+    False: "with side A's code of them this training changes, and still differs from side A",
 }
 
 
@@ -121,20 +121,22 @@ def words(cause: Cause | None, details: Sequence[ChangedDetail]) -> list[str]:
         return []
     said = []
     if cause.alone is not None:
-        said.append(f"cause: {cause.alone}; with side A's code of it side B does what side A does")
+        said.append(f"cause: {cause.alone}; with side A's code of it side B trains as side A does")
     elif cause.moving:
         names = ", ".join(map(str, cause.movers))
-        said.append(f"moved by {names}: {_MOVED[cause.whole]}")
+        said.append(f"influenced by {names}: {_MOVED[cause.whole]}")
     elif cause.together:
         names = ", ".join(map(str, cause.together))
-        whole = "; side B then does what side A does" if cause.whole else ""
-        said.append(f"moved by {names}, put back together (or by some of them){whole}")
+        whole = "; side B then trains as side A does" if cause.whole else ""
+        said.append(
+            f"influenced by {names}, or by some of them, replaced together by side A's code{whole}"
+        )
     elif cause.functions:
-        said.append(f"parts in changed code: {', '.join(map(str, cause.functions))}")
+        said.append(f"first differs in changed code: {', '.join(map(str, cause.functions))}")
     if cause.new:
         more = f" and {len(cause.new) - _NEW} more" if len(cause.new) > _NEW else ""
         names = ", ".join(map(str, cause.new[:_NEW]))
-        said.append(f"with it come and go, as one side alone has them: {names}{more}")
+        said.append(f"uses functions that only one side has: {names}{more}")
     for detail in details_of(cause, details):
         said.append(f"explained by {detail.id} [{detail.scope}]: {detail.words}")
     return said

@@ -93,6 +93,7 @@ def run(options: Options) -> Upgrade:
     if not adapters and options.script is None:
         idle = [Prepared(side, current(x), "not made") for x, side in zip("AB", asked, strict=True)]
         return Upgrade(idle[0], idle[1], ())
+    _check_names(adapters, options)
     a, b = ground.prepare(*asked, adapters, options.say)
     for line in (*a.lines, *b.lines):
         options.say(line)
@@ -102,6 +103,18 @@ def run(options: Options) -> Upgrade:
         found = _compared(a, b, adapters, folders, options, script)
     judged = tuple(_judged(of, b, options) for of in found.frameworks)
     return replace(found, frameworks=judged)
+
+
+def _check_names(adapters: Sequence[Adapter], options: Options) -> None:
+    """UserError for an algorithm or a scenario that nobody has, before the sides are made."""
+    if options.script is not None:
+        return
+    known = {name for adapter in adapters for name in adapter.trace_trainings()}
+    for adapter in adapters:
+        known |= {name for of in _of_scenarios(adapter, options) for name in of.algorithms}
+    for name in options.algorithms:
+        if name not in known:
+            raise UserError(f"there is no built-in training of '{name}'; {nearest(name, known)}")
 
 
 def _check(a: Prepared, b: Prepared) -> None:
@@ -149,7 +162,7 @@ def _work(
             of.mkdir(parents=True, exist_ok=True)
         left = len(list(folder.glob("*/*.trace")))
         if left:
-            options.say(f"going on where an interrupted gate ended: {left} traces are there")
+            options.say(f"going on from an interrupted gate: {left} traces are kept")
         try:
             yield pair
         except UserError:
@@ -189,7 +202,9 @@ def _compared(
         moved: list[physics.Moved] = []
         if played is not None:
             moved = physics.compared(played[0].result(), played[1].result())
-            options.say(f"physics: {sum(m.moves for m in moved)} of {len(moved)} moved")
+            options.say(
+                f"physics: {sum(m.moves for m in moved)} of {len(moved)} environments differ"
+            )
     return Upgrade(a, b, tuple(found), tuple(moved), of_script)
 
 
@@ -261,7 +276,7 @@ def _framework(
     )
     options.say(
         f"{adapter.full_name}: {details.asked} of {details.all} details asked, "
-        f"{len(details.changed)} not done alike; {len(defaults)} other defaults"
+        f"{len(details.changed)} done differently; {len(defaults)} changed defaults"
     )
     within, beside = coverage.of_the_algorithms(
         functions.changed(one.folders, other.folders), adapter.periphery
@@ -364,7 +379,9 @@ def _traces(
     again: tuple[dict[str, Trace], dict[str, Trace]] | None = None
     parted = [t for t in trainings if _parts(t.name, a[t.name], b[t.name])]
     if parted:
-        options.say(f"recorded again, to see whether they repeat themselves: {len(parted)}")
+        options.say(
+            f"recording {len(parted)} trainings again, to see whether they repeat themselves"
+        )
         again = sides.record(parted, again=True)
 
     def repetition(name: str) -> Callable[[], tuple[Trace, Trace]]:
@@ -401,7 +418,7 @@ def _causes(
     parted = [t for t in held if t.comparison.verdict != "equal" and t.repeats]
     by_name = {training.name: training for training in trainings}
     if parted and differing:
-        options.say(f"looking for what makes {len(parted)} trainings part: functions put back")
+        options.say(f"looking for the functions that make {len(parted)} trainings differ")
     return causes.causes(
         parted, by_name, differing, lambda jobs: sides.record_once("B", list(jobs))
     )
@@ -430,7 +447,7 @@ def _script(sides: Sides, script: Training, options: Options) -> OfScript:
     a, b = sides.record([script], {"A": True, "B": True})
 
     def again() -> tuple[Trace, Trace]:
-        options.say("recorded again, to see whether it repeats itself")
+        options.say("recording the script again, to see whether it repeats itself")
         one, other = sides.record([script], again=True)
         return one[script.name], other[script.name]
 
