@@ -8,7 +8,7 @@ import gymnasium
 
 from rlregress.frameworks.base import TrainingRequest
 from rlregress.frameworks.torchrl.api import GymWrapper
-from rlregress.frameworks.torchrl.probes.quiet import quiet
+from rlregress.frameworks.torchrl.probes.helpers.quiet import quiet
 from rlregress.frameworks.torchrl.training import BUILDERS, Space, single_precision
 from rlregress.frameworks.torchrl.versions import read
 

@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, Mapping
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.probes._rollouts import SCRIPT
+from rlregress.frameworks.cleanrl.probes.helpers.rollouts import SCRIPT
 from rlregress.frameworks.cleanrl.slices import Sliced, run
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import CPU, Bag, arguments, spaces

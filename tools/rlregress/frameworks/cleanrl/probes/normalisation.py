@@ -11,7 +11,7 @@ from typing import Any, Callable, List, Mapping
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.probes._normalisation import (
+from rlregress.frameworks.cleanrl.probes.helpers.normalised_environments import (
     Walk,
     environments,
     playing,

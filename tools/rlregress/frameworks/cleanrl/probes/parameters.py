@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from rlregress.frameworks.cleanrl.probes import _critics, _running
+from rlregress.frameworks.cleanrl.probes.helpers import critics, small_runs
 from rlregress.frameworks.cleanrl.probes.td3 import _smoothed
 from rlregress.frameworks.cleanrl.sources import Source
 
@@ -19,7 +19,7 @@ _SAC, _TD3 = "sac_continuous_action", "td3_continuous_action"
 
 
 def _coefficient(script: str, source: Source, inputs: Inputs) -> np.ndarray:
-    return _critics.polyak(script, source, inputs, tau=float(inputs["coefficient"]))
+    return critics.polyak(script, source, inputs, tau=float(inputs["coefficient"]))
 
 
 def _target_noise(source: Source, inputs: Inputs) -> np.ndarray:
@@ -53,7 +53,7 @@ class _Counting(gymnasium.Env):
 
 
 def _next_observation(source: Source, inputs: Inputs) -> np.ndarray:
-    ended = _running.off_policy(source, _SAC, int(inputs["steps"]), environment=_Counting())
+    ended = small_runs.off_policy(source, _SAC, int(inputs["steps"]), environment=_Counting())
     buffer = ended["rb"]
     if hasattr(buffer, "buffer"):
         stored = [float(np.ravel(transition[3])[0]) for transition in buffer.buffer]

@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, Mapping, Sequence
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.probes._rollouts import (
+from rlregress.frameworks.cleanrl.probes.helpers.rollouts import (
     SCRIPT,
     Optimiser,
     Receiving,

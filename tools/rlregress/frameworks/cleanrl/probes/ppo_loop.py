@@ -9,15 +9,15 @@ import numpy as np
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from rlregress.frameworks.cleanrl.probes import _ppo_networks, _ppo_schedules
-from rlregress.frameworks.cleanrl.probes._ppo_training import (
+from rlregress.frameworks.cleanrl.probes import ppo_networks, ppo_schedules
+from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
     Counter,
     Training,
     lower_log_prob,
     no_values,
     train,
 )
-from rlregress.frameworks.cleanrl.probes._rollouts import SCRIPT
+from rlregress.frameworks.cleanrl.probes.helpers.rollouts import SCRIPT
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import defaults, replaced
 
@@ -199,8 +199,8 @@ PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "ppo.vectorisation": vectorisation,
     "ppo.parallel_gradient": parallel_gradient,
     "ppo.segments": segments,
-    **_ppo_schedules.PROBES,
-    **_ppo_networks.PROBES,
+    **ppo_schedules.PROBES,
+    **ppo_networks.PROBES,
 }
 
 #: detail id -> what CleanRL does not have.

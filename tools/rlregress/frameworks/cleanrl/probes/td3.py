@@ -8,8 +8,8 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.probes import _critics
-from rlregress.frameworks.cleanrl.probes._learner import Learner
+from rlregress.frameworks.cleanrl.probes.helpers import critics
+from rlregress.frameworks.cleanrl.probes.helpers.learner import Learner
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import Bag, last_linear, make_constant, replaced
 
@@ -129,7 +129,7 @@ def exploration_noise(source: Source, inputs: Inputs) -> np.ndarray:
 def policy_delay(source: Source, inputs: Inputs) -> np.ndarray:
     """Whether each of the first updates of the loop moved the policy, and the target critics."""
     agent = Learner(source, SCRIPT, policy_frequency=int(inputs["delay"]), batch_size=8)
-    _critics.fill(agent, {"batch_size": 8})
+    critics.fill(agent, {"batch_size": 8})
     watched = {
         "policy": [agent.actor],
         "targets": [agent.part("qf1_target"), agent.part("qf2_target")],
@@ -148,7 +148,7 @@ def _parameters(networks: Any) -> torch.Tensor:
 
 
 PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    **_critics.shared("td3", SCRIPT, _critics.nothing),
+    **critics.shared("td3", SCRIPT, critics.nothing),
     "td3.target_noise.law": noise_law,
     "td3.target_noise.bounds": noise_bounds,
     "td3.target_noise.draw": noise_draw,

@@ -9,7 +9,8 @@ from typing import Any, Callable, Dict, List, Mapping
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.probes import _off_policy, _running, gae
+from rlregress.frameworks.cleanrl.probes import gae
+from rlregress.frameworks.cleanrl.probes.helpers import off_policy_runs, small_runs
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script import SliceFailed, SliceUnbound
 from rlregress.frameworks.cleanrl.slices import run
@@ -104,7 +105,7 @@ def _gaussian_centre(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _out_of_bounds(source: Source, inputs: Inputs) -> np.ndarray:
-    environment = _running.Steps(low=inputs["low"], high=inputs["high"])
+    environment = small_runs.Steps(low=inputs["low"], high=inputs["high"])
 
     def sample(distribution: Any, *_: Any) -> torch.Tensor:
         return torch.full_like(distribution.loc, inputs["mean"])
@@ -136,8 +137,8 @@ def _critic_count(source: Source, inputs: Inputs) -> np.ndarray:
     del inputs
     found: List[float] = []
     for name in (_SAC, _TD3):
-        made = _running.off_policy(source, name, 1)
-        optimizer = _off_policy.optimizer(made.globals, "critic")
+        made = small_runs.off_policy(source, name, 1)
+        optimizer = off_policy_runs.optimizer(made.globals, "critic")
         trained = sum(len(group["params"]) for group in optimizer.param_groups)
         found.append(trained / len(list(made["qf1"].parameters())))
     return np.array(found)
@@ -168,7 +169,7 @@ def _hard_update_period(source: Source, inputs: Inputs) -> np.ndarray:
             "target_network_frequency": int(inputs["interval"]),
             "learning_rate": 0.0,
         },
-        make_env=lambda: _running.Steps(discrete=True),
+        make_env=lambda: small_runs.Steps(discrete=True),
         on_step=look,
     )
     return np.diff(copies[:3]).astype(np.float64)
@@ -176,7 +177,7 @@ def _hard_update_period(source: Source, inputs: Inputs) -> np.ndarray:
 
 def _truncated_flags(source: Source, inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
-    buffer = _running.off_policy(source, _TD3, steps)["rb"]
+    buffer = small_runs.off_policy(source, _TD3, steps)["rb"]
     if hasattr(buffer, "timeouts"):
         return np.array(buffer.timeouts[:steps], dtype=np.float64).reshape(-1)
     # rows are tuples: observation, action, reward, next observation, end
@@ -184,9 +185,9 @@ def _truncated_flags(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _autoreset(source: Source, inputs: Inputs) -> np.ndarray:
-    environment = _running.Steps(episode=int(inputs["episode"]))
-    made = _running.off_policy(source, _TD3, int(inputs["steps"]), environment, shimmed=False)
-    return np.array([0.0, float(np.mean(_running.rewards(made["rb"]) == 0.0))])
+    environment = small_runs.Steps(episode=int(inputs["episode"]))
+    made = small_runs.off_policy(source, _TD3, int(inputs["steps"]), environment, shimmed=False)
+    return np.array([0.0, float(np.mean(small_runs.rewards(made["rb"]) == 0.0))])
 
 
 def _approx_kl(source: Source, inputs: Inputs) -> np.ndarray:
@@ -217,7 +218,7 @@ def _approx_kl(source: Source, inputs: Inputs) -> np.ndarray:
             "update_epochs": epochs,
             "learning_rate": 0.0,
         },
-        make_env=_running.Steps,
+        make_env=small_runs.Steps,
         patches=[(torch.distributions.Normal, "log_prob", shifted)],
     )
     logged = [value for _, value in made.logged("losses/approx_kl")]
@@ -229,7 +230,7 @@ def _before_policy_update(source: Source, inputs: Inputs) -> np.ndarray:
     settings = {"learning_starts": 99, "policy_frequency": int(inputs["delay"])}
     script = source.script(_SAC)
     try:
-        _running.off_policy(source, _SAC, 102, batch_size=99, **settings)
+        small_runs.off_policy(source, _SAC, 102, batch_size=99, **settings)
     except NameError as error:
         # the attribute "name" is newer than the oldest Python that runs this
         found = re.search(r"'(\w+)'", str(error))

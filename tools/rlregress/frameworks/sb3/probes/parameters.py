@@ -9,13 +9,13 @@ import numpy as np
 from stable_baselines3 import SAC, TD3
 
 from rlregress.frameworks.base import Probe
-from rlregress.frameworks.sb3.probes import _agents, _critics
-from rlregress.frameworks.sb3.probes._environments import Scripted
+from rlregress.frameworks.sb3.probes.helpers import agents, critics
+from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 from rlregress.frameworks.sb3.probes.td3 import _smoothed
 
 
 def _coefficient(algorithm: Any, inputs: Mapping[str, Any], **arguments: Any) -> np.ndarray:
-    return _critics.polyak(algorithm, inputs, tau=float(inputs["coefficient"]), **arguments)
+    return critics.polyak(algorithm, inputs, tau=float(inputs["coefficient"]), **arguments)
 
 
 def _target_noise(inputs: Mapping[str, Any]) -> np.ndarray:
@@ -31,7 +31,7 @@ def _next_observation(inputs: Mapping[str, Any]) -> np.ndarray:
         terminated=[0.0, 0.0, 0.0, 0.0, 1.0],
         truncated=[0.0, 0.0, 1.0, 0.0, 0.0],
     )
-    agent = _agents.make_off_policy(SAC, environment, gradient_steps=0)
+    agent = agents.make_off_policy(SAC, environment, gradient_steps=0)
     agent.learn(int(inputs["steps"]))
     return agent.replay_buffer.next_observations[[2, 4], 0, 0].astype(np.float64)
 

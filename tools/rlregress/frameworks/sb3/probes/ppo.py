@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from stable_baselines3 import PPO
 
-from rlregress.frameworks.sb3.probes import _agents, _watching
-from rlregress.frameworks.sb3.probes._environments import Scripted
+from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
+from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 
 _NO_CLIP = 1e9
 
@@ -30,7 +30,7 @@ def _fill(
     log(ratios); V(s) is made ``value`` for every state.
     """
     policy, buffer = agent.policy, agent.rollout_buffer
-    _agents.make_constant(policy.value_net, value)
+    agents.make_constant(policy.value_net, value)
     n = buffer.buffer_size
     observation = np.full((1, 1), 0.5, dtype=np.float32)
     action = np.full((1, 1), actions, dtype=np.float32)
@@ -51,15 +51,15 @@ def _fill(
 def _make(n: int, **arguments: Any) -> Any:
     """An agent whose rollout has n samples, in one minibatch if not told otherwise."""
     arguments.setdefault("batch_size", n)
-    return _agents.make(
-        PPO, Scripted(), n_steps=n, n_epochs=1, learning_rate=_agents.FROZEN, **arguments
+    return agents.make(
+        PPO, Scripted(), n_steps=n, n_epochs=1, learning_rate=agents.FROZEN, **arguments
     )
 
 
 def _total_losses(agent: Any, **feed: Any) -> List[float]:
     """The loss that each step of one epoch follows."""
     _fill(agent, **feed)
-    losses = _watching.losses_of_update(agent.train, {"policy": agent.policy.optimizer})
+    losses = watched_updates.losses_of_update(agent.train, {"policy": agent.policy.optimizer})
     return losses["policy"]
 
 
@@ -72,7 +72,7 @@ def _policy_loss(inputs: Mapping[str, Any]) -> np.ndarray:
         ent_coef=0.0,
     )
     losses = _total_losses(agent, advantages=inputs["advantages"], ratios=inputs["ratios"])
-    return np.array([_watching.only(losses)])
+    return np.array([watched_updates.only(losses)])
 
 
 def _normalisation(inputs: Mapping[str, Any]) -> np.ndarray:
@@ -96,13 +96,13 @@ def _normalisation_epsilon(inputs: Mapping[str, Any]) -> np.ndarray:
         ent_coef=0.0,
     )
     losses = _total_losses(agent, advantages=inputs["advantages"], ratios=inputs["ratio"])
-    return np.array([_watching.only(losses)])
+    return np.array([watched_updates.only(losses)])
 
 
 def _value_losses(batches: Sequence[Mapping[str, Any]], n: int, **arguments: Any) -> np.ndarray:
     """The value loss of each minibatch of n samples: the total loss where nothing else enters."""
     agent = _make(n, normalize_advantage=False, vf_coef=1.0, ent_coef=0.0, **arguments)
-    return np.array([_watching.only(_total_losses(agent, **batch)) for batch in batches])
+    return np.array([watched_updates.only(_total_losses(agent, **batch)) for batch in batches])
 
 
 def _value_loss_scale(inputs: Mapping[str, Any]) -> np.ndarray:
@@ -122,7 +122,7 @@ def _value_loss_distance(inputs: Mapping[str, Any]) -> np.ndarray:
 
 def _value_loss_coefficient(inputs: Mapping[str, Any]) -> np.ndarray:
     batch = {"value": 3.0, "returns": 5.0, "old_values": 3.0}
-    by_default = _watching.only(_total_losses(_make(8, ent_coef=0.0), **batch))
+    by_default = watched_updates.only(_total_losses(_make(8, ent_coef=0.0), **batch))
     return by_default / _value_losses([batch], 8)
 
 
@@ -165,9 +165,9 @@ def _gradient_clip(inputs: Mapping[str, Any]) -> np.ndarray:
         gradients = [p.grad.flatten() for p in agent.policy.parameters() if p.grad is not None]
         norms.append(torch.cat(gradients).norm().item())
 
-    with _watching.before_steps(agent.policy.optimizer, look):
+    with watched_updates.before_steps(agent.policy.optimizer, look):
         agent.train()
-    return np.array([min(_watching.only(norms), float(inputs["cap"]))])
+    return np.array([min(watched_updates.only(norms), float(inputs["cap"]))])
 
 
 def _adam_epsilon(inputs: Mapping[str, Any]) -> np.ndarray:

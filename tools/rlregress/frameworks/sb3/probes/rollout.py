@@ -11,8 +11,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from torch import nn
 
 from rlregress.frameworks.sb3 import older
-from rlregress.frameworks.sb3.probes import _agents
-from rlregress.frameworks.sb3.probes._environments import Scripted
+from rlregress.frameworks.sb3.probes.helpers import agents
+from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 
 
 class _AtRolloutEnd(BaseCallback):
@@ -45,7 +45,7 @@ def _initialisation(inputs: Mapping[str, Any]) -> np.ndarray:
         -bound, bound, observation_dimensions=int(inputs["observation_dimensions"])
     )
     networks = {"net_arch": older.network_sizes(hidden, hidden)}
-    policy = _agents.make(PPO, environment, n_steps=8, batch_size=8, policy_kwargs=networks).policy
+    policy = agents.make(PPO, environment, n_steps=8, batch_size=8, policy_kwargs=networks).policy
     parts = (
         policy.mlp_extractor.policy_net,
         policy.action_net,
@@ -64,12 +64,12 @@ def _initialisation(inputs: Mapping[str, Any]) -> np.ndarray:
 
 def _bounding(inputs: Mapping[str, Any]) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
-    agent = _agents.make(
-        PPO, environment, n_steps=2, batch_size=2, n_epochs=1, learning_rate=_agents.FROZEN
+    agent = agents.make(
+        PPO, environment, n_steps=2, batch_size=2, n_epochs=1, learning_rate=agents.FROZEN
     )
     executed, stored = [], []
     for x in inputs["samples"]:
-        _agents.make_constant(agent.policy.action_net, x)
+        agents.make_constant(agent.policy.action_net, x)
         with torch.no_grad():
             agent.policy.log_std.fill_(-20.0)
         stored.append(_one_rollout(agent, "actions")[0])
@@ -87,7 +87,7 @@ def _script(inputs: Mapping[str, Any], name: str) -> np.ndarray:
         truncated=inputs["truncated"],
     )
     steps = len(inputs["rewards"])
-    agent = _agents.make(
+    agent = agents.make(
         PPO,
         environment,
         n_steps=steps,

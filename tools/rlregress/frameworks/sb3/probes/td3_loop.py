@@ -9,19 +9,19 @@ from stable_baselines3 import TD3
 from stable_baselines3.common.noise import NormalActionNoise
 
 from rlregress.frameworks.base import Probe
-from rlregress.frameworks.sb3.probes import _agents, _critics, _off_policy
-from rlregress.frameworks.sb3.probes._environments import Scripted
+from rlregress.frameworks.sb3.probes.helpers import agents, critics, off_policy_loops
+from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 
 
 def _centre(agent: Any) -> None:
-    _agents.make_constant(agent.actor.mu, 0.0)
+    agents.make_constant(agent.actor.mu, 0.0)
 
 
 def _collected(
     steps: int, environments: int = 1, starts: int = 0, **arguments: Any
 ) -> List[np.ndarray]:
     """The actions of each environment in a collection without updates, [steps] each."""
-    journal, _ = _off_policy.run(
+    journal, _ = off_policy_loops.run(
         TD3,
         steps * environments,
         environments=environments,
@@ -35,9 +35,9 @@ def _collected(
 
 def _replay_action(inputs: Mapping[str, Any]) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
-    agent = _agents.make_off_policy(TD3, environment, learning_starts=0, gradient_steps=0)
-    _agents.make_constant(agent.actor.mu, inputs["pre_tanh"])
-    return _critics.executed_and_stored(agent, environment)
+    agent = agents.make_off_policy(TD3, environment, learning_starts=0, gradient_steps=0)
+    agents.make_constant(agent.actor.mu, inputs["pre_tanh"])
+    return critics.executed_and_stored(agent, environment)
 
 
 def _exploration_default(inputs: Mapping[str, Any]) -> np.ndarray:
@@ -64,7 +64,7 @@ def _exploration_warmup(inputs: Mapping[str, Any]) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    **_off_policy.shared("td3", TD3, ["critic"]),
+    **off_policy_loops.shared("td3", TD3, ["critic"]),
     "td3.replay.action": _replay_action,
     "td3.exploration.default": _exploration_default,
     "td3.exploration.environments": _exploration_environments,

@@ -13,8 +13,8 @@ from stable_baselines3 import DQN, PPO, SAC, TD3
 
 from rlregress.frameworks.base import NotOffered, Probe
 from rlregress.frameworks.raised import raised_in
-from rlregress.frameworks.sb3.probes import _agents, _watching
-from rlregress.frameworks.sb3.probes._environments import Scripted
+from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
+from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 
 _ROWS = 8
 
@@ -39,13 +39,13 @@ class _Discrete(gymnasium.Env):
 
 def _rollout(environment: Scripted, steps: int, **arguments: Any) -> Any:
     """A PPO agent whose value of an observation is its number, before any rollout."""
-    agent = _agents.make(
+    agent = agents.make(
         PPO,
         environment,
         n_steps=steps,
         batch_size=steps,
         n_epochs=1,
-        learning_rate=_agents.FROZEN,
+        learning_rate=agents.FROZEN,
         policy_kwargs={"net_arch": []},
         **arguments,
     )
@@ -91,27 +91,27 @@ def _stored_values(inputs: Mapping[str, Any]) -> np.ndarray:
         _say(agent.policy.value_net, 0.0, inputs["next_value"])
         estimate(*arguments, **keywords)
 
-    with _watching.replaced(buffer, "compute_returns_and_advantage", estimate_later):
+    with watched_updates.replaced(buffer, "compute_returns_and_advantage", estimate_later):
         agent.learn(2)
     return np.array([float(buffer.advantages.flatten()[-1])])
 
 
 def _deterministic_centre(inputs: Mapping[str, Any]) -> np.ndarray:
-    agent = _agents.make_off_policy(TD3, Scripted(inputs["low"], inputs["high"]))
-    _agents.make_constant(agent.actor.mu, 0.0)
+    agent = agents.make_off_policy(TD3, Scripted(inputs["low"], inputs["high"]))
+    agents.make_constant(agent.actor.mu, 0.0)
     return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
 
 
 def _gaussian_centre(inputs: Mapping[str, Any]) -> np.ndarray:
-    agent = _agents.make_off_policy(SAC, Scripted(inputs["low"], inputs["high"]))
-    _agents.make_constant(agent.actor.mu, 0.0)
+    agent = agents.make_off_policy(SAC, Scripted(inputs["low"], inputs["high"]))
+    agents.make_constant(agent.actor.mu, 0.0)
     return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
 
 
 def _out_of_bounds(inputs: Mapping[str, Any]) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
     agent = _rollout(environment, 2)
-    _agents.make_constant(agent.policy.action_net, inputs["mean"])
+    agents.make_constant(agent.policy.action_net, inputs["mean"])
     with torch.no_grad():
         agent.policy.log_std.fill_(-20.0)
     agent.learn(2)
@@ -120,8 +120,8 @@ def _out_of_bounds(inputs: Mapping[str, Any]) -> np.ndarray:
 
 def _stored_log_prob(inputs: Mapping[str, Any]) -> np.ndarray:
     count = int(inputs["count"])
-    agent = _agents.make(PPO, Scripted(), n_steps=count, batch_size=count, n_epochs=1)
-    _agents.make_constant(agent.policy.action_net, inputs["mean"])
+    agent = agents.make(PPO, Scripted(), n_steps=count, batch_size=count, n_epochs=1)
+    agents.make_constant(agent.policy.action_net, inputs["mean"])
     agent.train = lambda *_, **__: None
     agent.learn(count)
     (batch,) = list(agent.rollout_buffer.get(count))
@@ -131,16 +131,16 @@ def _stored_log_prob(inputs: Mapping[str, Any]) -> np.ndarray:
 
 
 def _critic_count(inputs: Mapping[str, Any]) -> np.ndarray:
-    agents = [_agents.make_off_policy(algorithm, Scripted()) for algorithm in (SAC, TD3)]
     seen = []
-    for agent in agents:
+    for algorithm in (SAC, TD3):
+        agent = agents.make_off_policy(algorithm, Scripted())
         observations, actions = torch.zeros(1, 1), torch.zeros(1, 1)
         seen.append(float(len(agent.critic(observations, actions))))
     return np.array(seen)
 
 
 def _dqn(environment: Any, **arguments: Any) -> Any:
-    return _agents.make_off_policy(DQN, environment, **arguments)
+    return agents.make_off_policy(DQN, environment, **arguments)
 
 
 def _exploration_draw(inputs: Mapping[str, Any]) -> np.ndarray:
@@ -171,14 +171,14 @@ def _hard_update_period(inputs: Mapping[str, Any]) -> np.ndarray:
         if all(bool((p == step).all()) for p in agent.q_net_target.parameters()):
             copies.append(step)
 
-    with _watching.replaced(agent, "_on_step", watched):
+    with watched_updates.replaced(agent, "_on_step", watched):
         agent.learn(int(inputs["steps"]))
     return np.diff(copies[:3]).astype(np.float64)
 
 
 def _truncated_flags(inputs: Mapping[str, Any]) -> np.ndarray:
     steps = int(inputs["steps"])
-    agent = _agents.make_off_policy(TD3, Scripted(), train_freq=steps, gradient_steps=0)
+    agent = agents.make_off_policy(TD3, Scripted(), train_freq=steps, gradient_steps=0)
     agent.learn(steps)
     if not hasattr(agent.replay_buffer, "timeouts"):
         raise NotOffered("the replay buffer of this version stores one flag, done")
@@ -187,7 +187,7 @@ def _truncated_flags(inputs: Mapping[str, Any]) -> np.ndarray:
 
 def _autoreset(inputs: Mapping[str, Any]) -> np.ndarray:
     ends = [0.0] * (int(inputs["episode"]) - 1) + [1.0]
-    agent = _agents.make_off_policy(TD3, Scripted(rewards=1.0, terminated=ends), gradient_steps=0)
+    agent = agents.make_off_policy(TD3, Scripted(rewards=1.0, terminated=ends), gradient_steps=0)
     steps = int(inputs["steps"])
     agent.learn(steps)
     return np.array([0.0, np.mean(agent.replay_buffer.rewards[:steps] == 0.0)])
@@ -197,13 +197,13 @@ def _ppo_updates(inputs: Mapping[str, Any]) -> Any:
     """A PPO agent with a full rollout buffer; its policy reports ``shift`` more than stored."""
     epochs, minibatches = int(inputs["epochs"]), int(inputs["minibatches"])
     rows = minibatches * _ROWS
-    agent = _agents.make(
+    agent = agents.make(
         PPO,
         Scripted(),
         n_steps=rows,
         batch_size=_ROWS,
         n_epochs=epochs,
-        learning_rate=_agents.FROZEN,
+        learning_rate=agents.FROZEN,
     )
     train = agent.train
     agent.train = lambda *_, **__: None
@@ -227,7 +227,7 @@ def _approx_kl(inputs: Mapping[str, Any]) -> np.ndarray:
         return values, log_prob + shift, entropy
 
     logged = []
-    with _watching.replaced(agent.policy, "evaluate_actions", shifted):
+    with watched_updates.replaced(agent.policy, "evaluate_actions", shifted):
         for _ in range(steps + 1):
             agent.train()
             logged.append(float(agent.logger.name_to_value["train/approx_kl"]))
@@ -241,7 +241,7 @@ def _update_count(inputs: Mapping[str, Any]) -> np.ndarray:
 
 
 def _before_policy_update(inputs: Mapping[str, Any]) -> np.ndarray:
-    agent = _agents.make_off_policy(
+    agent = agents.make_off_policy(
         TD3, Scripted(), policy_delay=int(inputs["delay"]), gradient_steps=0
     )
     agent.learn(_ROWS)

@@ -11,7 +11,7 @@ from typing import Mapping, Tuple
 
 from rlregress.frameworks import families
 from rlregress.frameworks.base import Probe, absences
-from rlregress.frameworks.torchrl.probes.quiet import quietly
+from rlregress.frameworks.torchrl.probes.helpers.quiet import quietly
 
 _FAMILIES = families.load_all(
     __name__,

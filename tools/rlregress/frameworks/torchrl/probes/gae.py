@@ -8,10 +8,16 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.torchrl.api import GAE, TanhNormal
-from rlregress.frameworks.torchrl.probes import loops, scripts
-from rlregress.frameworks.torchrl.probes.environments import Playback
-from rlregress.frameworks.torchrl.probes.networks import Numbers, box, identity, policy, v_network
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers import programs, trainers
+from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
+from rlregress.frameworks.torchrl.probes.helpers.networks import (
+    Numbers,
+    box,
+    identity,
+    policy,
+    v_network,
+)
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import value_estimator
 
 Inputs = Mapping[str, Any]
@@ -54,12 +60,12 @@ def _library(i: Inputs) -> Found:
 
 
 def _models() -> Any:
-    spec = box(-1.0, 1.0, loops.SINGLE)
+    spec = box(-1.0, 1.0, trainers.SINGLE)
     actor = policy(
-        Numbers([0.0], [1.0], loops.SINGLE), spec, TanhNormal,
+        Numbers([0.0], [1.0], trainers.SINGLE), spec, TanhNormal,
         low=spec.space.low, high=spec.space.high,
     )  # fmt: skip
-    return actor, v_network(identity(loops.SINGLE))
+    return actor, v_network(identity(trainers.SINGLE))
 
 
 def _trainer(i: Inputs) -> Found:
@@ -76,7 +82,7 @@ def _trainer(i: Inputs) -> Found:
         value_estimator(trainer).average_gae = False
         trainer.register_op("pre_epoch", note)
 
-    loops.ppo(
+    trainers.ppo(
         Playback(**_playback(i)),
         actor,
         critic,
@@ -92,7 +98,7 @@ def _trainer(i: Inputs) -> Found:
 
 def _script(i: Inputs) -> Found:
     steps = len(i["rewards"])
-    run = scripts.ppo(
+    run = programs.ppo(
         _playback(i), _models(), steps, steps, discount=i["discount"], trace=i["trace"]
     )
     return run.advantages, run.value_targets

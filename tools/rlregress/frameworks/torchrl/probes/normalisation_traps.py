@@ -22,9 +22,13 @@ from rlregress.frameworks.torchrl.api import (
     VecNorm,
     VecNormV2,
 )
-from rlregress.frameworks.torchrl.probes._normalisation import given, showing, transformed
-from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.normalised_environments import (
+    given,
+    showing,
+    transformed,
+)
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 Inputs = Mapping[str, Any]
 _KEYS = ["observation"]

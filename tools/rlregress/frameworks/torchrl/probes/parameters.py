@@ -7,9 +7,10 @@ from typing import Any, List, Mapping, Tuple
 import numpy as np
 
 from rlregress.frameworks.torchrl.api import SoftUpdate
-from rlregress.frameworks.torchrl.probes import critics, loops, sac, td3
-from rlregress.frameworks.torchrl.probes.environments import Playback
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes import sac, td3
+from rlregress.frameworks.torchrl.probes.helpers import critics, trainers
+from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 Inputs = Mapping[str, Any]
 
@@ -40,8 +41,8 @@ def _next_observation(i: Inputs) -> Any:
         terminated=[0.0, 0.0, 0.0, 0.0, 1.0],
         truncated=[0.0, 0.0, 1.0, 0.0, 0.0],
     )
-    loss, actor = loops.off_policy_loss("sac", environment)
-    trainer = loops.sac(environment, loss, actor, frames=int(i["steps"]))
+    loss, actor = trainers.off_policy_loss("sac", environment)
+    trainer = trainers.sac(environment, loss, actor, frames=int(i["steps"]))
     stored = trainer.replay_buffer[:]["next", "observation"].reshape(-1)
     return stored[[2, 4]].numpy()
 

@@ -15,16 +15,17 @@ from rlregress.frameworks.torchrl.api import (
     TensorDict,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.probes import loops, ppo_loops, scripts
-from rlregress.frameworks.torchrl.probes.environments import Playback
-from rlregress.frameworks.torchrl.probes.networks import (
+from rlregress.frameworks.torchrl.probes import ppo_optimisation
+from rlregress.frameworks.torchrl.probes.helpers import programs, trainers
+from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
+from rlregress.frameworks.torchrl.probes.helpers.networks import (
     Constant,
     Numbers,
     box,
     policy,
     v_network,
 )
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import LOG_PROBS, ppo_loss
 
 Inputs = Mapping[str, Any]
@@ -189,7 +190,7 @@ def _gains(weights: List[torch.Tensor]) -> List[float]:
 
 def _one_step(environment: Playback, actor: Any) -> Tuple[float, float]:
     """What the environment received and what is stored, of one step of a collector."""
-    collector = loops.collector(environment, actor, 1)
+    collector = trainers.collector(environment, actor, 1)
     try:
         batch = next(iter(collector))
     finally:
@@ -210,11 +211,11 @@ def _bounding(make_actor: Any) -> Raw:
 
 
 def _library_actor(environment: Playback, i: Inputs, x: float) -> Any:
-    return loops.squashed_policy(environment, [x], 2e-6)
+    return trainers.squashed_policy(environment, [x], 2e-6)
 
 
 def _script_actor(environment: Playback, i: Inputs, x: float) -> Any:
-    actor, _ = scripts.ppo_networks([i["low"]], [i["high"]], 1)
+    actor, _ = programs.ppo_networks([i["low"]], [i["high"]], 1)
     last = _linear_layers(actor)[-1]
     nn.init.zeros_(last.weight)
     nn.init.constant_(last.bias, x)
@@ -234,10 +235,10 @@ PROBES: Dict[Tuple[str, str], Raw] = {
     ("ppo.value_loss.distance", "library"): _value_distance,
     ("ppo.value_clip", "library"): _value_clip(on=True),
     ("ppo.value_clip.default", "library"): _value_clip(on=False),
-    ("ppo.initialisation", "script"): _initialisation(scripts.ppo_networks),
+    ("ppo.initialisation", "script"): _initialisation(programs.ppo_networks),
     ("ppo.action.bounding", "library"): _bounding(_library_actor),
     ("ppo.action.bounding", "script"): _bounding(_script_actor),
     ("ppo.entropy.bonus", "library"): _entropy_bonus,
     ("ppo.entropy.coefficient", "library"): _entropy_coefficient,
-    **ppo_loops.PROBES,
+    **ppo_optimisation.PROBES,
 }

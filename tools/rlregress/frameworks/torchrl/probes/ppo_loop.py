@@ -10,17 +10,18 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.raised import raised_in
-from rlregress.frameworks.torchrl.probes import _ppo_networks, _ppo_schedules, _ppo_training
-from rlregress.frameworks.torchrl.probes.environments import Playback
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes import ppo_networks, ppo_schedules
+from rlregress.frameworks.torchrl.probes.helpers import ppo_trainings
+from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 Inputs = Mapping[str, Any]
-Training = _ppo_training.Training
+Training = ppo_trainings.Training
 
 
 def _train(
     scope: str,
-    make: _ppo_training.Make,
+    make: ppo_trainings.Make,
     total_steps: int,
     frames: int,
     minibatch: int,
@@ -28,12 +29,12 @@ def _train(
 ) -> Training:
     """A training in one environment, by the trainer or by the program."""
     if scope == "trainer":
-        return _ppo_training.trainer([make()], total_steps, frames, minibatch, **more)
-    return _ppo_training.program(make, total_steps, frames, minibatch, **more)
+        return ppo_trainings.trainer([make()], total_steps, frames, minibatch, **more)
+    return ppo_trainings.program(make, total_steps, frames, minibatch, **more)
 
 
 def _one_rollout(scope: str, steps: int, minibatch: int, **more: Any) -> Training:
-    return _train(scope, _ppo_training.counting(steps), steps, steps, minibatch, **more)
+    return _train(scope, ppo_trainings.counting(steps), steps, steps, minibatch, **more)
 
 
 def _minibatches(scope: str, i: Inputs) -> List[float]:
@@ -50,7 +51,7 @@ def _minibatches_remainder(scope: str, i: Inputs) -> int:
     # the program keeps its losses in a table that has no row for what does not fill a minibatch
     try:
         _train(
-            scope, _ppo_training.playing(), 2 * steps, steps, int(i["minibatch_size"]), seen=seen
+            scope, ppo_trainings.playing(), 2 * steps, steps, int(i["minibatch_size"]), seen=seen
         )
     except IndexError as error:
         if not raised_in(error, "tensordict"):
@@ -76,12 +77,12 @@ def _with_ratios(scope: str, i: Inputs, ratios: Sequence[float]) -> Training:
     seen = Training()
 
     def change(batch: Any) -> None:
-        _ppo_training.lower_log_prob(float(ratios[len(seen.rollouts) - 1]))(batch)
+        ppo_trainings.lower_log_prob(float(ratios[len(seen.rollouts) - 1]))(batch)
 
     epochs, size = int(i["epochs"]), 4 // int(i["minibatches"])
     return _train(
         scope,
-        _ppo_training.playing(),
+        ppo_trainings.playing(),
         4 * len(ratios),
         4,
         size,
@@ -113,7 +114,7 @@ def _by_sample(seen: Training, epochs: int, steps: int) -> np.ndarray:
 
 def _advantages_recomputed(scope: str, i: Inputs) -> List[bool]:
     n = len(i["rewards"])
-    make = _ppo_training.counting(n, rewards=i["rewards"])
+    make = ppo_trainings.counting(n, rewards=i["rewards"])
     seen = _train(scope, make, n, n, 2, epochs=3, learning_rate=0.1)
     advantages = _by_sample(seen, 3, n)
     return [bool(np.abs(a - advantages[0]).max() > 1e-4) for a in advantages[1:]]
@@ -122,7 +123,7 @@ def _advantages_recomputed(scope: str, i: Inputs) -> List[bool]:
 def _granularity(scope: str, i: Inputs) -> List[float]:
     n = len(i["rewards"])
     ends = [0.0] * (n - 1) + [1.0]
-    make = _ppo_training.counting(n, rewards=i["rewards"], terminated=ends)
+    make = ppo_trainings.counting(n, rewards=i["rewards"], terminated=ends)
     names = {"trainer": ("gamma", "lmbda"), "script": ("gamma", "gae_lambda")}[scope]
     ones = dict.fromkeys(names, 1.0)
     seen = _train(scope, make, n, n, 2, learning_rate=0.1, **ones)
@@ -134,7 +135,7 @@ def _granularity(scope: str, i: Inputs) -> List[float]:
 def _iterations(scope: str, i: Inputs) -> List[int]:
     frames = int(i["rollout_steps"])
     received: List[Any] = []
-    make = _ppo_training.playing(actions=received)
+    make = ppo_trainings.playing(actions=received)
     seen = _train(scope, make, int(i["total_steps"]), frames, frames)
     return [len(received), len(seen.rates)]
 
@@ -147,7 +148,7 @@ def _vectorisation(scope: str, i: Inputs) -> List[int]:
     del scope
     environments = _side_by_side(int(i["environments"]))
     frames = int(i["rollout_steps"]) * len(environments)
-    _ppo_training.trainer(environments, int(i["total_steps"]), frames, frames)
+    ppo_trainings.trainer(environments, int(i["total_steps"]), frames, frames)
     steps = [len(environment.actions) for environment in environments]
     return [sum(steps), steps[0]]
 
@@ -174,7 +175,7 @@ def _parallel_gradient(scope: str, i: Inputs) -> List[float]:
     frames = 4 * len(environments)
     torch.Tensor.backward = counted  # type: ignore[method-assign]
     try:
-        seen = _ppo_training.trainer(
+        seen = ppo_trainings.trainer(
             environments, frames, frames, frames // 2, before_training=before_training
         )
     finally:
@@ -184,7 +185,7 @@ def _parallel_gradient(scope: str, i: Inputs) -> List[float]:
 
 def _segments(scope: str, i: Inputs) -> List[float]:
     limit = int(i["time_limit"])
-    make = functools.partial(_ppo_training.Episodes, limit)
+    make = functools.partial(ppo_trainings.Episodes, limit)
     rollouts = _train(scope, make, 15, 5, 5).rollouts
     observed = torch.cat([rollout["observation"].reshape(-1) for rollout in rollouts])
     kept = [x for rollout in rollouts for x in rollout.values(True, True)]
@@ -216,8 +217,8 @@ PROBES: Dict[Tuple[str, str], Raw] = {
         for scope, probes in (("trainer", {**_BOTH, **_TRAINER}), ("script", _BOTH))
         for detail, probe in probes.items()
     },
-    **_ppo_schedules.PROBES,
-    **_ppo_networks.PROBES,
+    **ppo_schedules.PROBES,
+    **ppo_networks.PROBES,
 }
 
 #: detail id -> what TorchRL does not have.

@@ -8,10 +8,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl.probes import _off_policy, _traps_trainer
-from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
-from rlregress.frameworks.torchrl.probes.networks import v_network
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes import traps_trainers
+from rlregress.frameworks.torchrl.probes.helpers import off_policy_programs
+from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.networks import v_network
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import made
 
 Inputs = Mapping[str, Any]
@@ -111,7 +112,8 @@ def _overwriting(i: Inputs) -> Any:
 def _program_warmup(i: Inputs) -> List[float]:
     settings = [int(i[name]) for name in ("steps", "warmup", "batch", "minibatch")]
     return [
-        float(len(_off_policy.cold_start(family, *settings).buffer)) for family in ("sac", "td3")
+        float(len(off_policy_programs.cold_start(family, *settings).buffer))
+        for family in ("sac", "td3")
     ]
 
 
@@ -145,7 +147,7 @@ PROBES: Dict[Tuple[str, str], Raw] = {
     ("nstep.truncation", "library"): _targets((0, 1, 2)),
     ("nstep.newest_steps", "library"): _targets((4, 5)),
     ("replay.sampling", "library"): _sampling,
-    ("replay.warmup", "trainer"): _traps_trainer.warmup,
+    ("replay.warmup", "trainer"): traps_trainers.warmup,
     ("replay.warmup", "script"): _program_warmup,
     ("replay.overwriting", "library"): _overwriting,
     ("replay.shared_observations", "library"): _shared_observations,

@@ -10,9 +10,9 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.torchrl.api import NormalParamExtractor, SACLoss, TanhNormal
-from rlregress.frameworks.torchrl.probes import critics, loops, scripts
-from rlregress.frameworks.torchrl.probes.environments import Playback
-from rlregress.frameworks.torchrl.probes.networks import (
+from rlregress.frameworks.torchrl.probes.helpers import critics, programs, trainers
+from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
+from rlregress.frameworks.torchrl.probes.helpers.networks import (
     Constant,
     Numbers,
     box,
@@ -22,7 +22,7 @@ from rlregress.frameworks.torchrl.probes.networks import (
     reporting_policy,
     transitions,
 )
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import sac_loss
 
 Inputs = Mapping[str, Any]
@@ -106,10 +106,10 @@ def _action_scale(i: Inputs) -> float:
 
 def _replay_action(i: Inputs) -> List[float]:
     environment = Playback(i["low"], i["high"])
-    loss, _ = loops.off_policy_loss("sac", environment)
+    loss, _ = trainers.off_policy_loss("sac", environment)
     # the smallest scale that the distribution accepts is 1e-6
-    actor = loops.squashed_policy(environment, [i["pre_tanh"]], 1.01e-6)
-    trainer = loops.sac(environment, loss, actor)
+    actor = trainers.squashed_policy(environment, [i["pre_tanh"]], 1.01e-6)
+    trainer = trainers.sac(environment, loss, actor)
     return [float(environment.actions[0][0]), float(trainer.replay_buffer[:]["action"])]
 
 
@@ -121,12 +121,12 @@ def collected_bootstrap(family: str, i: Inputs) -> List[float]:
     """The regression target of what a trainer has collected, stored and sampled."""
     found = []
     options = {"alpha_init": i["temperature"]} if family == "sac" else {}
-    train = {"sac": loops.sac, "td3": loops.td3}[family]
+    train = {"sac": trainers.sac, "td3": trainers.td3}[family]
     for terminated, truncated in zip(i["terminated"], i["truncated"]):
         environment = Playback(
             rewards=[i["reward"]], terminated=[terminated], truncated=[truncated]
         )
-        loss, actor = loops.off_policy_loss(family, environment, loss_function="l2", **options)
+        loss, actor = trainers.off_policy_loss(family, environment, loss_function="l2", **options)
         loss.make_value_estimator(gamma=i["discount"])
         trainer = train(environment, loss, actor, frames=int(i["batch_size"]))
         stored = trainer.replay_buffer.sample().apply(
@@ -142,9 +142,9 @@ def collected_bootstrap(family: str, i: Inputs) -> List[float]:
 
 
 def _script_polyak(i: Inputs) -> List[float]:
-    make_loss_module = scripts.load("sac", "utils").make_loss_module
-    settings = scripts.Settings(
-        optim=scripts.Settings(
+    make_loss_module = programs.load("sac", "utils").make_loss_module
+    settings = programs.Settings(
+        optim=programs.Settings(
             loss_function="l2", alpha_init=1.0, gamma=0.99, target_update_polyak=1.0 - i["tau"]
         )
     )

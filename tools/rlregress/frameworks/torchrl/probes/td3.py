@@ -17,10 +17,15 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictSequential,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.probes import critics, loops, scripts
-from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
-from rlregress.frameworks.torchrl.probes.networks import Constant, box, q_network, transitions
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers import critics, programs, trainers
+from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.networks import (
+    Constant,
+    box,
+    q_network,
+    transitions,
+)
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.probes.sac import collected_bootstrap
 from rlregress.frameworks.torchrl.versions import (
     action_spec,
@@ -117,9 +122,9 @@ def _library_agent(environment: Playback) -> Tuple[nn.Linear, Any, Any, Any]:
 
 def _script_agent(environment: Playback) -> Tuple[nn.Linear, Any, Any, Any]:
     """The same, as ``make_td3_agent`` of the TD3 script builds them."""
-    settings = scripts.Settings(network=scripts.Settings(hidden_sizes=[4], activation="relu"))
+    settings = programs.Settings(network=programs.Settings(hidden_sizes=[4], activation="relu"))
     seen = wrapped(environment)
-    make = scripts.load("td3", "utils").make_td3_agent
+    make = programs.load("td3", "utils").make_td3_agent
     model, exploring = make(settings, seen, seen, torch.device("cpu"))
     layer = [m for m in model[0].modules() if isinstance(m, nn.Linear)][-1]
     noise = [m for m in exploring.modules() if isinstance(m, AdditiveGaussianModule)][0]
@@ -203,7 +208,7 @@ def _trainer_delay(i: Inputs) -> List[float]:
 
     loss = td3_loss(actor, [q_network(Slope()) for _ in range(2)], action_spec=spec)
     moves = _Moves(loss)
-    loops.td3(
+    trainers.td3(
         environment,
         loss,
         actor,
@@ -217,13 +222,13 @@ def _trainer_delay(i: Inputs) -> List[float]:
 
 
 def _script_delay(i: Inputs) -> List[float]:
-    return scripts.td3_moves(_Moves, int(i["updates"]), int(i["delay"])).observed()
+    return programs.td3_moves(_Moves, int(i["updates"]), int(i["delay"])).observed()
 
 
 def _script_polyak(i: Inputs) -> List[float]:
-    make_loss_module = scripts.load("td3", "utils").make_loss_module
-    settings = scripts.Settings(
-        optim=scripts.Settings(
+    make_loss_module = programs.load("td3", "utils").make_loss_module
+    settings = programs.Settings(
+        optim=programs.Settings(
             loss_function="l2", policy_noise=0.2, noise_clip=0.5, gamma=0.99,
             target_update_polyak=1.0 - i["tau"],
         )

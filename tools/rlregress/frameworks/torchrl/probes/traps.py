@@ -15,16 +15,17 @@ from rlregress.frameworks.torchrl.api import (
     TanhNormal,
     TD3Loss,
 )
-from rlregress.frameworks.torchrl.probes import _traps_estimator, _traps_trainer, loops
-from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
-from rlregress.frameworks.torchrl.probes.networks import (
+from rlregress.frameworks.torchrl.probes import traps_estimators, traps_trainers
+from rlregress.frameworks.torchrl.probes.helpers import trainers
+from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.networks import (
     Constant,
     Numbers,
     box,
     policy,
     q_network,
 )
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import LOG_PROBS, action_spec, made, read, sac_loss
 
 Inputs = Mapping[str, Any]
@@ -48,20 +49,20 @@ def _gaussian_centre(i: Inputs) -> float:
 def _out_of_bounds(i: Inputs) -> float:
     environment = Playback(i["low"], i["high"])
     spec = action_spec(wrapped(environment))
-    actor = policy(Numbers([i["mean"]], [1e-6], loops.SINGLE), spec, IndependentNormal)
-    list(loops.collector(environment, actor, 1))
+    actor = policy(Numbers([i["mean"]], [1e-6], trainers.SINGLE), spec, IndependentNormal)
+    list(trainers.collector(environment, actor, 1))
     return float(environment.actions[0].item())
 
 
 def _stored_log_prob(i: Inputs) -> float:
-    spec = box(-1.0, 1.0, loops.SINGLE)
+    spec = box(-1.0, 1.0, trainers.SINGLE)
     actor = policy(
-        Numbers([i["mean"]], [1.0], loops.SINGLE), spec, TanhNormal,
+        Numbers([i["mean"]], [1.0], trainers.SINGLE), spec, TanhNormal,
         low=spec.space.low, high=spec.space.high,
     )  # fmt: skip
     environment = Playback()
     torch.manual_seed(int(i["seed"]))
-    (batch,) = list(loops.collector(environment, actor, int(i["count"])))
+    (batch,) = list(trainers.collector(environment, actor, int(i["count"])))
     with torch.no_grad():
         now = actor.get_dist(batch).log_prob(batch["action"])
     (stored,) = [batch[name] for name in LOG_PROBS if name in batch.keys()]  # noqa: SIM118
@@ -95,7 +96,7 @@ def _critic_count(i: Inputs) -> List[float]:
     del i
     actor = policy(Numbers([0.0], [1.0]), box(-1.0, 1.0), TanhNormal)
     sac = SACLoss(actor, q_network(Constant(0.0)))
-    _, deterministic = loops.off_policy_loss("td3", Playback())
+    _, deterministic = trainers.off_policy_loss("td3", Playback())
     td3 = TD3Loss(deterministic, q_network(Constant(0.0)), action_spec=box(-1.0, 1.0))
     copies = [next(iter(m.qvalue_network_params.values(True, True))) for m in (sac, td3)]
     return [float(len(parameter)) for parameter in copies]
@@ -150,7 +151,7 @@ def _autoreset(i: Inputs) -> List[float]:
 
 
 PROBES: Dict[Tuple[str, str], Raw] = {
-    **_traps_estimator.PROBES,
+    **traps_estimators.PROBES,
     ("policy.centre.deterministic", "library"): _deterministic_centre,
     ("policy.centre.gaussian", "library"): _gaussian_centre,
     ("policy.out_of_bounds", "library"): _out_of_bounds,
@@ -160,6 +161,6 @@ PROBES: Dict[Tuple[str, str], Raw] = {
     ("dqn.exploration.draw", "library"): _exploration_draw,
     ("target.hard_update_period", "library"): _hard_update_period,
     ("collection.autoreset", "library"): _autoreset,
-    **_traps_trainer.PROBES,
+    **traps_trainers.PROBES,
 }
 ABSENT: Mapping[str, str] = {}

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from stable_baselines3 import TD3
 
-from rlregress.frameworks.sb3.probes import _agents, _watching
-from rlregress.frameworks.sb3.probes._environments import Scripted
+from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
+from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 
 _ROWS = 8
 
@@ -24,7 +24,7 @@ def collected(environment: Scripted, inputs: Mapping[str, Any], **arguments: Any
     """
     if "n_steps" in inspect.signature(TD3.__init__).parameters:
         arguments["n_steps"] = int(inputs["n"])
-    agent = _agents.make_off_policy(
+    agent = agents.make_off_policy(
         TD3,
         environment,
         gamma=float(inputs["discount"]),
@@ -42,7 +42,7 @@ def target(agent: Any, slot: int, slope: float, constant: float) -> float:
     The target critics say slope * s + constant of an observation s, whatever the action.
     """
     for network in agent.critic_target.q_networks:
-        layer = _agents.last_linear(network)
+        layer = agents.last_linear(network)
         with torch.no_grad():
             layer.weight.zero_()
             layer.weight[0, 0] = slope
@@ -52,8 +52,10 @@ def target(agent: Any, slot: int, slope: float, constant: float) -> float:
     def only_slot(size: int, env: Any = None) -> Any:
         return buffer._get_samples(np.full(size, slot), env=env)
 
-    with _watching.replaced(buffer, "sample", only_slot):
-        return _watching.regression_target(partial(agent.train, gradient_steps=1, batch_size=_ROWS))
+    with watched_updates.replaced(buffer, "sample", only_slot):
+        return watched_updates.regression_target(
+            partial(agent.train, gradient_steps=1, batch_size=_ROWS)
+        )
 
 
 def targets(inputs: Mapping[str, Any], slots: Sequence[int], **arguments: Any) -> np.ndarray:

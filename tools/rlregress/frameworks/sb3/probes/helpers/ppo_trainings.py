@@ -14,8 +14,8 @@ from gymnasium import spaces
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 
-from rlregress.frameworks.sb3.probes import _agents, _watching
-from rlregress.frameworks.sb3.probes._environments import Scripted
+from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
+from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 
 
 @dataclass
@@ -119,7 +119,7 @@ def _watched(agent: Any, seen: Training) -> Iterator[None]:
 
     policy.evaluate_actions, buffer.get = watched_evaluate, watched_get
     try:
-        with _watching.before_steps(policy.optimizer, look):
+        with watched_updates.before_steps(policy.optimizer, look):
             yield
     finally:
         policy.evaluate_actions, buffer.get = evaluate, get
@@ -145,11 +145,11 @@ def train(
     with warnings.catch_warnings():
         # a rollout that is no multiple of the minibatch is what some probes are about
         warnings.simplefilter("ignore")
-        seen.agent = _agents.make(PPO, environment, n_steps=n_steps, **arguments)
+        seen.agent = agents.make(PPO, environment, n_steps=n_steps, **arguments)
     if prepare is not None:
         prepare(seen.agent)
     with _watched(seen.agent, seen):
-        losses = _watching.losses_of_update(
+        losses = watched_updates.losses_of_update(
             lambda: seen.agent.learn(total_steps, callback=_Change(seen, change)),
             {"policy": seen.agent.policy.optimizer},
         )

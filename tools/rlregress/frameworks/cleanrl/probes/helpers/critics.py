@@ -8,8 +8,8 @@ from typing import Any, Callable, Dict, Mapping, Sequence
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.probes._learner import Learner
-from rlregress.frameworks.cleanrl.probes._playing import Playing
+from rlregress.frameworks.cleanrl.probes.helpers.learner import Learner
+from rlregress.frameworks.cleanrl.probes.helpers.playing import Playing
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import Fn
 

@@ -8,8 +8,8 @@ from typing import Any, Callable, Dict, Mapping, Sequence
 import numpy as np
 import torch
 
-from rlregress.frameworks.sb3.probes import _agents, _watching
-from rlregress.frameworks.sb3.probes._environments import Scripted
+from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
+from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 
 #: (agent, inputs) -> None: what the algorithm needs so that its policy does not disturb
 Prepare = Callable[[Any, Mapping[str, Any]], None]
@@ -25,19 +25,19 @@ def _critic_loss(
     algorithm: Any, inputs: Mapping[str, Any], q_values: Sequence[float], **arguments: Any
 ) -> float:
     """The critic loss of a batch of terminations."""
-    agent = _agents.make_off_policy(
+    agent = agents.make_off_policy(
         algorithm,
         Scripted(),
         gamma=float(inputs["discount"]),
-        learning_rate=_agents.FROZEN,
+        learning_rate=agents.FROZEN,
         policy_kwargs={"n_critics": len(q_values)},
         **arguments,
     )
-    _agents.make_critics_constant(agent.critic, q_values)
+    agents.make_critics_constant(agent.critic, q_values)
     size = int(inputs["batch_size"])
-    _agents.add_transitions(agent, size, reward=float(inputs["reward"]), done=True)
-    losses = _watching.losses_of_update(_update(agent, inputs), _agents.optimizers(agent))
-    return _watching.only(losses["critic"])
+    agents.add_transitions(agent, size, reward=float(inputs["reward"]), done=True)
+    losses = watched_updates.losses_of_update(_update(agent, inputs), agents.optimizers(agent))
+    return watched_updates.only(losses["critic"])
 
 
 def critic_loss_scale(algorithm: Any, inputs: Mapping[str, Any], **arguments: Any) -> np.ndarray:
@@ -73,17 +73,17 @@ def target(
     **arguments: Any,
 ) -> float:
     """The regression target of steps inside an episode."""
-    agent = _agents.make_off_policy(
+    agent = agents.make_off_policy(
         algorithm,
         Scripted(),
         gamma=float(inputs["discount"]),
         policy_kwargs={"n_critics": len(target_q)},
         **arguments,
     )
-    _agents.make_critics_constant(agent.critic_target, target_q)
+    agents.make_critics_constant(agent.critic_target, target_q)
     prepare(agent, inputs)
-    _agents.add_transitions(agent, int(inputs["batch_size"]), reward=float(inputs["reward"]))
-    return _watching.regression_target(_update(agent, inputs))
+    agents.add_transitions(agent, int(inputs["batch_size"]), reward=float(inputs["reward"]))
+    return watched_updates.regression_target(_update(agent, inputs))
 
 
 def bootstrap(
@@ -98,7 +98,7 @@ def bootstrap(
             terminated=inputs["terminated"][case],
             truncated=inputs["truncated"][case],
         )
-        agent = _agents.make_off_policy(
+        agent = agents.make_off_policy(
             algorithm,
             environment,
             gamma=float(inputs["discount"]),
@@ -106,9 +106,9 @@ def bootstrap(
             **arguments,
         )
         agent.learn(int(inputs["batch_size"]))
-        _agents.make_critics_constant(agent.critic_target, [inputs["target_q"]] * 2)
+        agents.make_critics_constant(agent.critic_target, [inputs["target_q"]] * 2)
         prepare(agent, inputs)
-        found.append(_watching.regression_target(_update(agent, inputs)))
+        found.append(watched_updates.regression_target(_update(agent, inputs)))
     return np.array(found)
 
 
@@ -116,14 +116,14 @@ def polyak(algorithm: Any, inputs: Mapping[str, Any], **arguments: Any) -> np.nd
     """A parameter of the target critics after one update with the default tau."""
     found = []
     for source, before in zip(inputs["source"], inputs["target"]):
-        agent = _agents.make_off_policy(
-            algorithm, Scripted(), learning_rate=_agents.FROZEN, **arguments
+        agent = agents.make_off_policy(
+            algorithm, Scripted(), learning_rate=agents.FROZEN, **arguments
         )
         with torch.no_grad():
             for networks, number in ((agent.critic, source), (agent.critic_target, before)):
                 for parameter in networks.parameters():
                     parameter.fill_(float(number))
-        _agents.add_transitions(agent, 8)
+        agents.add_transitions(agent, 8)
         agent.train(gradient_steps=1, batch_size=8)
         after = torch.cat([p.detach().flatten() for p in agent.critic_target.parameters()])
         if not bool((after == after[0]).all()):
@@ -138,14 +138,14 @@ def actor_loss(
     """The actor loss per case of constant Q networks."""
     found = []
     for q_values in inputs["q_values"]:
-        agent = _agents.make_off_policy(
-            algorithm, Scripted(), learning_rate=_agents.FROZEN, **arguments
+        agent = agents.make_off_policy(
+            algorithm, Scripted(), learning_rate=agents.FROZEN, **arguments
         )
-        _agents.make_critics_constant(agent.critic, q_values)
+        agents.make_critics_constant(agent.critic, q_values)
         prepare(agent, inputs)
-        _agents.add_transitions(agent, int(inputs["batch_size"]))
-        losses = _watching.losses_of_update(_update(agent, inputs), _agents.optimizers(agent))
-        found.append(_watching.only(losses["actor"]))
+        agents.add_transitions(agent, int(inputs["batch_size"]))
+        losses = watched_updates.losses_of_update(_update(agent, inputs), agents.optimizers(agent))
+        found.append(watched_updates.only(losses["actor"]))
     return np.array(found)
 
 

@@ -25,7 +25,7 @@ import torch
 
 from rlregress.frameworks.base import NotOffered
 from rlregress.frameworks.torchrl.api import Compose
-from rlregress.frameworks.torchrl.probes.environments import Playback
+from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
 
 _ENVIRONMENT = "RLRegressPlayback-v0"
 #: modules that the programs import by a bare name, from their own folder.
@@ -100,7 +100,7 @@ def _importing_from(folder: Path) -> Iterator[None]:
                 sys.modules[name] = module
 
 
-def programs() -> Path:
+def directory() -> Path:
     """The folder of programs: a changed copy on the path, or that of the installed package.
 
     What stands on the path behind the installed package belongs to another version of it.
@@ -128,7 +128,7 @@ def load(folder: str, name: str) -> Any:
     # see the stand-ins
     for module_name in _ASKING:
         importlib.import_module(module_name)
-    path = programs() / folder / f"{name}.py"
+    path = directory() / folder / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"torchrl_{folder}_{name}", path)
     if spec is None or spec.loader is None or not path.is_file():
         raise NotOffered(f"torchrl {version('torchrl')} has no program {folder}/{name}.py")
@@ -332,7 +332,7 @@ def td3_moves(watch: Any, updates: int, delay: int) -> Any:
 
 def ppo_networks(low: Any, high: Any, observation_dimensions: int) -> Any:
     """Actor and critic as ``make_ppo_models_state`` of the PPO program makes them."""
-    from rlregress.frameworks.torchrl.probes.environments import wrapped
+    from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
 
     zeros = [[0.0] * observation_dimensions]
     environment = wrapped(Playback(low, high, zeros, zeros))

@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Mapping
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.probes._rollouts import (
+from rlregress.frameworks.cleanrl.probes.helpers.rollouts import (
     SCRIPT,
     Optimiser,
     Receiving,

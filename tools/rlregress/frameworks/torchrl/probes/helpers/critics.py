@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
 
 from rlregress.frameworks.torchrl.api import SoftUpdate, TensorDict
-from rlregress.frameworks.torchrl.probes.networks import fill, transitions
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers.networks import fill, transitions
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 #: (inputs, numbers of the trained Q networks, options) -> loss module
 MakeLoss = Callable[..., Any]

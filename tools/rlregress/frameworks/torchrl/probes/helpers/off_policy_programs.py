@@ -14,9 +14,9 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from rlregress.frameworks.journal import Updates
 from rlregress.frameworks.torchrl.api import AdditiveGaussianModule
-from rlregress.frameworks.torchrl.probes import scripts
-from rlregress.frameworks.torchrl.probes.environments import Playback
-from rlregress.frameworks.torchrl.probes.quiet import Raw, quiet
+from rlregress.frameworks.torchrl.probes.helpers import programs
+from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw, quiet
 
 _ENVIRONMENT = "RLRegressWatched-v0"
 #: (optimiser that is about to step, parts that it has gradients of)
@@ -90,7 +90,7 @@ class Journal(Updates):
             handle.remove()
 
 
-def settings(environment: str, **changed: Any) -> scripts.Settings:
+def settings(environment: str, **changed: Any) -> programs.Settings:
     """Settings of a tiny training; ``changed`` by name, whichever section they stand in."""
     sections: Dict[str, Dict[str, Any]] = {
         "env": {
@@ -116,7 +116,7 @@ def settings(environment: str, **changed: Any) -> scripts.Settings:
     for name, value in changed.items():
         (section,) = [section for section in sections.values() if name in section]
         section[name] = value
-    return scripts.Settings({name: scripts.Settings(own) for name, own in sections.items()})
+    return programs.Settings({name: programs.Settings(own) for name, own in sections.items()})
 
 
 def run(
@@ -136,7 +136,7 @@ def run(
     """
     from rlregress.frameworks.torchrl.api import SerialEnv
 
-    program = scripts.load(family, family)
+    program = programs.load(family, family)
     journal = Journal()
     make_agent = getattr(program, f"make_{family}_agent")
     make_loss_module, make_replay_buffer = program.make_loss_module, program.make_replay_buffer

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.cleanrl.probes._off_policy import (
+from rlregress.frameworks.cleanrl.probes.helpers.off_policy_runs import (
     Inputs,
     make_constant,
     optimizer,

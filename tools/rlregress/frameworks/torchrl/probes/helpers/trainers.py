@@ -15,8 +15,8 @@ from rlregress.frameworks.torchrl.api import (
     TD3Loss,
     TensorDictModule,
 )
-from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
-from rlregress.frameworks.torchrl.probes.networks import (
+from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.networks import (
     Constant,
     Numbers,
     policy,

@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, Mapping
 
 import numpy as np
 
-from rlregress.frameworks.cleanrl.probes._ppo_training import (
+from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
     Counter,
     Training,
     lower_log_prob,

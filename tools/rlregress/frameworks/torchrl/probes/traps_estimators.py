@@ -14,7 +14,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDict,
     advantages,
 )
-from rlregress.frameworks.torchrl.probes.networks import (
+from rlregress.frameworks.torchrl.probes.helpers.networks import (
     Constant,
     Numbers,
     box,
@@ -22,7 +22,7 @@ from rlregress.frameworks.torchrl.probes.networks import (
     policy,
     v_network,
 )
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import LOG_PROBS, made, ppo_loss
 
 Inputs = Mapping[str, Any]

@@ -10,15 +10,15 @@ import torch
 from stable_baselines3 import PPO
 from torch import nn
 
-from rlregress.frameworks.sb3.probes import _agents, _watching
-from rlregress.frameworks.sb3.probes._environments import Scripted
+from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
+from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 from rlregress.frameworks.sb3.probes.ppo import _NO_CLIP, _fill, _make, _total_losses
 
 Inputs = Mapping[str, Any]
 
 
 def _policy(low: float = -1.0, high: float = 1.0) -> Any:
-    return _agents.make(PPO, Scripted(low, high), n_steps=8, batch_size=8)
+    return agents.make(PPO, Scripted(low, high), n_steps=8, batch_size=8)
 
 
 def _widths(layers: List[nn.Linear]) -> List[int]:
@@ -59,7 +59,7 @@ def _action_distribution(inputs: Inputs) -> np.ndarray:
     with torch.no_grad():
         agent.policy.log_std.fill_(float(np.log(inputs["scale"])))
     for mean in inputs["means"]:
-        _agents.make_constant(agent.policy.action_net, mean)
+        agents.make_constant(agent.policy.action_net, mean)
         action, _ = agent.predict(np.zeros((1, 1), dtype=np.float32), deterministic=True)
         agent.env.step(action)
         executed.append(agent.env.envs[0].unwrapped.received[-1].item())
@@ -76,7 +76,7 @@ def _value_clip_range(inputs: Inputs) -> np.ndarray:
     )
     feed = {"value": inputs["value"], "returns": inputs["return"]}
     losses = [
-        _watching.only(_total_losses(agent, old_values=old, **feed))
+        watched_updates.only(_total_losses(agent, old_values=old, **feed))
         for old in (inputs["old_value"], inputs["value"])
     ]
     return np.array([losses[0] / losses[1]])
@@ -102,7 +102,7 @@ def _loss_sign(inputs: Inputs) -> np.ndarray:
     agent = _make(8, normalize_advantage=False, ent_coef=coefficient)
 
     def loss(**feed: Any) -> float:
-        return _watching.only(_total_losses(agent, **feed))
+        return watched_updates.only(_total_losses(agent, **feed))
 
     without = loss()
     changes = [loss(advantages=1.0) - without, np.sign(loss(returns=1.0) - without)]

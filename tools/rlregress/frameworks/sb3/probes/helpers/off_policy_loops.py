@@ -11,8 +11,8 @@ from torch import nn
 
 from rlregress.frameworks.journal import Updates
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.probes import _agents, _watching
-from rlregress.frameworks.sb3.probes._environments import Scripted
+from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
+from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 
 #: pre-tanh output of a policy that is at the upper bound, but for less than 0.001
 _SATURATED = 5.0
@@ -64,7 +64,7 @@ def run(
     arguments.setdefault("policy_kwargs", dict(_SMALL))
     # In older versions the default of TD3 waits for the end of an episode, which may not come.
     arguments.update({"train_freq": 1, "gradient_steps": 1} if frequency is None else frequency)
-    agent = _agents.make(algorithm, vectorised, buffer_size=256, **arguments)
+    agent = agents.make(algorithm, vectorised, buffer_size=256, **arguments)
     prepare(agent)
 
     def looks(role: str) -> Callable[[], None]:
@@ -76,8 +76,8 @@ def run(
         return look
 
     with ExitStack() as stack:
-        for role, optimizer in _agents.optimizers(agent).items():
-            stack.enter_context(_watching.before_steps(optimizer, looks(role)))
+        for role, optimizer in agents.optimizers(agent).items():
+            stack.enter_context(watched_updates.before_steps(optimizer, looks(role)))
         agent.learn(steps)
     journal.look_at_targets(agent)
     return journal, agent
@@ -85,9 +85,9 @@ def run(
 
 def saturate(agent: Any) -> None:
     """Let the policy be at the upper bound of the actions."""
-    _agents.make_constant(agent.actor.mu, _SATURATED)
+    agents.make_constant(agent.actor.mu, _SATURATED)
     if hasattr(agent.actor, "log_std"):
-        _agents.make_constant(agent.actor.log_std, -5.0)
+        agents.make_constant(agent.actor.log_std, -5.0)
 
 
 def learning_starts(algorithm: Any, inputs: Mapping[str, Any]) -> np.ndarray:
@@ -98,7 +98,7 @@ def learning_starts(algorithm: Any, inputs: Mapping[str, Any]) -> np.ndarray:
         prepare=saturate,
         learning_starts=int(inputs["starts"]),
         batch_size=int(inputs["batch_size"]),
-        learning_rate=_agents.FROZEN,
+        learning_rate=agents.FROZEN,
     )
     below = np.flatnonzero(np.array(journal.environments[0].received)[:, 0] < 0.999)
     random = below[-1] + 1 if len(below) else 0
@@ -153,9 +153,9 @@ def gradient_clip(algorithm: Any, inputs: Mapping[str, Any]) -> np.ndarray:
     def prepare(agent: Any) -> None:
         for network in agent.critic.q_networks:
             with torch.no_grad():
-                _agents.last_linear(network).weight.fill_(float(inputs["factor"]))
+                agents.last_linear(network).weight.fill_(float(inputs["factor"]))
         for role, found in norms.items():
-            optimizer = _agents.optimizers(agent)[role]
+            optimizer = agents.optimizers(agent)[role]
             optimizer.register_step_pre_hook(lambda o, *_, found=found: found.append(_norm(o)))
 
     run(
@@ -176,7 +176,7 @@ def _inverse(norm: float) -> float:
 def networks(algorithm: Any, inputs: Mapping[str, Any]) -> np.ndarray:
     """Widths of the default networks, activation, sharing."""
     bound = np.ones(int(inputs["dimensions"]))
-    agent = _agents.make(algorithm, Scripted(-bound, bound), buffer_size=8)
+    agent = agents.make(algorithm, Scripted(-bound, bound), buffer_size=8)
     found: List[float] = []
     # The trunk of SAC's actor has no output layer in it: its heads stand beside it.
     for network in (agent.actor, agent.critic.q_networks[0]):
@@ -209,8 +209,8 @@ def _activation(actor: Any) -> List[float]:
 
 def adam_epsilon(algorithm: Any, inputs: Mapping[str, Any]) -> np.ndarray:
     """Logarithm of the epsilon of each optimiser, in the order critic, actor, temperature."""
-    agent = _agents.make(algorithm, Scripted(), buffer_size=8)
-    optimizers = _agents.optimizers(agent)
+    agent = agents.make(algorithm, Scripted(), buffer_size=8)
+    optimizers = agents.optimizers(agent)
     return np.log10([group["eps"] for o in optimizers.values() for group in o.param_groups])
 
 

@@ -7,17 +7,17 @@ from typing import Any, Dict, List, Mapping, Tuple
 import numpy as np
 import torch
 
-from rlregress.frameworks.torchrl.probes import _ppo_training
-from rlregress.frameworks.torchrl.probes.environments import Playback
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers import ppo_trainings
+from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 Inputs = Mapping[str, Any]
 _NO_CLIP = 1e9
 
 
-def _trainer(i: Inputs, **settings: Any) -> _ppo_training.Training:
+def _trainer(i: Inputs, **settings: Any) -> ppo_trainings.Training:
     frames = int(i["rollout_steps"])
-    return _ppo_training.trainer(
+    return ppo_trainings.trainer(
         [Playback(rewards=[1.0, -1.0])],
         frames * int(i["rollouts"]),
         frames,
@@ -26,10 +26,10 @@ def _trainer(i: Inputs, **settings: Any) -> _ppo_training.Training:
     )
 
 
-def _program(i: Inputs, **settings: Any) -> _ppo_training.Training:
+def _program(i: Inputs, **settings: Any) -> ppo_trainings.Training:
     frames = int(i["rollout_steps"])
-    return _ppo_training.program(
-        _ppo_training.playing(),
+    return ppo_trainings.program(
+        ppo_trainings.playing(),
         frames * int(i["rollouts"]),
         frames,
         frames // int(i["minibatches"]),
@@ -60,8 +60,8 @@ def _program_rates_asked(i: Inputs) -> np.ndarray:
 
 def _program_lowest(i: Inputs) -> float:
     frames, start = int(i["rollout_steps"]), i["learning_rate"]
-    seen = _ppo_training.program(
-        _ppo_training.playing(),
+    seen = ppo_trainings.program(
+        ppo_trainings.playing(),
         int(i["total_steps"]),
         frames,
         frames,
@@ -98,16 +98,16 @@ def _trainer_adaptive(i: Inputs) -> np.ndarray:
     steps = 2 * (len(left) + 1)
     # one update more shows what the last divergence did; its own does not matter
     environment = Playback(rewards=[1.0, -1.0])
-    seen = _ppo_training.trainer([environment], steps, 2, 2, learning_rate=start, change=change)
+    seen = ppo_trainings.trainer([environment], steps, 2, 2, learning_rate=start, change=change)
     return np.array(seen.rates[1:]) / start
 
 
 def _feed(batch: Any) -> None:
-    _ppo_training.lower_log_prob(2.0)(batch)
+    ppo_trainings.lower_log_prob(2.0)(batch)
     batch["advantage"] = torch.ones_like(batch["advantage"])
 
 
-def _range(seen: _ppo_training.Training) -> np.ndarray:
+def _range(seen: ppo_trainings.Training) -> np.ndarray:
     # both run with the range that the details ask for
     return (-np.array(seen.objectives) - 1.0) / 0.2
 
@@ -126,7 +126,7 @@ class _Unnormalised:
     """A feed for the program, whose loss normalises advantages: pairs of +1 and -1 stay so."""
 
     def __call__(self, batch: Any) -> None:
-        _ppo_training.lower_log_prob(2.0)(batch)
+        ppo_trainings.lower_log_prob(2.0)(batch)
         signs = torch.tensor([1.0, -1.0]).repeat(len(batch) // 2)
         batch["advantage"] = signs.reshape(batch["advantage"].shape)
 

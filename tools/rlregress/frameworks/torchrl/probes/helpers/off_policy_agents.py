@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl.probes import _off_policy, scripts
-from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers import off_policy_programs, programs
+from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 Inputs = Mapping[str, Any]
 
@@ -42,10 +42,10 @@ def _made(
     family: str, hidden: List[int], observations: int = 1, actions: int = 1, **more: Any
 ) -> Any:
     """Policy and Q network of a program, and its settings."""
-    settings = _off_policy.settings("", hidden_sizes=hidden, **more)
+    settings = off_policy_programs.settings("", hidden_sizes=hidden, **more)
     bound, zeros = np.ones(actions), [[0.0] * observations]
     seen = wrapped(Playback(-bound, bound, zeros, zeros))
-    make = getattr(scripts.load(family, "utils"), f"make_{family}_agent")
+    make = getattr(programs.load(family, "utils"), f"make_{family}_agent")
     model, exploring = make(settings, seen, seen, torch.device("cpu"))
     return settings, model, exploring
 
@@ -53,7 +53,7 @@ def _made(
 def loss(family: str, hidden: List[int], observations: int = 1) -> Any:
     """The loss of a program, of networks that it built."""
     settings, model, _ = _made(family, hidden, observations)
-    return scripts.load(family, "utils").make_loss_module(settings, model)[0]
+    return programs.load(family, "utils").make_loss_module(settings, model)[0]
 
 
 def exploring(family: str) -> Tuple[Any, Any]:
@@ -68,7 +68,7 @@ def _networks(family: str) -> Raw:
         settings, model, _ = _made(
             family, hidden, dimensions, dimensions, activation=i["activation"]
         )
-        made = scripts.load(family, "utils").make_loss_module(settings, model)[0]
+        made = programs.load(family, "utils").make_loss_module(settings, model)[0]
         found: List[float] = []
         for module in model:
             widths = [layer.out_features for layer in linear(module)[:-1]]
@@ -144,7 +144,7 @@ def _gradient_clip(family: str) -> Raw:
                 found.setdefault(part, inverse_norm(optimizer, tensors))
 
         size = int(i["batch_size"])
-        _off_policy.run(
+        off_policy_programs.run(
             family, size, look=look, with_loss=enlarge, frames_per_batch=size, utd_ratio=2 / size,
             batch_size=size,
         )  # fmt: skip

@@ -18,9 +18,10 @@ from rlregress.frameworks.torchrl.api import (
     ValueOperator,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.probes import loops, scripts
-from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
-from rlregress.frameworks.torchrl.probes.networks import Constant, box, policy
+from rlregress.frameworks.torchrl.probes.helpers import programs, trainers
+from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.networks import Constant, box, policy
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.probes.ppo import (
     _batch,
     _gaussian,
@@ -29,7 +30,6 @@ from rlregress.frameworks.torchrl.probes.ppo import (
     _loss,
     _losses,
 )
-from rlregress.frameworks.torchrl.probes.quiet import Raw
 from rlregress.frameworks.torchrl.versions import action_spec, deterministic, entry
 
 Inputs = Mapping[str, Any]
@@ -93,13 +93,13 @@ def _log_std(make: Callable[..., Any]) -> Raw:
 
 
 def _library_actor(environment: Playback, i: Inputs) -> Tuple[Any, Callable[[float], Any]]:
-    actor = loops.squashed_policy(environment, [0.0], i["scale"])
+    actor = trainers.squashed_policy(environment, [0.0], i["scale"])
     (loc,) = [p for name, p in actor.named_parameters() if "loc" in name]
     return actor, loc.data.fill_
 
 
 def _script_actor(environment: Playback, i: Inputs) -> Tuple[Any, Callable[[float], Any]]:
-    actor, _ = scripts.ppo_networks([i["low"]], [i["high"]], 1)
+    actor, _ = programs.ppo_networks([i["low"]], [i["high"]], 1)
     last = _linear_layers(actor)[-1]
     nn.init.zeros_(last.weight)
     for name, parameter in actor.named_parameters():
@@ -185,9 +185,9 @@ def _kl_estimator(i: Inputs) -> float:
 
 PROBES: Dict[Tuple[str, str], Raw] = {
     ("ppo.initialisation", "library"): _initialisation(library_networks),
-    ("ppo.networks", "script"): _networks(scripts.ppo_networks),
+    ("ppo.networks", "script"): _networks(programs.ppo_networks),
     ("ppo.log_std", "library"): _log_std(library_networks),
-    ("ppo.log_std", "script"): _log_std(scripts.ppo_networks),
+    ("ppo.log_std", "script"): _log_std(programs.ppo_networks),
     ("ppo.action.distribution", "library"): _action_distribution(_library_actor),
     ("ppo.action.distribution", "script"): _action_distribution(_script_actor),
     ("ppo.value_clip.range", "library"): _value_clip_range,

@@ -13,9 +13,15 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.torchrl.api import TensorDict, TransformedEnv
-from rlregress.frameworks.torchrl.probes import loops, scripts
-from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
-from rlregress.frameworks.torchrl.probes.networks import Constant, Numbers, box, policy, v_network
+from rlregress.frameworks.torchrl.probes.helpers import programs, trainers
+from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.networks import (
+    Constant,
+    Numbers,
+    box,
+    policy,
+    v_network,
+)
 
 _ENVIRONMENT = "RLRegressNormalised-v0"
 
@@ -75,14 +81,14 @@ def registered(playback: Dict[str, Any]) -> Iterator[str]:
 def of_script(playback: Dict[str, Any]) -> Any:
     """The environment of the PPO program, made by its own function."""
     with registered({**playback, "dtype": np.float64}) as name:
-        return scripts.load("ppo", "utils_mujoco").make_env(name)
+        return programs.load("ppo", "utils_mujoco").make_env(name)
 
 
 class _Noting(Numbers):
     """A Gaussian around 0 that writes down the observations that it sees."""
 
     def __init__(self) -> None:
-        super().__init__([0.0], [0.1], loops.SINGLE)
+        super().__init__([0.0], [0.1], trainers.SINGLE)
         self.seen: List[np.ndarray] = []
 
     def forward(self, observation: torch.Tensor) -> Any:
@@ -108,11 +114,11 @@ class Trained:
     def __init__(self, training: Any, evaluation: Dict[str, Any]) -> None:
         from rlregress.frameworks.torchrl.api import IndependentNormal
 
-        program = scripts.load("ppo", "ppo_mujoco")
+        program = programs.load("ppo", "ppo_mujoco")
         program.tqdm = SimpleNamespace(tqdm=lambda **options: _Bar())
         network = _Noting()
-        critic = v_network(Constant(0.0, dtype=loops.SINGLE))
-        actor = policy(network, box(-1.0, 1.0, loops.SINGLE), IndependentNormal)
+        critic = v_network(Constant(0.0, dtype=trainers.SINGLE))
+        actor = policy(network, box(-1.0, 1.0, trainers.SINGLE), IndependentNormal)
         program.make_ppo_models = lambda *arguments, **options: (actor, critic)
         evaluate = program.eval_model
 
@@ -138,7 +144,7 @@ class Trained:
 
 
 def _settings(environment: str, frames: int, path: str) -> Any:
-    table = scripts.Settings
+    table = programs.Settings
     return table(
         env=table(
             env_name=environment, backend="gym", config_overrides=None, num_envs=1,
@@ -149,7 +155,7 @@ def _settings(environment: str, frames: int, path: str) -> Any:
         loss=table(
             gamma=0.99, gae_lambda=0.95, mini_batch_size=frames, ppo_epochs=1,
             clip_epsilon=0.2, anneal_clip_epsilon=False, loss_critic_type="l2",
-            **scripts.COEFFICIENTS,
+            **programs.COEFFICIENTS,
         ),
         logger=table(backend=None, test_interval=1_000_000, num_test_episodes=1),
         compile=table(compile=False, cudagraphs=False),

@@ -22,7 +22,7 @@ from rlregress.environments.atari_fake import DRAWS, AtariGame
 from rlregress.environments.atari_play import Player, Step
 from rlregress.environments.atari_vision import Vision
 from rlregress.frameworks.torchrl.api import GymWrapper, TensorDict, TransformedEnv, step_mdp
-from rlregress.frameworks.torchrl.probes import scripts
+from rlregress.frameworks.torchrl.probes.helpers import programs
 
 _NAME = "ProbeNoFrameskip-v4"
 _SIGNAL = "end-of-life"
@@ -181,7 +181,7 @@ def in_colours(player: Player) -> Player:
 
 def program() -> Any:
     """``utils_atari.py`` of the PPO program."""
-    return scripts.load("ppo", "utils_atari")
+    return programs.load("ppo", "utils_atari")
 
 
 def base(game: Any, **options: Any) -> Any:

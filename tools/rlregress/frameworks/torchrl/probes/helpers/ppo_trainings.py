@@ -17,9 +17,9 @@ from rlregress.frameworks.torchrl.api import (
     AddStateIndependentNormalScale,
     IndependentNormal,
 )
-from rlregress.frameworks.torchrl.probes import scripts
-from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
-from rlregress.frameworks.torchrl.probes.networks import box, policy, v_network
+from rlregress.frameworks.torchrl.probes.helpers import programs
+from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.networks import box, policy, v_network
 from rlregress.frameworks.torchrl.versions import LOG_PROBS, made, ppo_loss
 
 _SINGLE = torch.float32
@@ -236,7 +236,7 @@ def _watch(program: Any, seen: Training, change: Optional[Change]) -> None:
     """Let a fresh copy of the program use models of ours, and note what it does."""
     loss_class, group_optimizers = program.ClipPPOLoss, program.group_optimizers
     # its name until 0.11
-    collector_name = scripts.part(program, "Collector", "SyncDataCollector")
+    collector_name = programs.part(program, "Collector", "SyncDataCollector")
     collector_class: Any = getattr(program, collector_name)
     actor, critic, log_std = models()
 
@@ -258,7 +258,7 @@ def _watch(program: Any, seen: Training, change: Optional[Change]) -> None:
 
     program.ClipPPOLoss, program.group_optimizers = watched_loss, watched_optimizer
     setattr(program, collector_name, Collector)
-    program.tqdm = types.SimpleNamespace(tqdm=scripts._NoBar)
+    program.tqdm = types.SimpleNamespace(tqdm=programs._NoBar)
     program.make_ppo_models = lambda *arguments, **options: (actor, critic)
     # what a policy is worth is not asked here
     program.eval_model = lambda *arguments, **options: torch.zeros(1)
@@ -285,9 +285,9 @@ def program(
         chosen: ``anneal_lr``, ``anneal_clip_epsilon``, ``gamma``, ``gae_lambda``.
     """
     seen = Training() if seen is None else seen
-    loaded = scripts.load("ppo", "ppo_mujoco")
-    scripts.without_normalisation(loaded)
-    Settings = scripts.Settings
+    loaded = programs.load("ppo", "ppo_mujoco")
+    programs.without_normalisation(loaded)
+    Settings = programs.Settings
     _watch(loaded, seen, change)
     with _registered(make) as environment:
         loaded.main(
@@ -304,7 +304,7 @@ def program(
                     gamma=chosen.get("gamma", 0.99), gae_lambda=chosen.get("gae_lambda", 0.95),
                     mini_batch_size=minibatch, ppo_epochs=epochs, clip_epsilon=0.2,
                     anneal_clip_epsilon=chosen.get("anneal_clip_epsilon", False),
-                    loss_critic_type="l2", **scripts.COEFFICIENTS,
+                    loss_critic_type="l2", **programs.COEFFICIENTS,
                 ),
                 logger=Settings(backend=None, test_interval=1_000_000, num_test_episodes=1),
                 compile=Settings(compile=False, cudagraphs=False),

@@ -11,7 +11,7 @@ import gymnasium
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.probes._playing import Playing
+from rlregress.frameworks.cleanrl.probes.helpers.playing import Playing
 from rlregress.frameworks.cleanrl.script import Place, Script, SliceFailed
 from rlregress.frameworks.cleanrl.slices import Sliced, context, run
 from rlregress.frameworks.cleanrl.sources import Source

@@ -15,15 +15,15 @@ import torch
 from rlregress.frameworks.base import NotOffered
 from rlregress.frameworks.raised import raised_in
 from rlregress.frameworks.torchrl.api import IndependentNormal
-from rlregress.frameworks.torchrl.probes import loops
-from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
-from rlregress.frameworks.torchrl.probes.networks import (
+from rlregress.frameworks.torchrl.probes.helpers import trainers
+from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.networks import (
     Constant,
     box,
     policy,
     v_network,
 )
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import made, ppo_loss
 
 Inputs = Mapping[str, Any]
@@ -43,7 +43,7 @@ def _after_warmup(family: str, i: Inputs) -> Any:
     )
 
     environment = Playback(rewards=[1.0])
-    loss, actor = loops.off_policy_loss(family, environment)
+    loss, actor = trainers.off_policy_loss(family, environment)
     batch, steps = int(i["batch"]), int(i["steps"])
     collector = Collector(
         wrapped(environment),
@@ -84,8 +84,8 @@ def warmup(i: Inputs) -> List[float]:
 def _truncated_flags(i: Inputs) -> Any:
     steps = int(i["steps"])
     environment = Playback(rewards=[1.0])
-    loss, actor = loops.off_policy_loss("sac", environment)
-    trainer = loops.sac(environment, loss, actor, frames=steps)
+    loss, actor = trainers.off_policy_loss("sac", environment)
+    trainer = trainers.sac(environment, loss, actor, frames=steps)
     return trainer.replay_buffer[:]["next", "truncated"].double().numpy().reshape(-1)
 
 
@@ -174,8 +174,8 @@ def _ppo(i: Inputs, locations: List[float]) -> Tuple[Any, List[float]]:
     rows = minibatches * _ROWS
     updates = len(locations) // (epochs * minibatches)
     environment = Playback(rewards=[1.0])
-    actor = policy(_Scripted(locations), box(-1.0, 1.0, loops.SINGLE), IndependentNormal)
-    loss = ppo_loss(actor, v_network(Constant(0.0, dtype=loops.SINGLE)), entropy_bonus=False)
+    actor = policy(_Scripted(locations), box(-1.0, 1.0, trainers.SINGLE), IndependentNormal)
+    loss = ppo_loss(actor, v_network(Constant(0.0, dtype=trainers.SINGLE)), entropy_bonus=False)
 
     from rlregress.frameworks.torchrl.api import Collector
 
@@ -228,9 +228,9 @@ def _update_count(i: Inputs) -> float:
 
 def _before_policy_update(i: Inputs) -> float:
     environment = Playback(rewards=[1.0], terminated=[1.0])
-    loss, actor = loops.off_policy_loss("td3", environment)
+    loss, actor = trainers.off_policy_loss("td3", environment)
     try:
-        loops.td3(environment, loss, actor, delay=int(i["delay"]))
+        trainers.td3(environment, loss, actor, delay=int(i["delay"]))
     except (IndexError, KeyError, NameError, ValueError) as error:
         if not raised_in(error, "torchrl"):
             raise

@@ -8,16 +8,16 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.torchrl.api import IndependentNormal
-from rlregress.frameworks.torchrl.probes import loops, scripts
-from rlregress.frameworks.torchrl.probes.environments import Playback
-from rlregress.frameworks.torchrl.probes.networks import (
+from rlregress.frameworks.torchrl.probes.helpers import programs, trainers
+from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
+from rlregress.frameworks.torchrl.probes.helpers.networks import (
     Constant,
     Numbers,
     box,
     policy,
     v_network,
 )
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 Inputs = Mapping[str, Any]
 #: gradients are this many times larger than those of a plain Gaussian policy and critic.
@@ -45,12 +45,12 @@ def _bandit(rewards: Sequence[float]) -> Dict[str, Any]:
 
 
 def _gaussian(network: torch.nn.Module) -> Any:
-    return policy(network, box(-1.0, 1.0, loops.SINGLE), IndependentNormal)
+    return policy(network, box(-1.0, 1.0, trainers.SINGLE), IndependentNormal)
 
 
 def _plain() -> Tuple[Any, Any]:
-    actor = _gaussian(Numbers([0.0], [0.1], loops.SINGLE))
-    return actor, v_network(Constant(0.0, dtype=loops.SINGLE))
+    actor = _gaussian(Numbers([0.0], [0.1], trainers.SINGLE))
+    return actor, v_network(Constant(0.0, dtype=trainers.SINGLE))
 
 
 def _steep() -> Tuple[Any, Any]:
@@ -72,12 +72,12 @@ def _trainer_losses(rewards: Sequence[float], minibatch: int, ratio: float) -> L
         loss.register_forward_hook(note)
 
     environment = Playback(**_bandit(rewards))
-    loops.ppo(environment, *_plain(), len(rewards), minibatch, before_training)
+    trainers.ppo(environment, *_plain(), len(rewards), minibatch, before_training)
     return losses
 
 
 def _script_losses(rewards: Sequence[float], minibatch: int, ratio: float) -> List[float]:
-    return scripts.ppo(_bandit(rewards), _plain(), len(rewards), minibatch, ratio).losses
+    return programs.ppo(_bandit(rewards), _plain(), len(rewards), minibatch, ratio).losses
 
 
 def _normalisation(losses: Any) -> Raw:
@@ -94,17 +94,17 @@ def _capped(norm: float, i: Inputs) -> float:
 
 def _trainer_gradient_clip(i: Inputs) -> float:
     environment = Playback(**_bandit([1.0, -3.0]))
-    _, _, optimizer = loops.ppo(environment, *_steep(), 2, 2)
+    _, _, optimizer = trainers.ppo(environment, *_steep(), 2, 2)
     return _capped(optimizer.norms[0], i)
 
 
 def _script_gradient_clip(i: Inputs) -> float:
-    run = scripts.ppo(_bandit([1.0, -3.0]), _steep(), 2, 2)
+    run = programs.ppo(_bandit([1.0, -3.0]), _steep(), 2, 2)
     return _capped(run.gradient_norms[0], i)
 
 
 def _script_adam_epsilon(i: Inputs) -> float:
-    run = scripts.ppo(_bandit([1.0, -3.0]), _plain(), 2, 2)
+    run = programs.ppo(_bandit([1.0, -3.0]), _plain(), 2, 2)
     found = {group["eps"] for group in run.optimizer.param_groups}
     if len(found) != 1:
         raise ValueError(f"the parameter groups have different epsilons: {sorted(found)}")

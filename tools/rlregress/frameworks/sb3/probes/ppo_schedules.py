@@ -7,8 +7,8 @@ from typing import Any, Callable, Mapping, Optional
 import numpy as np
 from stable_baselines3 import PPO
 
-from rlregress.frameworks.sb3.probes import _agents, _ppo_training
-from rlregress.frameworks.sb3.probes._environments import Scripted
+from rlregress.frameworks.sb3.probes.helpers import agents, ppo_trainings
+from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 
 Inputs = Mapping[str, Any]
 _NO_CLIP = 1e9
@@ -21,9 +21,9 @@ def _falling(start: float) -> Callable[[float], float]:
 
 def _training(
     inputs: Inputs, change: Optional[Callable[[Any], None]] = None, **arguments: Any
-) -> _ppo_training.Training:
+) -> ppo_trainings.Training:
     n = int(inputs["rollout_steps"])
-    return _ppo_training.train(
+    return ppo_trainings.train(
         Scripted(),
         n * int(inputs["rollouts"]),
         n_steps=n,
@@ -45,7 +45,7 @@ def _rates_asked(inputs: Inputs) -> np.ndarray:
 
 def _negative(inputs: Inputs) -> np.ndarray:
     start, n = float(inputs["learning_rate"]), int(inputs["rollout_steps"])
-    seen = _ppo_training.train(
+    seen = ppo_trainings.train(
         Scripted(),
         int(inputs["total_steps"]),
         n_steps=n,
@@ -64,7 +64,7 @@ def _adaptive(inputs: Inputs) -> np.ndarray:
         distance = float(np.sqrt(1.0 - np.exp(-2.0 * left.pop(0))))
         buffer.log_probs -= np.log([[1.0 - distance], [1.0 + distance]]).astype(np.float32)
 
-    seen = _ppo_training.train(
+    seen = ppo_trainings.train(
         Scripted(),
         n * (len(left) + 1),
         n_steps=n,
@@ -81,7 +81,7 @@ def _clip_ranges(inputs: Inputs, **arguments: Any) -> np.ndarray:
         buffer.advantages[:] = 1.0
         buffer.log_probs -= float(np.log(2.0))
 
-    arguments.setdefault("learning_rate", _agents.FROZEN)
+    arguments.setdefault("learning_rate", agents.FROZEN)
     seen = _training(
         inputs, feed, normalize_advantage=False, vf_coef=0.0, ent_coef=0.0, **arguments
     )
@@ -112,7 +112,7 @@ def _entropy(inputs: Inputs) -> np.ndarray:
             feed,
             normalize_advantage=False,
             max_grad_norm=_NO_CLIP,
-            learning_rate=_agents.FROZEN,
+            learning_rate=agents.FROZEN,
             ent_coef=coefficient,
         )
         return -np.array(seen.log_std_gradients) / start
@@ -126,7 +126,7 @@ def _entropy(inputs: Inputs) -> np.ndarray:
 
 def _adam_epsilon_custom(inputs: Inputs) -> np.ndarray:
     del inputs
-    agent = _agents.make(
+    agent = agents.make(
         PPO,
         Scripted(),
         n_steps=8,

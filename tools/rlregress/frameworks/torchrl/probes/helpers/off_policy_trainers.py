@@ -16,12 +16,12 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictReplayBuffer,
     TensorDictSequential,
 )
-from rlregress.frameworks.torchrl.probes import loops
-from rlregress.frameworks.torchrl.probes._off_policy import Journal, random_steps
-from rlregress.frameworks.torchrl.probes._off_policy_agent import inverse_norm
-from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
-from rlregress.frameworks.torchrl.probes.networks import q_network
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers import trainers
+from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.networks import q_network
+from rlregress.frameworks.torchrl.probes.helpers.off_policy_agents import inverse_norm
+from rlregress.frameworks.torchrl.probes.helpers.off_policy_programs import Journal, random_steps
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import action_spec, made, sac_loss, td3_loss
 
 Inputs = Mapping[str, Any]
@@ -42,7 +42,7 @@ def _agent(family: str, environment: Playback, pre_tanh: float) -> Tuple[Any, An
     """A loss of linear Q networks, and a policy that outputs ``pre_tanh`` in every state."""
     critics = [q_network(_Slope()) for _ in range(2)]
     if family == "sac":
-        actor = loops.squashed_policy(environment, [pre_tanh], 1.0)
+        actor = trainers.squashed_policy(environment, [pre_tanh], 1.0)
         return sac_loss(actor, critics, loss_function="l2"), actor
     spec = action_spec(wrapped(environment))
     layer = nn.Linear(1, 1)
