@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 from rlregress.frameworks.cleanrl.probes.helpers import critics, small_runs
-from rlregress.frameworks.cleanrl.probes.td3 import _smoothed
+from rlregress.frameworks.cleanrl.probes.helpers.target_noise import smoothed_actions
 from rlregress.frameworks.cleanrl.sources import Source
 
 Inputs = Mapping[str, Any]
@@ -23,8 +23,8 @@ def _coefficient(script: str, source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _target_noise(source: Source, inputs: Inputs) -> np.ndarray:
-    wide = _smoothed(source, inputs, True, policy_noise=5.0, noise_clip=0.3)
-    narrow = _smoothed(source, inputs, True, policy_noise=0.01, noise_clip=0.5)
+    wide = smoothed_actions(source, inputs, True, policy_noise=5.0, noise_clip=0.3)
+    narrow = smoothed_actions(source, inputs, True, policy_noise=0.01, noise_clip=0.5)
     return np.array([np.max(np.abs(wide)), np.std(narrow)])
 
 

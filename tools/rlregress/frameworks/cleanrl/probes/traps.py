@@ -9,8 +9,8 @@ from typing import Any, Callable, Dict, List, Mapping
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.probes import gae
 from rlregress.frameworks.cleanrl.probes.helpers import off_policy_runs, small_runs
+from rlregress.frameworks.cleanrl.probes.helpers.advantages import advantages
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script import SliceFailed, SliceUnbound
 from rlregress.frameworks.cleanrl.slices import run
@@ -37,7 +37,7 @@ def _lambda_zero(source: Source, inputs: Inputs) -> np.ndarray:
     none = np.zeros(len(inputs["rewards"]))
     segment = {**inputs, "trace": 0.0, "terminated": none, "truncated": none}
     try:
-        found = gae.advantages(source, segment)
+        found = advantages(source, segment)
     except SliceFailed as error:
         cause = error.__cause__
         if not isinstance(cause, (IndexError, ValueError, ZeroDivisionError)):

@@ -11,7 +11,7 @@ from stable_baselines3 import SAC, TD3
 from rlregress.frameworks.base import Probe
 from rlregress.frameworks.sb3.probes.helpers import agents, critics
 from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
-from rlregress.frameworks.sb3.probes.td3 import _smoothed
+from rlregress.frameworks.sb3.probes.helpers.target_noise import smoothed_actions
 
 
 def _coefficient(algorithm: Any, inputs: Mapping[str, Any], **arguments: Any) -> np.ndarray:
@@ -19,8 +19,8 @@ def _coefficient(algorithm: Any, inputs: Mapping[str, Any], **arguments: Any) ->
 
 
 def _target_noise(inputs: Mapping[str, Any]) -> np.ndarray:
-    wide = _smoothed(inputs, target_policy_noise=5.0, target_noise_clip=0.3)
-    narrow = _smoothed(inputs, target_policy_noise=0.01, target_noise_clip=0.5)
+    wide = smoothed_actions(inputs, target_policy_noise=5.0, target_noise_clip=0.3)
+    narrow = smoothed_actions(inputs, target_policy_noise=0.01, target_noise_clip=0.5)
     return np.array([np.max(np.abs(wide)), np.std(narrow)])
 
 

@@ -10,9 +10,8 @@ import torch
 from stable_baselines3 import PPO
 from torch import nn
 
-from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
+from rlregress.frameworks.sb3.probes.helpers import agents, ppo_updates, watched_updates
 from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
-from rlregress.frameworks.sb3.probes.ppo import _NO_CLIP, _fill, _make, _total_losses
 
 Inputs = Mapping[str, Any]
 
@@ -67,7 +66,7 @@ def _action_distribution(inputs: Inputs) -> np.ndarray:
 
 
 def _value_clip_range(inputs: Inputs) -> np.ndarray:
-    agent = _make(
+    agent = ppo_updates.make(
         8,
         normalize_advantage=False,
         vf_coef=1.0,
@@ -76,17 +75,19 @@ def _value_clip_range(inputs: Inputs) -> np.ndarray:
     )
     feed = {"value": inputs["value"], "returns": inputs["return"]}
     losses = [
-        watched_updates.only(_total_losses(agent, old_values=old, **feed))
+        watched_updates.only(ppo_updates.total_losses(agent, old_values=old, **feed))
         for old in (inputs["old_value"], inputs["value"])
     ]
     return np.array([losses[0] / losses[1]])
 
 
 def _value_gradients(inputs: Inputs, **arguments: Any) -> np.ndarray:
-    agent = _make(8, normalize_advantage=False, max_grad_norm=_NO_CLIP, **arguments)
+    agent = ppo_updates.make(
+        8, normalize_advantage=False, max_grad_norm=ppo_updates.NO_CLIP, **arguments
+    )
     gradients = []
     for value, wanted in zip(inputs["values"], inputs["returns"]):
-        _fill(agent, value=value, returns=wanted, old_values=inputs["old_value"])
+        ppo_updates.fill(agent, value=value, returns=wanted, old_values=inputs["old_value"])
         agent.train()
         gradients.append(agent.policy.value_net.bias.grad.item())
     return np.array(gradients)
@@ -99,10 +100,10 @@ def _value_clip_gradient(inputs: Inputs) -> np.ndarray:
 
 def _loss_sign(inputs: Inputs) -> np.ndarray:
     coefficient = float(inputs["coefficient"])
-    agent = _make(8, normalize_advantage=False, ent_coef=coefficient)
+    agent = ppo_updates.make(8, normalize_advantage=False, ent_coef=coefficient)
 
     def loss(**feed: Any) -> float:
-        return watched_updates.only(_total_losses(agent, **feed))
+        return watched_updates.only(ppo_updates.total_losses(agent, **feed))
 
     without = loss()
     changes = [loss(advantages=1.0) - without, np.sign(loss(returns=1.0) - without)]
@@ -115,8 +116,10 @@ def _normalisation_of_one(inputs: Inputs) -> np.ndarray:
     with warnings.catch_warnings():
         # a minibatch of one can only be the last of a rollout, of which the agent warns
         warnings.simplefilter("ignore")
-        agent = _make(3, batch_size=2, normalize_advantage=True, vf_coef=0.0, ent_coef=0.0)
-    loss = _total_losses(agent, advantages=float(inputs["advantage"]))[-1]
+        agent = ppo_updates.make(
+            3, batch_size=2, normalize_advantage=True, vf_coef=0.0, ent_coef=0.0
+        )
+    loss = ppo_updates.total_losses(agent, advantages=float(inputs["advantage"]))[-1]
     return np.array([1.0, loss] if np.isfinite(loss) else [0.0, 0.0])
 
 

@@ -9,9 +9,9 @@ from stable_baselines3 import PPO
 
 from rlregress.frameworks.sb3.probes.helpers import agents, ppo_trainings
 from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
+from rlregress.frameworks.sb3.probes.helpers.ppo_updates import NO_CLIP
 
 Inputs = Mapping[str, Any]
-_NO_CLIP = 1e9
 
 
 def _falling(start: float) -> Callable[[float], float]:
@@ -111,7 +111,7 @@ def _entropy(inputs: Inputs) -> np.ndarray:
             inputs,
             feed,
             normalize_advantage=False,
-            max_grad_norm=_NO_CLIP,
+            max_grad_norm=NO_CLIP,
             learning_rate=agents.FROZEN,
             ent_coef=coefficient,
         )

@@ -12,6 +12,7 @@ from stable_baselines3.common.noise import NormalActionNoise
 
 from rlregress.frameworks.sb3.probes.helpers import agents, critics, watched_updates
 from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
+from rlregress.frameworks.sb3.probes.helpers.target_noise import smoothed_actions
 
 
 def _leave(agent: Any, inputs: Mapping[str, Any]) -> None:
@@ -24,30 +25,9 @@ def _target_minimum(inputs: Mapping[str, Any]) -> np.ndarray:
     )
 
 
-def _smoothed(inputs: Mapping[str, Any], **arguments: Any) -> np.ndarray:
-    """Smoothed target actions in the environment's units, float64 [samples, dimensions]."""
-    agent = agents.make_off_policy(
-        TD3, Scripted(inputs["low"], inputs["high"]), seed=int(inputs["seed"]), **arguments
-    )
-    # 1 - 1e-12 is 1 in float32, where the actor computes its tanh.
-    inside = np.clip(inputs["squashed"], -1.0 + 1e-12, 1.0 - 1e-12)
-    agents.make_constant(agent.actor_target.mu, np.arctanh(inside))
-    agents.add_transitions(agent, 8)
-    seen: List[torch.Tensor] = []
-    handle = agent.critic_target.register_forward_pre_hook(
-        lambda _, arguments: seen.append(arguments[1].detach().clone())
-    )
-    try:
-        agent.train(gradient_steps=1, batch_size=int(inputs["samples"]))
-    finally:
-        handle.remove()
-    (actions,) = seen
-    return agent.policy.unscale_action(actions.double().numpy())
-
-
 def _half_ranges_from_centre(inputs: Mapping[str, Any]) -> np.ndarray:
     low, high = float(inputs["low"]), float(inputs["high"])
-    return (_smoothed(inputs)[:, 0] - 0.5 * (low + high)) / (0.5 * (high - low))
+    return (smoothed_actions(inputs)[:, 0] - 0.5 * (low + high)) / (0.5 * (high - low))
 
 
 def _root_mean_square(numbers: np.ndarray) -> float:
@@ -62,7 +42,7 @@ def _noise_law(inputs: Mapping[str, Any]) -> np.ndarray:
 
 def _noise_bounds(inputs: Mapping[str, Any]) -> np.ndarray:
     high = inputs["high"]
-    return np.mean(_smoothed(inputs) > high + 1e-4 * (high - inputs["low"]), axis=0)
+    return np.mean(smoothed_actions(inputs) > high + 1e-4 * (high - inputs["low"]), axis=0)
 
 
 def _noise_draw(inputs: Mapping[str, Any]) -> np.ndarray:

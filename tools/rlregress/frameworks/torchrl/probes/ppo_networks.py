@@ -18,18 +18,15 @@ from rlregress.frameworks.torchrl.api import (
     ValueOperator,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.probes.helpers import programs, trainers
+from rlregress.frameworks.torchrl.probes.helpers import ppo_losses, programs, trainers
 from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
-from rlregress.frameworks.torchrl.probes.helpers.networks import Constant, box, policy
-from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-from rlregress.frameworks.torchrl.probes.ppo import (
-    _batch,
-    _gaussian,
-    _initialisation,
-    _linear_layers,
-    _loss,
-    _losses,
+from rlregress.frameworks.torchrl.probes.helpers.networks import (
+    Constant,
+    box,
+    linear_layers,
+    policy,
 )
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import action_spec, deterministic, entry
 
 Inputs = Mapping[str, Any]
@@ -61,7 +58,7 @@ def library_networks(
 def _networks(make: Callable[..., Any]) -> Raw:
     def probe(i: Inputs) -> List[float]:
         parts = make([-1.0], [1.0], 1)
-        layers = [_linear_layers(part) for part in parts]
+        layers = [linear_layers(part) for part in parts]
         found: List[float] = []
         for part in layers:
             hidden = [layer.out_features for layer in part[:-1]]
@@ -80,7 +77,7 @@ def _networks(make: Callable[..., Any]) -> Raw:
 def _log_std(make: Callable[..., Any]) -> Raw:
     def probe(i: Inputs) -> List[float]:
         actor, _ = make([-1.0], [1.0], 1)
-        for layer in _linear_layers(actor):
+        for layer in linear_layers(actor):
             nn.init.zeros_(layer.bias)
         logs = []
         for x in (0.0, i["observation"]):
@@ -100,7 +97,7 @@ def _library_actor(environment: Playback, i: Inputs) -> Tuple[Any, Callable[[flo
 
 def _script_actor(environment: Playback, i: Inputs) -> Tuple[Any, Callable[[float], Any]]:
     actor, _ = programs.ppo_networks([i["low"]], [i["high"]], 1)
-    last = _linear_layers(actor)[-1]
+    last = linear_layers(actor)[-1]
     nn.init.zeros_(last.weight)
     for name, parameter in actor.named_parameters():
         if "scale" in name:
@@ -127,7 +124,7 @@ def _action_distribution(make_actor: Any) -> Raw:
 def _value_clip_range(i: Inputs) -> float:
     losses = []
     for old in (i["old_value"], i["value"]):
-        output = _losses(
+        output = ppo_losses.losses(
             i["value"],
             {"count": 8, "returns": i["return"], "old_values": old},
             loss_critic_type="l2",
@@ -141,9 +138,9 @@ def _value_clip_range(i: Inputs) -> float:
 def _value_gradients(i: Inputs, **options: Any) -> np.ndarray:
     gradients = []
     for value, wanted in zip(i["values"], i["returns"]):
-        actor = _gaussian()
-        loss = _loss(actor, float(value), loss_critic_type="l2", **options)
-        batch = _batch(actor, 8, returns=wanted, old_values=i["old_value"])
+        actor = ppo_losses.gaussian()
+        loss = ppo_losses.make(actor, float(value), loss_critic_type="l2", **options)
+        batch = ppo_losses.minibatch(actor, 8, returns=wanted, old_values=i["old_value"])
         loss(batch)["loss_critic"].backward()
         (parameter,) = [p for name, p in loss.named_parameters() if "critic" in name]
         gradients.append(0.0 if parameter.grad is None else float(parameter.grad))
@@ -157,12 +154,12 @@ def _value_clip_gradient(i: Inputs) -> np.ndarray:
 def _loss_sign(i: Inputs) -> List[float]:
     scale = AddStateIndependentNormalScale(1).to(torch.float64)
     actor = policy(nn.Sequential(Constant(0.0), scale), box(-10.0, 10.0), IndependentNormal)
-    loss = _loss(actor, 0.0, entropy_coeff=i["coefficient"], normalize_advantage=False)
+    loss = ppo_losses.make(actor, 0.0, entropy_coeff=i["coefficient"], normalize_advantage=False)
     (log_std,) = [p for name, p in loss.named_parameters() if "scale" in name]
 
     def total(**feed: Any) -> float:
         # as the trainer and the programs sum it up
-        output = loss(_batch(actor, 8, **feed))
+        output = loss(ppo_losses.minibatch(actor, 8, **feed))
         return float(sum(x for name, x in output.items() if name.startswith("loss")).detach())
 
     without = total()
@@ -174,16 +171,42 @@ def _loss_sign(i: Inputs) -> List[float]:
 
 def _normalisation_of_one(i: Inputs) -> List[float]:
     batch = {"count": 1, "advantages": i["advantage"]}
-    loss = float(_losses(0.0, batch, normalize_advantage=True)["loss_objective"].detach())
+    loss = float(ppo_losses.losses(0.0, batch, normalize_advantage=True)["loss_objective"].detach())
     return [1.0, loss] if np.isfinite(loss) else [0.0, 0.0]
 
 
 def _kl_estimator(i: Inputs) -> float:
-    output = _losses(0.0, {"count": len(i["ratios"]), "ratios": i["ratios"]})
+    output = ppo_losses.losses(0.0, {"count": len(i["ratios"]), "ratios": i["ratios"]})
     return float(entry(output, "kl_approx").detach().mean())
 
 
+def _gains(weights: List[torch.Tensor]) -> List[float]:
+    """Smallest and largest singular values; of weights that are not orthogonal see the detail."""
+    values = [torch.linalg.svdvals(weight) for weight in weights]
+    if all(float(v.max()) <= 1.01 * float(v.min()) for v in values):
+        return [float(x) for v in values for x in (v.min(), v.max())]
+    bounds = [-round(float(w.abs().max()) * w.shape[1] ** 0.5, 1) for w in weights]
+    return [bound for bound in bounds for _ in range(2)]
+
+
+def _initialisation(make: Any) -> Raw:
+    def probe(i: Inputs) -> List[float]:
+        dimensions = int(i["action_dimensions"])
+        actor, critic = make(
+            [-1.0] * dimensions, [1.0] * dimensions, int(i["observation_dimensions"])
+        )
+        layers = linear_layers(actor) + linear_layers(critic)
+        found = _gains([layer.weight.detach() for layer in layers])
+        biases = [layer.bias.detach() for layer in layers]
+        if any(bool((bias != bias[0]).any()) for bias in biases):
+            return [*found, -1.0]
+        return [*found, max(float(bias.abs().max()) for bias in biases)]
+
+    return probe
+
+
 PROBES: Dict[Tuple[str, str], Raw] = {
+    ("ppo.initialisation", "script"): _initialisation(programs.ppo_networks),
     ("ppo.initialisation", "library"): _initialisation(library_networks),
     ("ppo.networks", "script"): _networks(programs.ppo_networks),
     ("ppo.log_std", "library"): _log_std(library_networks),

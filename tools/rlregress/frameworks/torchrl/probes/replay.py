@@ -8,12 +8,14 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl.probes import traps_trainers
-from rlregress.frameworks.torchrl.probes.helpers import off_policy_programs
+from rlregress.frameworks.torchrl.probes.helpers import (
+    off_policy_programs,
+    off_policy_trainers,
+    trainers,
+)
 from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.helpers.networks import v_network
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-from rlregress.frameworks.torchrl.versions import made
 
 Inputs = Mapping[str, Any]
 
@@ -25,24 +27,12 @@ def _linear(slope: float, constant: float) -> nn.Linear:
     return layer
 
 
-def collect(environment: Any, frames: int, **options: Any) -> Any:
-    """One batch of random actions in an environment of TorchRL, [frames]."""
-    from rlregress.frameworks.torchrl.api import Collector
-
-    collector = made(
-        Collector, environment, None, frames_per_batch=frames, total_frames=frames, **options
-    )
-    (batch,) = list(collector)
-    collector.shutdown()
-    return batch
-
-
 def _nstep(i: Inputs, environment: Playback, slope: float = 1.0, constant: float = 0.0) -> Any:
     """n-step targets of all steps where the value of an observation s is slope s + constant."""
     from rlregress.frameworks.torchrl.api import MultiStep, TD0Estimator
 
     postprocess = MultiStep(gamma=i["discount"], n_steps=int(i["n"]))
-    batch = collect(wrapped(environment), len(i["rewards"]), postproc=postprocess)
+    batch = trainers.collect(wrapped(environment), len(i["rewards"]), postproc=postprocess)
     estimator = TD0Estimator(gamma=i["discount"], value_network=v_network(_linear(slope, constant)))
     return estimator.value_estimate(batch).detach().numpy().reshape(-1)
 
@@ -122,7 +112,7 @@ def _shared_observations(i: Inputs) -> List[float]:
 
     environment = Playback(rewards=[1.0], truncated=[0.0, 1.0])
     try:
-        batch = collect(wrapped(environment), int(i["capacity"]), compact_obs=True)
+        batch = trainers.collect(wrapped(environment), int(i["capacity"]), compact_obs=True)
     except (ValueError, RuntimeError):
         return [1.0, 0.0]
     following = NextStateReconstructor()(batch)["next", "observation"]
@@ -133,7 +123,7 @@ def _both_flags(i: Inputs) -> float:
     from rlregress.frameworks.torchrl.api import TD0Estimator
 
     environment = Playback(rewards=[i["reward"]], terminated=[1.0], truncated=[1.0])
-    batch = collect(wrapped(environment), 4)
+    batch = trainers.collect(wrapped(environment), 4)
     buffer = _buffer(4, batch_size=1)
     buffer.extend(batch)
     estimator = TD0Estimator(gamma=i["discount"], value_network=v_network(_linear(0.0, i["value"])))
@@ -147,7 +137,7 @@ PROBES: Dict[Tuple[str, str], Raw] = {
     ("nstep.truncation", "library"): _targets((0, 1, 2)),
     ("nstep.newest_steps", "library"): _targets((4, 5)),
     ("replay.sampling", "library"): _sampling,
-    ("replay.warmup", "trainer"): traps_trainers.warmup,
+    ("replay.warmup", "trainer"): off_policy_trainers.warmup,
     ("replay.warmup", "script"): _program_warmup,
     ("replay.overwriting", "library"): _overwriting,
     ("replay.shared_observations", "library"): _shared_observations,

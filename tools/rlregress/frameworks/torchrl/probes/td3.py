@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Tuple
 
 import numpy as np
 import torch
@@ -17,20 +17,20 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictSequential,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.probes.helpers import critics, programs, trainers
+from rlregress.frameworks.torchrl.probes.helpers import (
+    critics,
+    off_policy_losses,
+    programs,
+    trainers,
+)
 from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.helpers.networks import (
-    Constant,
-    box,
     q_network,
-    transitions,
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-from rlregress.frameworks.torchrl.probes.sac import collected_bootstrap
 from rlregress.frameworks.torchrl.versions import (
     action_spec,
     deterministic,
-    next_values,
     td3_loss,
     with_gaussian_noise,
 )
@@ -38,53 +38,8 @@ from rlregress.frameworks.torchrl.versions import (
 Inputs = Mapping[str, Any]
 
 
-def _actor(*action: float) -> TensorDictModule:
-    return TensorDictModule(Constant(*action), in_keys=["observation"], out_keys=["action"])
-
-
-def _loss(i: Inputs, q_values: Sequence[float], **options: Any) -> TD3Loss:
-    loss = td3_loss(
-        _actor(0.0),
-        [q_network(Constant(q)) for q in q_values],
-        action_spec=box(-1.0, 1.0),
-        num_qvalue_nets=len(q_values),
-        **options,
-    )
-    loss.make_value_estimator(gamma=i.get("discount", 0.99))
-    return loss
-
-
-class _OneAction(nn.Module):
-    """A Q network whose value is one dimension of the action that it receives."""
-
-    def __init__(self, dimension: int, dimensions: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.eye(dimensions, dtype=torch.float64)[dimension])
-
-    def forward(self, observation: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
-        return (action * self.weight).sum(-1, keepdim=True)
-
-
-def _smoothed(i: Inputs, **options: Any) -> np.ndarray:
-    """The actions that the target critics receive, [samples, dimensions]."""
-    low, high = np.atleast_1d(i["low"]), np.atleast_1d(i["high"])
-    action = (low + high) / 2 + (high - low) / 2 * i["squashed"]
-    found = []
-    for dimension in range(len(low)):
-        loss = td3_loss(
-            _actor(*action),
-            [q_network(_OneAction(dimension, len(low))) for _ in range(2)],
-            action_spec=box(low, high),
-            **options,
-        )
-        torch.manual_seed(int(i["seed"]))
-        batch = transitions(int(i["samples"]), 0.0, action_dimensions=len(low))
-        found.append(next_values(loss, batch).numpy())
-    return np.stack(found, axis=1)
-
-
 def _noise(i: Inputs) -> np.ndarray:
-    return _smoothed(i)[:, 0] - (i["low"] + i["high"]) / 2
+    return off_policy_losses.smoothed_actions(i)[:, 0] - (i["low"] + i["high"]) / 2
 
 
 def _law(i: Inputs) -> List[float]:
@@ -94,7 +49,7 @@ def _law(i: Inputs) -> List[float]:
 
 
 def _bounds(i: Inputs) -> np.ndarray:
-    above = _smoothed(i) > i["high"] + 1e-4 * (i["high"] - i["low"])
+    above = off_policy_losses.smoothed_actions(i) > i["high"] + 1e-4 * (i["high"] - i["low"])
     return above.mean(axis=0)
 
 
@@ -225,24 +180,9 @@ def _script_delay(i: Inputs) -> List[float]:
     return programs.td3_moves(_Moves, int(i["updates"]), int(i["delay"])).observed()
 
 
-def _script_polyak(i: Inputs) -> List[float]:
-    make_loss_module = programs.load("td3", "utils").make_loss_module
-    settings = programs.Settings(
-        optim=programs.Settings(
-            loss_function="l2", policy_noise=0.2, noise_clip=0.5, gamma=0.99,
-            target_update_polyak=1.0 - i["tau"],
-        )
-    )  # fmt: skip
-    squash = TanhModule(in_keys=["param"], out_keys=["action"], spec=box(-1.0, 1.0))
-    layer = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["param"])
-    model = [TensorDictSequential(layer, squash), q_network(Constant(0.0))]
-    loss, updater = make_loss_module(settings, model)
-    return critics.moved(loss, updater, i)
-
-
 PROBES: Dict[Tuple[str, str], Raw] = {
-    **critics.library("td3", _loss),
-    ("td3.target.bootstrap", "trainer"): lambda i: collected_bootstrap("td3", i),
+    **critics.library("td3", off_policy_losses.td3),
+    ("td3.target.bootstrap", "trainer"): lambda i: off_policy_losses.collected_bootstrap("td3", i),
     ("td3.target_noise.law", "library"): _law,
     ("td3.target_noise.bounds", "library"): _bounds,
     ("td3.target_noise.draw", "library"): _draw,
@@ -252,5 +192,5 @@ PROBES: Dict[Tuple[str, str], Raw] = {
     ("td3.exploration.noise", "script"): _exploration(_script_agent),
     ("td3.policy_delay", "trainer"): _trainer_delay,
     ("td3.policy_delay", "script"): _script_delay,
-    ("td3.target_update.polyak", "script"): _script_polyak,
+    ("td3.target_update.polyak", "script"): off_policy_losses.td3_program_polyak,
 }

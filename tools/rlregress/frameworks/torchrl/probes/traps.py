@@ -134,7 +134,6 @@ def _hard_update_period(i: Inputs) -> Any:
 
 def _autoreset(i: Inputs) -> List[float]:
     from rlregress.frameworks.torchrl.api import LazyTensorStorage, TensorDictReplayBuffer
-    from rlregress.frameworks.torchrl.probes.replay import collect
 
     ends = [0.0] * (int(i["episode"]) - 1) + [1.0]
     steps = int(i["steps"])
@@ -146,7 +145,7 @@ def _autoreset(i: Inputs) -> List[float]:
     except RuntimeError:
         return [1.0, 0.0]
     buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(steps))
-    buffer.extend(collect(environment, steps).reshape(-1))
+    buffer.extend(trainers.collect(environment, steps).reshape(-1))
     return [0.0, float((buffer[:]["next", "reward"] == 0.0).double().mean())]
 
 

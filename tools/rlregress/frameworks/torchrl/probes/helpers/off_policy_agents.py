@@ -10,19 +10,15 @@ from torch import nn
 
 from rlregress.frameworks.torchrl.probes.helpers import off_policy_programs, programs
 from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.networks import linear_layers
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 Inputs = Mapping[str, Any]
 
 
-def linear(module: nn.Module) -> List[nn.Linear]:
-    """The linear layers of a network, in their order."""
-    return [layer for layer in module.modules() if isinstance(layer, nn.Linear)]
-
-
 def make_constant(module: nn.Module, numbers: Sequence[float]) -> None:
-    """Let the last linear layer output ``numbers``; it stays trainable."""
-    layer = linear(module)[-1]
+    """Let the last linear_layers layer output ``numbers``; it stays trainable."""
+    layer = linear_layers(module)[-1]
     with torch.no_grad():
         layer.weight.zero_()
         layer.bias.copy_(torch.as_tensor(numbers, dtype=layer.bias.dtype))
@@ -71,7 +67,7 @@ def _networks(family: str) -> Raw:
         made = programs.load(family, "utils").make_loss_module(settings, model)[0]
         found: List[float] = []
         for module in model:
-            widths = [layer.out_features for layer in linear(module)[:-1]]
+            widths = [layer.out_features for layer in linear_layers(module)[:-1]]
             found += [len(widths), *(widths[k] if widths else 0 for k in (0, -1))]
         critics = list(made.qvalue_network_params.values(True, True))
         found.append(len(critics[0]))
@@ -87,7 +83,7 @@ def _activation(module: Any) -> List[float]:
     """What the second layer receives where the first one outputs -0.5, and 0.5."""
     from rlregress.frameworks.torchrl.api import TensorDict
 
-    first, second = linear(module)[:2]
+    first, second = linear_layers(module)[:2]
     seen: List[float] = []
     handle = second.register_forward_pre_hook(lambda _, given: seen.append(float(given[0][0, 0])))
     with torch.no_grad():

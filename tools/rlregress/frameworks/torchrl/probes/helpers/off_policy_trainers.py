@@ -100,6 +100,57 @@ def _train(
         trainer.train()
 
 
+def _after_warmup(family: str, i: Inputs) -> Any:
+    """A trainer after ``steps`` steps, the first ``warmup`` of them random."""
+    from rlregress.frameworks.torchrl.api import (
+        Collector,
+        LazyTensorStorage,
+        SACTrainer,
+        SoftUpdate,
+        TD3OptimizationStepper,
+        TD3Trainer,
+        TensorDictReplayBuffer,
+    )
+
+    environment = Playback(rewards=[1.0])
+    loss, actor = trainers.off_policy_loss(family, environment)
+    batch, steps = int(i["batch"]), int(i["steps"])
+    collector = Collector(
+        wrapped(environment),
+        actor,
+        frames_per_batch=batch,
+        total_frames=steps,
+        init_random_frames=int(i["warmup"]),
+    )
+    common = {
+        "collector": collector,
+        "total_frames": steps,
+        "frame_skip": 1,
+        "loss_module": loss,
+        "progress_bar": False,
+        "enable_logging": False,
+        "auto_log_optim_steps": False,
+        "optim_steps_per_batch": 1,
+        "replay_buffer": TensorDictReplayBuffer(
+            storage=LazyTensorStorage(steps), batch_size=int(i["minibatch"])
+        ),
+        "target_net_updater": SoftUpdate(loss, tau=0.005),
+    }
+    optimizer = torch.optim.SGD(loss.parameters(), lr=0.0)
+    if family == "sac":
+        trainer = made(SACTrainer, **common, optimizer=optimizer)
+    else:
+        stepper = TD3OptimizationStepper(optimizer, optimizer)
+        trainer = made(TD3Trainer, **common, optimization_stepper=stepper)
+    trainer.train()
+    return trainer
+
+
+def warmup(i: Inputs) -> List[float]:
+    """Transitions that SAC, and TD3, hold after a training with a random beginning."""
+    return [float(len(_after_warmup(family, i).replay_buffer)) for family in ("sac", "td3")]
+
+
 def _learning_starts(family: str) -> Raw:
     def probe(i: Inputs) -> List[float]:
         journal = Journal()

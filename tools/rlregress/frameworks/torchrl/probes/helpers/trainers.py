@@ -49,6 +49,18 @@ def collector(environment: Playback, actor: Any, frames: int) -> Any:
     return Collector(wrapped(environment), actor, frames_per_batch=frames, total_frames=frames)
 
 
+def collect(environment: Any, frames: int, **options: Any) -> Any:
+    """One batch of random actions in an environment of TorchRL, [frames]."""
+    from rlregress.frameworks.torchrl.api import Collector
+
+    collector = made(
+        Collector, environment, None, frames_per_batch=frames, total_frames=frames, **options
+    )
+    (batch,) = list(collector)
+    collector.shutdown()
+    return batch
+
+
 def _common(environment: Playback, actor: Any, frames: int, loss: Any):
     from rlregress.frameworks.torchrl.api import LazyTensorStorage
 
