@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from rlregress.frameworks.cleanrl.probes import ppo_networks, ppo_schedules
 from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
     Counter,
     Training,
@@ -199,8 +198,6 @@ PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "ppo.vectorisation": vectorisation,
     "ppo.parallel_gradient": parallel_gradient,
     "ppo.segments": segments,
-    **ppo_schedules.PROBES,
-    **ppo_networks.PROBES,
 }
 
 #: detail id -> what CleanRL does not have.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Callable, Dict, Mapping
 
 import numpy as np
@@ -123,7 +124,13 @@ def stored(buffer: Any) -> Dict[str, np.ndarray]:
 
 
 PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    **critics.shared("sac", SCRIPT, _fixed),
+    "sac.critic_loss.scale": partial(critics.critic_loss_scale, SCRIPT),
+    "sac.critic_loss.reduction": partial(critics.critic_loss_reduction, SCRIPT),
+    "sac.critic_loss.distance": partial(critics.critic_loss_distance, SCRIPT),
+    "sac.target.minimum": partial(critics.target_minimum, SCRIPT, _fixed),
+    "sac.target.bootstrap": partial(critics.bootstrap, SCRIPT, _fixed),
+    "sac.actor_loss": partial(critics.actor_loss, SCRIPT, _fixed),
+    "sac.target_update.polyak": partial(critics.polyak, SCRIPT),
     "sac.target.entropy": target_entropy,
     "sac.temperature.loss": temperature_loss,
     "sac.temperature.target_entropy": default_target_entropy,

@@ -168,7 +168,9 @@ def _initialisation(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    **off_policy_agents.shared("sac", _SCRIPT),
+    "sac.networks": partial(off_policy_agents.networks, script=_SCRIPT),
+    "sac.gradient_clip": partial(off_policy_agents.gradient_clip, script=_SCRIPT),
+    "sac.adam.epsilon": partial(off_policy_agents.adam_epsilon, script=_SCRIPT),
     "sac.learning_starts": partial(off_policy_runs.learning_starts, script=_SCRIPT),
     "sac.update_ratio": partial(
         off_policy_runs.update_ratio, script=_SCRIPT, roles=("critic", "actor")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Callable, Dict, Iterator, List, Mapping
 
 import numpy as np
@@ -99,7 +100,13 @@ def _parameters(networks: Any) -> torch.Tensor:
 
 
 PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    **critics.shared("td3", SCRIPT, critics.nothing),
+    "td3.critic_loss.scale": partial(critics.critic_loss_scale, SCRIPT),
+    "td3.critic_loss.reduction": partial(critics.critic_loss_reduction, SCRIPT),
+    "td3.critic_loss.distance": partial(critics.critic_loss_distance, SCRIPT),
+    "td3.target.minimum": partial(critics.target_minimum, SCRIPT, critics.nothing),
+    "td3.target.bootstrap": partial(critics.bootstrap, SCRIPT, critics.nothing),
+    "td3.actor_loss": partial(critics.actor_loss, SCRIPT, critics.nothing),
+    "td3.target_update.polyak": partial(critics.polyak, SCRIPT),
     "td3.target_noise.law": noise_law,
     "td3.target_noise.bounds": noise_bounds,
     "td3.target_noise.draw": noise_draw,

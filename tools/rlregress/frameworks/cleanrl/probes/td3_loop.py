@@ -68,7 +68,9 @@ def _exploration_warmup(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    **off_policy_agents.shared("td3", _SCRIPT),
+    "td3.networks": partial(off_policy_agents.networks, script=_SCRIPT),
+    "td3.gradient_clip": partial(off_policy_agents.gradient_clip, script=_SCRIPT),
+    "td3.adam.epsilon": partial(off_policy_agents.adam_epsilon, script=_SCRIPT),
     "td3.learning_starts": partial(
         off_policy_runs.learning_starts, script=_SCRIPT, exploration_noise=0.0
     ),

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.probes import ppo_networks, ppo_schedules
 from rlregress.frameworks.sb3.probes.helpers import agents, ppo_trainings, watched_updates
 from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 
@@ -203,6 +202,4 @@ PROBES = {
     "ppo.vectorisation": _vectorisation,
     "ppo.parallel_gradient": _parallel_gradient,
     "ppo.segments": _segments,
-    **ppo_schedules.PROBES,
-    **ppo_networks.PROBES,
 }

@@ -128,9 +128,13 @@ def _replay_action(inputs: Mapping[str, Any]) -> np.ndarray:
     return critics.executed_and_stored(agent, environment)
 
 
+#: entropy may enter the target of a termination: without it the loss is that of the errors.
+_WITHOUT_ENTROPY: Any = {"ent_coef": 0.0}
+
 PROBES = {
-    # entropy may enter the target of a termination: without it the loss is that of the errors
-    **critics.shared("sac", SAC, ent_coef=0.0),
+    "sac.critic_loss.scale": partial(critics.critic_loss_scale, SAC, **_WITHOUT_ENTROPY),
+    "sac.critic_loss.reduction": partial(critics.critic_loss_reduction, SAC, **_WITHOUT_ENTROPY),
+    "sac.critic_loss.distance": partial(critics.critic_loss_distance, SAC, **_WITHOUT_ENTROPY),
     "sac.target.entropy": _target_entropy_term,
     "sac.target.minimum": _target_minimum,
     "sac.target.bootstrap": _bootstrap,

@@ -141,7 +141,12 @@ def _initialisation(inputs: Mapping[str, Any]) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    **off_policy_loops.shared("sac", SAC, ["critic", "actor"]),
+    "sac.learning_starts": partial(off_policy_loops.learning_starts, SAC),
+    "sac.update_ratio": partial(off_policy_loops.update_ratio, SAC, ["critic", "actor"]),
+    "sac.vectorisation": partial(off_policy_loops.vectorisation, SAC),
+    "sac.networks": partial(off_policy_loops.networks, SAC),
+    "sac.gradient_clip": partial(off_policy_loops.gradient_clip, SAC),
+    "sac.adam.epsilon": partial(off_policy_loops.adam_epsilon, SAC),
     "sac.update_order": _update_order,
     "sac.update_schedule": _update_schedule,
     "sac.temperature.learning_rate": _temperature_rate,

@@ -107,7 +107,9 @@ def _policy_delay(inputs: Mapping[str, Any]) -> np.ndarray:
 
 
 PROBES = {
-    **critics.shared("td3", TD3),
+    "td3.critic_loss.scale": partial(critics.critic_loss_scale, TD3),
+    "td3.critic_loss.reduction": partial(critics.critic_loss_reduction, TD3),
+    "td3.critic_loss.distance": partial(critics.critic_loss_distance, TD3),
     "td3.target.minimum": _target_minimum,
     "td3.target.bootstrap": partial(critics.bootstrap, TD3, prepare=_leave),
     "td3.target_noise.law": _noise_law,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, List, Mapping
 
 import numpy as np
@@ -64,7 +65,12 @@ def _exploration_warmup(inputs: Mapping[str, Any]) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    **off_policy_loops.shared("td3", TD3, ["critic"]),
+    "td3.learning_starts": partial(off_policy_loops.learning_starts, TD3),
+    "td3.update_ratio": partial(off_policy_loops.update_ratio, TD3, ["critic"]),
+    "td3.vectorisation": partial(off_policy_loops.vectorisation, TD3),
+    "td3.networks": partial(off_policy_loops.networks, TD3),
+    "td3.gradient_clip": partial(off_policy_loops.gradient_clip, TD3),
+    "td3.adam.epsilon": partial(off_policy_loops.adam_epsilon, TD3),
     "td3.replay.action": _replay_action,
     "td3.exploration.default": _exploration_default,
     "td3.exploration.environments": _exploration_environments,

@@ -104,12 +104,19 @@ def _script(i: Inputs) -> Found:
     return run.advantages, run.value_targets
 
 
-def _part(estimate: Callable[[Inputs], Found], place: int) -> Raw:
-    return lambda i: estimate(i)[place]
+def _advantages(estimate: Callable[[Inputs], Found]) -> Raw:
+    return lambda i: estimate(i)[0]
+
+
+def _value_targets(estimate: Callable[[Inputs], Found]) -> Raw:
+    return lambda i: estimate(i)[1]
 
 
 PROBES: Dict[Tuple[str, str], Raw] = {
-    (detail, scope): _part(estimate, place)
-    for scope, estimate in {"library": _library, "trainer": _trainer, "script": _script}.items()
-    for place, detail in enumerate(("gae.truncation", "gae.value_target"))
+    ("gae.truncation", "library"): _advantages(_library),
+    ("gae.truncation", "trainer"): _advantages(_trainer),
+    ("gae.truncation", "script"): _advantages(_script),
+    ("gae.value_target", "library"): _value_targets(_library),
+    ("gae.value_target", "trainer"): _value_targets(_trainer),
+    ("gae.value_target", "script"): _value_targets(_script),
 }

@@ -14,7 +14,6 @@ from rlregress.frameworks.torchrl.api import (
     IndependentNormal,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.probes import ppo_optimisation
 from rlregress.frameworks.torchrl.probes.helpers import ppo_losses, programs, trainers
 from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
 from rlregress.frameworks.torchrl.probes.helpers.networks import (
@@ -166,5 +165,4 @@ PROBES: Dict[Tuple[str, str], Raw] = {
     ("ppo.action.bounding", "script"): _bounding(_script_actor),
     ("ppo.entropy.bonus", "library"): _entropy_bonus,
     ("ppo.entropy.coefficient", "library"): _entropy_coefficient,
-    **ppo_optimisation.PROBES,
 }

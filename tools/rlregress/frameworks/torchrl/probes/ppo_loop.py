@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import multiprocessing
+from functools import partial
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 import numpy as np
 import torch
 
 from rlregress.frameworks.raised import raised_in
-from rlregress.frameworks.torchrl.probes import ppo_networks, ppo_schedules
 from rlregress.frameworks.torchrl.probes.helpers import ppo_trainings
 from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
@@ -144,8 +143,7 @@ def _side_by_side(count: int) -> List[Playback]:
     return [Playback(rewards=[1.0, -1.0]) for _ in range(count)]
 
 
-def _vectorisation(scope: str, i: Inputs) -> List[int]:
-    del scope
+def _vectorisation(i: Inputs) -> List[int]:
     environments = _side_by_side(int(i["environments"]))
     frames = int(i["rollout_steps"]) * len(environments)
     ppo_trainings.trainer(environments, int(i["total_steps"]), frames, frames)
@@ -153,8 +151,7 @@ def _vectorisation(scope: str, i: Inputs) -> List[int]:
     return [sum(steps), steps[0]]
 
 
-def _parallel_gradient(scope: str, i: Inputs) -> List[float]:
-    del scope
+def _parallel_gradient(i: Inputs) -> List[float]:
     environments = _side_by_side(int(i["environments"]))
     processes: List[int] = []
     backwards: List[int] = []
@@ -185,7 +182,7 @@ def _parallel_gradient(scope: str, i: Inputs) -> List[float]:
 
 def _segments(scope: str, i: Inputs) -> List[float]:
     limit = int(i["time_limit"])
-    make = functools.partial(ppo_trainings.Episodes, limit)
+    make = partial(ppo_trainings.Episodes, limit)
     rollouts = _train(scope, make, 15, 5, 5).rollouts
     observed = torch.cat([rollout["observation"].reshape(-1) for rollout in rollouts])
     kept = [x for rollout in rollouts for x in rollout.values(True, True)]
@@ -193,32 +190,26 @@ def _segments(scope: str, i: Inputs) -> List[float]:
     return [*observed.tolist(), terminal]
 
 
-_BOTH = {
-    "ppo.minibatches.remainder": _minibatches_remainder,
-    "ppo.epochs.shuffle": _epochs_shuffle,
-    "ppo.advantages.recomputed": _advantages_recomputed,
-    "ppo.advantage.granularity": _granularity,
-    "ppo.iterations": _iterations,
-    "ppo.segments": _segments,
-}
-_TRAINER = {
-    # the program stops at the last, smaller minibatch: see ppo.minibatches.remainder
-    "ppo.minibatches": _minibatches,
-    "ppo.minibatches.parameter": _minibatches_parameter,
-    "ppo.early_stop.default": _early_stop_default,
-    "ppo.early_stop": _early_stop,
-    "ppo.vectorisation": _vectorisation,
-    "ppo.parallel_gradient": _parallel_gradient,
-}
-
 PROBES: Dict[Tuple[str, str], Raw] = {
-    **{
-        (detail, scope): functools.partial(probe, scope)
-        for scope, probes in (("trainer", {**_BOTH, **_TRAINER}), ("script", _BOTH))
-        for detail, probe in probes.items()
-    },
-    **ppo_schedules.PROBES,
-    **ppo_networks.PROBES,
+    ("ppo.minibatches.remainder", "trainer"): partial(_minibatches_remainder, "trainer"),
+    ("ppo.epochs.shuffle", "trainer"): partial(_epochs_shuffle, "trainer"),
+    ("ppo.advantages.recomputed", "trainer"): partial(_advantages_recomputed, "trainer"),
+    ("ppo.advantage.granularity", "trainer"): partial(_granularity, "trainer"),
+    ("ppo.iterations", "trainer"): partial(_iterations, "trainer"),
+    ("ppo.segments", "trainer"): partial(_segments, "trainer"),
+    # the program stops at the last, smaller minibatch: see ppo.minibatches.remainder
+    ("ppo.minibatches", "trainer"): partial(_minibatches, "trainer"),
+    ("ppo.minibatches.parameter", "trainer"): partial(_minibatches_parameter, "trainer"),
+    ("ppo.early_stop.default", "trainer"): partial(_early_stop_default, "trainer"),
+    ("ppo.early_stop", "trainer"): partial(_early_stop, "trainer"),
+    ("ppo.vectorisation", "trainer"): _vectorisation,
+    ("ppo.parallel_gradient", "trainer"): _parallel_gradient,
+    ("ppo.minibatches.remainder", "script"): partial(_minibatches_remainder, "script"),
+    ("ppo.epochs.shuffle", "script"): partial(_epochs_shuffle, "script"),
+    ("ppo.advantages.recomputed", "script"): partial(_advantages_recomputed, "script"),
+    ("ppo.advantage.granularity", "script"): partial(_granularity, "script"),
+    ("ppo.iterations", "script"): partial(_iterations, "script"),
+    ("ppo.segments", "script"): partial(_segments, "script"),
 }
 
 #: detail id -> what TorchRL does not have.

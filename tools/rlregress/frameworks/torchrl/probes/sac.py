@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 from unittest import mock
 
@@ -108,8 +109,16 @@ def _trained_bootstrap(i: Inputs) -> List[float]:
     return off_policy_losses.collected_bootstrap("sac", i)
 
 
+_LOSS = off_policy_losses.sac
+
 PROBES: Dict[Tuple[str, str], Raw] = {
-    **critics.library("sac", off_policy_losses.sac),
+    ("sac.critic_loss.scale", "library"): partial(critics.scale, _LOSS),
+    ("sac.critic_loss.reduction", "library"): partial(critics.reduction, _LOSS),
+    ("sac.critic_loss.distance", "library"): partial(critics.distance, _LOSS),
+    ("sac.target.minimum", "library"): partial(critics.minimum, _LOSS),
+    ("sac.target.bootstrap", "library"): partial(critics.bootstrap, _LOSS),
+    ("sac.actor_loss", "library"): partial(critics.actor_loss, _LOSS),
+    ("sac.target_update.polyak", "library"): partial(critics.polyak, _LOSS),
     ("sac.target.bootstrap", "trainer"): _trained_bootstrap,
     ("sac.target.entropy", "library"): _target_entropy_inside,
     ("sac.temperature.loss", "library"): _temperature,

@@ -156,9 +156,14 @@ def _adam_epsilon(i: Inputs) -> List[float]:
 
 
 PROBES: Mapping[Tuple[str, str], Raw] = {
-    **off_policy_programs.shared("sac", ["critic", "actor"]),
-    **off_policy_agents.shared("sac"),
-    **off_policy_trainers.shared("sac"),
+    ("sac.learning_starts", "script"): off_policy_programs.learning_starts("sac"),
+    ("sac.update_ratio", "script"): off_policy_programs.update_ratio("sac", ["critic", "actor"]),
+    ("sac.vectorisation", "script"): off_policy_programs.vectorisation("sac"),
+    ("sac.networks", "script"): off_policy_agents.networks("sac"),
+    ("sac.gradient_clip", "script"): off_policy_agents.gradient_clip("sac"),
+    ("sac.networks.initialisation", "script"): off_policy_agents.initialisation,
+    ("sac.learning_starts", "trainer"): off_policy_trainers.learning_starts("sac"),
+    ("sac.gradient_clip", "trainer"): off_policy_trainers.gradient_clip("sac"),
     ("sac.update_order", "script"): _update_order,
     ("sac.update_schedule", "script"): _update_schedule,
     ("sac.temperature.learning_rate", "script"): _temperature_rate,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Dict, List, Mapping, Tuple
 
 import numpy as np
@@ -180,8 +181,16 @@ def _script_delay(i: Inputs) -> List[float]:
     return programs.td3_moves(_Moves, int(i["updates"]), int(i["delay"])).observed()
 
 
+_LOSS = off_policy_losses.td3
+
 PROBES: Dict[Tuple[str, str], Raw] = {
-    **critics.library("td3", off_policy_losses.td3),
+    ("td3.critic_loss.scale", "library"): partial(critics.scale, _LOSS),
+    ("td3.critic_loss.reduction", "library"): partial(critics.reduction, _LOSS),
+    ("td3.critic_loss.distance", "library"): partial(critics.distance, _LOSS),
+    ("td3.target.minimum", "library"): partial(critics.minimum, _LOSS),
+    ("td3.target.bootstrap", "library"): partial(critics.bootstrap, _LOSS),
+    ("td3.actor_loss", "library"): partial(critics.actor_loss, _LOSS),
+    ("td3.target_update.polyak", "library"): partial(critics.polyak, _LOSS),
     ("td3.target.bootstrap", "trainer"): lambda i: off_policy_losses.collected_bootstrap("td3", i),
     ("td3.target_noise.law", "library"): _law,
     ("td3.target_noise.bounds", "library"): _bounds,

@@ -108,9 +108,13 @@ def _adam_epsilon(i: Inputs) -> List[float]:
 
 
 PROBES: Mapping[Tuple[str, str], Raw] = {
-    **off_policy_programs.shared("td3", ["critic"]),
-    **off_policy_agents.shared("td3"),
-    **off_policy_trainers.shared("td3"),
+    ("td3.learning_starts", "script"): off_policy_programs.learning_starts("td3"),
+    ("td3.update_ratio", "script"): off_policy_programs.update_ratio("td3", ["critic"]),
+    ("td3.vectorisation", "script"): off_policy_programs.vectorisation("td3"),
+    ("td3.networks", "script"): off_policy_agents.networks("td3"),
+    ("td3.gradient_clip", "script"): off_policy_agents.gradient_clip("td3"),
+    ("td3.learning_starts", "trainer"): off_policy_trainers.learning_starts("td3"),
+    ("td3.gradient_clip", "trainer"): off_policy_trainers.gradient_clip("td3"),
     ("td3.replay.action", "script"): _replay_action,
     ("td3.exploration.default", "script"): _script_default,
     ("td3.exploration.default", "library"): _library_default,

@@ -15,7 +15,6 @@ from rlregress.frameworks.torchrl.api import (
     TanhNormal,
     TD3Loss,
 )
-from rlregress.frameworks.torchrl.probes import traps_estimators, traps_trainers
 from rlregress.frameworks.torchrl.probes.helpers import trainers
 from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.helpers.networks import (
@@ -150,7 +149,6 @@ def _autoreset(i: Inputs) -> List[float]:
 
 
 PROBES: Dict[Tuple[str, str], Raw] = {
-    **traps_estimators.PROBES,
     ("policy.centre.deterministic", "library"): _deterministic_centre,
     ("policy.centre.gaussian", "library"): _gaussian_centre,
     ("policy.out_of_bounds", "library"): _out_of_bounds,
@@ -160,6 +158,5 @@ PROBES: Dict[Tuple[str, str], Raw] = {
     ("dqn.exploration.draw", "library"): _exploration_draw,
     ("target.hard_update_period", "library"): _hard_update_period,
     ("collection.autoreset", "library"): _autoreset,
-    **traps_trainers.PROBES,
 }
 ABSENT: Mapping[str, str] = {}

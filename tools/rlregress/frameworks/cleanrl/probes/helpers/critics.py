@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Callable, Dict, Mapping, Sequence
 
 import numpy as np
@@ -155,16 +154,3 @@ def polyak(script: str, source: Source, inputs: Inputs, **chosen: Any) -> np.nda
 
 def nothing(agent: Learner, inputs: Inputs) -> None:
     """The policy does not disturb."""
-
-
-def shared(family: str, script: str, prepare: Prepare) -> Dict[str, Any]:
-    """The probes of critics and targets, by detail id."""
-    return {
-        f"{family}.critic_loss.scale": partial(critic_loss_scale, script),
-        f"{family}.critic_loss.reduction": partial(critic_loss_reduction, script),
-        f"{family}.critic_loss.distance": partial(critic_loss_distance, script),
-        f"{family}.target.minimum": partial(target_minimum, script, prepare),
-        f"{family}.target.bootstrap": partial(bootstrap, script, prepare),
-        f"{family}.actor_loss": partial(actor_loss, script, prepare),
-        f"{family}.target_update.polyak": partial(polyak, script),
-    }

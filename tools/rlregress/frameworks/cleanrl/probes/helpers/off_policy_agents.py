@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, Callable, Dict, List, Mapping
+from typing import Any, Dict, List, Mapping
 
 import numpy as np
 import torch
@@ -78,12 +77,3 @@ def adam_epsilon(source: Source, inputs: Inputs, script: str) -> np.ndarray:
     names = run(source, script, 1, batch_size=4).run.globals
     made = [optimizer(names, role) for role in parts()]
     return np.log10([group["eps"] for o in made if o is not None for group in o.param_groups])
-
-
-def shared(family: str, script: str) -> Dict[str, Callable[[Source, Inputs], np.ndarray]]:
-    """The probes of both families, by detail id."""
-    return {
-        f"{family}.networks": partial(networks, script=script),
-        f"{family}.gradient_clip": partial(gradient_clip, script=script),
-        f"{family}.adam.epsilon": partial(adam_epsilon, script=script),
-    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Callable, Dict, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -153,17 +153,3 @@ def executed_and_stored(agent: Any, environment: Scripted) -> np.ndarray:
     """One collected step past the warm-up: action received, action in the replay buffer, [2]."""
     agent.learn(1)
     return np.array([environment.received[-1].item(), agent.replay_buffer.actions[0].item()])
-
-
-def shared(
-    family: str, algorithm: Any, **arguments: Any
-) -> Dict[str, Callable[[Mapping[str, Any]], np.ndarray]]:
-    """The probes of the critic loss, by detail id; agents are made with ``arguments``."""
-    return {
-        f"{family}.critic_loss.{question}": partial(probe, algorithm, **arguments)
-        for question, probe in (
-            ("scale", critic_loss_scale),
-            ("reduction", critic_loss_reduction),
-            ("distance", critic_loss_distance),
-        )
-    }

@@ -212,17 +212,3 @@ def adam_epsilon(algorithm: Any, inputs: Mapping[str, Any]) -> np.ndarray:
     agent = agents.make(algorithm, Scripted(), buffer_size=8)
     optimizers = agents.optimizers(agent)
     return np.log10([group["eps"] for o in optimizers.values() for group in o.param_groups])
-
-
-def shared(family: str, algorithm: Any, roles: List[str]) -> Dict[str, Any]:
-    """The probes of both families, by detail id."""
-    from functools import partial
-
-    return {
-        f"{family}.learning_starts": partial(learning_starts, algorithm),
-        f"{family}.update_ratio": partial(update_ratio, algorithm, roles),
-        f"{family}.vectorisation": partial(vectorisation, algorithm),
-        f"{family}.networks": partial(networks, algorithm),
-        f"{family}.gradient_clip": partial(gradient_clip, algorithm),
-        f"{family}.adam.epsilon": partial(adam_epsilon, algorithm),
-    }

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Callable, List, Mapping, Sequence
 
 from rlregress.frameworks.torchrl.api import SoftUpdate, TensorDict
 from rlregress.frameworks.torchrl.probes.helpers.networks import fill, transitions
-from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 #: (inputs, numbers of the trained Q networks, options) -> loss module
 MakeLoss = Callable[..., Any]
@@ -37,63 +36,63 @@ def _terminal(i: Mapping[str, Any]) -> TensorDict:
     return transitions(int(i["batch_size"]), i["reward"], terminated=True)
 
 
-def library(family: str, make_loss: MakeLoss) -> Dict[Tuple[str, str], Raw]:
-    """The probes of a loss class; ``make_loss(inputs, q_values, **options)`` builds it."""
+def _squared(make_loss: MakeLoss, i: Mapping[str, Any], q_values: Sequence[float]) -> float:
+    return critic_loss(make_loss(i, q_values, loss_function="l2"), _terminal(i))
 
-    def squared(i: Mapping[str, Any], q_values: Sequence[float]) -> float:
-        return critic_loss(make_loss(i, q_values, loss_function="l2"), _terminal(i))
 
-    def scale(i: Mapping[str, Any]) -> float:
-        return squared(i, i["q_values"])
+def scale(make_loss: MakeLoss, i: Mapping[str, Any]) -> float:
+    """The critic loss of two constant Q networks."""
+    return _squared(make_loss, i, i["q_values"])
 
-    def reduction(i: Mapping[str, Any]) -> float:
-        return squared(i, i["q_values"]) / squared(i, i["q_values"][:2])
 
-    def distance(i: Mapping[str, Any]) -> List[float]:
-        losses = [
-            critic_loss(make_loss(i, [i["reward"] + error] * 2), _terminal(i))
-            for error in i["errors"]
-        ]
-        return [loss / losses[0] for loss in losses[1:]]
+def reduction(make_loss: MakeLoss, i: Mapping[str, Any]) -> float:
+    """The critic loss of three Q networks, divided by that of the first two."""
+    return _squared(make_loss, i, i["q_values"]) / _squared(make_loss, i, i["q_values"][:2])
 
-    def minimum(i: Mapping[str, Any]) -> List[float]:
-        loss = make_loss(i, [0.0, 0.0], loss_function="l2")
-        found = []
-        for numbers in i["target_q"]:
-            fill(loss.target_qvalue_network_params, numbers)
-            found.append(regression_target(loss, transitions(int(i["batch_size"]), i["reward"])))
-        return found
 
-    def bootstrap(i: Mapping[str, Any]) -> List[float]:
-        loss = make_loss(i, [0.0, 0.0], loss_function="l2")
-        fill(loss.target_qvalue_network_params, [i["target_q"]] * 2)
-        return [
-            regression_target(
-                loss, transitions(int(i["batch_size"]), i["reward"], terminated, truncated)
-            )
-            for terminated, truncated in zip(i["terminated"], i["truncated"])
-        ]
+def distance(make_loss: MakeLoss, i: Mapping[str, Any]) -> List[float]:
+    """The critic losses of all errors but the first, divided by that of the first."""
+    losses = [
+        critic_loss(make_loss(i, [i["reward"] + error] * 2), _terminal(i)) for error in i["errors"]
+    ]
+    return [loss / losses[0] for loss in losses[1:]]
 
-    def actor_loss(i: Mapping[str, Any]) -> List[float]:
-        batch = transitions(int(i["batch_size"]), 0.0)
-        return [
-            float(make_loss(i, numbers)(batch.clone())["loss_actor"].detach())
-            for numbers in i["q_values"]
-        ]
 
-    def polyak(i: Mapping[str, Any]) -> List[float]:
-        loss = make_loss(i, [0.0, 0.0])
-        return moved(loss, SoftUpdate(loss, tau=i["tau"]), i)
+def minimum(make_loss: MakeLoss, i: Mapping[str, Any]) -> List[float]:
+    """The regression target of each pair of target Q networks."""
+    loss = make_loss(i, [0.0, 0.0], loss_function="l2")
+    found = []
+    for numbers in i["target_q"]:
+        fill(loss.target_qvalue_network_params, numbers)
+        found.append(regression_target(loss, transitions(int(i["batch_size"]), i["reward"])))
+    return found
 
-    return {
-        (f"{family}.critic_loss.scale", "library"): scale,
-        (f"{family}.critic_loss.reduction", "library"): reduction,
-        (f"{family}.critic_loss.distance", "library"): distance,
-        (f"{family}.target.minimum", "library"): minimum,
-        (f"{family}.target.bootstrap", "library"): bootstrap,
-        (f"{family}.actor_loss", "library"): actor_loss,
-        (f"{family}.target_update.polyak", "library"): polyak,
-    }
+
+def bootstrap(make_loss: MakeLoss, i: Mapping[str, Any]) -> List[float]:
+    """The regression target of each pair of flags."""
+    loss = make_loss(i, [0.0, 0.0], loss_function="l2")
+    fill(loss.target_qvalue_network_params, [i["target_q"]] * 2)
+    return [
+        regression_target(
+            loss, transitions(int(i["batch_size"]), i["reward"], terminated, truncated)
+        )
+        for terminated, truncated in zip(i["terminated"], i["truncated"])
+    ]
+
+
+def actor_loss(make_loss: MakeLoss, i: Mapping[str, Any]) -> List[float]:
+    """The actor loss of each pair of Q networks."""
+    batch = transitions(int(i["batch_size"]), 0.0)
+    return [
+        float(make_loss(i, numbers)(batch.clone())["loss_actor"].detach())
+        for numbers in i["q_values"]
+    ]
+
+
+def polyak(make_loss: MakeLoss, i: Mapping[str, Any]) -> List[float]:
+    """A parameter of a target critic after a SoftUpdate: see ``moved``."""
+    loss = make_loss(i, [0.0, 0.0])
+    return moved(loss, SoftUpdate(loss, tau=i["tau"]), i)
 
 
 def moved(loss: Any, updater: Any, i: Mapping[str, Any]) -> List[float]:

@@ -58,7 +58,9 @@ def exploring(family: str) -> Tuple[Any, Any]:
     return model[0], made
 
 
-def _networks(family: str) -> Raw:
+def networks(family: str) -> Raw:
+    """Widths of the hidden layers, activation, sharing, of what the program builds."""
+
     def probe(i: Inputs) -> List[float]:
         dimensions, hidden = int(i["dimensions"]), [int(i["first"]), int(i["second"])]
         settings, model, _ = _made(
@@ -95,7 +97,8 @@ def _activation(module: Any) -> List[float]:
     return seen
 
 
-def _initialisation(i: Inputs) -> List[float]:
+def initialisation(i: Inputs) -> List[float]:
+    """How the first Q network of SAC's program is initialised: spread, bias, conditioning."""
     parameters = loss("sac", [256, 256], int(i["observations"])).qvalue_network_params
     tensors = [tensor.detach().double() for tensor in parameters.values(True, True)]
     # the first of the two stacked networks
@@ -116,7 +119,9 @@ def inverse_norm(optimizer: torch.optim.Optimizer, own: List[torch.Tensor]) -> f
     return 0.0 if norm > 1e3 else 1.0 / norm
 
 
-def _gradient_clip(family: str) -> Raw:
+def gradient_clip(family: str) -> Raw:
+    """One over the gradient norms that reach the optimisers, of Q networks and policy."""
+
     def probe(i: Inputs) -> List[float]:
         kept: List[Any] = []
         found: Dict[str, float] = {}
@@ -147,14 +152,3 @@ def _gradient_clip(family: str) -> Raw:
         return [found["critic"], found["actor"]]
 
     return probe
-
-
-def shared(family: str) -> Dict[Tuple[str, str], Raw]:
-    """The probes of both families that look at the agent, by detail id and scope."""
-    found: Dict[Tuple[str, str], Raw] = {
-        (f"{family}.networks", "script"): _networks(family),
-        (f"{family}.gradient_clip", "script"): _gradient_clip(family),
-    }
-    if family == "sac":
-        found["sac.networks.initialisation", "script"] = _initialisation
-    return found

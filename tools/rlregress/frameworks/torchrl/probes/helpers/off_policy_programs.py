@@ -199,7 +199,9 @@ def cold_start_inputs(i: Mapping[str, Any]) -> Tuple[int, int, int, int]:
     return int(i["steps"]), int(i["starts"]), int(i["collected_at_once"]), int(i["batch_size"])
 
 
-def _learning_starts(family: str) -> Raw:
+def learning_starts(family: str) -> Raw:
+    """Random steps, and the step before the first update, of a program."""
+
     def probe(i: Mapping[str, Any]) -> List[float]:
         journal = cold_start(family, *cold_start_inputs(i))
         (actions,) = [received for received in journal.actions if received]
@@ -213,7 +215,9 @@ def random_steps(actions: Sequence[np.ndarray]) -> int:
     return max((k for k, action in enumerate(actions, start=1) if action[0] < 0.999), default=0)
 
 
-def _update_ratio(family: str, roles: List[str]) -> Raw:
+def update_ratio(family: str, roles: List[str]) -> Raw:
+    """Updates of the ``roles`` per environment step, by default and as asked."""
+
     def probe(i: Mapping[str, Any]) -> List[float]:
         steps, counted = int(i["steps"]), int(i["counted"])
         found = []
@@ -228,7 +232,9 @@ def _update_ratio(family: str, roles: List[str]) -> Raw:
     return probe
 
 
-def _vectorisation(family: str) -> Raw:
+def vectorisation(family: str) -> Raw:
+    """Transitions, updates per transition and environments of a run on several."""
+
     def probe(i: Mapping[str, Any]) -> List[float]:
         steps = int(i["steps"])
         journal = run(
@@ -240,12 +246,3 @@ def _vectorisation(family: str) -> Raw:
         return [journal.steps / steps, journal.count("critic", after=half) / half, stepped]
 
     return probe
-
-
-def shared(family: str, roles: List[str]) -> Dict[Tuple[str, str], Raw]:
-    """The probes of both families that look at the loop, by detail id and scope."""
-    return {
-        (f"{family}.learning_starts", "script"): _learning_starts(family),
-        (f"{family}.update_ratio", "script"): _update_ratio(family, roles),
-        (f"{family}.vectorisation", "script"): _vectorisation(family),
-    }

@@ -151,7 +151,9 @@ def warmup(i: Inputs) -> List[float]:
     return [float(len(_after_warmup(family, i).replay_buffer)) for family in ("sac", "td3")]
 
 
-def _learning_starts(family: str) -> Raw:
+def learning_starts(family: str) -> Raw:
+    """Random steps, and the step before the first update, of a trainer."""
+
     def probe(i: Inputs) -> List[float]:
         journal = Journal()
         environment = Playback(rewards=[1.0])
@@ -166,7 +168,9 @@ def _learning_starts(family: str) -> Raw:
     return probe
 
 
-def _gradient_clip(family: str) -> Raw:
+def gradient_clip(family: str) -> Raw:
+    """One over the gradient norms that reach the optimisers, of Q networks and policy."""
+
     def probe(i: Inputs) -> List[float]:
         found: Dict[str, float] = {}
         journal = Journal()
@@ -185,11 +189,3 @@ def _gradient_clip(family: str) -> Raw:
         return [found["critic"], found["actor"]]
 
     return probe
-
-
-def shared(family: str) -> Dict[Tuple[str, str], Raw]:
-    """The probes of both families, by detail id and scope."""
-    return {
-        (f"{family}.learning_starts", "trainer"): _learning_starts(family),
-        (f"{family}.gradient_clip", "trainer"): _gradient_clip(family),
-    }
