@@ -14,6 +14,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Set, Tuple
 from torch import nn
 
 from rlregress.frameworks.base import NotOffered, Unprobed
+from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.torchrl.api import (
     GAE,
     MLP,
@@ -207,7 +208,7 @@ def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
         ("td3", "library"): _td3,
         ("td3", "trainer"): lambda: _signature("td3"),
     }
-    with quiet():
+    with isolated(), quiet():
         found = _offered(cells)
     return {cell: given for cell, given in found.items() if given}
 

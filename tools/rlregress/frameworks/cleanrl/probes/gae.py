@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping
+from typing import Callable, Dict
 
 import numpy as np
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.advantages import advantages, value_targets
 from rlregress.frameworks.cleanrl.sources import Source
-
-Inputs = Mapping[str, Any]
-
 
 PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "gae.truncation": advantages,

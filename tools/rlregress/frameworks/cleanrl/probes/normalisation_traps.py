@@ -6,6 +6,7 @@ from typing import Any, Callable, Mapping
 
 import numpy as np
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.normalised_environments import (
     Walk,
     alternating,
@@ -13,7 +14,6 @@ from rlregress.frameworks.cleanrl.probes.helpers.normalised_environments import 
 )
 from rlregress.frameworks.cleanrl.sources import Source
 
-Inputs = Mapping[str, Any]
 SourceProbe = Callable[[Source, Inputs], Any]
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Callable, Dict, Mapping
+from typing import Any, Callable, Dict
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers import critics, small_runs
 from rlregress.frameworks.cleanrl.probes.helpers.target_noise import smoothed_actions
 from rlregress.frameworks.cleanrl.sources import Source
-
-Inputs = Mapping[str, Any]
 
 _SAC, _TD3 = "sac_continuous_action", "td3_continuous_action"
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Callable, Dict, Mapping, Sequence
+from typing import Any, Callable, Dict, Sequence
 
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.rollouts import (
     SCRIPT,
     Optimiser,
@@ -22,8 +23,6 @@ from rlregress.frameworks.cleanrl.stubs import (
     make_constant,
     precise,
 )
-
-Inputs = Mapping[str, Any]
 
 _NEGLIGIBLE = -14.0
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
-from typing import Any, Callable, Dict, List, Mapping, Sequence
+from typing import Any, Callable, Dict, List, Sequence
 
 import numpy as np
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
     Counter,
     Training,
@@ -19,8 +20,6 @@ from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
 from rlregress.frameworks.cleanrl.probes.helpers.rollouts import SCRIPT
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import defaults, replaced
-
-Inputs = Mapping[str, Any]
 
 
 def minibatches(source: Source, inputs: Inputs) -> np.ndarray:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import math
 import warnings
-from typing import Any, Callable, Dict, List, Mapping
+from typing import Any, Callable, Dict, List
 
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.rollouts import (
     SCRIPT,
     Optimiser,
@@ -20,7 +21,6 @@ from rlregress.frameworks.cleanrl.probes.helpers.rollouts import (
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import arguments, last_linear, make_constant
 
-Inputs = Mapping[str, Any]
 #: log of a standard deviation that nobody sees.
 _NEGLIGIBLE = -14.0
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping
+from typing import Any, Callable, Dict
 
 import numpy as np
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
     Counter,
     Training,
@@ -15,7 +16,6 @@ from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
 )
 from rlregress.frameworks.cleanrl.sources import Source
 
-Inputs = Mapping[str, Any]
 _NO_CLIP = 1e9
 
 

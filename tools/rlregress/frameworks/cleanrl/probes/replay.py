@@ -7,12 +7,12 @@ from typing import Any, Callable, Dict, Mapping
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers import small_runs
 from rlregress.frameworks.cleanrl.slices import run
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import CPU, Fn, arguments, spaces
 
-Inputs = Mapping[str, Any]
 _SCRIPT = "td3_continuous_action"
 _BUFFERS = "cleanrl_utils/buffers.py"
 

@@ -7,10 +7,9 @@ from typing import Any, Callable, Dict, Mapping
 
 import numpy as np
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers import off_policy_agents, off_policy_runs
 from rlregress.frameworks.cleanrl.sources import Source
-
-Inputs = Mapping[str, Any]
 
 _SCRIPT = "td3_continuous_action"
 

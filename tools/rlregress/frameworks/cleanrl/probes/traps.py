@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, List, Mapping
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers import off_policy_runs, small_runs
 from rlregress.frameworks.cleanrl.probes.helpers.advantages import advantages
 from rlregress.frameworks.cleanrl.running import run_script
@@ -24,7 +25,6 @@ from rlregress.frameworks.cleanrl.stubs import (
     spaces,
 )
 
-Inputs = Mapping[str, Any]
 _PPO = "ppo_continuous_action"
 _SAC = "sac_continuous_action"
 _TD3 = "td3_continuous_action"

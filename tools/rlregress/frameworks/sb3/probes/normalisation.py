@@ -10,7 +10,7 @@ from stable_baselines3 import PPO, SAC
 from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.vec_env import VecNormalize
 
-from rlregress.frameworks.base import Probe
+from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.sb3 import gyms, older
 from rlregress.frameworks.sb3.probes.helpers import agents
 from rlregress.frameworks.sb3.probes.helpers.normalised_environments import (
@@ -20,8 +20,6 @@ from rlregress.frameworks.sb3.probes.helpers.normalised_environments import (
     vectorised,
     walk,
 )
-
-Inputs = Mapping[str, Any]
 
 
 def _observations(observations: Any) -> np.ndarray:

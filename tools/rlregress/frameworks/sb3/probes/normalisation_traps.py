@@ -7,15 +7,13 @@ from typing import Any, Mapping
 import numpy as np
 from stable_baselines3 import SAC
 
-from rlregress.frameworks.base import Probe
+from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.sb3.probes.helpers import agents
 from rlregress.frameworks.sb3.probes.helpers.normalised_environments import (
     normalised,
     showing,
     walk,
 )
-
-Inputs = Mapping[str, Any]
 
 
 def _terminal_statistics(i: Inputs) -> np.ndarray:

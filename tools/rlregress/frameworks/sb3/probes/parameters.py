@@ -8,23 +8,23 @@ from typing import Any, Mapping
 import numpy as np
 from stable_baselines3 import SAC, TD3
 
-from rlregress.frameworks.base import Probe
+from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.sb3.probes.helpers import agents, critics
 from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 from rlregress.frameworks.sb3.probes.helpers.target_noise import smoothed_actions
 
 
-def _coefficient(algorithm: Any, inputs: Mapping[str, Any], **arguments: Any) -> np.ndarray:
+def _coefficient(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
     return critics.polyak(algorithm, inputs, tau=float(inputs["coefficient"]), **arguments)
 
 
-def _target_noise(inputs: Mapping[str, Any]) -> np.ndarray:
+def _target_noise(inputs: Inputs) -> np.ndarray:
     wide = smoothed_actions(inputs, target_policy_noise=5.0, target_noise_clip=0.3)
     narrow = smoothed_actions(inputs, target_policy_noise=0.01, target_noise_clip=0.5)
     return np.array([np.max(np.abs(wide)), np.std(narrow)])
 
 
-def _next_observation(inputs: Mapping[str, Any]) -> np.ndarray:
+def _next_observation(inputs: Inputs) -> np.ndarray:
     environment = Scripted(
         observations=[0.0, 1.0, 2.0, 0.0, 1.0],
         next_observations=[1.0, 2.0, 3.0, 1.0, 2.0],

@@ -7,10 +7,11 @@ from typing import Any, List, Mapping, Sequence
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.sb3.probes.helpers import ppo_updates, watched_updates
 
 
-def _policy_loss(inputs: Mapping[str, Any]) -> np.ndarray:
+def _policy_loss(inputs: Inputs) -> np.ndarray:
     agent = ppo_updates.make(
         len(inputs["ratios"]),
         clip_range=float(inputs["clip_range"]),
@@ -24,7 +25,7 @@ def _policy_loss(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([watched_updates.only(losses)])
 
 
-def _normalisation(inputs: Mapping[str, Any]) -> np.ndarray:
+def _normalisation(inputs: Inputs) -> np.ndarray:
     agent = ppo_updates.make(
         len(inputs["advantages"]),
         batch_size=int(inputs["minibatch_size"]),
@@ -38,7 +39,7 @@ def _normalisation(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([np.mean(losses)])
 
 
-def _normalisation_epsilon(inputs: Mapping[str, Any]) -> np.ndarray:
+def _normalisation_epsilon(inputs: Inputs) -> np.ndarray:
     agent = ppo_updates.make(
         len(inputs["advantages"]),
         clip_range=0.2,
@@ -60,12 +61,12 @@ def _value_losses(batches: Sequence[Mapping[str, Any]], n: int, **arguments: Any
     )
 
 
-def _value_loss_scale(inputs: Mapping[str, Any]) -> np.ndarray:
+def _value_loss_scale(inputs: Inputs) -> np.ndarray:
     batch = {"value": inputs["value"], "returns": inputs["return"], "old_values": inputs["value"]}
     return _value_losses([batch], int(inputs["batch_size"]))
 
 
-def _value_loss_distance(inputs: Mapping[str, Any]) -> np.ndarray:
+def _value_loss_distance(inputs: Inputs) -> np.ndarray:
     wanted = float(inputs["return"])
     batches = [
         {"value": wanted + error, "returns": wanted, "old_values": wanted + error}
@@ -75,7 +76,7 @@ def _value_loss_distance(inputs: Mapping[str, Any]) -> np.ndarray:
     return losses[1:] / losses[0]
 
 
-def _value_loss_coefficient(inputs: Mapping[str, Any]) -> np.ndarray:
+def _value_loss_coefficient(inputs: Inputs) -> np.ndarray:
     batch = {"value": 3.0, "returns": 5.0, "old_values": 3.0}
     by_default = watched_updates.only(
         ppo_updates.total_losses(ppo_updates.make(8, ent_coef=0.0), **batch)
@@ -83,7 +84,7 @@ def _value_loss_coefficient(inputs: Mapping[str, Any]) -> np.ndarray:
     return by_default / _value_losses([batch], 8)
 
 
-def _clipped_value_losses(inputs: Mapping[str, Any], **arguments: Any) -> np.ndarray:
+def _clipped_value_losses(inputs: Inputs, **arguments: Any) -> np.ndarray:
     batches = [
         {"value": inputs["value"], "old_values": old, "returns": returns}
         for old, returns in zip(inputs["old_values"], inputs["returns"])
@@ -92,7 +93,7 @@ def _clipped_value_losses(inputs: Mapping[str, Any], **arguments: Any) -> np.nda
     return losses[:2] / losses[2]
 
 
-def _value_clip(inputs: Mapping[str, Any]) -> np.ndarray:
+def _value_clip(inputs: Inputs) -> np.ndarray:
     return _clipped_value_losses(inputs, clip_range_vf=float(inputs["clip_range"]))
 
 
@@ -105,15 +106,15 @@ def _gradient_of_log_std(**arguments: Any) -> float:
     return agent.policy.log_std.grad.item()
 
 
-def _entropy_bonus(inputs: Mapping[str, Any]) -> np.ndarray:
+def _entropy_bonus(inputs: Inputs) -> np.ndarray:
     return np.array([_gradient_of_log_std(ent_coef=float(inputs["coefficient"]))])
 
 
-def _entropy_coefficient(inputs: Mapping[str, Any]) -> np.ndarray:
+def _entropy_coefficient(inputs: Inputs) -> np.ndarray:
     return np.array([_gradient_of_log_std() / _gradient_of_log_std(ent_coef=1.0)])
 
 
-def _gradient_clip(inputs: Mapping[str, Any]) -> np.ndarray:
+def _gradient_clip(inputs: Inputs) -> np.ndarray:
     # Advantage and error are so large that each half has a norm far above the one asked for.
     far = 1e3 * float(inputs["raw_norm"])
     agent = ppo_updates.make(8, normalize_advantage=False)
@@ -129,7 +130,7 @@ def _gradient_clip(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([min(watched_updates.only(norms), float(inputs["cap"]))])
 
 
-def _adam_epsilon(inputs: Mapping[str, Any]) -> np.ndarray:
+def _adam_epsilon(inputs: Inputs) -> np.ndarray:
     optimizer = ppo_updates.make(8).policy.optimizer
     if not isinstance(optimizer, torch.optim.Adam):
         raise RuntimeError(f"the optimiser is no Adam but {type(optimizer).__name__}")

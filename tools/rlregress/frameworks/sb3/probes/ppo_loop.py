@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import multiprocessing
-from typing import Any, List, Mapping
+from typing import Any, List
 
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.probes.helpers import agents, ppo_trainings, watched_updates
 from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
-
-Inputs = Mapping[str, Any]
 
 
 def _one_rollout(steps: int, **arguments: Any) -> ppo_trainings.Training:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, List, Mapping
+from typing import Any, List
 
 import numpy as np
 import torch
 from stable_baselines3 import PPO
 from torch import nn
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.sb3.probes.helpers import agents, ppo_updates, watched_updates
 from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
-
-Inputs = Mapping[str, Any]
 
 
 def _policy(low: float = -1.0, high: float = 1.0) -> Any:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Optional
+from typing import Any, Callable, Optional
 
 import numpy as np
 from stable_baselines3 import PPO
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.sb3.probes.helpers import agents, ppo_trainings
 from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 from rlregress.frameworks.sb3.probes.helpers.ppo_updates import NO_CLIP
-
-Inputs = Mapping[str, Any]
 
 
 def _falling(start: float) -> Callable[[float], float]:

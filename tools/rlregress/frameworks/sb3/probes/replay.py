@@ -10,13 +10,13 @@ import numpy as np
 from stable_baselines3 import SAC, TD3
 from stable_baselines3.common.buffers import ReplayBuffer
 
-from rlregress.frameworks.base import NotOffered, Probe
+from rlregress.frameworks.base import Inputs, NotOffered, Probe
 from rlregress.frameworks.sb3 import gyms, older
 from rlregress.frameworks.sb3.probes.helpers import agents, nstep_targets, watched_updates
 from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 
 
-def _window(inputs: Mapping[str, Any]) -> np.ndarray:
+def _window(inputs: Inputs) -> np.ndarray:
     rewards, one, number = (
         nstep_targets.first_target(inputs, slope, constant)
         for slope, constant in ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0))
@@ -24,21 +24,21 @@ def _window(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([rewards, (number - rewards) / (one - rewards)])
 
 
-def _discount(inputs: Mapping[str, Any]) -> np.ndarray:
+def _discount(inputs: Inputs) -> np.ndarray:
     zero, one = (nstep_targets.first_target(inputs, 0.0, constant) for constant in (0.0, 1.0))
     return np.array([one - zero])
 
 
-def _ending(inputs: Mapping[str, Any]) -> np.ndarray:
+def _ending(inputs: Inputs) -> np.ndarray:
     return nstep_targets.targets(inputs, (0, 1, 2))
 
 
-def _newest_steps(inputs: Mapping[str, Any]) -> np.ndarray:
+def _newest_steps(inputs: Inputs) -> np.ndarray:
     capacity = int(inputs["capacity"])
     return nstep_targets.targets(inputs, (4 % capacity, 5 % capacity), buffer_size=capacity)
 
 
-def _custom_buffer(inputs: Mapping[str, Any]) -> np.ndarray:
+def _custom_buffer(inputs: Inputs) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return np.array(
@@ -52,14 +52,14 @@ def _filled(agent: Any, rewards: Any) -> Any:
     return agent.replay_buffer
 
 
-def _sampling(inputs: Mapping[str, Any]) -> np.ndarray:
+def _sampling(inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
     agent = agents.make_off_policy(TD3, Scripted(), buffer_size=count, seed=int(inputs["seed"]))
     buffer = _filled(agent, range(count))
     return np.array([len(np.unique(buffer.sample(count).rewards.numpy())) / count])
 
 
-def _warmup(inputs: Mapping[str, Any]) -> np.ndarray:
+def _warmup(inputs: Inputs) -> np.ndarray:
     stored = []
     for algorithm in (SAC, TD3):
         agent = agents.make_off_policy(
@@ -73,12 +73,12 @@ def _warmup(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array(stored)
 
 
-def _overwriting(inputs: Mapping[str, Any]) -> np.ndarray:
+def _overwriting(inputs: Inputs) -> np.ndarray:
     agent = agents.make_off_policy(TD3, Scripted(), buffer_size=int(inputs["capacity"]))
     return np.sort(_filled(agent, inputs["rewards"]).rewards.flatten()).astype(np.float64)
 
 
-def _shared_observations(inputs: Mapping[str, Any]) -> np.ndarray:
+def _shared_observations(inputs: Inputs) -> np.ndarray:
     box = gyms.spaces.Box(-1.0, 1.0, (1,), np.float32)
     if "optimize_memory_usage" not in older.keywords(ReplayBuffer):
         raise NotOffered("the replay buffer of this version stores both observations, always")
@@ -93,7 +93,7 @@ def _shared_observations(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([0.0, float(np.isnan(following).all())])
 
 
-def _both_flags(inputs: Mapping[str, Any]) -> np.ndarray:
+def _both_flags(inputs: Inputs) -> np.ndarray:
     environment = Scripted(rewards=inputs["reward"], terminated=1.0, truncated=1.0)
     agent = agents.make_off_policy(
         TD3, environment, gamma=float(inputs["discount"]), gradient_steps=0

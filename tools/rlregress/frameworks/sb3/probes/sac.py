@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Mapping
+from typing import Any
 
 import numpy as np
 import torch
 from stable_baselines3 import SAC
 from torch import nn
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.sb3.probes.helpers import agents, critics, watched_updates
 from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 
 
-def _fix_policy(agent: Any, inputs: Mapping[str, Any]) -> None:
+def _fix_policy(agent: Any, inputs: Inputs) -> None:
     agents.fix_log_prob(agent.actor, float(inputs["log_prob"]))
 
 
-def _target_entropy_term(inputs: Mapping[str, Any]) -> np.ndarray:
+def _target_entropy_term(inputs: Inputs) -> np.ndarray:
     target_q = [inputs["target_q"]] * 2
     temperature = float(inputs["temperature"])
     return np.array([critics.target(SAC, inputs, target_q, _fix_policy, ent_coef=temperature)])
 
 
-def _target_minimum(inputs: Mapping[str, Any]) -> np.ndarray:
+def _target_minimum(inputs: Inputs) -> np.ndarray:
     return np.array(
         [
             critics.target(SAC, inputs, target_q, _fix_policy, ent_coef=0.1)
@@ -33,15 +34,15 @@ def _target_minimum(inputs: Mapping[str, Any]) -> np.ndarray:
     )
 
 
-def _bootstrap(inputs: Mapping[str, Any]) -> np.ndarray:
+def _bootstrap(inputs: Inputs) -> np.ndarray:
     return critics.bootstrap(SAC, inputs, _fix_policy, ent_coef=float(inputs["temperature"]))
 
 
-def _actor_loss(inputs: Mapping[str, Any]) -> np.ndarray:
+def _actor_loss(inputs: Inputs) -> np.ndarray:
     return critics.actor_loss(SAC, inputs, _fix_policy, ent_coef=float(inputs["temperature"]))
 
 
-def _temperature_loss(inputs: Mapping[str, Any]) -> np.ndarray:
+def _temperature_loss(inputs: Inputs) -> np.ndarray:
     agent = agents.make_off_policy(
         SAC,
         Scripted(),
@@ -57,7 +58,7 @@ def _temperature_loss(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([watched_updates.only(losses["temperature"]), gradient])
 
 
-def _default_target_entropy(inputs: Mapping[str, Any]) -> np.ndarray:
+def _default_target_entropy(inputs: Inputs) -> np.ndarray:
     found = []
     for dimensions in inputs["dimensions"]:
         bound = np.ones(int(dimensions))
@@ -93,7 +94,7 @@ def _sampled_log_prob(actor: Any, pre_tanh: Any) -> float:
     return log_prob.item()
 
 
-def _tanh_correction(inputs: Mapping[str, Any]) -> np.ndarray:
+def _tanh_correction(inputs: Inputs) -> np.ndarray:
     actor = _standard_actor(-1.0, 1.0)
     found = []
     for x in inputs["pre_tanh"]:
@@ -102,14 +103,14 @@ def _tanh_correction(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array(found)
 
 
-def _action_scale(inputs: Mapping[str, Any]) -> np.ndarray:
+def _action_scale(inputs: Inputs) -> np.ndarray:
     wide = _standard_actor(inputs["low"], inputs["high"])
     unit = _standard_actor(-np.ones(2), np.ones(2))
     x = inputs["pre_tanh"]
     return np.array([_sampled_log_prob(wide, x) - _sampled_log_prob(unit, x)])
 
 
-def _log_std(inputs: Mapping[str, Any]) -> np.ndarray:
+def _log_std(inputs: Inputs) -> np.ndarray:
     actor = _standard_actor(-1.0, 1.0)
     found = []
     for output in inputs["head_outputs"]:
@@ -120,7 +121,7 @@ def _log_std(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array(found)
 
 
-def _replay_action(inputs: Mapping[str, Any]) -> np.ndarray:
+def _replay_action(inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
     agent = agents.make_off_policy(SAC, environment, learning_starts=0, gradient_steps=0)
     agents.make_constant(agent.actor.mu, inputs["pre_tanh"])

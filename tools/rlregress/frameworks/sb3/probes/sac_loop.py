@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from stable_baselines3 import SAC
 
-from rlregress.frameworks.base import Probe
+from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.sb3.probes.helpers import agents, off_policy_loops, watched_updates
 from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 
@@ -21,9 +21,7 @@ def _zero(network: Any) -> None:
             parameter.zero_()
 
 
-def _first_update(
-    inputs: Mapping[str, Any], learning_rate: float, log_prob: float
-) -> Tuple[float, float]:
+def _first_update(inputs: Inputs, learning_rate: float, log_prob: float) -> Tuple[float, float]:
     """Target of the Q networks and loss of the policy, which reports ``log_prob``."""
     agent = agents.make_off_policy(
         SAC, Scripted(), learning_rate=learning_rate, gamma=float(inputs["discount"])
@@ -44,7 +42,7 @@ def _first_update(
     return target, watched_updates.only(losses["actor"])
 
 
-def _update_order(inputs: Mapping[str, Any]) -> np.ndarray:
+def _update_order(inputs: Inputs) -> np.ndarray:
     rate, log_prob = float(inputs["learning_rate"]), float(inputs["log_prob"])
     frozen_target, frozen_loss = _first_update(inputs, agents.FROZEN, log_prob)
     target, loss = _first_update(inputs, rate, log_prob)
@@ -54,7 +52,7 @@ def _update_order(inputs: Mapping[str, Any]) -> np.ndarray:
     return (np.abs(changes) > 1e-3).astype(np.float64)
 
 
-def _update_schedule(inputs: Mapping[str, Any]) -> np.ndarray:
+def _update_schedule(inputs: Inputs) -> np.ndarray:
     steps, counted = int(inputs["steps"]), int(inputs["counted"])
     journal, _ = off_policy_loops.run(
         SAC,
@@ -69,7 +67,7 @@ def _update_schedule(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([*counts, sum(moved), journal.longest_burst()], dtype=np.float64)
 
 
-def _temperature_rate(inputs: Mapping[str, Any]) -> np.ndarray:
+def _temperature_rate(inputs: Inputs) -> np.ndarray:
     seen: List[float] = []
 
     def prepare(agent: Any) -> None:
@@ -90,7 +88,7 @@ def _temperature_rate(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([np.log10(changes[0]), changes[-1] / changes[0]])
 
 
-def _temperature_initial(inputs: Mapping[str, Any]) -> np.ndarray:
+def _temperature_initial(inputs: Inputs) -> np.ndarray:
     asked = f"auto_{float(inputs['asked'])}"
     made = [
         agents.make_off_policy(SAC, Scripted()),
@@ -99,7 +97,7 @@ def _temperature_initial(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([float(agent.log_ent_coef.detach().exp()) for agent in made])
 
 
-def _target_interval(inputs: Mapping[str, Any]) -> np.ndarray:
+def _target_interval(inputs: Inputs) -> np.ndarray:
     updates = int(inputs["updates"])
     journal, _ = off_policy_loops.run(
         SAC,
@@ -111,7 +109,7 @@ def _target_interval(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array(journal.target_moves[:updates], dtype=np.float64)
 
 
-def _reward_scaling(inputs: Mapping[str, Any]) -> np.ndarray:
+def _reward_scaling(inputs: Inputs) -> np.ndarray:
     environment = Scripted(rewards=inputs["reward"], terminated=1.0)
     agent = agents.make_off_policy(SAC, environment, gradient_steps=0)
     # nothing to add to the reward, whether a step bootstraps or not
@@ -124,7 +122,7 @@ def _reward_scaling(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([float(agent.replay_buffer.rewards[0, 0]), target])
 
 
-def _initialisation(inputs: Mapping[str, Any]) -> np.ndarray:
+def _initialisation(inputs: Inputs) -> np.ndarray:
     environment = Scripted(observation_dimensions=int(inputs["observations"]))
     agent = agents.make(SAC, environment, buffer_size=8)
     first = agent.critic.q_networks[0][0]

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, List, Mapping
+from typing import Any, List
 
 import numpy as np
 import torch
 from stable_baselines3 import TD3
 from stable_baselines3.common.noise import NormalActionNoise
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.sb3.probes.helpers import agents, critics, watched_updates
 from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 from rlregress.frameworks.sb3.probes.helpers.target_noise import smoothed_actions
 
 
-def _leave(agent: Any, inputs: Mapping[str, Any]) -> None:
+def _leave(agent: Any, inputs: Inputs) -> None:
     """A deterministic policy does not enter a target of constant Q networks."""
 
 
-def _target_minimum(inputs: Mapping[str, Any]) -> np.ndarray:
+def _target_minimum(inputs: Inputs) -> np.ndarray:
     return np.array(
         [critics.target(TD3, inputs, target_q, _leave) for target_q in inputs["target_q"]]
     )
 
 
-def _half_ranges_from_centre(inputs: Mapping[str, Any]) -> np.ndarray:
+def _half_ranges_from_centre(inputs: Inputs) -> np.ndarray:
     low, high = float(inputs["low"]), float(inputs["high"])
     return (smoothed_actions(inputs)[:, 0] - 0.5 * (low + high)) / (0.5 * (high - low))
 
@@ -34,18 +35,18 @@ def _root_mean_square(numbers: np.ndarray) -> float:
     return float(np.sqrt(np.mean(numbers**2)))
 
 
-def _noise_law(inputs: Mapping[str, Any]) -> np.ndarray:
+def _noise_law(inputs: Inputs) -> np.ndarray:
     d = _half_ranges_from_centre(inputs)
     spread = _root_mean_square(d)
     return np.array([spread, np.quantile(np.abs(d), 0.999) / spread if spread > 0.0 else 0.0])
 
 
-def _noise_bounds(inputs: Mapping[str, Any]) -> np.ndarray:
+def _noise_bounds(inputs: Inputs) -> np.ndarray:
     high = inputs["high"]
     return np.mean(smoothed_actions(inputs) > high + 1e-4 * (high - inputs["low"]), axis=0)
 
 
-def _noise_draw(inputs: Mapping[str, Any]) -> np.ndarray:
+def _noise_draw(inputs: Inputs) -> np.ndarray:
     d = _half_ranges_from_centre(inputs)
     spread = _root_mean_square(d)
     if spread == 0.0:
@@ -53,7 +54,7 @@ def _noise_draw(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([np.std(d) / spread])
 
 
-def _executed(inputs: Mapping[str, Any], pre_tanh: float, **arguments: Any) -> float:
+def _executed(inputs: Inputs, pre_tanh: float, **arguments: Any) -> float:
     """The action of one collected step past the warm-up, as the environment receives it."""
     environment = Scripted(inputs["low"], inputs["high"])
     agent = agents.make_off_policy(
@@ -63,11 +64,11 @@ def _executed(inputs: Mapping[str, Any], pre_tanh: float, **arguments: Any) -> f
     return critics.executed_and_stored(agent, environment)[0]
 
 
-def _bounding(inputs: Mapping[str, Any]) -> np.ndarray:
+def _bounding(inputs: Inputs) -> np.ndarray:
     return np.array([_executed(inputs, x) for x in inputs["pre_activation"]])
 
 
-def _exploration(inputs: Mapping[str, Any]) -> np.ndarray:
+def _exploration(inputs: Inputs) -> np.ndarray:
     return np.array(
         [
             _executed(
@@ -80,7 +81,7 @@ def _exploration(inputs: Mapping[str, Any]) -> np.ndarray:
     )
 
 
-def _policy_delay(inputs: Mapping[str, Any]) -> np.ndarray:
+def _policy_delay(inputs: Inputs) -> np.ndarray:
     updates = int(inputs["updates"])
     agent = agents.make_off_policy(
         TD3, Scripted(), policy_delay=int(inputs["delay"]), learning_starts=0, batch_size=8

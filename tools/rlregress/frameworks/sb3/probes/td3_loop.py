@@ -9,7 +9,7 @@ import numpy as np
 from stable_baselines3 import TD3
 from stable_baselines3.common.noise import NormalActionNoise
 
-from rlregress.frameworks.base import Probe
+from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.sb3.probes.helpers import agents, critics, off_policy_loops
 from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 
@@ -34,19 +34,19 @@ def _collected(
     return [np.array(environment.received)[:, 0] for environment in journal.environments]
 
 
-def _replay_action(inputs: Mapping[str, Any]) -> np.ndarray:
+def _replay_action(inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
     agent = agents.make_off_policy(TD3, environment, learning_starts=0, gradient_steps=0)
     agents.make_constant(agent.actor.mu, inputs["pre_tanh"])
     return critics.executed_and_stored(agent, environment)
 
 
-def _exploration_default(inputs: Mapping[str, Any]) -> np.ndarray:
+def _exploration_default(inputs: Inputs) -> np.ndarray:
     (actions,) = _collected(int(inputs["samples"]))
     return np.array([np.sqrt(np.mean(actions.astype(np.float64) ** 2))])
 
 
-def _exploration_environments(inputs: Mapping[str, Any]) -> np.ndarray:
+def _exploration_environments(inputs: Inputs) -> np.ndarray:
     environments = int(inputs["environments"])
     noise = NormalActionNoise(mean=np.zeros(1), sigma=np.full(1, 0.1))
     actions = np.array(_collected(int(inputs["steps"]), environments, action_noise=noise))
@@ -57,7 +57,7 @@ def _exploration_environments(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([float(environments), between / spread])
 
 
-def _exploration_warmup(inputs: Mapping[str, Any]) -> np.ndarray:
+def _exploration_warmup(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
     noise = NormalActionNoise(mean=np.full(1, float(inputs["noise"])), sigma=np.zeros(1))
     (actions,) = _collected(steps, starts=steps, action_noise=noise)

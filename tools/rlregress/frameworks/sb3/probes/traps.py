@@ -11,7 +11,7 @@ import torch
 from gymnasium import spaces
 from stable_baselines3 import DQN, PPO, SAC, TD3
 
-from rlregress.frameworks.base import NotOffered, Probe
+from rlregress.frameworks.base import Inputs, NotOffered, Probe
 from rlregress.frameworks.raised import raised_in
 from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
 from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
@@ -59,7 +59,7 @@ def _say(layer: torch.nn.Linear, slope: float, constant: float) -> None:
         layer.bias.fill_(constant)
 
 
-def _lambda_zero(inputs: Mapping[str, Any]) -> np.ndarray:
+def _lambda_zero(inputs: Inputs) -> np.ndarray:
     environment = Scripted(
         observations=inputs["values"],
         next_observations=inputs["next_values"],
@@ -76,7 +76,7 @@ def _lambda_zero(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([0.0, *agent.rollout_buffer.advantages.flatten()])
 
 
-def _stored_values(inputs: Mapping[str, Any]) -> np.ndarray:
+def _stored_values(inputs: Inputs) -> np.ndarray:
     environment = Scripted(
         observations=inputs["value"],
         next_observations=inputs["value"],
@@ -96,19 +96,19 @@ def _stored_values(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([float(buffer.advantages.flatten()[-1])])
 
 
-def _deterministic_centre(inputs: Mapping[str, Any]) -> np.ndarray:
+def _deterministic_centre(inputs: Inputs) -> np.ndarray:
     agent = agents.make_off_policy(TD3, Scripted(inputs["low"], inputs["high"]))
     agents.make_constant(agent.actor.mu, 0.0)
     return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
 
 
-def _gaussian_centre(inputs: Mapping[str, Any]) -> np.ndarray:
+def _gaussian_centre(inputs: Inputs) -> np.ndarray:
     agent = agents.make_off_policy(SAC, Scripted(inputs["low"], inputs["high"]))
     agents.make_constant(agent.actor.mu, 0.0)
     return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
 
 
-def _out_of_bounds(inputs: Mapping[str, Any]) -> np.ndarray:
+def _out_of_bounds(inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
     agent = _rollout(environment, 2)
     agents.make_constant(agent.policy.action_net, inputs["mean"])
@@ -118,7 +118,7 @@ def _out_of_bounds(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([environment.received[0].item()])
 
 
-def _stored_log_prob(inputs: Mapping[str, Any]) -> np.ndarray:
+def _stored_log_prob(inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
     agent = agents.make(PPO, Scripted(), n_steps=count, batch_size=count, n_epochs=1)
     agents.make_constant(agent.policy.action_net, inputs["mean"])
@@ -130,7 +130,7 @@ def _stored_log_prob(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([float((torch.abs(now - batch.old_log_prob) > 0.01).double().mean())])
 
 
-def _critic_count(inputs: Mapping[str, Any]) -> np.ndarray:
+def _critic_count(inputs: Inputs) -> np.ndarray:
     seen = []
     for algorithm in (SAC, TD3):
         agent = agents.make_off_policy(algorithm, Scripted())
@@ -143,7 +143,7 @@ def _dqn(environment: Any, **arguments: Any) -> Any:
     return agents.make_off_policy(DQN, environment, **arguments)
 
 
-def _exploration_draw(inputs: Mapping[str, Any]) -> np.ndarray:
+def _exploration_draw(inputs: Inputs) -> np.ndarray:
     agent = _dqn(_Discrete(int(inputs["actions"])), seed=int(inputs["seed"]))
     agent.exploration_rate = float(inputs["epsilon"])
     observations = np.zeros((int(inputs["environments"]), 1), np.float32)
@@ -155,7 +155,7 @@ def _exploration_draw(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([np.mean(mixed)])
 
 
-def _hard_update_period(inputs: Mapping[str, Any]) -> np.ndarray:
+def _hard_update_period(inputs: Inputs) -> np.ndarray:
     agent = _dqn(_Discrete(), target_update_interval=int(inputs["interval"]), gradient_steps=0)
     copies: List[int] = []
     after_step = agent._on_step
@@ -176,7 +176,7 @@ def _hard_update_period(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.diff(copies[:3]).astype(np.float64)
 
 
-def _truncated_flags(inputs: Mapping[str, Any]) -> np.ndarray:
+def _truncated_flags(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
     agent = agents.make_off_policy(TD3, Scripted(), train_freq=steps, gradient_steps=0)
     agent.learn(steps)
@@ -185,7 +185,7 @@ def _truncated_flags(inputs: Mapping[str, Any]) -> np.ndarray:
     return agent.replay_buffer.timeouts[:steps].flatten().astype(np.float64)
 
 
-def _autoreset(inputs: Mapping[str, Any]) -> np.ndarray:
+def _autoreset(inputs: Inputs) -> np.ndarray:
     ends = [0.0] * (int(inputs["episode"]) - 1) + [1.0]
     agent = agents.make_off_policy(TD3, Scripted(rewards=1.0, terminated=ends), gradient_steps=0)
     steps = int(inputs["steps"])
@@ -193,7 +193,7 @@ def _autoreset(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([0.0, np.mean(agent.replay_buffer.rewards[:steps] == 0.0)])
 
 
-def _ppo_updates(inputs: Mapping[str, Any]) -> Any:
+def _ppo_updates(inputs: Inputs) -> Any:
     """A PPO agent with a full rollout buffer; its policy reports ``shift`` more than stored."""
     epochs, minibatches = int(inputs["epochs"]), int(inputs["minibatches"])
     rows = minibatches * _ROWS
@@ -212,7 +212,7 @@ def _ppo_updates(inputs: Mapping[str, Any]) -> Any:
     return agent
 
 
-def _approx_kl(inputs: Mapping[str, Any]) -> np.ndarray:
+def _approx_kl(inputs: Inputs) -> np.ndarray:
     agent = _ppo_updates(inputs)
     evaluate = agent.policy.evaluate_actions
     steps = int(inputs["epochs"]) * int(inputs["minibatches"])
@@ -234,13 +234,13 @@ def _approx_kl(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array(logged[:-1]) / logged[-1]
 
 
-def _update_count(inputs: Mapping[str, Any]) -> np.ndarray:
+def _update_count(inputs: Inputs) -> np.ndarray:
     agent = _ppo_updates(inputs)
     agent.train()
     return np.array([float(agent.logger.name_to_value["train/n_updates"])])
 
 
-def _before_policy_update(inputs: Mapping[str, Any]) -> np.ndarray:
+def _before_policy_update(inputs: Inputs) -> np.ndarray:
     agent = agents.make_off_policy(
         TD3, Scripted(), policy_delay=int(inputs["delay"]), gradient_steps=0
     )

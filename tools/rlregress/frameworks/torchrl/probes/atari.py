@@ -10,7 +10,8 @@ import torch
 from rlregress.environments import atari_play, atari_vision
 from rlregress.environments.atari_fake import AtariGame
 from rlregress.environments.atari_play import Player
-from rlregress.frameworks.base import Probe
+from rlregress.frameworks.base import Inputs, Probe
+from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.torchrl.api import (
     CatFrames,
     EndOfLifeTransform,
@@ -24,7 +25,6 @@ from rlregress.frameworks.torchrl.api import (
 from rlregress.frameworks.torchrl.probes.helpers import atari_games
 from rlregress.frameworks.torchrl.probes.helpers.quiet import quiet
 
-Inputs = Mapping[str, Any]
 Scene = Callable[..., np.ndarray]
 
 _SKIP = 4
@@ -206,5 +206,5 @@ ABSENT: Mapping[str, str] = {
 
 def player(make_env: Callable[[], Any]) -> Player:
     """A game of ``make_env`` through everything that surrounds it in a training."""
-    with quiet():
+    with isolated(), quiet():
         return atari_games.whole(make_env)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping, Tuple
+from typing import Any, Callable, Dict, Tuple
 
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.api import GAE, TanhNormal
 from rlregress.frameworks.torchrl.probes.helpers import programs, trainers
 from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
@@ -20,7 +21,6 @@ from rlregress.frameworks.torchrl.probes.helpers.networks import (
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import value_estimator
 
-Inputs = Mapping[str, Any]
 Found = Tuple[np.ndarray, np.ndarray]
 
 

@@ -12,6 +12,7 @@ from typing import Any, Dict, Mapping, Tuple
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.api import TensorDict, VecNorm
 from rlregress.frameworks.torchrl.probes.helpers import programs
 from rlregress.frameworks.torchrl.probes.helpers.normalised_environments import (
@@ -25,8 +26,6 @@ from rlregress.frameworks.torchrl.probes.helpers.normalised_environments import 
     transformed,
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-
-Inputs = Mapping[str, Any]
 
 
 def _library(observations: Any) -> np.ndarray:

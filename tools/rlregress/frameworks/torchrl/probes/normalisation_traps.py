@@ -11,6 +11,7 @@ from typing import Any, Mapping, Tuple
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.api import (
     LazyTensorStorage,
     ObservationNorm,
@@ -30,7 +31,6 @@ from rlregress.frameworks.torchrl.probes.helpers.normalised_environments import 
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
-Inputs = Mapping[str, Any]
 _KEYS = ["observation"]
 
 

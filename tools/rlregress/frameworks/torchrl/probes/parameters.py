@@ -6,12 +6,11 @@ from typing import Any, List, Mapping, Tuple
 
 import numpy as np
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.api import SoftUpdate
 from rlregress.frameworks.torchrl.probes.helpers import critics, off_policy_losses, trainers
 from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-
-Inputs = Mapping[str, Any]
 
 
 def _library_coefficient(make_loss: Any) -> Raw:

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.api import (
     AddStateIndependentNormalScale,
     ExplorationType,
@@ -23,8 +24,6 @@ from rlregress.frameworks.torchrl.probes.helpers.networks import (
     policy,
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-
-Inputs = Mapping[str, Any]
 
 
 def _policy_loss(options: Mapping[str, Any], **batch: Any) -> float:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import multiprocessing
 from functools import partial
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.raised import raised_in
 from rlregress.frameworks.torchrl.probes.helpers import ppo_trainings
 from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
-Inputs = Mapping[str, Any]
 Training = ppo_trainings.Training
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping, Tuple
+from typing import Any, Callable, Dict, List, Tuple
 
 import numpy as np
 import torch
 from torch import nn
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.api import (
     MLP,
     AddStateIndependentNormalScale,
@@ -28,8 +29,6 @@ from rlregress.frameworks.torchrl.probes.helpers.networks import (
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import action_spec, deterministic, entry
-
-Inputs = Mapping[str, Any]
 
 
 def library_networks(

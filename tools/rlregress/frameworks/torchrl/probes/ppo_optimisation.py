@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.api import IndependentNormal
 from rlregress.frameworks.torchrl.probes.helpers import programs, trainers
 from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
@@ -19,7 +20,6 @@ from rlregress.frameworks.torchrl.probes.helpers.networks import (
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
-Inputs = Mapping[str, Any]
 #: gradients are this many times larger than those of a plain Gaussian policy and critic.
 _STEEP = 1e6
 

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.probes.helpers import (
     off_policy_programs,
     off_policy_trainers,
@@ -16,8 +17,6 @@ from rlregress.frameworks.torchrl.probes.helpers import (
 from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.helpers.networks import v_network
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-
-Inputs = Mapping[str, Any]
 
 
 def _linear(slope: float, constant: float) -> nn.Linear:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 from unittest import mock
 
 import numpy as np
 import torch
 from torch import nn
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.api import NormalParamExtractor, TanhNormal
 from rlregress.frameworks.torchrl.probes.helpers import (
     critics,
@@ -28,8 +29,6 @@ from rlregress.frameworks.torchrl.probes.helpers.networks import (
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import sac_loss
-
-Inputs = Mapping[str, Any]
 
 
 def _target_entropy_inside(i: Inputs) -> float:

@@ -8,6 +8,7 @@ from unittest import mock
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.probes.helpers import (
     off_policy_agents,
     off_policy_programs,
@@ -21,8 +22,6 @@ from rlregress.frameworks.torchrl.probes.helpers.networks import (
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import sac_loss
-
-Inputs = Mapping[str, Any]
 
 
 def _zeros(shape: Any, dtype: Any, device: Any) -> torch.Tensor:

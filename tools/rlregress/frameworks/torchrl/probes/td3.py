@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Dict, List, Tuple
 
 import numpy as np
 import torch
 from torch import nn
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.api import (
     AdditiveGaussianModule,
     ExplorationType,
@@ -35,8 +36,6 @@ from rlregress.frameworks.torchrl.versions import (
     td3_loss,
     with_gaussian_noise,
 )
-
-Inputs = Mapping[str, Any]
 
 
 def _noise(i: Inputs) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Mapping, Tuple
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.api import (
     AdditiveGaussianModule,
     ExplorationType,
@@ -23,8 +24,6 @@ from rlregress.frameworks.torchrl.probes.helpers import (
 from rlregress.frameworks.torchrl.probes.helpers.networks import box
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import with_gaussian_noise
-
-Inputs = Mapping[str, Any]
 
 
 def _noise(exploring: Any) -> Any:

@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.api import (
     HardUpdate,
     IndependentNormal,
@@ -26,8 +27,6 @@ from rlregress.frameworks.torchrl.probes.helpers.networks import (
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import LOG_PROBS, action_spec, made, read, sac_loss
-
-Inputs = Mapping[str, Any]
 
 
 def _deterministic_centre(i: Inputs) -> float:

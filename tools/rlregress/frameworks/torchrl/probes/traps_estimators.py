@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Dict, List, Tuple
 
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.raised import raised_in
 from rlregress.frameworks.torchrl.api import (
     GAE,
@@ -24,8 +25,6 @@ from rlregress.frameworks.torchrl.probes.helpers.networks import (
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import LOG_PROBS, made, ppo_loss
-
-Inputs = Mapping[str, Any]
 
 
 def _segment(

@@ -7,12 +7,12 @@ import importlib
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Dict, Iterator, List, Mapping, Tuple
+from typing import Any, Dict, Iterator, List, Tuple
 
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.base import Inputs, NotOffered
 from rlregress.frameworks.raised import raised_in
 from rlregress.frameworks.torchrl.api import IndependentNormal
 from rlregress.frameworks.torchrl.probes.helpers import trainers
@@ -26,7 +26,6 @@ from rlregress.frameworks.torchrl.probes.helpers.networks import (
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import made, ppo_loss
 
-Inputs = Mapping[str, Any]
 _ROWS = 2
 
 

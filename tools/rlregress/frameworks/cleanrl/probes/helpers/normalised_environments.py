@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from gymnasium import spaces
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl import oldgym, shim
 from rlregress.frameworks.cleanrl.slices import run
 from rlregress.frameworks.cleanrl.sources import Source
@@ -57,7 +58,7 @@ class Playback(gymnasium.Env):
         return observation, float(reward), bool(terminated), bool(truncated), {}
 
 
-def alternating(i: Mapping[str, Any]) -> np.ndarray:
+def alternating(i: Inputs) -> np.ndarray:
     """``count`` numbers, in turn ``spread`` above and below ``offset``."""
     signs = np.where(np.arange(int(i["count"])) % 2, -1.0, 1.0)
     return i["offset"] + i["spread"] * signs

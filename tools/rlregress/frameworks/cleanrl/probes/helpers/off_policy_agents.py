@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import nn
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.off_policy_runs import (
-    Inputs,
     make_constant,
     optimizer,
     parts,

@@ -13,15 +13,15 @@ from gymnasium import spaces
 from torch import nn
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.script import Script
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import defaults
 from rlregress.frameworks.journal import Updates
 
-Inputs = Mapping[str, Any]
 #: the script's global names, once its networks are made
-Prepare = Callable[[Mapping[str, Any]], Any]
+Prepare = Callable[[Inputs], Any]
 
 _OPTIMIZERS = {
     "critic": ("q_optimizer", "values_optimizer"),

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any, Callable, Sequence
 
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
 from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 
 #: (agent, inputs) -> None: what the algorithm needs so that its policy does not disturb
-Prepare = Callable[[Any, Mapping[str, Any]], None]
+Prepare = Callable[[Any, Inputs], None]
 
 _CASES = 3
 
 
-def _update(agent: Any, inputs: Mapping[str, Any]) -> Callable[[], None]:
+def _update(agent: Any, inputs: Inputs) -> Callable[[], None]:
     return partial(agent.train, gradient_steps=1, batch_size=int(inputs["batch_size"]))
 
 
 def _critic_loss(
-    algorithm: Any, inputs: Mapping[str, Any], q_values: Sequence[float], **arguments: Any
+    algorithm: Any, inputs: Inputs, q_values: Sequence[float], **arguments: Any
 ) -> float:
     """The critic loss of a batch of terminations."""
     agent = agents.make_off_policy(
@@ -40,21 +41,19 @@ def _critic_loss(
     return watched_updates.only(losses["critic"])
 
 
-def critic_loss_scale(algorithm: Any, inputs: Mapping[str, Any], **arguments: Any) -> np.ndarray:
+def critic_loss_scale(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
     """Loss of two networks."""
     return np.array([_critic_loss(algorithm, inputs, inputs["q_values"], **arguments)])
 
 
-def critic_loss_reduction(
-    algorithm: Any, inputs: Mapping[str, Any], **arguments: Any
-) -> np.ndarray:
+def critic_loss_reduction(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
     """Loss of three networks over that of two."""
     q_values = inputs["q_values"]
     three = _critic_loss(algorithm, inputs, q_values, **arguments)
     return np.array([three / _critic_loss(algorithm, inputs, q_values[:2], **arguments)])
 
 
-def critic_loss_distance(algorithm: Any, inputs: Mapping[str, Any], **arguments: Any) -> np.ndarray:
+def critic_loss_distance(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
     """Loss at each error over that at the first."""
     losses = np.array(
         [
@@ -67,7 +66,7 @@ def critic_loss_distance(algorithm: Any, inputs: Mapping[str, Any], **arguments:
 
 def target(
     algorithm: Any,
-    inputs: Mapping[str, Any],
+    inputs: Inputs,
     target_q: Sequence[float],
     prepare: Prepare,
     **arguments: Any,
@@ -86,9 +85,7 @@ def target(
     return watched_updates.regression_target(_update(agent, inputs))
 
 
-def bootstrap(
-    algorithm: Any, inputs: Mapping[str, Any], prepare: Prepare, **arguments: Any
-) -> np.ndarray:
+def bootstrap(algorithm: Any, inputs: Inputs, prepare: Prepare, **arguments: Any) -> np.ndarray:
     """The regression target of collected steps with the flags of each case."""
     found = []
     for case in range(_CASES):
@@ -112,7 +109,7 @@ def bootstrap(
     return np.array(found)
 
 
-def polyak(algorithm: Any, inputs: Mapping[str, Any], **arguments: Any) -> np.ndarray:
+def polyak(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
     """A parameter of the target critics after one update with the default tau."""
     found = []
     for source, before in zip(inputs["source"], inputs["target"]):
@@ -132,9 +129,7 @@ def polyak(algorithm: Any, inputs: Mapping[str, Any], **arguments: Any) -> np.nd
     return np.array(found)
 
 
-def actor_loss(
-    algorithm: Any, inputs: Mapping[str, Any], prepare: Prepare, **arguments: Any
-) -> np.ndarray:
+def actor_loss(algorithm: Any, inputs: Inputs, prepare: Prepare, **arguments: Any) -> np.ndarray:
     """The actor loss per case of constant Q networks."""
     found = []
     for q_values in inputs["q_values"]:

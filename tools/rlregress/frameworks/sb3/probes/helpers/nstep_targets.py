@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import inspect
 from functools import partial
-from typing import Any, Mapping, Sequence
+from typing import Any, Sequence
 
 import numpy as np
 import torch
 from stable_baselines3 import TD3
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
 from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 
 _ROWS = 8
 
 
-def collected(environment: Scripted, inputs: Mapping[str, Any], **arguments: Any) -> Any:
+def collected(environment: Scripted, inputs: Inputs, **arguments: Any) -> Any:
     """An agent with ``n`` steps that has stored the stream and not updated yet.
 
     Versions without the parameter get none, so that what they do instead is seen.
@@ -58,7 +59,7 @@ def target(agent: Any, slot: int, slope: float, constant: float) -> float:
         )
 
 
-def targets(inputs: Mapping[str, Any], slots: Sequence[int], **arguments: Any) -> np.ndarray:
+def targets(inputs: Inputs, slots: Sequence[int], **arguments: Any) -> np.ndarray:
     """Targets where the value of an observation is its number, [slots]."""
     environment = Scripted(
         next_observations=inputs["next_values"],
@@ -70,9 +71,7 @@ def targets(inputs: Mapping[str, Any], slots: Sequence[int], **arguments: Any) -
     return np.array([target(agent, slot, 1.0, 0.0) for slot in slots])
 
 
-def first_target(
-    inputs: Mapping[str, Any], slope: float, constant: float, **arguments: Any
-) -> float:
+def first_target(inputs: Inputs, slope: float, constant: float, **arguments: Any) -> float:
     """The target of step 0 where step t leads to observation t + 1 and no episode ends."""
     steps = np.arange(len(inputs["rewards"]), dtype=np.float64)
     environment = Scripted(

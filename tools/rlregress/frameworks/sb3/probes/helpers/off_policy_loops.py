@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.journal import Updates
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
@@ -90,7 +91,7 @@ def saturate(agent: Any) -> None:
         agents.make_constant(agent.actor.log_std, -5.0)
 
 
-def learning_starts(algorithm: Any, inputs: Mapping[str, Any]) -> np.ndarray:
+def learning_starts(algorithm: Any, inputs: Inputs) -> np.ndarray:
     """Steps with random actions; steps at the first update."""
     journal, _ = run(
         algorithm,
@@ -105,7 +106,7 @@ def learning_starts(algorithm: Any, inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([random, journal.first("critic")], dtype=np.float64)
 
 
-def update_ratio(algorithm: Any, roles: List[str], inputs: Mapping[str, Any]) -> np.ndarray:
+def update_ratio(algorithm: Any, roles: List[str], inputs: Inputs) -> np.ndarray:
     """Updates per step: by default, for half of them, for twice as many."""
     steps, counted = int(inputs["steps"]), int(inputs["counted"])
     asked: List[Dict[str, Any]] = [
@@ -129,7 +130,7 @@ def update_ratio(algorithm: Any, roles: List[str], inputs: Mapping[str, Any]) ->
     return np.array(found).flatten()
 
 
-def vectorisation(algorithm: Any, inputs: Mapping[str, Any]) -> np.ndarray:
+def vectorisation(algorithm: Any, inputs: Inputs) -> np.ndarray:
     """Transitions per step asked for; updates per transition; environments."""
     steps = int(inputs["steps"])
     journal, _ = run(
@@ -146,7 +147,7 @@ def vectorisation(algorithm: Any, inputs: Mapping[str, Any]) -> np.ndarray:
     )
 
 
-def gradient_clip(algorithm: Any, inputs: Mapping[str, Any]) -> np.ndarray:
+def gradient_clip(algorithm: Any, inputs: Inputs) -> np.ndarray:
     """One over the norms of the gradients that the optimisers find."""
     norms: Dict[str, List[float]] = {"critic": [], "actor": []}
 
@@ -173,7 +174,7 @@ def _inverse(norm: float) -> float:
     return 0.0 if norm > 1e3 else 1.0 / norm
 
 
-def networks(algorithm: Any, inputs: Mapping[str, Any]) -> np.ndarray:
+def networks(algorithm: Any, inputs: Inputs) -> np.ndarray:
     """Widths of the default networks, activation, sharing."""
     bound = np.ones(int(inputs["dimensions"]))
     agent = agents.make(algorithm, Scripted(-bound, bound), buffer_size=8)
@@ -207,7 +208,7 @@ def _activation(actor: Any) -> List[float]:
     return seen
 
 
-def adam_epsilon(algorithm: Any, inputs: Mapping[str, Any]) -> np.ndarray:
+def adam_epsilon(algorithm: Any, inputs: Inputs) -> np.ndarray:
     """Logarithm of the epsilon of each optimiser, in the order critic, actor, temperature."""
     agent = agents.make(algorithm, Scripted(), buffer_size=8)
     optimizers = agents.optimizers(agent)

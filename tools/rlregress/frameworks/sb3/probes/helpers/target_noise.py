@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping
+from typing import Any, List
 
 import numpy as np
 import torch
 from stable_baselines3 import TD3
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.sb3.probes.helpers import agents
 from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 
 
-def smoothed_actions(inputs: Mapping[str, Any], **arguments: Any) -> np.ndarray:
+def smoothed_actions(inputs: Inputs, **arguments: Any) -> np.ndarray:
     """Smoothed target actions in the environment's units, float64 [samples, dimensions]."""
     agent = agents.make_off_policy(
         TD3, Scripted(inputs["low"], inputs["high"]), seed=int(inputs["seed"]), **arguments

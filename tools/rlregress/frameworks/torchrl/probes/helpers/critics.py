@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Mapping, Sequence
+from typing import Any, Callable, List, Sequence
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.api import SoftUpdate, TensorDict
 from rlregress.frameworks.torchrl.probes.helpers.networks import fill, transitions
 
@@ -32,25 +33,25 @@ def regression_target(loss: Any, batch: TensorDict) -> float:
     return (left - right) / (2.0 * (left + right - 2.0 * middle))
 
 
-def _terminal(i: Mapping[str, Any]) -> TensorDict:
+def _terminal(i: Inputs) -> TensorDict:
     return transitions(int(i["batch_size"]), i["reward"], terminated=True)
 
 
-def _squared(make_loss: MakeLoss, i: Mapping[str, Any], q_values: Sequence[float]) -> float:
+def _squared(make_loss: MakeLoss, i: Inputs, q_values: Sequence[float]) -> float:
     return critic_loss(make_loss(i, q_values, loss_function="l2"), _terminal(i))
 
 
-def scale(make_loss: MakeLoss, i: Mapping[str, Any]) -> float:
+def scale(make_loss: MakeLoss, i: Inputs) -> float:
     """The critic loss of two constant Q networks."""
     return _squared(make_loss, i, i["q_values"])
 
 
-def reduction(make_loss: MakeLoss, i: Mapping[str, Any]) -> float:
+def reduction(make_loss: MakeLoss, i: Inputs) -> float:
     """The critic loss of three Q networks, divided by that of the first two."""
     return _squared(make_loss, i, i["q_values"]) / _squared(make_loss, i, i["q_values"][:2])
 
 
-def distance(make_loss: MakeLoss, i: Mapping[str, Any]) -> List[float]:
+def distance(make_loss: MakeLoss, i: Inputs) -> List[float]:
     """The critic losses of all errors but the first, divided by that of the first."""
     losses = [
         critic_loss(make_loss(i, [i["reward"] + error] * 2), _terminal(i)) for error in i["errors"]
@@ -58,7 +59,7 @@ def distance(make_loss: MakeLoss, i: Mapping[str, Any]) -> List[float]:
     return [loss / losses[0] for loss in losses[1:]]
 
 
-def minimum(make_loss: MakeLoss, i: Mapping[str, Any]) -> List[float]:
+def minimum(make_loss: MakeLoss, i: Inputs) -> List[float]:
     """The regression target of each pair of target Q networks."""
     loss = make_loss(i, [0.0, 0.0], loss_function="l2")
     found = []
@@ -68,7 +69,7 @@ def minimum(make_loss: MakeLoss, i: Mapping[str, Any]) -> List[float]:
     return found
 
 
-def bootstrap(make_loss: MakeLoss, i: Mapping[str, Any]) -> List[float]:
+def bootstrap(make_loss: MakeLoss, i: Inputs) -> List[float]:
     """The regression target of each pair of flags."""
     loss = make_loss(i, [0.0, 0.0], loss_function="l2")
     fill(loss.target_qvalue_network_params, [i["target_q"]] * 2)
@@ -80,7 +81,7 @@ def bootstrap(make_loss: MakeLoss, i: Mapping[str, Any]) -> List[float]:
     ]
 
 
-def actor_loss(make_loss: MakeLoss, i: Mapping[str, Any]) -> List[float]:
+def actor_loss(make_loss: MakeLoss, i: Inputs) -> List[float]:
     """The actor loss of each pair of Q networks."""
     batch = transitions(int(i["batch_size"]), 0.0)
     return [
@@ -89,13 +90,13 @@ def actor_loss(make_loss: MakeLoss, i: Mapping[str, Any]) -> List[float]:
     ]
 
 
-def polyak(make_loss: MakeLoss, i: Mapping[str, Any]) -> List[float]:
+def polyak(make_loss: MakeLoss, i: Inputs) -> List[float]:
     """A parameter of a target critic after a SoftUpdate: see ``moved``."""
     loss = make_loss(i, [0.0, 0.0])
     return moved(loss, SoftUpdate(loss, tau=i["tau"]), i)
 
 
-def moved(loss: Any, updater: Any, i: Mapping[str, Any]) -> List[float]:
+def moved(loss: Any, updater: Any, i: Inputs) -> List[float]:
     """A parameter of a target critic after one ``updater.step()``, per pair of numbers."""
     found = []
     for source, target in zip(i["source"], i["target"]):

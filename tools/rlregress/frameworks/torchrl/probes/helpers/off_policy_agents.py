@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
 import torch
 from torch import nn
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.probes.helpers import off_policy_programs, programs
 from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
 from rlregress.frameworks.torchrl.probes.helpers.networks import linear_layers
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-
-Inputs = Mapping[str, Any]
 
 
 def make_constant(module: nn.Module, numbers: Sequence[float]) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping, Sequence
+from typing import Any, List, Sequence
 
 import numpy as np
 import torch
 from torch import nn
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.api import (
     SACLoss,
     TanhModule,
@@ -26,8 +27,6 @@ from rlregress.frameworks.torchrl.probes.helpers.networks import (
     transitions,
 )
 from rlregress.frameworks.torchrl.versions import next_values, sac_loss, td3_loss
-
-Inputs = Mapping[str, Any]
 
 
 def sac(i: Inputs, q_values: Sequence[float], **options: Any) -> SACLoss:

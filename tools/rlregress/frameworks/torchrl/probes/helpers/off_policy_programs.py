@@ -5,18 +5,20 @@ from __future__ import annotations
 import contextlib
 import functools
 from types import SimpleNamespace
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import gymnasium
 import numpy as np
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.journal import Updates
 from rlregress.frameworks.torchrl.api import AdditiveGaussianModule
 from rlregress.frameworks.torchrl.probes.helpers import programs
 from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
-from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw, quiet
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 _ENVIRONMENT = "RLRegressWatched-v0"
 #: (optimiser that is about to step, parts that it has gradients of)
@@ -187,14 +189,15 @@ def _saturated(model: Any, exploring: Any) -> None:
 @functools.lru_cache(maxsize=2)
 def cold_start(family: str, steps: int, starts: int, frames: int, batch: int) -> Journal:
     """A run with a warm-up of random actions, after which the policy is at the upper bound."""
-    with quiet():
+    # the same whoever asks first
+    with isolated():
         return run(
             family, steps, _saturated, init_random_frames=starts, frames_per_batch=frames,
             batch_size=batch,
         )  # fmt: skip
 
 
-def cold_start_inputs(i: Mapping[str, Any]) -> Tuple[int, int, int, int]:
+def cold_start_inputs(i: Inputs) -> Tuple[int, int, int, int]:
     """What ``cold_start`` needs beside the family."""
     return int(i["steps"]), int(i["starts"]), int(i["collected_at_once"]), int(i["batch_size"])
 
@@ -202,7 +205,7 @@ def cold_start_inputs(i: Mapping[str, Any]) -> Tuple[int, int, int, int]:
 def learning_starts(family: str) -> Raw:
     """Random steps, and the step before the first update, of a program."""
 
-    def probe(i: Mapping[str, Any]) -> List[float]:
+    def probe(i: Inputs) -> List[float]:
         journal = cold_start(family, *cold_start_inputs(i))
         (actions,) = [received for received in journal.actions if received]
         return [random_steps(actions), journal.first("critic")]
@@ -218,7 +221,7 @@ def random_steps(actions: Sequence[np.ndarray]) -> int:
 def update_ratio(family: str, roles: List[str]) -> Raw:
     """Updates of the ``roles`` per environment step, by default and as asked."""
 
-    def probe(i: Mapping[str, Any]) -> List[float]:
+    def probe(i: Inputs) -> List[float]:
         steps, counted = int(i["steps"]), int(i["counted"])
         found = []
         for ratio in (1.0, 0.5, 2.0):
@@ -235,7 +238,7 @@ def update_ratio(family: str, roles: List[str]) -> Raw:
 def vectorisation(family: str) -> Raw:
     """Transitions, updates per transition and environments of a run on several."""
 
-    def probe(i: Mapping[str, Any]) -> List[float]:
+    def probe(i: Inputs) -> List[float]:
         steps = int(i["steps"])
         journal = run(
             family, steps, env_per_collector=int(i["environments"]),

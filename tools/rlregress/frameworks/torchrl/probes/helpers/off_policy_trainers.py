@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Dict, List, Tuple
 
 import torch
 from torch import nn
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.api import (
     LazyTensorStorage,
     SoftUpdate,
@@ -23,8 +24,6 @@ from rlregress.frameworks.torchrl.probes.helpers.off_policy_agents import invers
 from rlregress.frameworks.torchrl.probes.helpers.off_policy_programs import Journal, random_steps
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import action_spec, made, sac_loss, td3_loss
-
-Inputs = Mapping[str, Any]
 
 
 class _Slope(nn.Module):
