@@ -19,9 +19,10 @@ from rlregress.frameworks.families import absent
 
 pytest.importorskip("torchrl", reason="the adapter of TorchRL needs it")
 
+from rlregress.frameworks.scripted import Scripted  # noqa: E402
 from rlregress.frameworks.torchrl import api, versions  # noqa: E402
 from rlregress.frameworks.torchrl.probes.helpers import networks, programs  # noqa: E402
-from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped  # noqa: E402
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped  # noqa: E402
 from rlregress.frameworks.torchrl.probes.helpers.quiet import quiet, quietly  # noqa: E402
 
 TOOLS = Path(__file__).resolve().parents[1]
@@ -128,7 +129,7 @@ def test_a_keyword_that_only_keeps_from_logging_is_left_out():
 def test_the_actions_of_one_environment_are_found_in_those_of_several(monkeypatch):
     """Where only the spec of all environments exists, that of one is taken from it."""
     with quiet():
-        several = api.SerialEnv(2, [lambda: wrapped(Playback([-1.0] * 3, [2.0] * 3))] * 2)
+        several = api.SerialEnv(2, [lambda: wrapped(Scripted([-1.0] * 3, [2.0] * 3))] * 2)
         expected = several.action_spec_unbatched
         kind = next(k for k in type(several).__mro__ if "action_spec_unbatched" in vars(k))
         monkeypatch.delattr(kind, "action_spec_unbatched")

@@ -11,8 +11,8 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
-    Counter,
     Training,
+    counter,
     lower_log_prob,
     no_values,
     train,
@@ -20,6 +20,7 @@ from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
 from rlregress.frameworks.cleanrl.probes.helpers.rollouts import SCRIPT
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import defaults, replaced
+from rlregress.frameworks.scripted import end_after
 
 
 def minibatches(source: Source, inputs: Inputs) -> np.ndarray:
@@ -101,7 +102,7 @@ def advantages_recomputed(source: Source, inputs: Inputs) -> np.ndarray:
         n,
         n,
         n // 2,
-        make_env=lambda: Counter(rewards=inputs["rewards"]),
+        make_env=lambda: counter(rewards=inputs["rewards"]),
         update_epochs=3,
         learning_rate=0.1,
         norm_adv=False,
@@ -118,7 +119,7 @@ def granularity(source: Source, inputs: Inputs) -> np.ndarray:
         n,
         n,
         n // 2,
-        make_env=lambda: Counter(rewards=inputs["rewards"], ends=n),
+        make_env=lambda: counter(n, rewards=inputs["rewards"], terminated=end_after(n)),
         at_end=lambda run, number: no_values(run),
         learning_rate=0.1,
         gamma=1.0,
@@ -133,7 +134,7 @@ def granularity(source: Source, inputs: Inputs) -> np.ndarray:
 def iterations(source: Source, inputs: Inputs) -> np.ndarray:
     """Steps of the environment, and updates."""
     seen = train(source, int(inputs["total_steps"]), int(inputs["rollout_steps"]), 1)
-    return np.array([seen.environments[0].done, len(seen.rates)])
+    return np.array([len(seen.environments[0].received), len(seen.rates)])
 
 
 def vectorisation(source: Source, inputs: Inputs) -> np.ndarray:
@@ -141,7 +142,7 @@ def vectorisation(source: Source, inputs: Inputs) -> np.ndarray:
     count = int(inputs["environments"])
     steps = int(inputs["rollout_steps"])
     seen = train(source, int(inputs["total_steps"]), steps, 1, num_envs=count)
-    done = [environment.done for environment in seen.environments]
+    done = [len(environment.received) for environment in seen.environments]
     return np.array([sum(done), done[0]])
 
 
@@ -180,7 +181,9 @@ def segments(source: Source, inputs: Inputs) -> np.ndarray:
         del number
         terminal.append(any(bool((run[name] == limit).any()) for name in names))
 
-    seen = train(source, 15, 5, 1, make_env=lambda: Counter(limit=limit), at_end=look)
+    seen = train(
+        source, 15, 5, 1, make_env=lambda: counter(limit, truncated=end_after(limit)), at_end=look
+    )
     return np.array([*np.concatenate(seen.stored), any(terminal)])
 
 

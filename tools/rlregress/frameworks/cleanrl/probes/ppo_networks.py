@@ -14,12 +14,12 @@ from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.rollouts import (
     SCRIPT,
     Optimiser,
-    Receiving,
     collect,
     environments,
 )
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import arguments, last_linear, make_constant
+from rlregress.frameworks.scripted import Scripted
 
 #: log of a standard deviation that nobody sees.
 _NEGLIGIBLE = -14.0
@@ -60,7 +60,7 @@ def log_std(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
 
 
-def _same(environment: Receiving) -> Receiving:
+def _same(environment: Scripted) -> Scripted:
     return environment
 
 
@@ -73,7 +73,7 @@ def action_distribution(source: Source, inputs: Inputs) -> np.ndarray:
         make_constant(last_linear(agent.actor_mean), mean)
         with torch.no_grad():
             agent.actor_logstd.fill_(_NEGLIGIBLE)
-        environment = Receiving(inputs["low"], inputs["high"])
+        environment = Scripted(inputs["low"], inputs["high"])
         with environments(source, functools.partial(_same, environment)) as given:
             collect(source, {**given, "args": args, "agent": agent})
         received.append(environment.received[-1].item())

@@ -8,8 +8,8 @@ import numpy as np
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
-    Counter,
     Training,
+    counter,
     lower_log_prob,
     no_values,
     train,
@@ -76,7 +76,7 @@ def _clip_ranges(source: Source, inputs: Inputs, **chosen: Any) -> np.ndarray:
     seen = _training(
         source,
         inputs,
-        make_env=lambda: Counter(rewards=[1.0]),
+        make_env=lambda: counter(rewards=[1.0]),
         at_end=feed,
         # every reward 1 and no look ahead: advantages of 1
         gamma=0.0,
@@ -105,7 +105,7 @@ def entropy(source: Source, inputs: Inputs) -> np.ndarray:
     seen = _training(
         source,
         inputs,
-        make_env=lambda: Counter(rewards=[0.0]),
+        make_env=lambda: counter(rewards=[0.0]),
         at_end=lambda run, number: no_values(run),
         norm_adv=False,
         learning_rate=0.0,

@@ -12,6 +12,7 @@ from rlregress.frameworks.cleanrl.probes.helpers import small_runs
 from rlregress.frameworks.cleanrl.slices import run
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import CPU, Fn, arguments, spaces
+from rlregress.frameworks.scripted import Scripted
 
 _SCRIPT = "td3_continuous_action"
 _BUFFERS = "cleanrl_utils/buffers.py"
@@ -78,7 +79,7 @@ def _overwriting(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _both_flags(source: Source, inputs: Inputs) -> np.ndarray:
-    environment = small_runs.Steps(episode=1, terminates=True, truncates=True)
+    environment = Scripted(terminated=1.0, truncated=1.0)
     script = source.script(_SCRIPT)
     drawn = small_runs.off_policy(source, _SCRIPT, 4, environment)["rb"].sample(2)
     columns = drawn if not hasattr(drawn, "rewards") else (None,) * 5

@@ -66,7 +66,7 @@ def _first_update(
     # the first of them must not update.
     start = size if size % 2 else size - 1
     off_policy_runs.run(
-        source, _SCRIPT, start + 2, prepare, look, {"reward": inputs["reward"]},
+        source, _SCRIPT, start + 2, prepare, look, {"rewards": inputs["reward"]},
         [
             off_policy_runs.regression_targets(torch.nn.functional, targets),
             (torch.Tensor, "backward", watched),
@@ -145,7 +145,7 @@ def _reward_scaling(source: Source, inputs: Inputs) -> np.ndarray:
 
     journal = off_policy_runs.run(
         source, _SCRIPT, size + 1, nothing_to_add,
-        environment={"reward": inputs["reward"], "terminated": True},
+        environment={"rewards": inputs["reward"], "terminated": 1.0},
         patches=[off_policy_runs.regression_targets(torch.nn.functional, targets)], batch_size=size,
     )  # fmt: skip
     buffer = journal.run["rb"]
@@ -155,7 +155,7 @@ def _reward_scaling(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _initialisation(source: Source, inputs: Inputs) -> np.ndarray:
-    environment = {"observations": int(inputs["observations"])}
+    environment = {"observation_dimensions": int(inputs["observations"])}
     run = off_policy_runs.run(source, _SCRIPT, 1, environment=environment, batch_size=4).run
     first = run["qf1"].fc1
     weight = first.weight.detach().double().numpy()

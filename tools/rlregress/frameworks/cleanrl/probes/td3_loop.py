@@ -25,7 +25,7 @@ def _collected(source: Source, steps: int, starts: int = 0, **settings: Any) -> 
         source, _SCRIPT, steps, _centre, learning_starts=starts, learning_rate=0.0, batch_size=2,
         policy_frequency=10 * steps, **settings,
     )  # fmt: skip
-    return np.array([e.received for e in journal.environments if e.received])
+    return np.array([e.received for e in journal.environments if e.received])[..., 0]
 
 
 def _replay_action(source: Source, inputs: Inputs) -> np.ndarray:
@@ -38,7 +38,7 @@ def _replay_action(source: Source, inputs: Inputs) -> np.ndarray:
     buffer = journal.run["rb"]
     actions = getattr(buffer, "actions", None)
     stored = buffer.buffer[-1][1] if actions is None else actions[2]
-    return np.array([journal.environments[0].received[-1], float(np.ravel(stored)[0])])
+    return np.array([journal.environments[0].received[-1].item(), float(np.ravel(stored)[0])])
 
 
 def _exploration_default(source: Source, inputs: Inputs) -> np.ndarray:

@@ -24,6 +24,7 @@ from rlregress.frameworks.cleanrl.stubs import (
     make_constant,
     spaces,
 )
+from rlregress.frameworks.scripted import Scripted, end_after
 
 _PPO = "ppo_continuous_action"
 _SAC = "sac_continuous_action"
@@ -105,7 +106,7 @@ def _gaussian_centre(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _out_of_bounds(source: Source, inputs: Inputs) -> np.ndarray:
-    environment = small_runs.Steps(low=inputs["low"], high=inputs["high"])
+    environment = Scripted(inputs["low"], inputs["high"])
 
     def sample(distribution: Any, *_: Any) -> torch.Tensor:
         return torch.full_like(distribution.loc, inputs["mean"])
@@ -169,7 +170,7 @@ def _hard_update_period(source: Source, inputs: Inputs) -> np.ndarray:
             "target_network_frequency": int(inputs["interval"]),
             "learning_rate": 0.0,
         },
-        make_env=lambda: small_runs.Steps(discrete=True),
+        make_env=lambda: Scripted(discrete=2),
         on_step=look,
     )
     return np.diff(copies[:3]).astype(np.float64)
@@ -185,7 +186,7 @@ def _truncated_flags(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _autoreset(source: Source, inputs: Inputs) -> np.ndarray:
-    environment = small_runs.Steps(episode=int(inputs["episode"]))
+    environment = Scripted(terminated=end_after(int(inputs["episode"])))
     made = small_runs.off_policy(source, _TD3, int(inputs["steps"]), environment, shimmed=False)
     return np.array([0.0, float(np.mean(small_runs.rewards(made["rb"]) == 0.0))])
 
@@ -218,7 +219,7 @@ def _approx_kl(source: Source, inputs: Inputs) -> np.ndarray:
             "update_epochs": epochs,
             "learning_rate": 0.0,
         },
-        make_env=small_runs.Steps,
+        make_env=Scripted,
         patches=[(torch.distributions.Normal, "log_prob", shifted)],
     )
     logged = [value for _, value in made.logged("losses/approx_kl")]

@@ -10,8 +10,8 @@ from stable_baselines3 import SAC, TD3
 
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.sb3.probes.helpers import agents, critics
-from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 from rlregress.frameworks.sb3.probes.helpers.target_noise import smoothed_actions
+from rlregress.frameworks.scripted import Scripted
 
 
 def _coefficient(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:

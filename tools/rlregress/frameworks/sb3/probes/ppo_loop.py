@@ -11,11 +11,11 @@ import torch
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.probes.helpers import agents, ppo_trainings, watched_updates
-from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
+from rlregress.frameworks.scripted import Scripted, counting, end_after
 
 
 def _one_rollout(steps: int, **arguments: Any) -> ppo_trainings.Training:
-    return ppo_trainings.train(ppo_trainings.counter(steps), steps, n_steps=steps, **arguments)
+    return ppo_trainings.train(counting(steps), steps, n_steps=steps, **arguments)
 
 
 def _minibatches(inputs: Inputs) -> np.ndarray:
@@ -99,7 +99,7 @@ def _by_sample(seen: ppo_trainings.Training, epochs: int, steps: int) -> np.ndar
 def _advantages_recomputed(inputs: Inputs) -> np.ndarray:
     rewards = np.array(inputs["rewards"])
     seen = ppo_trainings.train(
-        ppo_trainings.counter(len(rewards), rewards),
+        counting(len(rewards), rewards=rewards),
         len(rewards),
         n_steps=len(rewards),
         batch_size=2,
@@ -114,7 +114,7 @@ def _granularity(inputs: Inputs) -> np.ndarray:
     rewards = np.array(inputs["rewards"])
     n = len(rewards)
     seen = ppo_trainings.train(
-        ppo_trainings.counter(n, rewards, terminated=[0.0] * (n - 1) + [1.0]),
+        counting(n, rewards=rewards, terminated=end_after(n)),
         n,
         n_steps=n,
         batch_size=2,
@@ -129,7 +129,7 @@ def _granularity(inputs: Inputs) -> np.ndarray:
 
 
 def _iterations(inputs: Inputs) -> np.ndarray:
-    environment = ppo_trainings.counter(64)
+    environment = counting(64)
     n = int(inputs["rollout_steps"])
     seen = ppo_trainings.train(environment, int(inputs["total_steps"]), n_steps=n, batch_size=n)
     return np.array([len(environment.received), len(seen.rates)])
@@ -182,7 +182,7 @@ def _segments(inputs: Inputs) -> np.ndarray:
         arrays = [array for array in vars(buffer).values() if isinstance(array, np.ndarray)]
         terminal.append(any(np.any(array == limit) for array in arrays))
 
-    environment = ppo_trainings.Episodes(limit)
+    environment = counting(limit, truncated=end_after(limit), restarts=True)
     seen = ppo_trainings.train(environment, 15, n_steps=5, batch_size=5, change=look)
     return np.array([*np.concatenate(seen.stored), any(terminal)])
 

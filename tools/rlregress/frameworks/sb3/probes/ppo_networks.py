@@ -12,7 +12,7 @@ from torch import nn
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.sb3.probes.helpers import agents, ppo_updates, watched_updates
-from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
+from rlregress.frameworks.scripted import Scripted
 
 
 def _policy(low: float = -1.0, high: float = 1.0) -> Any:

@@ -9,8 +9,8 @@ from stable_baselines3 import PPO
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.sb3.probes.helpers import agents, ppo_trainings
-from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 from rlregress.frameworks.sb3.probes.helpers.ppo_updates import NO_CLIP
+from rlregress.frameworks.scripted import Scripted
 
 
 def _falling(start: float) -> Callable[[float], float]:

@@ -13,7 +13,7 @@ from stable_baselines3.common.buffers import ReplayBuffer
 from rlregress.frameworks.base import Inputs, NotOffered, Probe
 from rlregress.frameworks.sb3 import gyms, older
 from rlregress.frameworks.sb3.probes.helpers import agents, nstep_targets, watched_updates
-from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
+from rlregress.frameworks.scripted import Scripted
 
 
 def _window(inputs: Inputs) -> np.ndarray:

@@ -13,7 +13,7 @@ from torch import nn
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.sb3 import older
 from rlregress.frameworks.sb3.probes.helpers import agents
-from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
+from rlregress.frameworks.scripted import Scripted
 
 
 class _AtRolloutEnd(BaseCallback):

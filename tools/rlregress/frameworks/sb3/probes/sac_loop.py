@@ -11,7 +11,7 @@ from stable_baselines3 import SAC
 
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.sb3.probes.helpers import agents, off_policy_loops, watched_updates
-from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
+from rlregress.frameworks.scripted import Scripted
 
 
 def _zero(network: Any) -> None:

@@ -12,8 +12,8 @@ from stable_baselines3.common.noise import NormalActionNoise
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.sb3.probes.helpers import agents, critics, watched_updates
-from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 from rlregress.frameworks.sb3.probes.helpers.target_noise import smoothed_actions
+from rlregress.frameworks.scripted import Scripted
 
 
 def _leave(agent: Any, inputs: Inputs) -> None:

@@ -11,7 +11,7 @@ from stable_baselines3.common.noise import NormalActionNoise
 
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.sb3.probes.helpers import agents, critics, off_policy_loops
-from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
+from rlregress.frameworks.scripted import Scripted
 
 
 def _centre(agent: Any) -> None:

@@ -5,36 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, List, Mapping
 
-import gymnasium
 import numpy as np
 import torch
-from gymnasium import spaces
 from stable_baselines3 import DQN, PPO, SAC, TD3
 
 from rlregress.frameworks.base import Inputs, NotOffered, Probe
 from rlregress.frameworks.raised import raised_in
 from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
-from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
+from rlregress.frameworks.scripted import Scripted
 
 _ROWS = 8
-
-
-class _Discrete(gymnasium.Env):
-    """Episodes of a fixed length, with discrete actions that change nothing."""
-
-    def __init__(self, actions: int = 2, episode: int = 1_000_000) -> None:
-        self.action_space = spaces.Discrete(actions)
-        self.observation_space = spaces.Box(-1.0, 1.0, (1,), np.float32)
-        self._episode, self._t = episode, 0
-
-    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
-        super().reset(seed=seed)
-        self._t = 0
-        return np.zeros(1, np.float32), {}
-
-    def step(self, action: Any) -> Any:
-        self._t += 1
-        return np.zeros(1, np.float32), 1.0, self._t >= self._episode, False, {}
 
 
 def _rollout(environment: Scripted, steps: int, **arguments: Any) -> Any:
@@ -144,7 +124,7 @@ def _dqn(environment: Any, **arguments: Any) -> Any:
 
 
 def _exploration_draw(inputs: Inputs) -> np.ndarray:
-    agent = _dqn(_Discrete(int(inputs["actions"])), seed=int(inputs["seed"]))
+    agent = _dqn(Scripted(discrete=int(inputs["actions"])), seed=int(inputs["seed"]))
     agent.exploration_rate = float(inputs["epsilon"])
     observations = np.zeros((int(inputs["environments"]), 1), np.float32)
     greedy, _ = agent.predict(observations, deterministic=True)
@@ -156,7 +136,9 @@ def _exploration_draw(inputs: Inputs) -> np.ndarray:
 
 
 def _hard_update_period(inputs: Inputs) -> np.ndarray:
-    agent = _dqn(_Discrete(), target_update_interval=int(inputs["interval"]), gradient_steps=0)
+    agent = _dqn(
+        Scripted(discrete=2), target_update_interval=int(inputs["interval"]), gradient_steps=0
+    )
     copies: List[int] = []
     after_step = agent._on_step
     step = 0

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import GAE, TanhNormal
 from rlregress.frameworks.torchrl.probes.helpers import programs, trainers
-from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
 from rlregress.frameworks.torchrl.probes.helpers.networks import (
     Numbers,
     box,
@@ -83,7 +83,7 @@ def _trainer(i: Inputs) -> Found:
         trainer.register_op("pre_epoch", note)
 
     trainers.ppo(
-        Playback(**_playback(i)),
+        Scripted(**_playback(i)),
         actor,
         critic,
         steps,

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     LazyTensorStorage,
     ObservationNorm,
@@ -23,7 +24,7 @@ from rlregress.frameworks.torchrl.api import (
     VecNorm,
     VecNormV2,
 )
-from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
 from rlregress.frameworks.torchrl.probes.helpers.normalised_environments import (
     given,
     showing,
@@ -70,7 +71,7 @@ def _large_offset(i: Inputs) -> np.ndarray:
 
 
 def _environments(i: Inputs) -> np.ndarray:
-    both = [lambda x=i[name]: wrapped(Playback(**showing(x))) for name in ("first", "second")]
+    both = [lambda x=i[name]: wrapped(Scripted(**showing(x))) for name in ("first", "second")]
     environment = TransformedEnv(SerialEnv(2, both), VecNormV2(in_keys=_KEYS, decay=1.0))
     rollout = environment.rollout(len(i["first"]) - 1)
     return rollout["next", "observation"].double().numpy().reshape(-1)

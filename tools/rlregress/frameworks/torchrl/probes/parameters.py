@@ -7,9 +7,9 @@ from typing import Any, List, Mapping, Tuple
 import numpy as np
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import SoftUpdate
 from rlregress.frameworks.torchrl.probes.helpers import critics, off_policy_losses, trainers
-from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 
@@ -32,7 +32,7 @@ def _target_noise(i: Inputs) -> List[float]:
 
 
 def _next_observation(i: Inputs) -> Any:
-    environment = Playback(
+    environment = Scripted(
         observations=[0.0, 1.0, 2.0, 0.0, 1.0],
         next_observations=[1.0, 2.0, 3.0, 1.0, 2.0],
         rewards=[0.0] * 5,

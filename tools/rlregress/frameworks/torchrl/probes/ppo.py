@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     AddStateIndependentNormalScale,
     ExplorationType,
@@ -16,7 +17,6 @@ from rlregress.frameworks.torchrl.api import (
     set_exploration_type,
 )
 from rlregress.frameworks.torchrl.probes.helpers import ppo_losses, programs, trainers
-from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
 from rlregress.frameworks.torchrl.probes.helpers.networks import (
     Constant,
     box,
@@ -113,21 +113,21 @@ def _entropy_coefficient(i: Inputs) -> float:
     return abs(float(losses["loss_entropy"].detach()) / float(losses["entropy"]))
 
 
-def _one_step(environment: Playback, actor: Any) -> Tuple[float, float]:
+def _one_step(environment: Scripted, actor: Any) -> Tuple[float, float]:
     """What the environment received and what is stored, of one step of a collector."""
     collector = trainers.collector(environment, actor, 1)
     try:
         batch = next(iter(collector))
     finally:
         collector.shutdown()
-    return float(environment.actions[-1][0]), float(batch["action"])
+    return float(environment.received[-1][0]), float(batch["action"])
 
 
 def _bounding(make_actor: Any) -> Raw:
     def probe(i: Inputs) -> List[float]:
         pairs = []
         for x in i["samples"]:
-            environment = Playback(i["low"], i["high"])
+            environment = Scripted(i["low"], i["high"])
             with set_exploration_type(ExplorationType.RANDOM):
                 pairs.append(_one_step(environment, make_actor(environment, i, x)))
         return [pair[0] for pair in pairs] + [pair[1] for pair in pairs]
@@ -135,11 +135,11 @@ def _bounding(make_actor: Any) -> Raw:
     return probe
 
 
-def _library_actor(environment: Playback, i: Inputs, x: float) -> Any:
+def _library_actor(environment: Scripted, i: Inputs, x: float) -> Any:
     return trainers.squashed_policy(environment, [x], 2e-6)
 
 
-def _script_actor(environment: Playback, i: Inputs, x: float) -> Any:
+def _script_actor(environment: Scripted, i: Inputs, x: float) -> Any:
     actor, _ = programs.ppo_networks([i["low"]], [i["high"]], 1)
     last = linear_layers(actor)[-1]
     nn.init.zeros_(last.weight)

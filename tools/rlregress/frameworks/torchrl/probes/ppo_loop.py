@@ -11,8 +11,8 @@ import torch
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.raised import raised_in
+from rlregress.frameworks.scripted import Scripted, end_after
 from rlregress.frameworks.torchrl.probes.helpers import ppo_trainings
-from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 Training = ppo_trainings.Training
@@ -121,8 +121,7 @@ def _advantages_recomputed(scope: str, i: Inputs) -> List[bool]:
 
 def _granularity(scope: str, i: Inputs) -> List[float]:
     n = len(i["rewards"])
-    ends = [0.0] * (n - 1) + [1.0]
-    make = ppo_trainings.counting(n, rewards=i["rewards"], terminated=ends)
+    make = ppo_trainings.counting(n, rewards=i["rewards"], terminated=end_after(n))
     names = {"trainer": ("gamma", "lmbda"), "script": ("gamma", "gae_lambda")}[scope]
     ones = dict.fromkeys(names, 1.0)
     seen = _train(scope, make, n, n, 2, learning_rate=0.1, **ones)
@@ -134,20 +133,20 @@ def _granularity(scope: str, i: Inputs) -> List[float]:
 def _iterations(scope: str, i: Inputs) -> List[int]:
     frames = int(i["rollout_steps"])
     received: List[Any] = []
-    make = ppo_trainings.playing(actions=received)
+    make = ppo_trainings.playing(received=received)
     seen = _train(scope, make, int(i["total_steps"]), frames, frames)
     return [len(received), len(seen.rates)]
 
 
-def _side_by_side(count: int) -> List[Playback]:
-    return [Playback(rewards=[1.0, -1.0]) for _ in range(count)]
+def _side_by_side(count: int) -> List[Scripted]:
+    return [Scripted(rewards=[1.0, -1.0]) for _ in range(count)]
 
 
 def _vectorisation(i: Inputs) -> List[int]:
     environments = _side_by_side(int(i["environments"]))
     frames = int(i["rollout_steps"]) * len(environments)
     ppo_trainings.trainer(environments, int(i["total_steps"]), frames, frames)
-    steps = [len(environment.actions) for environment in environments]
+    steps = [len(environment.received) for environment in environments]
     return [sum(steps), steps[0]]
 
 
@@ -182,7 +181,7 @@ def _parallel_gradient(i: Inputs) -> List[float]:
 
 def _segments(scope: str, i: Inputs) -> List[float]:
     limit = int(i["time_limit"])
-    make = partial(ppo_trainings.Episodes, limit)
+    make = ppo_trainings.counting(limit, truncated=end_after(limit), restarts=True)
     rollouts = _train(scope, make, 15, 5, 5).rollouts
     observed = torch.cat([rollout["observation"].reshape(-1) for rollout in rollouts])
     kept = [x for rollout in rollouts for x in rollout.values(True, True)]

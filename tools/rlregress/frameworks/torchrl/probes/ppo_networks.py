@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     MLP,
     AddStateIndependentNormalScale,
@@ -20,7 +21,7 @@ from rlregress.frameworks.torchrl.api import (
     set_exploration_type,
 )
 from rlregress.frameworks.torchrl.probes.helpers import ppo_losses, programs, trainers
-from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
 from rlregress.frameworks.torchrl.probes.helpers.networks import (
     Constant,
     box,
@@ -39,8 +40,8 @@ def library_networks(
     Two hidden layers, which the library does not decide; all else as it is by default.
     """
     cells = [hidden, hidden]
-    observations = [[0.0] * observation_dimensions]
-    spec = action_spec(wrapped(Playback(low, high, observations, observations)))
+    environment = Scripted(low, high, observation_dimensions=observation_dimensions)
+    spec = action_spec(wrapped(environment))
     actor = policy(
         nn.Sequential(
             MLP(observation_dimensions, 2 * len(low), num_cells=cells), NormalParamExtractor()
@@ -88,13 +89,13 @@ def _log_std(make: Callable[..., Any]) -> Raw:
     return probe
 
 
-def _library_actor(environment: Playback, i: Inputs) -> Tuple[Any, Callable[[float], Any]]:
+def _library_actor(environment: Scripted, i: Inputs) -> Tuple[Any, Callable[[float], Any]]:
     actor = trainers.squashed_policy(environment, [0.0], i["scale"])
     (loc,) = [p for name, p in actor.named_parameters() if "loc" in name]
     return actor, loc.data.fill_
 
 
-def _script_actor(environment: Playback, i: Inputs) -> Tuple[Any, Callable[[float], Any]]:
+def _script_actor(environment: Scripted, i: Inputs) -> Tuple[Any, Callable[[float], Any]]:
     actor, _ = programs.ppo_networks([i["low"]], [i["high"]], 1)
     last = linear_layers(actor)[-1]
     nn.init.zeros_(last.weight)
@@ -107,14 +108,14 @@ def _script_actor(environment: Playback, i: Inputs) -> Tuple[Any, Callable[[floa
 def _action_distribution(make_actor: Any) -> Raw:
     def probe(i: Inputs) -> List[float]:
         executed = []
-        environment = Playback(i["low"], i["high"])
+        environment = Scripted(i["low"], i["high"])
         playing = wrapped(environment)
         actor, set_mean = make_actor(environment, i)
         for mean in i["means"]:
             set_mean(float(mean))
             with set_exploration_type(deterministic()), torch.no_grad():
                 playing.rollout(1, actor)
-            executed.append(float(environment.actions[-1][0]))
+            executed.append(float(environment.received[-1][0]))
         return executed
 
     return probe

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import IndependentNormal
 from rlregress.frameworks.torchrl.probes.helpers import programs, trainers
-from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
 from rlregress.frameworks.torchrl.probes.helpers.networks import (
     Constant,
     Numbers,
@@ -71,7 +71,7 @@ def _trainer_losses(rewards: Sequence[float], minibatch: int, ratio: float) -> L
         trainer.register_op("batch_process", lower)
         loss.register_forward_hook(note)
 
-    environment = Playback(**_bandit(rewards))
+    environment = Scripted(**_bandit(rewards))
     trainers.ppo(environment, *_plain(), len(rewards), minibatch, before_training)
     return losses
 
@@ -93,7 +93,7 @@ def _capped(norm: float, i: Inputs) -> float:
 
 
 def _trainer_gradient_clip(i: Inputs) -> float:
-    environment = Playback(**_bandit([1.0, -3.0]))
+    environment = Scripted(**_bandit([1.0, -3.0]))
     _, _, optimizer = trainers.ppo(environment, *_steep(), 2, 2)
     return _capped(optimizer.norms[0], i)
 

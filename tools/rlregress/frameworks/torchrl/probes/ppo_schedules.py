@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.probes.helpers import ppo_trainings
-from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 _NO_CLIP = 1e9
@@ -18,7 +18,7 @@ _NO_CLIP = 1e9
 def _trainer(i: Inputs, **settings: Any) -> ppo_trainings.Training:
     frames = int(i["rollout_steps"])
     return ppo_trainings.trainer(
-        [Playback(rewards=[1.0, -1.0])],
+        [Scripted(rewards=[1.0, -1.0])],
         frames * int(i["rollouts"]),
         frames,
         frames // int(i["minibatches"]),
@@ -97,7 +97,7 @@ def _trainer_adaptive(i: Inputs) -> np.ndarray:
 
     steps = 2 * (len(left) + 1)
     # one update more shows what the last divergence did; its own does not matter
-    environment = Playback(rewards=[1.0, -1.0])
+    environment = Scripted(rewards=[1.0, -1.0])
     seen = ppo_trainings.trainer([environment], steps, 2, 2, learning_rate=start, change=change)
     return np.array(seen.rates[1:]) / start
 

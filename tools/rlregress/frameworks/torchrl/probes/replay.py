@@ -9,12 +9,13 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.probes.helpers import (
     off_policy_programs,
     off_policy_trainers,
     trainers,
 )
-from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
 from rlregress.frameworks.torchrl.probes.helpers.networks import v_network
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
@@ -26,7 +27,7 @@ def _linear(slope: float, constant: float) -> nn.Linear:
     return layer
 
 
-def _nstep(i: Inputs, environment: Playback, slope: float = 1.0, constant: float = 0.0) -> Any:
+def _nstep(i: Inputs, environment: Scripted, slope: float = 1.0, constant: float = 0.0) -> Any:
     """n-step targets of all steps where the value of an observation s is slope s + constant."""
     from rlregress.frameworks.torchrl.api import MultiStep, TD0Estimator
 
@@ -36,10 +37,10 @@ def _nstep(i: Inputs, environment: Playback, slope: float = 1.0, constant: float
     return estimator.value_estimate(batch).detach().numpy().reshape(-1)
 
 
-def _counting(i: Inputs) -> Playback:
+def _counting(i: Inputs) -> Scripted:
     steps = range(len(i["rewards"]))
     following = [step + 1 for step in steps]
-    return Playback(observations=steps, next_observations=following, rewards=i["rewards"])
+    return Scripted(observations=steps, next_observations=following, rewards=i["rewards"])
 
 
 def _first_target(i: Inputs, slope: float, constant: float) -> float:
@@ -60,7 +61,7 @@ def _discount(i: Inputs) -> float:
 
 def _targets(steps: Sequence[int]) -> Raw:
     def probe(i: Inputs) -> Any:
-        environment = Playback(
+        environment = Scripted(
             next_observations=i["next_values"],
             rewards=i["rewards"],
             terminated=i["terminated"],
@@ -109,7 +110,7 @@ def _program_warmup(i: Inputs) -> List[float]:
 def _shared_observations(i: Inputs) -> List[float]:
     from rlregress.frameworks.torchrl.api import NextStateReconstructor
 
-    environment = Playback(rewards=[1.0], truncated=[0.0, 1.0])
+    environment = Scripted(rewards=[1.0], truncated=[0.0, 1.0])
     try:
         batch = trainers.collect(wrapped(environment), int(i["capacity"]), compact_obs=True)
     except (ValueError, RuntimeError):
@@ -121,7 +122,7 @@ def _shared_observations(i: Inputs) -> List[float]:
 def _both_flags(i: Inputs) -> float:
     from rlregress.frameworks.torchrl.api import TD0Estimator
 
-    environment = Playback(rewards=[i["reward"]], terminated=[1.0], truncated=[1.0])
+    environment = Scripted(rewards=[i["reward"]], terminated=[1.0], truncated=[1.0])
     batch = trainers.collect(wrapped(environment), 4)
     buffer = _buffer(4, batch_size=1)
     buffer.extend(batch)

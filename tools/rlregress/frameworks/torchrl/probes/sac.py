@@ -11,13 +11,13 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import NormalParamExtractor, TanhNormal
 from rlregress.frameworks.torchrl.probes.helpers import (
     critics,
     off_policy_losses,
     trainers,
 )
-from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
 from rlregress.frameworks.torchrl.probes.helpers.networks import (
     Constant,
     Numbers,
@@ -96,12 +96,12 @@ def _action_scale(i: Inputs) -> float:
 
 
 def _replay_action(i: Inputs) -> List[float]:
-    environment = Playback(i["low"], i["high"])
+    environment = Scripted(i["low"], i["high"])
     loss, _ = trainers.off_policy_loss("sac", environment)
     # the smallest scale that the distribution accepts is 1e-6
     actor = trainers.squashed_policy(environment, [i["pre_tanh"]], 1.01e-6)
     trainer = trainers.sac(environment, loss, actor)
-    return [float(environment.actions[0][0]), float(trainer.replay_buffer[:]["action"])]
+    return [float(environment.received[0][0]), float(trainer.replay_buffer[:]["action"])]
 
 
 def _trained_bootstrap(i: Inputs) -> List[float]:

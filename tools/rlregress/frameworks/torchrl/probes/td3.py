@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     AdditiveGaussianModule,
     ExplorationType,
@@ -25,7 +26,7 @@ from rlregress.frameworks.torchrl.probes.helpers import (
     programs,
     trainers,
 )
-from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
 from rlregress.frameworks.torchrl.probes.helpers.networks import (
     q_network,
 )
@@ -58,13 +59,13 @@ def _draw(i: Inputs) -> float:
     return float(np.std(d) / np.sqrt(np.mean(d**2)))
 
 
-def _executed(environment: Playback, actor: Any, exploration: Any) -> float:
+def _executed(environment: Scripted, actor: Any, exploration: Any) -> float:
     with set_exploration_type(exploration), torch.no_grad():
         wrapped(environment).rollout(1, actor)
-    return float(environment.actions[-1][0])
+    return float(environment.received[-1][0])
 
 
-def _library_agent(environment: Playback) -> Tuple[nn.Linear, Any, Any, Any]:
+def _library_agent(environment: Scripted) -> Tuple[nn.Linear, Any, Any, Any]:
     """Last layer, policy, exploring policy and its noise, as TorchRL's modules build them."""
     spec = action_spec(wrapped(environment))
     layer = nn.Linear(1, 1)
@@ -75,7 +76,7 @@ def _library_agent(environment: Playback) -> Tuple[nn.Linear, Any, Any, Any]:
     return (layer, actor, *with_gaussian_noise(actor, spec))
 
 
-def _script_agent(environment: Playback) -> Tuple[nn.Linear, Any, Any, Any]:
+def _script_agent(environment: Scripted) -> Tuple[nn.Linear, Any, Any, Any]:
     """The same, as ``make_td3_agent`` of the TD3 script builds them."""
     settings = programs.Settings(network=programs.Settings(hidden_sizes=[4], activation="relu"))
     seen = wrapped(environment)
@@ -93,7 +94,7 @@ def _output(layer: nn.Linear, number: float) -> None:
 
 def _bounding(agent: Any) -> Raw:
     def probe(i: Inputs) -> List[float]:
-        environment = Playback(i["low"], i["high"])
+        environment = Scripted(i["low"], i["high"])
         layer, actor, _, _ = agent(environment)
         found = []
         for x in i["pre_activation"]:
@@ -106,7 +107,7 @@ def _bounding(agent: Any) -> Raw:
 
 def _exploration(agent: Any) -> Raw:
     def probe(i: Inputs) -> List[float]:
-        environment = Playback(i["low"], i["high"])
+        environment = Scripted(i["low"], i["high"])
         layer, _, exploring, noise = agent(environment)
         _output(layer, i["pre_tanh"])
         found = []
@@ -149,7 +150,7 @@ class _Moves:
 
 
 def _trainer_delay(i: Inputs) -> List[float]:
-    environment = Playback(rewards=[1.0])
+    environment = Scripted(rewards=[1.0])
     spec = action_spec(wrapped(environment))
     actor = TensorDictModule(nn.Linear(1, 1), in_keys=["observation"], out_keys=["action"])
 

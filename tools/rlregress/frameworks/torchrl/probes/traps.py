@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     HardUpdate,
     IndependentNormal,
@@ -17,7 +18,7 @@ from rlregress.frameworks.torchrl.api import (
     TD3Loss,
 )
 from rlregress.frameworks.torchrl.probes.helpers import trainers
-from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
 from rlregress.frameworks.torchrl.probes.helpers.networks import (
     Constant,
     Numbers,
@@ -45,11 +46,11 @@ def _gaussian_centre(i: Inputs) -> float:
 
 
 def _out_of_bounds(i: Inputs) -> float:
-    environment = Playback(i["low"], i["high"])
+    environment = Scripted(i["low"], i["high"])
     spec = action_spec(wrapped(environment))
     actor = policy(Numbers([i["mean"]], [1e-6], trainers.SINGLE), spec, IndependentNormal)
     list(trainers.collector(environment, actor, 1))
-    return float(environment.actions[0].item())
+    return float(environment.received[0].item())
 
 
 def _stored_log_prob(i: Inputs) -> float:
@@ -58,7 +59,7 @@ def _stored_log_prob(i: Inputs) -> float:
         Numbers([i["mean"]], [1.0], trainers.SINGLE), spec, TanhNormal,
         low=spec.space.low, high=spec.space.high,
     )  # fmt: skip
-    environment = Playback()
+    environment = Scripted()
     torch.manual_seed(int(i["seed"]))
     (batch,) = list(trainers.collector(environment, actor, int(i["count"])))
     with torch.no_grad():
@@ -94,7 +95,7 @@ def _critic_count(i: Inputs) -> List[float]:
     del i
     actor = policy(Numbers([0.0], [1.0]), box(-1.0, 1.0), TanhNormal)
     sac = SACLoss(actor, q_network(Constant(0.0)))
-    _, deterministic = trainers.off_policy_loss("td3", Playback())
+    _, deterministic = trainers.off_policy_loss("td3", Scripted())
     td3 = TD3Loss(deterministic, q_network(Constant(0.0)), action_spec=box(-1.0, 1.0))
     copies = [next(iter(m.qvalue_network_params.values(True, True))) for m in (sac, td3)]
     return [float(len(parameter)) for parameter in copies]
@@ -136,7 +137,7 @@ def _autoreset(i: Inputs) -> List[float]:
     ends = [0.0] * (int(i["episode"]) - 1) + [1.0]
     steps = int(i["steps"])
     vectorised: Any = gymnasium.vector.SyncVectorEnv(
-        [lambda: Playback(rewards=[1.0], terminated=ends)]
+        [lambda: Scripted(rewards=[1.0], terminated=ends)]
     )
     try:
         environment = wrapped(vectorised)

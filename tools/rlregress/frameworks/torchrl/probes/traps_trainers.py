@@ -14,9 +14,10 @@ import torch
 
 from rlregress.frameworks.base import Inputs, NotOffered
 from rlregress.frameworks.raised import raised_in
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import IndependentNormal
 from rlregress.frameworks.torchrl.probes.helpers import trainers
-from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
 from rlregress.frameworks.torchrl.probes.helpers.networks import (
     Constant,
     box,
@@ -31,7 +32,7 @@ _ROWS = 2
 
 def _truncated_flags(i: Inputs) -> Any:
     steps = int(i["steps"])
-    environment = Playback(rewards=[1.0])
+    environment = Scripted(rewards=[1.0])
     loss, actor = trainers.off_policy_loss("sac", environment)
     trainer = trainers.sac(environment, loss, actor, frames=steps)
     return trainer.replay_buffer[:]["next", "truncated"].double().numpy().reshape(-1)
@@ -121,7 +122,7 @@ def _ppo(i: Inputs, locations: List[float]) -> Tuple[Any, List[float]]:
     epochs, minibatches = int(i["epochs"]), int(i["minibatches"])
     rows = minibatches * _ROWS
     updates = len(locations) // (epochs * minibatches)
-    environment = Playback(rewards=[1.0])
+    environment = Scripted(rewards=[1.0])
     actor = policy(_Scripted(locations), box(-1.0, 1.0, trainers.SINGLE), IndependentNormal)
     loss = ppo_loss(actor, v_network(Constant(0.0, dtype=trainers.SINGLE)), entropy_bonus=False)
 
@@ -175,7 +176,7 @@ def _update_count(i: Inputs) -> float:
 
 
 def _before_policy_update(i: Inputs) -> float:
-    environment = Playback(rewards=[1.0], terminated=[1.0])
+    environment = Scripted(rewards=[1.0], terminated=[1.0])
     loss, actor = trainers.off_policy_loss("td3", environment)
     try:
         trainers.td3(environment, loss, actor, delay=int(i["delay"]))

@@ -4,64 +4,35 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Sequence
 
 import gymnasium
 import numpy as np
 import torch
-from gymnasium import spaces
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl import oldgym, shim
 from rlregress.frameworks.cleanrl.slices import run
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import CPU, arguments, replaced
+from rlregress.frameworks.scripted import Scripted
 
 _ENVIRONMENT = "Playback-v0"
-
-
-class Playback(gymnasium.Env):
-    """The reset gives observations[0], step t gives [t + 1] and rewards[t], whatever the action.
-
-    A reset after an end at step t gives ``resets[t]``. Each list starts over when it is done.
-    """
-
-    def __init__(
-        self,
-        observations: Sequence[float] = (0.0, 0.0),
-        rewards: Sequence[float] = (0.0,),
-        terminated: Sequence[float] = (0.0,),
-        truncated: Sequence[float] = (0.0,),
-        resets: Sequence[float] = (0.0,),
-    ) -> None:
-        self.observation_space = spaces.Box(-np.inf, np.inf, (1,), np.float32)
-        self.action_space = spaces.Box(-1.0, 1.0, (1,), np.float32)
-        self._observations = list(observations)
-        self._columns = [list(column) for column in (rewards, terminated, truncated)]
-        self._resets = list(resets)
-        self._t = 0
-
-    def reset(self, *, seed: Any = None, options: Any = None) -> Tuple[np.ndarray, Dict[str, Any]]:
-        """The first observation, or the one after the last step's end."""
-        super().reset(seed=seed)
-        t = self._t
-        number = self._resets[(t - 1) % len(self._resets)] if t else self._observations[0]
-        return np.array([number], dtype=np.float32), {}
-
-    def step(self, action: Any) -> Tuple[np.ndarray, float, bool, bool, Dict[str, Any]]:
-        """What is given for step t."""
-        following = self._observations[1:]
-        number = following[self._t % len(following)]
-        reward, terminated, truncated = [c[self._t % len(c)] for c in self._columns]
-        self._t += 1
-        observation = np.array([number], dtype=np.float32)
-        return observation, float(reward), bool(terminated), bool(truncated), {}
 
 
 def alternating(i: Inputs) -> np.ndarray:
     """``count`` numbers, in turn ``spread`` above and below ``offset``."""
     signs = np.where(np.arange(int(i["count"])) % 2, -1.0, 1.0)
     return i["offset"] + i["spread"] * signs
+
+
+def _playback(
+    observations: Sequence[float] = (0.0, 0.0), resets: Sequence[float] = (0.0,), **script: Any
+) -> Scripted:
+    """The first reset gives observations[0], step t [t + 1], a reset after it ``resets[t]``."""
+    following = np.asarray(observations[1:])
+    before = [observations[0], *np.resize(resets, len(following))]
+    return Scripted(observations=before, next_observations=following, **{"rewards": 0.0, **script})
 
 
 @contextlib.contextmanager
@@ -72,9 +43,9 @@ def playing(*playbacks: Mapping[str, Any]) -> Iterator[Dict[str, Any]]:
     """
     left = [dict(playback) for playback in playbacks]
 
-    def make(id: str, **_: Any) -> Playback:
+    def make(id: str, **_: Any) -> Scripted:
         del id
-        return Playback(**left.pop(0))
+        return _playback(**left.pop(0))
 
     old = oldgym.modules(make, lambda *_: None)
     classes = {

@@ -6,10 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
-import gymnasium
 import numpy as np
 import torch
-from gymnasium import spaces
 from torch import nn
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
@@ -19,6 +17,7 @@ from rlregress.frameworks.cleanrl.script import Script
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import defaults
 from rlregress.frameworks.journal import Updates
+from rlregress.frameworks.scripted import Scripted
 
 #: the script's global names, once its networks are made
 Prepare = Callable[[Inputs], Any]
@@ -73,39 +72,20 @@ def _held(names: Mapping[str, Any], role: str) -> Dict[int, Any]:
     return {id(p): p for group in groups for p in group["params"]}
 
 
-class Watched(gymnasium.Env):
-    """Every step earns ``reward`` and leads to the same observation; actions are kept.
+class Watched(Scripted):
+    """When it is reset for the first time, the script has made its networks: it prepares them."""
 
-    When it is reset for the first time, the script has made its networks: then it prepares them.
-    """
-
-    def __init__(
-        self, prepare: Prepare, low: Any = -1.0, high: Any = 1.0, reward: float = 1.0,
-        terminated: bool = False, observations: int = 1,
-    ) -> None:  # fmt: skip
-        self._shape = (observations,)
-        self.observation_space = spaces.Box(-1.0, 1.0, self._shape, np.float32)
-        self.action_space = spaces.Box(np.float32(low), np.float32(high), (1,), np.float32)
+    def __init__(self, prepare: Prepare, **script: Any) -> None:
+        super().__init__(**script)
         self._prepare: Optional[Prepare] = prepare
-        self._outcome = (float(reward), bool(terminated), False)
-        self.received: List[float] = []
 
-    def _observation(self) -> np.ndarray:
-        return np.full(self._shape, 0.5, np.float32)
-
-    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
-        """The only observation there is."""
-        super().reset(seed=seed)
+    def reset(self, **options: Any) -> Any:
+        """As scripted."""
         if self._prepare is not None:
             # while it runs, the script is the main module
             self._prepare(vars(sys.modules["__main__"]))
             self._prepare = None
-        return self._observation(), {}
-
-    def step(self, action: Any) -> Any:
-        """The same step as ever."""
-        self.received.append(float(np.ravel(action)[0]))
-        return (self._observation(), *self._outcome, {})
+        return super().reset(**options)
 
 
 class Journal(Updates):

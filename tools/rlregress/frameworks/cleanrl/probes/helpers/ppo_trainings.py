@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional
 
-import gymnasium
 import numpy as np
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
@@ -20,48 +19,15 @@ from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.script import Script
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import defaults
+from rlregress.frameworks.scripted import Scripted, counting
 
 #: the same argument has had several names, the first of HEAD.
 _SPELLINGS = {"num_minibatches": ("num_minibatches", "n_minibatch")}
 
 
-class Counter(gymnasium.Env):
-    """Its observation is the number of steps since its reset.
-
-    Args:
-        limit: an episode is truncated after this many steps.
-        rewards: of the steps, over and over.
-        ends: an episode terminates after this many steps.
-    """
-
-    def __init__(self, limit: int = 0, rewards: Any = (1.0, -1.0), ends: int = 0) -> None:
-        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,))
-        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (1,))
-        self._limit, self._rewards, self._ends = limit, list(rewards), ends
-        self._t = 0
-        #: steps done in all; what was last observed; the last reward
-        self.done = 0
-        self.observed = 0.0
-        self.reward = 0.0
-
-    def _observation(self) -> np.ndarray:
-        self.observed = float(self._t)
-        return np.array([self._t], dtype=np.float32)
-
-    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
-        """0."""
-        super().reset(seed=seed)
-        self._t = 0
-        return self._observation(), {}
-
-    def step(self, action: Any) -> Any:
-        """One more."""
-        del action
-        self.reward = float(self._rewards[self.done % len(self._rewards)])
-        self.done += 1
-        self._t += 1
-        terminated, truncated = self._t == self._ends, self._t == self._limit
-        return self._observation(), self.reward, terminated, truncated, {}
+def counter(steps: int = 1000, **script: Any) -> Scripted:
+    """An environment whose observation is the number of steps since its reset, up to ``steps``."""
+    return counting(steps, **{"rewards": [1.0, -1.0], "restarts": True, **script})
 
 
 @dataclass
@@ -81,7 +47,7 @@ class Training:
         stored: observations of each rollout, [steps].
     """
 
-    environments: List[Counter] = field(default_factory=list)
+    environments: List[Scripted] = field(default_factory=list)
     evaluated: List[np.ndarray] = field(default_factory=list)
     rates: List[float] = field(default_factory=list)
     rollout_of_step: List[int] = field(default_factory=list)
@@ -126,7 +92,7 @@ class _Watch:
             ]
         observations, rewards = run.outcome[:2]
         for row, environment in enumerate(self._seen.environments):
-            observations[row] = environment.observed
+            observations[row] = environment.observation[0]
             rewards[row] = environment.reward
         self._vector_steps += 1
         if self._vector_steps % self._steps == 0:
@@ -165,7 +131,7 @@ def train(
     num_steps: int,
     num_minibatches: int,
     *,
-    make_env: Callable[[], Counter] = Counter,
+    make_env: Callable[[], Scripted] = counter,
     at_end: Optional[Callable[[ScriptRun, int], None]] = None,
     **chosen: Any,
 ) -> Training:
@@ -179,7 +145,7 @@ def train(
     script = source.script(SCRIPT)
     seen = Training()
 
-    def make() -> Counter:
+    def make() -> Scripted:
         seen.environments.append(make_env())
         return seen.environments[-1]
 

@@ -152,27 +152,6 @@ def collect(source: Source, given: Mapping[str, Any]) -> Sliced:
     return run(place, {"device": CPU, "writer": None, **given})
 
 
-class Receiving(gymnasium.Env):
-    """An environment that never ends and keeps the actions as they arrive."""
-
-    def __init__(self, low: Any, high: Any, observations: int = 1) -> None:
-        asked: Any = spaces(low, high, observations)
-        self._shown = np.zeros(observations, dtype=np.float32)
-        self.action_space = asked.action_space
-        self.observation_space = asked.observation_space
-        self.received: List[np.ndarray] = []
-
-    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
-        """Zeros."""
-        super().reset(seed=seed)
-        return self._shown, {}
-
-    def step(self, action: Any) -> Any:
-        """Zeros, reward 1."""
-        self.received.append(np.array(action, dtype=np.float64))
-        return self._shown, 1.0, False, False, {}
-
-
 @contextmanager
 def environments(source: Source, make: Callable[[], Any]) -> Iterator[Dict[str, Any]]:
     """What a PPO script has to find so that its own chain of wrappers goes around ``make()``.

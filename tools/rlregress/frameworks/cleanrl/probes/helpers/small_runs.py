@@ -2,52 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium import spaces
 
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.sources import Source
-
-
-class Steps(gymnasium.Env):
-    """Every step earns 1; every ``episode``-th terminates, is truncated, or both.
-
-    Attributes:
-        received: the actions as they arrived, each [1].
-    """
-
-    def __init__(
-        self,
-        episode: int = 1_000_000,
-        terminates: bool = True,
-        truncates: bool = False,
-        low: float = -1.0,
-        high: float = 1.0,
-        discrete: bool = False,
-    ) -> None:
-        self.observation_space = spaces.Box(-1.0, 1.0, (1,), np.float32)
-        box = spaces.Box(np.float32(low), np.float32(high), (1,), np.float32)
-        self.action_space = spaces.Discrete(2) if discrete else box
-        self._ends = (terminates, truncates)
-        self._episode, self._t = episode, 0
-        self.received: List[np.ndarray] = []
-
-    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
-        """The only observation there is."""
-        super().reset(seed=seed)
-        self._t = 0
-        return np.zeros(1, np.float32), {}
-
-    def step(self, action: Any) -> Any:
-        """Reward 1, and an end at the end of the episode."""
-        self.received.append(np.array(action, dtype=np.float64))
-        self._t += 1
-        ended = self._t >= self._episode
-        flags = [ended and flag for flag in self._ends]
-        return np.zeros(1, np.float32), 1.0, *flags, {}
+from rlregress.frameworks.scripted import Scripted
 
 
 def off_policy(
@@ -63,7 +24,7 @@ def off_policy(
         "batch_size": 2 * steps,
         **settings,
     }
-    made = Steps() if environment is None else environment
+    made = Scripted() if environment is None else environment
     path = source.script(script).path
     return run_script(path, overrides, make_env=lambda: made, shimmed=shimmed, patches=patches)
 

@@ -10,7 +10,7 @@ import torch
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
-from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
+from rlregress.frameworks.scripted import Scripted
 
 #: (agent, inputs) -> None: what the algorithm needs so that its policy does not disturb
 Prepare = Callable[[Any, Inputs], None]

@@ -12,7 +12,7 @@ from stable_baselines3 import TD3
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
-from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
+from rlregress.frameworks.scripted import Scripted
 
 _ROWS = 8
 

@@ -13,7 +13,7 @@ from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.journal import Updates
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
-from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
+from rlregress.frameworks.scripted import Scripted
 
 #: pre-tanh output of a policy that is at the upper bound, but for less than 0.001
 _SATURATED = 5.0

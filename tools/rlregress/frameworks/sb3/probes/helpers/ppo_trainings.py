@@ -5,17 +5,14 @@ from __future__ import annotations
 import contextlib
 import warnings
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Iterator, List, Optional
 
-import gymnasium
 import numpy as np
 import torch
-from gymnasium import spaces
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 
 from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
-from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
 
 
 @dataclass
@@ -60,38 +57,6 @@ class _Change(BaseCallback):
 
     def _on_step(self) -> bool:
         return True
-
-
-def counter(steps: int, rewards: Any = 1.0, terminated: Any = 0.0) -> Scripted:
-    """An environment whose observation is the number of steps done, modulo ``steps``."""
-    counted = np.arange(steps, dtype=np.float64)
-    return Scripted(
-        observations=counted,
-        next_observations=counted + 1.0,
-        rewards=rewards,
-        terminated=terminated,
-    )
-
-
-class Episodes(gymnasium.Env):
-    """Its observation is the number of steps since its reset; truncates after ``limit`` steps."""
-
-    def __init__(self, limit: int) -> None:
-        self.action_space = spaces.Box(-1.0, 1.0, (1,), dtype=np.float32)
-        self.observation_space = spaces.Box(-np.inf, np.inf, (1,), dtype=np.float32)
-        self._limit, self._t = limit, 0
-
-    def reset(self, *, seed: Any = None, options: Any = None) -> Tuple[np.ndarray, Dict[str, Any]]:
-        """0."""
-        super().reset(seed=seed)
-        self._t = 0
-        return np.zeros(1, dtype=np.float32), {}
-
-    def step(self, action: np.ndarray) -> Tuple[np.ndarray, float, bool, bool, Dict[str, Any]]:
-        """One more."""
-        self._t += 1
-        observation = np.array([self._t], dtype=np.float32)
-        return observation, 1.0, False, self._t >= self._limit, {}
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ import torch
 from stable_baselines3 import PPO
 
 from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
-from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
+from rlregress.frameworks.scripted import Scripted
 
 #: a bound on the norm of the gradient that none of them reaches.
 NO_CLIP = 1e9

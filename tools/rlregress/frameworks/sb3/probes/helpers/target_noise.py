@@ -10,7 +10,7 @@ from stable_baselines3 import TD3
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.sb3.probes.helpers import agents
-from rlregress.frameworks.sb3.probes.helpers.environments import Scripted
+from rlregress.frameworks.scripted import Scripted
 
 
 def smoothed_actions(inputs: Inputs, **arguments: Any) -> np.ndarray:

@@ -12,9 +12,10 @@ import gymnasium
 import numpy as np
 import torch
 
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import TensorDict, TransformedEnv
 from rlregress.frameworks.torchrl.probes.helpers import programs, trainers
-from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
 from rlregress.frameworks.torchrl.probes.helpers.networks import (
     Constant,
     Numbers,
@@ -34,7 +35,7 @@ def showing(observations: Any, **playback: Any) -> Dict[str, Any]:
 
 def transformed(playback: Dict[str, Any], *transforms: Any) -> TransformedEnv:
     """A playback within transforms."""
-    environment = TransformedEnv(wrapped(Playback(**playback)))
+    environment = TransformedEnv(wrapped(Scripted(**playback)))
     for transform in transforms:
         environment.append_transform(transform)
     return environment
@@ -69,7 +70,7 @@ def registered(playback: Dict[str, Any]) -> Iterator[str]:
     """The id of an environment that plays the playback."""
     gymnasium.register(
         id=_ENVIRONMENT,
-        entry_point=lambda **options: Playback(**playback, **options),
+        entry_point=lambda **options: Scripted(**playback, **options),
         disable_env_checker=True,
     )
     try:

@@ -9,8 +9,9 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.probes.helpers import off_policy_programs, programs
-from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
 from rlregress.frameworks.torchrl.probes.helpers.networks import linear_layers
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
@@ -38,8 +39,8 @@ def _made(
 ) -> Any:
     """Policy and Q network of a program, and its settings."""
     settings = off_policy_programs.settings("", hidden_sizes=hidden, **more)
-    bound, zeros = np.ones(actions), [[0.0] * observations]
-    seen = wrapped(Playback(-bound, bound, zeros, zeros))
+    bound = np.ones(actions)
+    seen = wrapped(Scripted(-bound, bound, observation_dimensions=observations))
     make = getattr(programs.load(family, "utils"), f"make_{family}_agent")
     model, exploring = make(settings, seen, seen, torch.device("cpu"))
     return settings, model, exploring

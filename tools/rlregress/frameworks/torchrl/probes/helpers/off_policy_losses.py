@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     SACLoss,
     TanhModule,
@@ -17,7 +18,6 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictSequential,
 )
 from rlregress.frameworks.torchrl.probes.helpers import critics, programs, trainers
-from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
 from rlregress.frameworks.torchrl.probes.helpers.networks import (
     Constant,
     box,
@@ -65,7 +65,7 @@ def collected_bootstrap(family: str, i: Inputs) -> List[float]:
     options = {"alpha_init": i["temperature"]} if family == "sac" else {}
     train = {"sac": trainers.sac, "td3": trainers.td3}[family]
     for terminated, truncated in zip(i["terminated"], i["truncated"]):
-        environment = Playback(
+        environment = Scripted(
             rewards=[i["reward"]], terminated=[terminated], truncated=[truncated]
         )
         loss, actor = trainers.off_policy_loss(family, environment, loss_function="l2", **options)

@@ -15,9 +15,9 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.journal import Updates
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import AdditiveGaussianModule
 from rlregress.frameworks.torchrl.probes.helpers import programs
-from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 _ENVIRONMENT = "RLRegressWatched-v0"
@@ -70,9 +70,9 @@ class Journal(Updates):
     def environment(self, **playback: Any) -> Iterator[str]:
         """Register an environment that plays back; each copy keeps its actions here."""
 
-        def make(**options: Any) -> Playback:
+        def make(**options: Any) -> Scripted:
             self.actions.append([])
-            return Playback(actions=self.actions[-1], **playback, **options)
+            return Scripted(received=self.actions[-1], **playback, **options)
 
         gymnasium.register(id=_ENVIRONMENT, entry_point=make, disable_env_checker=True)
         try:

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     LazyTensorStorage,
     SoftUpdate,
@@ -18,7 +19,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictSequential,
 )
 from rlregress.frameworks.torchrl.probes.helpers import trainers
-from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
 from rlregress.frameworks.torchrl.probes.helpers.networks import q_network
 from rlregress.frameworks.torchrl.probes.helpers.off_policy_agents import inverse_norm
 from rlregress.frameworks.torchrl.probes.helpers.off_policy_programs import Journal, random_steps
@@ -37,7 +38,7 @@ class _Slope(nn.Module):
         return self.layer(torch.cat([observation, action], -1))
 
 
-def _agent(family: str, environment: Playback, pre_tanh: float) -> Tuple[Any, Any]:
+def _agent(family: str, environment: Scripted, pre_tanh: float) -> Tuple[Any, Any]:
     """A loss of linear Q networks, and a policy that outputs ``pre_tanh`` in every state."""
     critics = [q_network(_Slope()) for _ in range(2)]
     if family == "sac":
@@ -56,7 +57,7 @@ def _agent(family: str, environment: Playback, pre_tanh: float) -> Tuple[Any, An
 
 
 def _train(
-    family: str, journal: Journal, environment: Playback, actor: Any, steps: int, frames: int,
+    family: str, journal: Journal, environment: Scripted, actor: Any, steps: int, frames: int,
     batch: int, updates: int, look: Any = lambda *_: None, starts: Any = None,
 ) -> None:  # fmt: skip
     """Let a trainer collect ``steps`` steps, ``frames`` at once, with ``updates`` after each."""
@@ -111,7 +112,7 @@ def _after_warmup(family: str, i: Inputs) -> Any:
         TensorDictReplayBuffer,
     )
 
-    environment = Playback(rewards=[1.0])
+    environment = Scripted(rewards=[1.0])
     loss, actor = trainers.off_policy_loss(family, environment)
     batch, steps = int(i["batch"]), int(i["steps"])
     collector = Collector(
@@ -155,14 +156,14 @@ def learning_starts(family: str) -> Raw:
 
     def probe(i: Inputs) -> List[float]:
         journal = Journal()
-        environment = Playback(rewards=[1.0])
-        journal.actions.append(environment.actions)
+        environment = Scripted(rewards=[1.0])
+        journal.actions.append(environment.received)
         journal.loss, actor = _agent(family, environment, 20.0)
         _train(
             family, journal, environment, actor, int(i["steps"]), int(i["collected_at_once"]),
             int(i["batch_size"]), 1, starts=int(i["starts"]),
         )  # fmt: skip
-        return [random_steps(environment.actions), journal.first("critic")]
+        return [random_steps(environment.received), journal.first("critic")]
 
     return probe
 
@@ -173,8 +174,8 @@ def gradient_clip(family: str) -> Raw:
     def probe(i: Inputs) -> List[float]:
         found: Dict[str, float] = {}
         journal = Journal()
-        environment = Playback(rewards=[1.0])
-        journal.actions.append(environment.actions)
+        environment = Scripted(rewards=[1.0])
+        journal.actions.append(environment.received)
         journal.loss, actor = _agent(family, environment, 0.0)
         for weight in journal.loss.qvalue_network_params.values(True, True):
             weight.data.fill_(float(i["factor"]))

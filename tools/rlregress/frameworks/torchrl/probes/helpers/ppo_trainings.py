@@ -13,12 +13,14 @@ import numpy as np
 import torch
 from torch import nn
 
+from rlregress.frameworks import scripted
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     AddStateIndependentNormalScale,
     IndependentNormal,
 )
 from rlregress.frameworks.torchrl.probes.helpers import programs
-from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
 from rlregress.frameworks.torchrl.probes.helpers.networks import box, policy, v_network
 from rlregress.frameworks.torchrl.versions import LOG_PROBS, made, ppo_loss
 
@@ -26,7 +28,7 @@ _SINGLE = torch.float32
 #: sees, and may change, a minibatch before the loss gets it
 Change = Callable[[Any], None]
 #: makes an environment
-Make = Callable[..., Playback]
+Make = Callable[..., Scripted]
 
 
 @dataclass
@@ -108,40 +110,17 @@ def models() -> Any:
     return actor, v_network(value), log_std
 
 
-class Episodes(Playback):
-    """Its observation is the number of steps since its reset; truncates after ``limit`` steps."""
-
-    def __init__(self, limit: int, **options: Any) -> None:
-        super().__init__(**options)
-        self._limit, self._t = limit, 0
-
-    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
-        """0."""
-        _, info = super().reset(seed=seed, options=options)
-        self._t = 0
-        return np.zeros(1, dtype=self.observation_space.dtype), info
-
-    def step(self, action: Any) -> Any:
-        """One more."""
-        super().step(action)
-        self._t += 1
-        # rewards that differ: the trainer normalises advantages over the rollout
-        observation = np.array([self._t], dtype=self.observation_space.dtype)
-        return observation, float(self._t), False, self._t >= self._limit, {}
-
-
 def playing(**script: Any) -> Make:
-    """Makes a Playback with these arguments; rewards that differ if they are not given.
+    """Makes a ``Scripted``; rewards that differ if they are not given.
 
     (The trainer normalises advantages over the rollout.)
     """
-    return functools.partial(Playback, **{"rewards": [1.0, -1.0], **script})
+    return functools.partial(Scripted, **{"rewards": [1.0, -1.0], **script})
 
 
 def counting(steps: int, **script: Any) -> Make:
-    """Makes a Playback whose observation is the number of steps done, modulo ``steps``."""
-    counted = np.arange(steps, dtype=np.float64)
-    return playing(observations=counted, next_observations=counted + 1.0, **script)
+    """Makes a ``scripted.counting``; rewards that differ if they are not given."""
+    return functools.partial(scripted.counting, steps, **{"rewards": [1.0, -1.0], **script})
 
 
 @contextlib.contextmanager
@@ -157,7 +136,7 @@ def _registered(make: Make) -> Iterator[str]:
 
 
 def trainer(
-    environments: List[Playback],
+    environments: List[Scripted],
     total_steps: int,
     frames: int,
     minibatch: int,

@@ -24,8 +24,8 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import Compose
-from rlregress.frameworks.torchrl.probes.helpers.environments import Playback
 
 _ENVIRONMENT = "RLRegressPlayback-v0"
 #: modules that the programs import by a bare name, from their own folder.
@@ -178,7 +178,7 @@ def part(program: Any, *names: str) -> str:
 def _registered(**playback: Any) -> Iterator[str]:
     gymnasium.register(
         id=_ENVIRONMENT,
-        entry_point=lambda **options: Playback(**playback, **options),
+        entry_point=lambda **options: Scripted(**playback, **options),
         disable_env_checker=True,
     )
     try:
@@ -334,7 +334,6 @@ def ppo_networks(low: Any, high: Any, observation_dimensions: int) -> Any:
     """Actor and critic as ``make_ppo_models_state`` of the PPO program makes them."""
     from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
 
-    zeros = [[0.0] * observation_dimensions]
-    environment = wrapped(Playback(low, high, zeros, zeros))
+    environment = wrapped(Scripted(low, high, observation_dimensions=observation_dimensions))
     make = load("ppo", "utils_mujoco").make_ppo_models_state
     return make(environment, device=torch.device("cpu"))

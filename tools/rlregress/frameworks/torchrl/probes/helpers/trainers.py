@@ -7,6 +7,7 @@ from typing import Any, List, Tuple
 import numpy as np
 import torch
 
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     ClipPPOLoss,
     SACLoss,
@@ -15,7 +16,7 @@ from rlregress.frameworks.torchrl.api import (
     TD3Loss,
     TensorDictModule,
 )
-from rlregress.frameworks.torchrl.probes.helpers.environments import Playback, wrapped
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
 from rlregress.frameworks.torchrl.probes.helpers.networks import (
     Constant,
     Numbers,
@@ -42,7 +43,7 @@ class GradientNorms(torch.optim.SGD):
         return super().step(closure)
 
 
-def collector(environment: Playback, actor: Any, frames: int) -> Any:
+def collector(environment: Scripted, actor: Any, frames: int) -> Any:
     """A collector of one batch of ``frames`` steps in this process."""
     from rlregress.frameworks.torchrl.api import Collector
 
@@ -61,7 +62,7 @@ def collect(environment: Any, frames: int, **options: Any) -> Any:
     return batch
 
 
-def _common(environment: Playback, actor: Any, frames: int, loss: Any):
+def _common(environment: Scripted, actor: Any, frames: int, loss: Any):
     from rlregress.frameworks.torchrl.api import LazyTensorStorage
 
     settings = {
@@ -76,7 +77,7 @@ def _common(environment: Playback, actor: Any, frames: int, loss: Any):
     return settings, LazyTensorStorage(frames)
 
 
-def sac(environment: Playback, loss: SACLoss, actor: Any, frames: int = 1) -> Any:
+def sac(environment: Scripted, loss: SACLoss, actor: Any, frames: int = 1) -> Any:
     """A SACTrainer that has collected ``frames`` steps and updated once, learning rate 0."""
     from rlregress.frameworks.torchrl.api import SACTrainer, TensorDictReplayBuffer
 
@@ -94,7 +95,7 @@ def sac(environment: Playback, loss: SACLoss, actor: Any, frames: int = 1) -> An
 
 
 def td3(
-    environment: Playback,
+    environment: Scripted,
     loss: TD3Loss,
     actor: Any,
     frames: int = 1,
@@ -138,7 +139,7 @@ def td3(
 
 
 def ppo(
-    environment: Playback,
+    environment: Scripted,
     actor: Any,
     critic: Any,
     frames: int,
@@ -173,7 +174,7 @@ def ppo(
     return trainer, loss, optimizer
 
 
-def squashed_policy(environment: Playback, loc: List[float], scale: float) -> Any:
+def squashed_policy(environment: Scripted, loc: List[float], scale: float) -> Any:
     """A tanh Gaussian within the bounds of the environment, constant over states, float32."""
     spec = action_spec(wrapped(environment))
     return policy(
@@ -185,7 +186,7 @@ def squashed_policy(environment: Playback, loc: List[float], scale: float) -> An
     )
 
 
-def off_policy_loss(family: str, environment: Playback, **options: Any) -> Tuple[Any, Any]:
+def off_policy_loss(family: str, environment: Scripted, **options: Any) -> Tuple[Any, Any]:
     """A loss of constant networks for an environment, float32, and the policy that collects."""
     critics = [q_network(Constant(0.0, dtype=SINGLE)) for _ in range(2)]
     if family == "sac":
