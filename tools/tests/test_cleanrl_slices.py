@@ -13,7 +13,8 @@ import torch
 from rlregress.details import catalogue, fingerprint
 from rlregress.frameworks.base import Unprobed
 from rlregress.frameworks.cleanrl import script as scripts
-from rlregress.frameworks.cleanrl.probes import _off_policy, traps
+from rlregress.frameworks.cleanrl.probes import traps
+from rlregress.frameworks.cleanrl.probes.helpers import off_policy_runs
 from rlregress.frameworks.cleanrl.running import ScriptRun
 from rlregress.frameworks.cleanrl.script import (
     AnchorAmbiguous,
@@ -230,7 +231,7 @@ def test_a_name_that_a_run_or_a_slice_did_not_bind_is_a_lost_anchor(toy):
     run_of_toy = ScriptRun(toy.path, {"weight": 1.0})
     for ask in (
         lambda: run_of_toy["weigth"],
-        lambda: _off_policy.part({"__file__": str(toy.path)}, "policy", "weigth"),
+        lambda: off_policy_runs.part({"__file__": str(toy.path)}, "policy", "weigth"),
         lambda: run(toy.bound("rate", "SCALE"), {})["weigth"],
     ):
         with pytest.raises(AnchorLost, match="nothing is assigned to weigth; nearest .*weight"):
@@ -255,7 +256,7 @@ def test_only_the_policy_loss_that_is_not_there_is_the_error_of_logging(toy, mon
     def failing(*_, **__):
         raise NameError(f"name '{missing}' is not defined")
 
-    monkeypatch.setattr(traps._running, "off_policy", failing)
+    monkeypatch.setattr(traps.small_runs, "off_policy", failing)
     source = SimpleNamespace(script=lambda name: toy)
     probe = traps.PROBES["logging.before_policy_update"]
     missing = "actor_loss"

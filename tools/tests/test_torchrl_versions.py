@@ -19,10 +19,11 @@ from rlregress.frameworks.families import absent
 
 pytest.importorskip("torchrl", reason="the adapter of TorchRL needs it")
 
+from rlregress.frameworks.scripted import Scripted  # noqa: E402
 from rlregress.frameworks.torchrl import api, versions  # noqa: E402
-from rlregress.frameworks.torchrl.probes import networks, scripts  # noqa: E402
-from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped  # noqa: E402
-from rlregress.frameworks.torchrl.probes.quiet import quiet, quietly  # noqa: E402
+from rlregress.frameworks.torchrl.probes.helpers import networks, programs  # noqa: E402
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped  # noqa: E402
+from rlregress.frameworks.torchrl.probes.helpers.quiet import quiet, quietly  # noqa: E402
 
 TOOLS = Path(__file__).resolve().parents[1]
 
@@ -128,7 +129,7 @@ def test_a_keyword_that_only_keeps_from_logging_is_left_out():
 def test_the_actions_of_one_environment_are_found_in_those_of_several(monkeypatch):
     """Where only the spec of all environments exists, that of one is taken from it."""
     with quiet():
-        several = api.SerialEnv(2, [lambda: wrapped(Playback([-1.0] * 3, [2.0] * 3))] * 2)
+        several = api.SerialEnv(2, [lambda: wrapped(Scripted([-1.0] * 3, [2.0] * 3))] * 2)
         expected = several.action_spec_unbatched
         kind = next(k for k in type(several).__mro__ if "action_spec_unbatched" in vars(k))
         monkeypatch.delattr(kind, "action_spec_unbatched")
@@ -156,10 +157,10 @@ def test_programs_of_another_version_are_not_asked(monkeypatch, tmp_path):
     described = tmp_path / "torchrl-0.5.0.dist-info" / "METADATA"
     described.parent.mkdir()
     described.write_text("Metadata-Version: 2.1\nName: torchrl\nVersion: 0.5.0\n")
-    assert scripts.programs().is_dir()
+    assert programs.directory().is_dir()
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(NotOffered, match=r"^torchrl 0.5.0 does not install sota-implementations$"):
-        scripts.programs()
+        programs.directory()
 
 
 def test_a_changed_copy_of_the_programs_comes_first(monkeypatch, tmp_path):
@@ -167,7 +168,7 @@ def test_a_changed_copy_of_the_programs_comes_first(monkeypatch, tmp_path):
     copy = tmp_path / "sota-implementations"
     copy.mkdir()
     monkeypatch.syspath_prepend(tmp_path)
-    assert scripts.programs() == copy
+    assert programs.directory() == copy
 
 
 def test_what_a_program_imports_in_main_can_be_watched(monkeypatch, tmp_path):
@@ -175,8 +176,8 @@ def test_what_a_program_imports_in_main_can_be_watched(monkeypatch, tmp_path):
     program = tmp_path / "ppo" / "old.py"
     program.parent.mkdir()
     program.write_text("def main(number):\n    from math import sqrt\n    return sqrt(number)\n")
-    monkeypatch.setattr(scripts, "programs", lambda: tmp_path)
-    loaded = scripts.load("ppo", "old")
+    monkeypatch.setattr(programs, "directory", lambda: tmp_path)
+    loaded = programs.load("ppo", "old")
     assert loaded.main(4.0) == 2.0
     loaded.sqrt = lambda number: -number
     assert loaded.main(4.0) == -4.0
@@ -195,7 +196,7 @@ def test_programs_get_the_suites_settings_whether_omegaconf_is_installed_or_not(
     """Omegaconf refuses settings that are plain dictionaries; a program never meets it."""
     installed = ModuleType("omegaconf")
     monkeypatch.setitem(sys.modules, "omegaconf", installed)
-    module = pytest.importorskip("rlregress.frameworks.torchrl.probes.scripts")
+    module = pytest.importorskip("rlregress.frameworks.torchrl.probes.helpers.programs")
     with module._importing_from(Path(__file__).parent):
         met = importlib.import_module("omegaconf")
         settings = module.Settings(seed=1)

@@ -28,100 +28,111 @@ def _critic_loss_terminal(i: Inputs, key: str, count: int | None = None, **optio
     return critics.critic_loss(tiled, np.full(tiled.shape[1], i["reward"]), **options)
 
 
-def critic_loss(family: str, sources: tuple[str, ...]) -> list[Detail]:
-    """Scale, reduction over networks and distance of the critic loss of ``family``."""
+def scale(id: str, sources: tuple[str, ...]) -> Detail:
+    """The factor before the critic loss."""
 
-    def scale(**options: Any) -> Formula:
+    def loss(**options: Any) -> Formula:
         return lambda i: _critic_loss_terminal(i, "q_values", **options)
 
-    def reduction(networks: str) -> Formula:
+    return make_detail(
+        id,
+        "Which factor stands before the sum of the squared errors of the two Q networks?",
+        _TERMINAL
+        + _CONSTANT_Q.format(name="q_values")
+        + """The squared distance is chosen where there is a choice. Observed, [1]: the critic
+        loss whose gradient trains the networks, before any coefficient of another loss; the
+        sum of the two where each network has its own.""",
+        sources,
+        {"q_values": [3.0, -1.0], "reward": 0.5, "batch_size": _BATCH, "discount": 0.9},
+        {
+            "half": (
+                "1/2 of the sum over networks of the mean squared error",
+                loss(factor=0.5),
+            ),
+            "none": ("sum over networks of the mean squared error", loss()),
+            "quarter": (
+                "1/4 of the sum: halved and averaged over networks",
+                loss(factor=0.25),
+            ),
+            "batch_sum": ("summed, not averaged, over the batch", loss(samples="sum")),
+            "double": (
+                "twice the sum: one network or loss counted twice",
+                loss(factor=2.0),
+            ),
+        },
+        consequence=(
+            "The critics' gradients differ by a constant factor: Adam hides most of it, "
+            "gradient clipping, a shared optimiser and SGD do not."
+        ),
+    )
+
+
+def reduction(id: str, sources: tuple[str, ...]) -> Detail:
+    """How the losses of several Q networks become one."""
+
+    def ratio(networks: str) -> Formula:
         return lambda i: (
             _critic_loss_terminal(i, "q_values", networks=networks)
             / _critic_loss_terminal(i, "q_values", 2, networks=networks)
         )
 
-    def distance(name: str) -> Formula:
-        def ratios(i: Inputs) -> np.ndarray:
+    return make_detail(
+        id,
+        "Are the losses of several Q networks summed or averaged?",
+        _TERMINAL
+        + _CONSTANT_Q.format(name="q_values")
+        + """The squared distance is chosen where there is a choice. Observed, [1]: the critic
+        loss with three networks (all of ``q_values``) divided by the critic loss with two (the
+        first two of ``q_values``), so that a constant factor drops out. Where the code names
+        its networks one by one, the third stands beside the two by the next name.""",
+        sources,
+        {"q_values": [2.0, 2.5, 3.5], "reward": 0.5, "batch_size": _BATCH, "discount": 0.9},
+        {
+            "sum": ("sum over networks", ratio("sum")),
+            "mean": ("mean over networks", ratio("mean")),
+            "max": ("largest over networks", ratio("max")),
+            "two_only": ("two networks by name: a third one does not enter", lambda i: 1.0),
+        },
+        consequence=(
+            "With more than one critic the gradients differ by the number of networks, which "
+            "matters wherever a learning rate or a gradient norm is tuned."
+        ),
+    )
+
+
+def distance(id: str, sources: tuple[str, ...]) -> Detail:
+    """The distance between Q and the target in the critic loss."""
+
+    def ratios(name: str) -> Formula:
+        def formula(i: Inputs) -> np.ndarray:
             loss = critics.DISTANCES[name](np.asarray(i["errors"]))
             return loss[1:] / loss[0]
 
-        return ratios
+        return formula
 
-    return [
-        make_detail(
-            f"{family}.critic_loss.scale",
-            "Which factor stands before the sum of the squared errors of the two Q networks?",
-            _TERMINAL
-            + _CONSTANT_Q.format(name="q_values")
-            + """The squared distance is chosen where there is a choice. Observed, [1]: the critic
-            loss whose gradient trains the networks, before any coefficient of another loss; the
-            sum of the two where each network has its own.""",
-            sources,
-            {"q_values": [3.0, -1.0], "reward": 0.5, "batch_size": _BATCH, "discount": 0.9},
-            {
-                "half": (
-                    "1/2 of the sum over networks of the mean squared error",
-                    scale(factor=0.5),
-                ),
-                "none": ("sum over networks of the mean squared error", scale()),
-                "quarter": (
-                    "1/4 of the sum: halved and averaged over networks",
-                    scale(factor=0.25),
-                ),
-                "batch_sum": ("summed, not averaged, over the batch", scale(samples="sum")),
-                "double": ("twice the sum: one network or loss counted twice", scale(factor=2.0)),
-            },
-            consequence=(
-                "The critics' gradients differ by a constant factor: Adam hides most of it, "
-                "gradient clipping, a shared optimiser and SGD do not."
-            ),
+    return make_detail(
+        id,
+        "Which distance between Q and the target does the critic loss use by default?",
+        _TERMINAL
+        + """The distance is left as it is by default in this scope. For each of ``errors`` in
+        turn, all trained Q networks are made constant at ``reward`` + error and the critic
+        loss is read: L_0, L_1, L_2. Observed, [2]: L_1 / L_0, L_2 / L_0.""",
+        sources,
+        {"errors": [0.5, 2.0, 4.0], "reward": 0.5, "batch_size": _BATCH, "discount": 0.9},
+        {
+            "squared": ("squared error", ratios("squared")),
+            "smooth_l1": ("Huber's distance with threshold 1", ratios("smooth_l1")),
+            "absolute": ("absolute error", ratios("absolute")),
+        },
+        consequence=(
+            "Large errors pull linearly instead of quadratically, so that outliers and early "
+            "training weigh less."
         ),
-        make_detail(
-            f"{family}.critic_loss.reduction",
-            "Are the losses of several Q networks summed or averaged?",
-            _TERMINAL
-            + _CONSTANT_Q.format(name="q_values")
-            + """The squared distance is chosen where there is a choice. Observed, [1]: the critic
-            loss with three networks (all of ``q_values``) divided by the critic loss with two (the
-            first two of ``q_values``), so that a constant factor drops out. Where the code names
-            its networks one by one, the third stands beside the two by the next name.""",
-            sources,
-            {"q_values": [2.0, 2.5, 3.5], "reward": 0.5, "batch_size": _BATCH, "discount": 0.9},
-            {
-                "sum": ("sum over networks", reduction("sum")),
-                "mean": ("mean over networks", reduction("mean")),
-                "max": ("largest over networks", reduction("max")),
-                "two_only": ("two networks by name: a third one does not enter", lambda i: 1.0),
-            },
-            consequence=(
-                "With more than one critic the gradients differ by the number of networks, which "
-                "matters wherever a learning rate or a gradient norm is tuned."
-            ),
-        ),
-        make_detail(
-            f"{family}.critic_loss.distance",
-            "Which distance between Q and the target does the critic loss use by default?",
-            _TERMINAL
-            + """The distance is left as it is by default in this scope. For each of ``errors`` in
-            turn, all trained Q networks are made constant at ``reward`` + error and the critic
-            loss is read: L_0, L_1, L_2. Observed, [2]: L_1 / L_0, L_2 / L_0.""",
-            sources,
-            {"errors": [0.5, 2.0, 4.0], "reward": 0.5, "batch_size": _BATCH, "discount": 0.9},
-            {
-                "squared": ("squared error", distance("squared")),
-                "smooth_l1": ("Huber's distance with threshold 1", distance("smooth_l1")),
-                "absolute": ("absolute error", distance("absolute")),
-            },
-            consequence=(
-                "Large errors pull linearly instead of quadratically, so that outliers and early "
-                "training weigh less."
-            ),
-        ),
-    ]
+    )
 
 
 def target_minimum(
-    family: str, sources: tuple[str, ...], extra: str, inputs: Mapping[str, Any]
+    id: str, sources: tuple[str, ...], extra: str, inputs: Mapping[str, Any]
 ) -> Detail:
     """How several target networks become one value; ``extra`` says how the policy is fed."""
 
@@ -131,7 +142,7 @@ def target_minimum(
         )
 
     return make_detail(
-        f"{family}.target.minimum",
+        id,
         "How are the two target Q networks combined in the target?",
         """Two cases. In case k the target network i is constant, Q'_i = target_q[k, i], and the
         update is fed ``batch_size`` equal transitions with reward ``reward`` that neither terminate
@@ -191,10 +202,10 @@ def masked_target(i: Inputs, next_value: float, mask: str) -> np.ndarray:
     )
 
 
-def polyak(family: str, sources: tuple[str, ...]) -> Detail:
+def polyak(id: str, sources: tuple[str, ...]) -> Detail:
     """Direction and coefficient of the soft target update."""
     return make_detail(
-        f"{family}.target_update.polyak",
+        id,
         "In which direction, and by which fraction, do the target networks follow?",
         """All parameters of the critics are set to source[k] and those of the target critics to
         target[k] (k = 0, 1), and one target update of the framework runs, with the coefficient that

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Protocol
 
 from rlregress.details import catalogue
 from rlregress.details.judge import Judgement, judge
-from rlregress.frameworks.base import Unprobed
-
-Probe = Callable[[Mapping[str, Any]], Any]
+from rlregress.frameworks.base import Probe, Unprobed
+from rlregress.frameworks.isolation import observe
 
 
 class Probed(Protocol):
@@ -25,7 +24,7 @@ def run_probe(detail: catalogue.Detail, probe: Probe) -> Judgement:
     can no longer be probed is a finding, never a skip.
     """
     try:
-        observed = probe(detail.copy_inputs())
+        observed = observe(probe, detail.copy_inputs())
     except Unprobed as error:
         text = f"could not be probed: {error}"
         unprobed = not error.known

@@ -17,14 +17,14 @@ LOOP = """The framework's own training loop, with small networks, on an environm
 COUNTS = {"collected_at_once": 4, "batch_size": 3}
 
 
-def learning_starts(family: str, sources: tuple[str, ...]) -> Detail:
+def learning_starts(id: str, sources: tuple[str, ...]) -> Detail:
     """Random actions until when, updates from when."""
 
     def whole_batches(i: Inputs) -> float:
         return loops.whole_batches(i["starts"], i["collected_at_once"])
 
     return make_detail(
-        f"{family}.learning_starts",
+        id,
         "How long are actions random, and after which step is the first update?",
         LOOP
         + """One environment; the framework's setting for the start of learning is ``starts``; the
@@ -82,7 +82,7 @@ def learning_starts(family: str, sources: tuple[str, ...]) -> Detail:
 
 
 def update_ratio(
-    family: str, counted: str, count: int, sources: tuple[str, ...], more: dict[str, Formula]
+    id: str, counted: str, count: int, sources: tuple[str, ...], more: dict[str, Formula]
 ) -> Detail:
     """Updates per environment step, by default and as asked."""
     meanings = {
@@ -96,7 +96,7 @@ def update_ratio(
         return lambda i: np.repeat([default, fewer, more], count)
 
     return make_detail(
-        f"{family}.update_ratio",
+        id,
         "How many updates are made per environment step, and can that be changed?",
         LOOP
         + f"""One environment, learning starts at once, a run of ``steps`` steps of which the last
@@ -126,10 +126,10 @@ def update_ratio(
     )
 
 
-def vectorisation(family: str, sources: tuple[str, ...]) -> Detail:
+def vectorisation(id: str, sources: tuple[str, ...]) -> Detail:
     """What T asked steps become with several environments."""
     return make_detail(
-        f"{family}.vectorisation",
+        id,
         "With n environments, how many transitions and updates does a run of T steps make?",
         LOOP
         + """A run of ``steps`` steps is asked for on ``environments`` parallel environments (on one

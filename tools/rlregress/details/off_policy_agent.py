@@ -11,7 +11,7 @@ from rlregress.formulas import loops
 _RELU, _TANH, _LEAKY = [0.0, 0.5], [-np.tanh(0.5), np.tanh(0.5)], [-0.005, 0.5]
 
 
-def networks(family: str, sources: tuple[str, ...]) -> Detail:
+def networks(id: str, sources: tuple[str, ...]) -> Detail:
     """Widths, activation and sharing."""
 
     def made(
@@ -32,7 +32,7 @@ def networks(family: str, sources: tuple[str, ...]) -> Detail:
         return made(widths, widths, activation)
 
     return make_detail(
-        f"{family}.networks",
+        id,
         "What do the policy and the Q networks look like?",
         """The agent that the framework builds by default (where hidden sizes and activation have no
         default in the package, with settings that ask for ``first`` and ``second`` units and
@@ -82,14 +82,14 @@ def networks(family: str, sources: tuple[str, ...]) -> Detail:
     )
 
 
-def gradient_clip(family: str, sources: tuple[str, ...]) -> Detail:
+def gradient_clip(id: str, sources: tuple[str, ...]) -> Detail:
     """Norms that reach the optimisers."""
 
     def inverse(critics: float, policy: float) -> Formula:
         return lambda i: [critics, policy]
 
     return make_detail(
-        f"{family}.gradient_clip",
+        id,
         "Are gradients clipped before the optimisers see them?",
         """Updates of the default agent in the framework's own loop, in which the weights of the Q
         networks' last layer are ``factor``, so that the gradients of Q networks and policy have a
@@ -115,14 +115,14 @@ def gradient_clip(family: str, sources: tuple[str, ...]) -> Detail:
     )
 
 
-def adam_epsilon(family: str, roles: str, count: int, sources: tuple[str, ...]) -> Detail:
+def adam_epsilon(id: str, roles: str, count: int, sources: tuple[str, ...]) -> Detail:
     """The constant in the denominator of Adam."""
 
     def powers(*exponents: float) -> Formula:
         return lambda i: exponents[:count]
 
     return make_detail(
-        f"{family}.adam.epsilon",
+        id,
         "Which epsilon does Adam have?",
         f"""The optimisers that the framework builds by default (where epsilon has no default in the
         package, with the one named in its documented settings: 1e-4). Observed, [{count}]: the

@@ -15,9 +15,9 @@ def _moved(fraction: float) -> Formula:
     return formula
 
 
-def _coefficient(family: str) -> Detail:
+def _coefficient(id: str) -> Detail:
     return make_detail(
-        f"{family}.target_update.parameter",
+        id,
         "Which share does the coefficient of the target update mean?",
         """All parameters of the critics are set to source[k] and those of the target critics to
         target[k] (k = 0, 1); the user sets the coefficient, by the name that the framework has for
@@ -76,8 +76,8 @@ def _next_observation() -> Detail:
 
 
 DETAILS: tuple[Detail, ...] = (
-    _coefficient("sac"),
-    _coefficient("td3"),
+    _coefficient("sac.target_update.parameter"),
+    _coefficient("td3.target_update.parameter"),
     make_detail(
         "td3.target_noise.parameter",
         "Do standard deviation and bound of the target noise arrive where the user sets them?",

@@ -169,8 +169,12 @@ def _replay_action() -> Detail:
     )
 
 
+_CRITIC_LOSS = ("thesis, Box 6", "thesis, equation 24")
+
 DETAILS: tuple[Detail, ...] = (
-    *critics.critic_loss("sac", ("thesis, Box 6", "thesis, equation 24")),
+    critics.scale("sac.critic_loss.scale", _CRITIC_LOSS),
+    critics.reduction("sac.critic_loss.reduction", _CRITIC_LOSS),
+    critics.distance("sac.critic_loss.distance", _CRITIC_LOSS),
     make_detail(
         "sac.target.entropy",
         "Is the entropy term of the target inside the discount?",
@@ -204,7 +208,7 @@ DETAILS: tuple[Detail, ...] = (
         ),
     ),
     critics.target_minimum(
-        "sac",
+        "sac.target.minimum",
         ("thesis, equation 23", "Fujimoto et al. 2018"),
         "The policy reports log-probability 0 for every action, so that no entropy enters. ",
         {"log_prob": 0.0},
@@ -231,5 +235,8 @@ DETAILS: tuple[Detail, ...] = (
     *sac_policy.log_prob(),
     _replay_action(),
     _actor_loss(),
-    critics.polyak("sac", ("thesis, section 3.2", "thesis, section 5.3, Target network updating")),
+    critics.polyak(
+        "sac.target_update.polyak",
+        ("thesis, section 3.2", "thesis, section 5.3, Target network updating"),
+    ),
 )

@@ -255,7 +255,7 @@ DETAILS: tuple[Detail, ...] = (
     _update_order(),
     _update_schedule(),
     off_policy.update_ratio(
-        "sac",
+        "sac.update_ratio",
         "updates of the Q networks, then of the policy,",
         2,
         (_DELAY, "thesis, Table 8"),
@@ -263,17 +263,21 @@ DETAILS: tuple[Detail, ...] = (
             "policy_every_second_step": lambda i: [1.0, 0.5, 1.0, 0.25, 1.0, 1.0],
         },
     ),
-    off_policy.learning_starts("sac", (_DELAY, "thesis, Table 8")),
-    off_policy.vectorisation("sac", ("thesis, section 5.3, Vectorization", "thesis, appendix C.2")),
+    off_policy.learning_starts("sac.learning_starts", (_DELAY, "thesis, Table 8")),
+    off_policy.vectorisation(
+        "sac.vectorisation", ("thesis, section 5.3, Vectorization", "thesis, appendix C.2")
+    ),
     _temperature_rate(),
     _temperature_initial(),
     _target_interval(),
     _reward_scaling(),
-    off_policy_agent.networks("sac", ("thesis, Table 8", _MODEL)),
+    off_policy_agent.networks("sac.networks", ("thesis, Table 8", _MODEL)),
     off_policy_agent.initialisation(),
-    off_policy_agent.gradient_clip("sac", ("001, general detail 8", "thesis, section 5.3")),
+    off_policy_agent.gradient_clip(
+        "sac.gradient_clip", ("001, general detail 8", "thesis, section 5.3")
+    ),
     off_policy_agent.adam_epsilon(
-        "sac",
+        "sac.adam.epsilon",
         "of the Q networks, of the policy, of the temperature",
         3,
         ("001, general detail 11", "thesis, Table 8"),

@@ -266,10 +266,14 @@ def _delay() -> Detail:
     )
 
 
+_CRITIC_LOSS = ("thesis, section 3.4.2", "Fujimoto et al. 2018, algorithm 1")
+
 DETAILS: tuple[Detail, ...] = (
-    *critics.critic_loss("td3", ("thesis, section 3.4.2", "Fujimoto et al. 2018, algorithm 1")),
+    critics.scale("td3.critic_loss.scale", _CRITIC_LOSS),
+    critics.reduction("td3.critic_loss.reduction", _CRITIC_LOSS),
+    critics.distance("td3.critic_loss.distance", _CRITIC_LOSS),
     critics.target_minimum(
-        "td3",
+        "td3.target.minimum",
         ("thesis, equations 15 and 19", "Fujimoto et al. 2018"),
         "The target networks ignore the action, so that the smoothing noise does not enter. ",
         {},
@@ -282,5 +286,8 @@ DETAILS: tuple[Detail, ...] = (
     _exploration(),
     _actor_loss(),
     _delay(),
-    critics.polyak("td3", ("thesis, section 3.2", "thesis, section 5.2, Target network updating")),
+    critics.polyak(
+        "td3.target_update.polyak",
+        ("thesis, section 3.2", "thesis, section 5.2, Target network updating"),
+    ),
 )

@@ -131,17 +131,23 @@ def _exploration_warmup() -> Detail:
 
 
 DETAILS: tuple[Detail, ...] = (
-    off_policy.update_ratio("td3", "updates of the Q networks", 1, (_DELAY, "thesis, Table 7"), {}),
-    off_policy.learning_starts("td3", (_DELAY, "thesis, Table 7")),
-    off_policy.vectorisation("td3", ("thesis, section 5.2, Vectorization", "thesis, appendix C.2")),
+    off_policy.update_ratio(
+        "td3.update_ratio", "updates of the Q networks", 1, (_DELAY, "thesis, Table 7"), {}
+    ),
+    off_policy.learning_starts("td3.learning_starts", (_DELAY, "thesis, Table 7")),
+    off_policy.vectorisation(
+        "td3.vectorisation", ("thesis, section 5.2, Vectorization", "thesis, appendix C.2")
+    ),
     _replay_action(),
     _exploration_default(),
     _exploration_environments(),
     _exploration_warmup(),
-    off_policy_agent.networks("td3", (_MODEL, "thesis, Table 7")),
-    off_policy_agent.gradient_clip("td3", ("001, general detail 8", "Fujimoto et al. 2018")),
+    off_policy_agent.networks("td3.networks", (_MODEL, "thesis, Table 7")),
+    off_policy_agent.gradient_clip(
+        "td3.gradient_clip", ("001, general detail 8", "Fujimoto et al. 2018")
+    ),
     off_policy_agent.adam_epsilon(
-        "td3",
+        "td3.adam.epsilon",
         "of the Q networks, of the policy",
         2,
         ("001, general detail 11", "thesis, Table 7"),

@@ -14,9 +14,9 @@ def _shifted(i: Inputs) -> float:
     return float(centre + half * np.tanh(centre))
 
 
-def _centre(kind: str, which: str, what: str) -> Detail:
+def _centre(id: str, which: str, what: str) -> Detail:
     return make_detail(
-        f"policy.centre.{kind}",
+        id,
         f"Does {which} play the middle of asymmetric action bounds for an output of 0?",
         f"""One action dimension with bounds [``low``, ``high``]. {what} Observed, [1]: the action
         in the environment's units.""",
@@ -154,13 +154,13 @@ def _exploration_draw() -> Detail:
 
 DETAILS: tuple[Detail, ...] = (
     _centre(
-        "deterministic",
+        "policy.centre.deterministic",
         "a deterministic tanh policy",
         "The last layer of the actor gives 0; where there is a module that maps it to the bounds "
         "as a distribution, that one is used.",
     ),
     _centre(
-        "gaussian",
+        "policy.centre.gaussian",
         "the mode of a tanh Gaussian policy",
         "The location before the tanh is 0; where there is a switch that also bounds the location, "
         "it is on.",

@@ -20,6 +20,7 @@ from rlregress.frameworks import raised, signatures
 from rlregress.frameworks.base import Adapter, NotOffered, Unprobed
 from rlregress.frameworks.entered import Entered, Function
 from rlregress.frameworks.families import Unread, said
+from rlregress.frameworks.isolation import observe
 
 
 def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]:
@@ -45,7 +46,7 @@ def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]
         answer: Dict[str, Any]
         try:
             with entered:
-                found = np.atleast_1d(np.asarray(probe(given), dtype=np.float64))
+                found = np.atleast_1d(np.asarray(observe(probe, given), dtype=np.float64))
             answer = {"observed": found.tolist()}
         except Exception as error:  # whatever the foreign code raises is the finding
             answer = {

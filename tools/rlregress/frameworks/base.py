@@ -33,8 +33,11 @@ Checkpoint = Callable[[int, Policy], None]
 #: (make_env(discrete) -> environment, seed) -> None: a short training that is watched from outside.
 TraceTraining = Callable[[Callable[..., Any], int], None]
 
+#: what a probe receives: name -> float64 array, float, int or str.
+Inputs = Mapping[str, Any]
+
 #: inputs -> observed quantity, a float array whose meaning the detail's catalogue entry defines.
-Probe = Callable[[Mapping[str, Any]], np.ndarray]
+Probe = Callable[[Inputs], np.ndarray]
 
 
 def absences(families: Sequence[Any]) -> Mapping[str, str]:

@@ -6,7 +6,6 @@ import inspect
 from functools import partial
 from typing import Any, Dict, List, Mapping, Tuple
 
-import gymnasium
 import numpy as np
 from torch import nn
 
@@ -14,6 +13,7 @@ from rlregress.frameworks.base import Unprobed
 from rlregress.frameworks.families import read_each
 from rlregress.frameworks.sb3 import gyms, older
 from rlregress.frameworks.sb3.training import _ARGUMENTS, ALGORITHMS, arguments_of
+from rlregress.frameworks.scripted import Scripted
 
 #: hyperparameters that are no keyword of their own -> the keyword that sets them.
 _INSIDE = {
@@ -26,13 +26,6 @@ _INSIDE = {
     },
     "td3": {"exploration_noise": "action_noise", "hidden_sizes": "policy_kwargs.net_arch"},
 }
-
-
-class _Space(gymnasium.Env):
-    """Shapes only: constructing an agent takes no step."""
-
-    observation_space = gymnasium.spaces.Box(-1.0, 1.0, (3,), np.float32)
-    action_space = gymnasium.spaces.Box(-1.0, 1.0, (2,), np.float32)
 
 
 def names() -> Dict[Tuple[str, str], Dict[str, str]]:
@@ -52,10 +45,18 @@ def names() -> Dict[Tuple[str, str], Dict[str, str]]:
     return found
 
 
+#: of two actions.
+_BOUND = np.ones(2)
+
+
 def construct(algorithm: str, **arguments: Any) -> Any:
     """An agent of three observations and two actions."""
     return ALGORITHMS[algorithm](
-        "MlpPolicy", gyms.native(_Space()), device="cpu", seed=0, **arguments
+        "MlpPolicy",
+        gyms.native(Scripted(-_BOUND, _BOUND, observation_dimensions=3)),
+        device="cpu",
+        seed=0,
+        **arguments,
     )
 
 
@@ -72,7 +73,7 @@ def _values(algorithm: str) -> Dict[str, Any]:
 
 def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> Dict[str, Any]:
     """Hyperparameters of an agent that is made with a set, as a training makes it."""
-    arguments = arguments_of(algorithm, hyperparameters, _Space.action_space.shape)
+    arguments = arguments_of(algorithm, hyperparameters, _BOUND.shape)
     if algorithm != "ppo":
         arguments["buffer_size"] = 1
     return values_of(algorithm, construct(algorithm, **arguments))

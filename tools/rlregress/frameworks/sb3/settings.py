@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Dict, Iterator, Tuple
 
-import gymnasium
 import numpy as np
 import torch
 from stable_baselines3 import A2C, DDPG, DQN
@@ -13,20 +12,10 @@ from torch import nn
 
 from rlregress.frameworks.families import read_each
 from rlregress.frameworks.sb3 import gyms, older
+from rlregress.frameworks.scripted import Scripted
 
 _ALGORITHMS = {"a2c": A2C, "ddpg": DDPG, "dqn": DQN}
 _PLAIN = (bool, int, float, str, tuple, type(None))
-
-
-class _Shapes(gymnasium.Env):
-    """Shapes only: constructing an agent takes no step."""
-
-    def __init__(self, discrete: bool) -> None:
-        box = gymnasium.spaces.Box
-        self.observation_space = box(-1.0, 1.0, (3,), np.float32)
-        self.action_space: Any = gymnasium.spaces.Discrete(2)
-        if not discrete:
-            self.action_space = box(-1.0, 1.0, (2,), np.float32)
 
 
 def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
@@ -40,7 +29,11 @@ def _values(made: Any) -> Dict[str, Any]:
     known = older.keywords(made)
     # a buffer of the default size would take memory for a million transitions
     small = {"buffer_size": 1} if "buffer_size" in known else {}
-    environment = gyms.native(_Shapes(made is DQN))
+    environment = gyms.native(
+        Scripted(
+            -np.ones(2), np.ones(2), observation_dimensions=3, discrete=2 if made is DQN else 0
+        )
+    )
     agent = made("MlpPolicy", environment, device="cpu", seed=0, **small)
     found = dict(_arguments(agent, set(known) - {"policy", "env", "device", "seed", *small}))
     found.update({name: known[name].default for name in small})

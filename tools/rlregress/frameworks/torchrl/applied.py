@@ -7,8 +7,9 @@ from typing import Any, Dict, Mapping
 import gymnasium
 
 from rlregress.frameworks.base import TrainingRequest
+from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.torchrl.api import GymWrapper
-from rlregress.frameworks.torchrl.probes.quiet import quiet
+from rlregress.frameworks.torchrl.probes.helpers.quiet import quiet
 from rlregress.frameworks.torchrl.training import BUILDERS, Space, single_precision
 from rlregress.frameworks.torchrl.versions import read
 
@@ -18,7 +19,7 @@ def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> Dict[str, Any
     request = TrainingRequest(
         algorithm, lambda: gymnasium.make("Pendulum-v1"), hyperparameters, total_steps=10**9, seed=0
     )
-    with quiet():
+    with isolated(), quiet():
         environment = single_precision(GymWrapper(request.make_env(), device="cpu"))
         made = BUILDERS[algorithm](request, environment, Space(environment), hyperparameters)
         found = _READERS[algorithm](*made)

@@ -14,6 +14,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Set, Tuple
 from torch import nn
 
 from rlregress.frameworks.base import NotOffered, Unprobed
+from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.torchrl.api import (
     GAE,
     MLP,
@@ -31,7 +32,8 @@ from rlregress.frameworks.torchrl.api import (
     numbers,
 )
 from rlregress.frameworks.torchrl.applied import applied, number
-from rlregress.frameworks.torchrl.probes.networks import (
+from rlregress.frameworks.torchrl.probes.helpers import programs
+from rlregress.frameworks.torchrl.probes.helpers.networks import (
     Constant,
     Numbers,
     box,
@@ -39,8 +41,7 @@ from rlregress.frameworks.torchrl.probes.networks import (
     q_network,
     v_network,
 )
-from rlregress.frameworks.torchrl.probes.quiet import quiet
-from rlregress.frameworks.torchrl.probes.scripts import programs
+from rlregress.frameworks.torchrl.probes.helpers.quiet import quiet
 from rlregress.frameworks.torchrl.versions import (
     keyword,
     parameter,
@@ -148,7 +149,7 @@ def _attributes(algorithm: str) -> Set[str]:
     """Dotted names below ``cfg`` that the programs of an algorithm read."""
     found = set()
     for name in _FILES[algorithm]:
-        for node in ast.walk(ast.parse((programs() / name).read_text(encoding="utf-8"))):
+        for node in ast.walk(ast.parse((programs.directory() / name).read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute):
                 root, _, dotted = ast.unparse(node).partition(".")
                 if root == "cfg":
@@ -207,7 +208,7 @@ def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
         ("td3", "library"): _td3,
         ("td3", "trainer"): lambda: _signature("td3"),
     }
-    with quiet():
+    with isolated(), quiet():
         found = _offered(cells)
     return {cell: given for cell, given in found.items() if given}
 

@@ -7,15 +7,13 @@ scripts that is asked.
 from __future__ import annotations
 
 import functools
-import random
 import warnings
 from types import MappingProxyType
 from typing import Any, Callable, Mapping, Tuple
 
 import numpy as np
-import torch
 
-from rlregress.frameworks.base import Probe, absences
+from rlregress.frameworks.base import Inputs, Probe, absences
 from rlregress.frameworks.cleanrl.probes import (
     atari,
     gae,
@@ -24,6 +22,8 @@ from rlregress.frameworks.cleanrl.probes import (
     parameters,
     ppo,
     ppo_loop,
+    ppo_networks,
+    ppo_schedules,
     replay,
     sac,
     sac_loop,
@@ -40,6 +40,8 @@ _FAMILIES: Tuple[Any, ...] = (
     td3_loop,
     ppo,
     ppo_loop,
+    ppo_schedules,
+    ppo_networks,
     gae,
     parameters,
     replay,
@@ -53,26 +55,15 @@ _FAMILIES: Tuple[Any, ...] = (
 ABSENT: Mapping[str, str] = absences(_FAMILIES)
 
 
-def _alone(probe: Callable[..., np.ndarray], source: Source) -> Probe:
-    """The probe of one copy; generators and default type are as before when it ends."""
+def _bound(probe: Callable[..., np.ndarray], source: Source) -> Probe:
+    """The probe of one copy of the scripts."""
 
     @functools.wraps(probe)
-    def probe_of_source(inputs: Mapping[str, Any]) -> np.ndarray:
-        numpy_state, python_state = np.random.get_state(), random.getstate()
-        dtype = torch.get_default_dtype()
-        try:
-            with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
-                # how the scripts make their tensors is slow, which is no finding here
-                warnings.filterwarnings("ignore", "Creating a tensor from a list", UserWarning)
-                # that of the CPU: for other kinds of device torch.manual_seed keeps a traceback
-                torch.default_generator.manual_seed(0)
-                np.random.seed(0)
-                random.seed(0)
-                return probe(source, inputs)
-        finally:
-            torch.set_default_dtype(dtype)
-            np.random.set_state(numpy_state)
-            random.setstate(python_state)
+    def probe_of_source(inputs: Inputs) -> np.ndarray:
+        with warnings.catch_warnings():
+            # how the scripts make their tensors is slow, which is no finding here
+            warnings.filterwarnings("ignore", "Creating a tensor from a list", UserWarning)
+            return probe(source, inputs)
 
     return probe_of_source
 
@@ -82,7 +73,7 @@ def bound_to(source: Source) -> Mapping[Tuple[str, str], Probe]:
     """(detail id, "script") -> probe of this copy of the scripts."""
     return MappingProxyType(
         {
-            (detail, "script"): _alone(probe, source)
+            (detail, "script"): _bound(probe, source)
             for family in _FAMILIES
             for detail, probe in family.PROBES.items()
         }

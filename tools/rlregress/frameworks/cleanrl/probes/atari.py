@@ -9,10 +9,9 @@ import numpy as np
 from rlregress.environments import atari_play, atari_vision
 from rlregress.environments.atari_fake import AtariGame, Lucky
 from rlregress.environments.atari_play import Player
-from rlregress.frameworks.cleanrl.probes import _atari
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.cleanrl.probes.helpers import atari_games
 from rlregress.frameworks.cleanrl.sources import Source
-
-Inputs = Mapping[str, Any]
 
 _WARPING = ("WarpFrame", "ResizeObservation", "GrayScaleObservation", "GrayscaleObservation")
 _STACKING = ("FrameStack", "FrameStackObservation", "ImageToPyTorch")
@@ -23,56 +22,56 @@ def _noop_reset(source: Source, inputs: Inputs) -> np.ndarray:
     openings = []
     for most in (False, True):
         game = AtariGame(fire=False)
-        alone = _atari.layers(source, game, "NoopResetEnv")
+        alone = atari_games.layers(source, game, "NoopResetEnv")
         inner = alone.unwrapped
         # 0.4.8 asks a generator of the old kind
         is_new = hasattr(inner.np_random, "integers")
         generator = np.random.default_rng(0) if is_new else np.random.RandomState(0)
         inner.np_random = Lucky(generator, most)
-        openings.append(atari_play.opening(_atari.play(alone, game)))
+        openings.append(atari_play.opening(atari_games.play(alone, game)))
     return atari_play.noops(*openings)
 
 
 def _fire_reset(source: Source, inputs: Inputs) -> np.ndarray:
     del inputs
     games = (AtariGame(), AtariGame(fire=False))
-    parts = [_atari.part(source, ["FireResetEnv"], game) for game in games]
+    parts = [atari_games.part(source, ["FireResetEnv"], game) for game in games]
     return atari_play.fires(*map(atari_play.opening, parts))
 
 
 def _of(name: str, scene: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """A scene without inputs, through one wrapper."""
-    return lambda source, inputs: scene(_atari.part(source, [name]))
+    return lambda source, inputs: scene(atari_games.part(source, [name]))
 
 
 def _with(name: str, scene: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """A scene with inputs, through one wrapper."""
-    return lambda source, inputs: scene(_atari.part(source, [name]), inputs)
+    return lambda source, inputs: scene(atari_games.part(source, [name]), inputs)
 
 
 def _warp_frame(source: Source, inputs: Inputs) -> np.ndarray:
     picture = inputs["picture"]
     game = AtariGame(shape=picture.shape, picture=picture)
-    return atari_play.warped(_atari.part(source, _WARPING, game), inputs)
+    return atari_play.warped(atari_games.part(source, _WARPING, game), inputs)
 
 
 def _frame_stack(source: Source, inputs: Inputs) -> np.ndarray:
     del inputs
-    return atari_play.stacks(_atari.part(source, [*_WARPING, *_STACKING]))
+    return atari_play.stacks(atari_games.part(source, [*_WARPING, *_STACKING]))
 
 
 def _wrapper_order(source: Source, inputs: Inputs) -> np.ndarray:
-    return atari_play.whole_game(_atari.whole(source, AtariGame, int(inputs["noops"])))
+    return atari_play.whole_game(atari_games.whole(source, AtariGame, int(inputs["noops"])))
 
 
 def _image_scaling(source: Source, inputs: Inputs) -> np.ndarray:
     return np.concatenate(
-        [atari_vision.entering(_atari.vision(source, pixel)) for pixel in inputs["pixels"]]
+        [atari_vision.entering(atari_games.vision(source, pixel)) for pixel in inputs["pixels"]]
     )
 
 
 def _network(question: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    return lambda source, inputs: question(_atari.vision(source, inputs["pixel"]))
+    return lambda source, inputs: question(atari_games.vision(source, inputs["pixel"]))
 
 
 PROBES: Mapping[str, Callable[..., np.ndarray]] = {
@@ -101,4 +100,4 @@ ABSENT: Mapping[str, str] = {
 
 def player(make_env: Callable[[], Any], source: Source) -> Player:
     """A game of ``make_env`` through everything that surrounds it in a training."""
-    return _atari.whole(source, make_env)
+    return atari_games.whole(source, make_env)

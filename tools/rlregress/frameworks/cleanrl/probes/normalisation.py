@@ -11,7 +11,8 @@ from typing import Any, Callable, List, Mapping
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.probes._normalisation import (
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.cleanrl.probes.helpers.normalised_environments import (
     Walk,
     environments,
     playing,
@@ -19,7 +20,6 @@ from rlregress.frameworks.cleanrl.probes._normalisation import (
 from rlregress.frameworks.cleanrl.slices import run
 from rlregress.frameworks.cleanrl.sources import Source
 
-Inputs = Mapping[str, Any]
 SourceProbe = Callable[[Source, Inputs], Any]
 
 _EVALUATOR = "cleanrl_utils/evals/ppo_eval.py"

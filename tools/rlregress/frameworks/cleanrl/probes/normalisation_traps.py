@@ -6,10 +6,14 @@ from typing import Any, Callable, Mapping
 
 import numpy as np
 
-from rlregress.frameworks.cleanrl.probes._normalisation import Walk, alternating, environments
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.cleanrl.probes.helpers.normalised_environments import (
+    Walk,
+    alternating,
+    environments,
+)
 from rlregress.frameworks.cleanrl.sources import Source
 
-Inputs = Mapping[str, Any]
 SourceProbe = Callable[[Source, Inputs], Any]
 
 

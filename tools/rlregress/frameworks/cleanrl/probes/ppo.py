@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Callable, Dict, Mapping, Sequence
+from typing import Any, Callable, Dict, Sequence
 
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.probes._rollouts import (
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.cleanrl.probes.helpers.rollouts import (
     SCRIPT,
     Optimiser,
-    Receiving,
     collect,
     environments,
 )
@@ -22,8 +22,7 @@ from rlregress.frameworks.cleanrl.stubs import (
     make_constant,
     precise,
 )
-
-Inputs = Mapping[str, Any]
+from rlregress.frameworks.scripted import Scripted
 
 _NEGLIGIBLE = -14.0
 
@@ -142,7 +141,7 @@ def initialisation(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([*found, max(biases)])
 
 
-def _itself(environment: Receiving) -> Receiving:
+def _itself(environment: Scripted) -> Scripted:
     return environment
 
 
@@ -156,7 +155,7 @@ def action_bounding(source: Source, inputs: Inputs) -> np.ndarray:
         make_constant(last_linear(agent.actor_mean), mean)
         with torch.no_grad():
             agent.actor_logstd.fill_(_NEGLIGIBLE)
-        environment = Receiving(inputs["low"], inputs["high"])
+        environment = Scripted(inputs["low"], inputs["high"])
         with environments(source, partial(_itself, environment)) as given:
             rollout = collect(source, {**given, "args": args, "agent": agent})
         received.append(environment.received[-1].item())

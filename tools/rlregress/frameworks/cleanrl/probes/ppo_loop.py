@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import multiprocessing
-from typing import Any, Callable, Dict, List, Mapping, Sequence
+from typing import Any, Callable, Dict, List, Sequence
 
 import numpy as np
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from rlregress.frameworks.cleanrl.probes import _ppo_networks, _ppo_schedules
-from rlregress.frameworks.cleanrl.probes._ppo_training import (
-    Counter,
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
     Training,
+    counter,
     lower_log_prob,
     no_values,
     train,
 )
-from rlregress.frameworks.cleanrl.probes._rollouts import SCRIPT
+from rlregress.frameworks.cleanrl.probes.helpers.rollouts import SCRIPT
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import defaults, replaced
-
-Inputs = Mapping[str, Any]
+from rlregress.frameworks.scripted import end_after
 
 
 def minibatches(source: Source, inputs: Inputs) -> np.ndarray:
@@ -103,7 +102,7 @@ def advantages_recomputed(source: Source, inputs: Inputs) -> np.ndarray:
         n,
         n,
         n // 2,
-        make_env=lambda: Counter(rewards=inputs["rewards"]),
+        make_env=lambda: counter(rewards=inputs["rewards"]),
         update_epochs=3,
         learning_rate=0.1,
         norm_adv=False,
@@ -120,7 +119,7 @@ def granularity(source: Source, inputs: Inputs) -> np.ndarray:
         n,
         n,
         n // 2,
-        make_env=lambda: Counter(rewards=inputs["rewards"], ends=n),
+        make_env=lambda: counter(n, rewards=inputs["rewards"], terminated=end_after(n)),
         at_end=lambda run, number: no_values(run),
         learning_rate=0.1,
         gamma=1.0,
@@ -135,7 +134,7 @@ def granularity(source: Source, inputs: Inputs) -> np.ndarray:
 def iterations(source: Source, inputs: Inputs) -> np.ndarray:
     """Steps of the environment, and updates."""
     seen = train(source, int(inputs["total_steps"]), int(inputs["rollout_steps"]), 1)
-    return np.array([seen.environments[0].done, len(seen.rates)])
+    return np.array([len(seen.environments[0].received), len(seen.rates)])
 
 
 def vectorisation(source: Source, inputs: Inputs) -> np.ndarray:
@@ -143,7 +142,7 @@ def vectorisation(source: Source, inputs: Inputs) -> np.ndarray:
     count = int(inputs["environments"])
     steps = int(inputs["rollout_steps"])
     seen = train(source, int(inputs["total_steps"]), steps, 1, num_envs=count)
-    done = [environment.done for environment in seen.environments]
+    done = [len(environment.received) for environment in seen.environments]
     return np.array([sum(done), done[0]])
 
 
@@ -182,7 +181,9 @@ def segments(source: Source, inputs: Inputs) -> np.ndarray:
         del number
         terminal.append(any(bool((run[name] == limit).any()) for name in names))
 
-    seen = train(source, 15, 5, 1, make_env=lambda: Counter(limit=limit), at_end=look)
+    seen = train(
+        source, 15, 5, 1, make_env=lambda: counter(limit, truncated=end_after(limit)), at_end=look
+    )
     return np.array([*np.concatenate(seen.stored), any(terminal)])
 
 
@@ -199,8 +200,6 @@ PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "ppo.vectorisation": vectorisation,
     "ppo.parallel_gradient": parallel_gradient,
     "ppo.segments": segments,
-    **_ppo_schedules.PROBES,
-    **_ppo_networks.PROBES,
 }
 
 #: detail id -> what CleanRL does not have.

@@ -7,12 +7,13 @@ from typing import Any, Callable, Dict, Mapping
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.probes import _running
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.cleanrl.probes.helpers import small_runs
 from rlregress.frameworks.cleanrl.slices import run
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import CPU, Fn, arguments, spaces
+from rlregress.frameworks.scripted import Scripted
 
-Inputs = Mapping[str, Any]
 _SCRIPT = "td3_continuous_action"
 _BUFFERS = "cleanrl_utils/buffers.py"
 
@@ -55,8 +56,8 @@ def _warmup(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array(
         [
             float(
-                _running.stored(
-                    _running.off_policy(
+                small_runs.stored(
+                    small_runs.off_policy(
                         source,
                         script,
                         int(inputs["steps"]),
@@ -74,13 +75,13 @@ def _overwriting(source: Source, inputs: Inputs) -> np.ndarray:
     buffer = _buffer(source, int(inputs["capacity"]))
     for reward in inputs["rewards"]:
         _store(buffer, float(reward))
-    return np.sort(_running.rewards(buffer))
+    return np.sort(small_runs.rewards(buffer))
 
 
 def _both_flags(source: Source, inputs: Inputs) -> np.ndarray:
-    environment = _running.Steps(episode=1, terminates=True, truncates=True)
+    environment = Scripted(terminated=1.0, truncated=1.0)
     script = source.script(_SCRIPT)
-    drawn = _running.off_policy(source, _SCRIPT, 4, environment)["rb"].sample(2)
+    drawn = small_runs.off_policy(source, _SCRIPT, 4, environment)["rb"].sample(2)
     columns = drawn if not hasattr(drawn, "rewards") else (None,) * 5
     value = Fn(lambda *_: torch.full((2, 1), inputs["value"]))
     one = spaces(-1.0, 1.0)

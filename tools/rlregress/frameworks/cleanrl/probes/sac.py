@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping
+from functools import partial
+from typing import Any, Callable, Dict
 
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.probes import _critics
-from rlregress.frameworks.cleanrl.probes._learner import Learner
-from rlregress.frameworks.cleanrl.probes._playing import sampled
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.cleanrl.probes.helpers import critics
+from rlregress.frameworks.cleanrl.probes.helpers.learner import Learner
+from rlregress.frameworks.cleanrl.probes.helpers.playing import sampled
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import CPU, make_constant, precise
-
-Inputs = Mapping[str, Any]
 
 SCRIPT = "sac_continuous_action"
 
@@ -24,13 +24,13 @@ def _fixed(agent: Learner, inputs: Inputs) -> None:
 
 def target_entropy(source: Source, inputs: Inputs) -> np.ndarray:
     """The regression target of steps inside an episode."""
-    return np.array([_critics.target(source, SCRIPT, inputs, [inputs["target_q"]] * 2, _fixed)])
+    return np.array([critics.target(source, SCRIPT, inputs, [inputs["target_q"]] * 2, _fixed)])
 
 
 def temperature_loss(source: Source, inputs: Inputs) -> np.ndarray:
     """Value, and derivative with respect to log alpha."""
     agent = Learner(source, SCRIPT, batch_size=8)
-    _critics.fill(agent, {"batch_size": 8})
+    critics.fill(agent, {"batch_size": 8})
     _fixed(agent, inputs)
     log_alpha = agent.part("log_alpha")
     with torch.no_grad():
@@ -123,7 +123,13 @@ def stored(buffer: Any) -> Dict[str, np.ndarray]:
 
 
 PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    **_critics.shared("sac", SCRIPT, _fixed),
+    "sac.critic_loss.scale": partial(critics.critic_loss_scale, SCRIPT),
+    "sac.critic_loss.reduction": partial(critics.critic_loss_reduction, SCRIPT),
+    "sac.critic_loss.distance": partial(critics.critic_loss_distance, SCRIPT),
+    "sac.target.minimum": partial(critics.target_minimum, SCRIPT, _fixed),
+    "sac.target.bootstrap": partial(critics.bootstrap, SCRIPT, _fixed),
+    "sac.actor_loss": partial(critics.actor_loss, SCRIPT, _fixed),
+    "sac.target_update.polyak": partial(critics.polyak, SCRIPT),
     "sac.target.entropy": target_entropy,
     "sac.temperature.loss": temperature_loss,
     "sac.temperature.target_entropy": default_target_entropy,

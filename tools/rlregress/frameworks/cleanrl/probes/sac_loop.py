@@ -8,17 +8,16 @@ from typing import Any, Callable, Dict, List, Mapping, Tuple
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.probes import _off_policy, _off_policy_agent
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.cleanrl.probes.helpers import off_policy_agents, off_policy_runs
 from rlregress.frameworks.cleanrl.sources import Source
-
-Inputs = Mapping[str, Any]
 
 _SCRIPT = "sac_continuous_action"
 
 
 def _report(names: Mapping[str, Any], log_prob: float) -> None:
     """Let the policy report ``log_prob`` for every action that it samples."""
-    actor = _off_policy.policy(names)
+    actor = off_policy_runs.policy(names)
     sample = actor.get_action
 
     def get_action(*arguments: Any) -> Any:
@@ -46,10 +45,10 @@ def _first_update(
 
     def prepare(names: Mapping[str, Any]) -> None:
         _report(names, log_prob)
-        constant: List[Tuple[Any, float]] = [(n, 0.0) for n in _off_policy.q_networks(names)]
+        constant: List[Tuple[Any, float]] = [(n, 0.0) for n in off_policy_runs.q_networks(names)]
         for name in ("qf1_target", "qf2_target"):
             constant.append(
-                (_off_policy.part(names, "target network", name), float(inputs["target_q"]))
+                (off_policy_runs.part(names, "target network", name), float(inputs["target_q"]))
             )
         for network, number in constant:
             with torch.no_grad():
@@ -66,10 +65,10 @@ def _first_update(
     # past the start of learning: there the policy has its turn at even steps, and the step before
     # the first of them must not update.
     start = size if size % 2 else size - 1
-    _off_policy.run(
-        source, _SCRIPT, start + 2, prepare, look, {"reward": inputs["reward"]},
+    off_policy_runs.run(
+        source, _SCRIPT, start + 2, prepare, look, {"rewards": inputs["reward"]},
         [
-            _off_policy.regression_targets(torch.nn.functional, targets),
+            off_policy_runs.regression_targets(torch.nn.functional, targets),
             (torch.Tensor, "backward", watched),
         ],
         learning_starts=start, batch_size=size, gamma=float(inputs["discount"]),
@@ -89,7 +88,7 @@ def _update_order(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _update_schedule(source: Source, inputs: Inputs) -> np.ndarray:
-    journal = _off_policy.cold_start(source, _SCRIPT, inputs)
+    journal = off_policy_runs.cold_start(source, _SCRIPT, inputs)
     past = int(inputs["steps"]) - int(inputs["counted"])
     critics = [taken for role, taken in journal.updates if role == "critic"]
     moved = [m for m, taken in zip(journal.target_moves, critics) if taken > past]
@@ -104,7 +103,7 @@ def _temperature_rate(source: Source, inputs: Inputs) -> np.ndarray:
         if role == "temperature":
             seen.append(float(stepping.param_groups[0]["params"][0].detach()))
 
-    journal = _off_policy.run(
+    journal = off_policy_runs.run(
         source, _SCRIPT, int(inputs["steps"]),
         lambda names: _report(names, float(inputs["log_prob"])), look,
         batch_size=int(inputs["batch_size"]), policy_lr=float(inputs["policy_rate"]),
@@ -117,7 +116,7 @@ def _temperature_rate(source: Source, inputs: Inputs) -> np.ndarray:
 def _temperature_initial(source: Source, inputs: Inputs) -> np.ndarray:
     asked: Dict[str, Any] = {"alpha": float(inputs["asked"])}
     runs = [
-        _off_policy.run(source, _SCRIPT, 1, batch_size=4, **settings).run
+        off_policy_runs.run(source, _SCRIPT, 1, batch_size=4, **settings).run
         for settings in ({}, asked)
     ]
     return np.array([float(run["alpha"]) for run in runs])
@@ -125,7 +124,7 @@ def _temperature_initial(source: Source, inputs: Inputs) -> np.ndarray:
 
 def _target_interval(source: Source, inputs: Inputs) -> np.ndarray:
     updates, size = int(inputs["updates"]), int(inputs["batch_size"])
-    journal = _off_policy.run(
+    journal = off_policy_runs.run(
         source, _SCRIPT, updates + size + 1, batch_size=size, learning_starts=0,
         target_network_frequency=int(inputs["interval"]),
     )  # fmt: skip
@@ -140,12 +139,14 @@ def _reward_scaling(source: Source, inputs: Inputs) -> np.ndarray:
         # to the reward, whether a step bootstraps or not
         _report(names, 0.0)
         for name in ("qf1_target", "qf2_target"):
-            _off_policy.make_constant(_off_policy.part(names, "target network", name).fc3, 0.0)
+            off_policy_runs.make_constant(
+                off_policy_runs.part(names, "target network", name).fc3, 0.0
+            )
 
-    journal = _off_policy.run(
+    journal = off_policy_runs.run(
         source, _SCRIPT, size + 1, nothing_to_add,
-        environment={"reward": inputs["reward"], "terminated": True},
-        patches=[_off_policy.regression_targets(torch.nn.functional, targets)], batch_size=size,
+        environment={"rewards": inputs["reward"], "terminated": 1.0},
+        patches=[off_policy_runs.regression_targets(torch.nn.functional, targets)], batch_size=size,
     )  # fmt: skip
     buffer = journal.run["rb"]
     rewards = getattr(buffer, "rewards", None)
@@ -154,8 +155,8 @@ def _reward_scaling(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _initialisation(source: Source, inputs: Inputs) -> np.ndarray:
-    environment = {"observations": int(inputs["observations"])}
-    run = _off_policy.run(source, _SCRIPT, 1, environment=environment, batch_size=4).run
+    environment = {"observation_dimensions": int(inputs["observations"])}
+    run = off_policy_runs.run(source, _SCRIPT, 1, environment=environment, batch_size=4).run
     first = run["qf1"].fc1
     weight = first.weight.detach().double().numpy()
     values = np.linalg.svd(weight, compute_uv=False)
@@ -166,12 +167,14 @@ def _initialisation(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    **_off_policy_agent.shared("sac", _SCRIPT),
-    "sac.learning_starts": partial(_off_policy.learning_starts, script=_SCRIPT),
+    "sac.networks": partial(off_policy_agents.networks, script=_SCRIPT),
+    "sac.gradient_clip": partial(off_policy_agents.gradient_clip, script=_SCRIPT),
+    "sac.adam.epsilon": partial(off_policy_agents.adam_epsilon, script=_SCRIPT),
+    "sac.learning_starts": partial(off_policy_runs.learning_starts, script=_SCRIPT),
     "sac.update_ratio": partial(
-        _off_policy.update_ratio, script=_SCRIPT, roles=("critic", "actor")
+        off_policy_runs.update_ratio, script=_SCRIPT, roles=("critic", "actor")
     ),
-    "sac.vectorisation": partial(_off_policy.vectorisation, script=_SCRIPT),
+    "sac.vectorisation": partial(off_policy_runs.vectorisation, script=_SCRIPT),
     "sac.update_order": _update_order,
     "sac.update_schedule": _update_schedule,
     "sac.temperature.learning_rate": _temperature_rate,

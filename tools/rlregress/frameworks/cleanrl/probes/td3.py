@@ -3,74 +3,25 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import Any, Callable, Dict, Iterator, List, Mapping
+from functools import partial
+from typing import Any, Callable, Dict, Iterator, List
 
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.probes import _critics
-from rlregress.frameworks.cleanrl.probes._learner import Learner
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.cleanrl.probes.helpers import critics
+from rlregress.frameworks.cleanrl.probes.helpers.learner import Learner
+from rlregress.frameworks.cleanrl.probes.helpers.target_noise import smoothed_actions
 from rlregress.frameworks.cleanrl.sources import Source
-from rlregress.frameworks.cleanrl.stubs import Bag, last_linear, make_constant, replaced
-
-Inputs = Mapping[str, Any]
+from rlregress.frameworks.cleanrl.stubs import last_linear, make_constant, replaced
 
 SCRIPT = "td3_continuous_action"
 
 
-def _smoothed(source: Source, inputs: Inputs, each_its_own: bool, **chosen: Any) -> np.ndarray:
-    """Smoothed target actions of one batch, [samples, dimensions], in the environment's units.
-
-    The target policy's own answer is replaced by the action that is meant: one version of the
-    script does not unscale, and could not be brought to the centre of the bounds.
-
-    Args:
-        each_its_own: where the noise has the shape of the last action that was made, and so is the
-            same for a whole batch, that action is given one row for each sample: as many draws as
-            that many updates would make.
-    """
-    low, high = (np.atleast_1d(inputs[key]) for key in ("low", "high"))
-    samples, dimensions = int(inputs["samples"]), len(low)
-    agent = Learner(source, SCRIPT, low=low, high=high, batch_size=samples, **chosen)
-    meant = torch.as_tensor(
-        0.5 * (low + high) + float(inputs["squashed"]) * 0.5 * (high - low), dtype=torch.float32
-    )
-    agent.part("target_actor").forward = lambda *_: meant.expand(samples, dimensions)
-    made = np.zeros((samples, dimensions) if each_its_own else dimensions)
-    feed = _batch(samples, dimensions)
-    torch.manual_seed(int(inputs["seed"]))
-    found = agent.value(
-        "smoothed target action",
-        "next_state_actions",
-        **feed,
-        action=made,
-        actions=made[None],
-    )
-    return found.vector("next_state_actions")
-
-
-def _batch(samples: int, dimensions: int) -> Dict[str, Any]:
-    """A batch as both versions of the script name it; observations of one dimension."""
-    columns = {
-        "observations": np.full((samples, 1), 0.5, dtype=np.float32),
-        "actions": np.zeros((samples, dimensions), dtype=np.float32),
-        "rewards": np.zeros((samples, 1), dtype=np.float32),
-        "next_observations": np.full((samples, 1), 0.5, dtype=np.float32),
-        "dones": np.zeros((samples, 1), dtype=np.float32),
-    }
-    return {
-        "data": Bag(**{name: torch.as_tensor(column) for name, column in columns.items()}),
-        "s_obs": columns["observations"],
-        "s_actions": columns["actions"],
-        "s_rewards": columns["rewards"][:, 0],
-        "s_next_obses": columns["next_observations"],
-        "s_dones": columns["dones"][:, 0],
-    }
-
-
 def noise_law(source: Source, inputs: Inputs) -> np.ndarray:
     """Root mean square of the deviation in half-ranges, and its quantile over that."""
-    action = _smoothed(source, inputs, each_its_own=True)[:, 0]
+    action = smoothed_actions(source, inputs, each_its_own=True)[:, 0]
     centre = 0.5 * (inputs["low"] + inputs["high"])
     deviation = (action - centre) / (0.5 * (inputs["high"] - inputs["low"]))
     root = float(np.sqrt(np.mean(deviation**2)))
@@ -81,14 +32,14 @@ def noise_law(source: Source, inputs: Inputs) -> np.ndarray:
 
 def noise_bounds(source: Source, inputs: Inputs) -> np.ndarray:
     """Fraction of target actions above their upper bound, per dimension."""
-    actions = _smoothed(source, inputs, each_its_own=True)
+    actions = smoothed_actions(source, inputs, each_its_own=True)
     high, span = inputs["high"], inputs["high"] - inputs["low"]
     return np.mean(actions > high + 1e-4 * span, axis=0)
 
 
 def noise_draw(source: Source, inputs: Inputs) -> np.ndarray:
     """Spread of the deviations over the batch, relative to their root mean square."""
-    action = _smoothed(source, inputs, each_its_own=False)[:, 0]
+    action = smoothed_actions(source, inputs, each_its_own=False)[:, 0]
     deviation = action - 0.5 * (inputs["low"] + inputs["high"])
     return np.array([np.std(deviation) / np.sqrt(np.mean(deviation**2))])
 
@@ -129,7 +80,7 @@ def exploration_noise(source: Source, inputs: Inputs) -> np.ndarray:
 def policy_delay(source: Source, inputs: Inputs) -> np.ndarray:
     """Whether each of the first updates of the loop moved the policy, and the target critics."""
     agent = Learner(source, SCRIPT, policy_frequency=int(inputs["delay"]), batch_size=8)
-    _critics.fill(agent, {"batch_size": 8})
+    critics.fill(agent, {"batch_size": 8})
     watched = {
         "policy": [agent.actor],
         "targets": [agent.part("qf1_target"), agent.part("qf2_target")],
@@ -148,7 +99,13 @@ def _parameters(networks: Any) -> torch.Tensor:
 
 
 PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    **_critics.shared("td3", SCRIPT, _critics.nothing),
+    "td3.critic_loss.scale": partial(critics.critic_loss_scale, SCRIPT),
+    "td3.critic_loss.reduction": partial(critics.critic_loss_reduction, SCRIPT),
+    "td3.critic_loss.distance": partial(critics.critic_loss_distance, SCRIPT),
+    "td3.target.minimum": partial(critics.target_minimum, SCRIPT, critics.nothing),
+    "td3.target.bootstrap": partial(critics.bootstrap, SCRIPT, critics.nothing),
+    "td3.actor_loss": partial(critics.actor_loss, SCRIPT, critics.nothing),
+    "td3.target_update.polyak": partial(critics.polyak, SCRIPT),
     "td3.target_noise.law": noise_law,
     "td3.target_noise.bounds": noise_bounds,
     "td3.target_noise.draw": noise_draw,

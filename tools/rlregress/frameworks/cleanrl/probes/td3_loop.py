@@ -7,39 +7,38 @@ from typing import Any, Callable, Dict, Mapping
 
 import numpy as np
 
-from rlregress.frameworks.cleanrl.probes import _off_policy, _off_policy_agent
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.cleanrl.probes.helpers import off_policy_agents, off_policy_runs
 from rlregress.frameworks.cleanrl.sources import Source
-
-Inputs = Mapping[str, Any]
 
 _SCRIPT = "td3_continuous_action"
 
 
 def _centre(names: Mapping[str, Any]) -> None:
-    _off_policy.make_constant(_off_policy.head(names), 0.0)
+    off_policy_runs.make_constant(off_policy_runs.head(names), 0.0)
 
 
 def _collected(source: Source, steps: int, starts: int = 0, **settings: Any) -> np.ndarray:
     """The actions of each environment in a collection that moves nothing, [environments, steps]."""
     # updates are not asked for and cannot be switched off: as few and as small as can be
-    journal = _off_policy.run(
+    journal = off_policy_runs.run(
         source, _SCRIPT, steps, _centre, learning_starts=starts, learning_rate=0.0, batch_size=2,
         policy_frequency=10 * steps, **settings,
     )  # fmt: skip
-    return np.array([e.received for e in journal.environments if e.received])
+    return np.array([e.received for e in journal.environments if e.received])[..., 0]
 
 
 def _replay_action(source: Source, inputs: Inputs) -> np.ndarray:
-    journal = _off_policy.run(
+    journal = off_policy_runs.run(
         source, _SCRIPT, 3,
-        lambda names: _off_policy.make_constant(_off_policy.head(names), inputs["pre_tanh"]),
+        lambda run: off_policy_runs.make_constant(off_policy_runs.head(run), inputs["pre_tanh"]),
         environment={"low": inputs["low"], "high": inputs["high"]},
         learning_rate=0.0, exploration_noise=0.0, batch_size=2,
     )  # fmt: skip
     buffer = journal.run["rb"]
     actions = getattr(buffer, "actions", None)
     stored = buffer.buffer[-1][1] if actions is None else actions[2]
-    return np.array([journal.environments[0].received[-1], float(np.ravel(stored)[0])])
+    return np.array([journal.environments[0].received[-1].item(), float(np.ravel(stored)[0])])
 
 
 def _exploration_default(source: Source, inputs: Inputs) -> np.ndarray:
@@ -48,7 +47,7 @@ def _exploration_default(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _exploration_environments(source: Source, inputs: Inputs) -> np.ndarray:
-    settings = _off_policy.several(source, _SCRIPT, int(inputs["environments"]))
+    settings = off_policy_runs.several(source, _SCRIPT, int(inputs["environments"]))
     actions = _collected(source, int(inputs["steps"]), **settings)
     spread = np.sqrt(np.mean(actions**2))
     if spread == 0.0:
@@ -68,12 +67,14 @@ def _exploration_warmup(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    **_off_policy_agent.shared("td3", _SCRIPT),
+    "td3.networks": partial(off_policy_agents.networks, script=_SCRIPT),
+    "td3.gradient_clip": partial(off_policy_agents.gradient_clip, script=_SCRIPT),
+    "td3.adam.epsilon": partial(off_policy_agents.adam_epsilon, script=_SCRIPT),
     "td3.learning_starts": partial(
-        _off_policy.learning_starts, script=_SCRIPT, exploration_noise=0.0
+        off_policy_runs.learning_starts, script=_SCRIPT, exploration_noise=0.0
     ),
-    "td3.update_ratio": partial(_off_policy.update_ratio, script=_SCRIPT, roles=("critic",)),
-    "td3.vectorisation": partial(_off_policy.vectorisation, script=_SCRIPT),
+    "td3.update_ratio": partial(off_policy_runs.update_ratio, script=_SCRIPT, roles=("critic",)),
+    "td3.vectorisation": partial(off_policy_runs.vectorisation, script=_SCRIPT),
     "td3.replay.action": _replay_action,
     "td3.exploration.default": _exploration_default,
     "td3.exploration.environments": _exploration_environments,

@@ -9,7 +9,9 @@ from typing import Any, Callable, Dict, List, Mapping
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.probes import _off_policy, _running, gae
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.cleanrl.probes.helpers import off_policy_runs, small_runs
+from rlregress.frameworks.cleanrl.probes.helpers.advantages import advantages
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script import SliceFailed, SliceUnbound
 from rlregress.frameworks.cleanrl.slices import run
@@ -22,8 +24,8 @@ from rlregress.frameworks.cleanrl.stubs import (
     make_constant,
     spaces,
 )
+from rlregress.frameworks.scripted import Scripted, end_after
 
-Inputs = Mapping[str, Any]
 _PPO = "ppo_continuous_action"
 _SAC = "sac_continuous_action"
 _TD3 = "td3_continuous_action"
@@ -36,7 +38,7 @@ def _lambda_zero(source: Source, inputs: Inputs) -> np.ndarray:
     none = np.zeros(len(inputs["rewards"]))
     segment = {**inputs, "trace": 0.0, "terminated": none, "truncated": none}
     try:
-        found = gae.advantages(source, segment)
+        found = advantages(source, segment)
     except SliceFailed as error:
         cause = error.__cause__
         if not isinstance(cause, (IndexError, ValueError, ZeroDivisionError)):
@@ -104,7 +106,7 @@ def _gaussian_centre(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _out_of_bounds(source: Source, inputs: Inputs) -> np.ndarray:
-    environment = _running.Steps(low=inputs["low"], high=inputs["high"])
+    environment = Scripted(inputs["low"], inputs["high"])
 
     def sample(distribution: Any, *_: Any) -> torch.Tensor:
         return torch.full_like(distribution.loc, inputs["mean"])
@@ -136,8 +138,8 @@ def _critic_count(source: Source, inputs: Inputs) -> np.ndarray:
     del inputs
     found: List[float] = []
     for name in (_SAC, _TD3):
-        made = _running.off_policy(source, name, 1)
-        optimizer = _off_policy.optimizer(made.globals, "critic")
+        made = small_runs.off_policy(source, name, 1)
+        optimizer = off_policy_runs.optimizer(made.globals, "critic")
         trained = sum(len(group["params"]) for group in optimizer.param_groups)
         found.append(trained / len(list(made["qf1"].parameters())))
     return np.array(found)
@@ -168,7 +170,7 @@ def _hard_update_period(source: Source, inputs: Inputs) -> np.ndarray:
             "target_network_frequency": int(inputs["interval"]),
             "learning_rate": 0.0,
         },
-        make_env=lambda: _running.Steps(discrete=True),
+        make_env=lambda: Scripted(discrete=2),
         on_step=look,
     )
     return np.diff(copies[:3]).astype(np.float64)
@@ -176,7 +178,7 @@ def _hard_update_period(source: Source, inputs: Inputs) -> np.ndarray:
 
 def _truncated_flags(source: Source, inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
-    buffer = _running.off_policy(source, _TD3, steps)["rb"]
+    buffer = small_runs.off_policy(source, _TD3, steps)["rb"]
     if hasattr(buffer, "timeouts"):
         return np.array(buffer.timeouts[:steps], dtype=np.float64).reshape(-1)
     # rows are tuples: observation, action, reward, next observation, end
@@ -184,9 +186,9 @@ def _truncated_flags(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _autoreset(source: Source, inputs: Inputs) -> np.ndarray:
-    environment = _running.Steps(episode=int(inputs["episode"]))
-    made = _running.off_policy(source, _TD3, int(inputs["steps"]), environment, shimmed=False)
-    return np.array([0.0, float(np.mean(_running.rewards(made["rb"]) == 0.0))])
+    environment = Scripted(terminated=end_after(int(inputs["episode"])))
+    made = small_runs.off_policy(source, _TD3, int(inputs["steps"]), environment, shimmed=False)
+    return np.array([0.0, float(np.mean(small_runs.rewards(made["rb"]) == 0.0))])
 
 
 def _approx_kl(source: Source, inputs: Inputs) -> np.ndarray:
@@ -217,7 +219,7 @@ def _approx_kl(source: Source, inputs: Inputs) -> np.ndarray:
             "update_epochs": epochs,
             "learning_rate": 0.0,
         },
-        make_env=_running.Steps,
+        make_env=Scripted,
         patches=[(torch.distributions.Normal, "log_prob", shifted)],
     )
     logged = [value for _, value in made.logged("losses/approx_kl")]
@@ -229,7 +231,7 @@ def _before_policy_update(source: Source, inputs: Inputs) -> np.ndarray:
     settings = {"learning_starts": 99, "policy_frequency": int(inputs["delay"])}
     script = source.script(_SAC)
     try:
-        _running.off_policy(source, _SAC, 102, batch_size=99, **settings)
+        small_runs.off_policy(source, _SAC, 102, batch_size=99, **settings)
     except NameError as error:
         # the attribute "name" is newer than the oldest Python that runs this
         found = re.search(r"'(\w+)'", str(error))

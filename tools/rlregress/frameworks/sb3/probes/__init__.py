@@ -16,6 +16,8 @@ _FAMILIES = families.load_all(
         "td3_loop",
         "ppo",
         "ppo_loop",
+        "ppo_schedules",
+        "ppo_networks",
         "rollout",
         "parameters",
         "normalisation",

@@ -9,11 +9,9 @@ import numpy as np
 from rlregress.environments import atari_play, atari_vision
 from rlregress.environments.atari_fake import AtariGame, Lucky
 from rlregress.environments.atari_play import Player
-from rlregress.frameworks.base import Probe
+from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.probes import _atari
-
-Inputs = Mapping[str, Any]
+from rlregress.frameworks.sb3.probes.helpers import atari_games
 
 
 def _lucky(most: bool) -> AtariGame:
@@ -25,7 +23,7 @@ def _lucky(most: bool) -> AtariGame:
 def _noop_reset(inputs: Inputs) -> np.ndarray:
     del inputs
     openings = [
-        atari_play.opening(_atari.part("NoopResetEnv", _lucky(most))) for most in (False, True)
+        atari_play.opening(atari_games.part("NoopResetEnv", _lucky(most))) for most in (False, True)
     ]
     return atari_play.noops(*openings)
 
@@ -34,43 +32,43 @@ def _fire_reset(inputs: Inputs) -> np.ndarray:
     del inputs
     games = (AtariGame(), AtariGame(fire=False))
     return atari_play.fires(
-        *(atari_play.opening(_atari.part("FireResetEnv", game)) for game in games)
+        *(atari_play.opening(atari_games.part("FireResetEnv", game)) for game in games)
     )
 
 
 def _of(name: str, scene: Callable[..., np.ndarray]) -> Probe:
     """A scene without inputs, through one wrapper."""
-    return lambda inputs: scene(_atari.part(name))
+    return lambda inputs: scene(atari_games.part(name))
 
 
 def _with(name: str, scene: Callable[..., np.ndarray]) -> Probe:
     """A scene with inputs, through one wrapper."""
-    return lambda inputs: scene(_atari.part(name), inputs)
+    return lambda inputs: scene(atari_games.part(name), inputs)
 
 
 def _warp_frame(inputs: Inputs) -> np.ndarray:
     picture = inputs["picture"]
     game = AtariGame(shape=picture.shape, picture=picture)
-    return atari_play.warped(_atari.part("WarpFrame", game), inputs)
+    return atari_play.warped(atari_games.part("WarpFrame", game), inputs)
 
 
 def _frame_stack(inputs: Inputs) -> np.ndarray:
     del inputs
-    return atari_play.stacks(_atari.stacked(AtariGame(shape=(36, 36, 1))))
+    return atari_play.stacks(atari_games.stacked(AtariGame(shape=(36, 36, 1))))
 
 
 def _wrapper_order(inputs: Inputs) -> np.ndarray:
-    return atari_play.whole_game(_atari.whole(AtariGame, int(inputs["noops"])))
+    return atari_play.whole_game(atari_games.whole(AtariGame, int(inputs["noops"])))
 
 
 def _image_scaling(inputs: Inputs) -> np.ndarray:
     return np.concatenate(
-        [atari_vision.entering(_atari.vision(pixel)) for pixel in inputs["pixels"]]
+        [atari_vision.entering(atari_games.vision(pixel)) for pixel in inputs["pixels"]]
     )
 
 
 def _network(question: Callable[..., np.ndarray]) -> Probe:
-    return lambda inputs: question(_atari.vision(inputs["pixel"]))
+    return lambda inputs: question(atari_games.vision(inputs["pixel"]))
 
 
 PROBES: Mapping[str, Probe] = {
@@ -99,4 +97,4 @@ ABSENT: Mapping[str, str] = {
 
 def player(make_env: Callable[[], Any]) -> Player:
     """A game of ``make_env`` through everything that surrounds it in a training."""
-    return _atari.whole(make_env)
+    return atari_games.whole(make_env)

@@ -10,18 +10,16 @@ from stable_baselines3 import PPO, SAC
 from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.vec_env import VecNormalize
 
-from rlregress.frameworks.base import Probe
+from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.sb3 import gyms, older
-from rlregress.frameworks.sb3.probes import _agents
-from rlregress.frameworks.sb3.probes._normalisation import (
+from rlregress.frameworks.sb3.probes.helpers import agents
+from rlregress.frameworks.sb3.probes.helpers.normalised_environments import (
     normalised,
     paying,
     showing,
     vectorised,
     walk,
 )
-
-Inputs = Mapping[str, Any]
 
 
 def _observations(observations: Any) -> np.ndarray:
@@ -42,7 +40,7 @@ def _reset(i: Inputs) -> np.ndarray:
 
 def _discount(i: Inputs) -> np.ndarray:
     environment = normalised(paying(i["rewards"]))
-    agent = _agents.make(PPO, environment, gamma=i["discount"])
+    agent = agents.make(PPO, environment, gamma=i["discount"])
     return walk(agent.get_env(), len(i["rewards"])).rewards[1:, 0]
 
 
@@ -51,7 +49,7 @@ def _episode_return(i: Inputs) -> np.ndarray:
     terminated = np.arange(length) == length - 1
     # as the documentation makes the environments that it normalises
     made = gyms.make_vec_env(lambda: paying(i["rewards"], terminated=terminated), 1)
-    agent = _agents.make(PPO, VecNormalize(made), n_steps=length, batch_size=length, n_epochs=1)
+    agent = agents.make(PPO, VecNormalize(made), n_steps=length, batch_size=length, n_epochs=1)
     agent.learn(length)
     return np.array([agent.ep_info_buffer[-1]["r"]])
 
@@ -69,7 +67,7 @@ def _default_off_policy(i: Inputs) -> np.ndarray:
 
 
 def _trained(i: Inputs) -> Any:
-    agent = _agents.make(PPO, normalised(showing(i["training"])))
+    agent = agents.make(PPO, normalised(showing(i["training"])))
     walk(agent.get_env(), len(i["training"]) - 1)
     return agent
 

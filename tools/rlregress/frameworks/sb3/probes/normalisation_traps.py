@@ -7,11 +7,13 @@ from typing import Any, Mapping
 import numpy as np
 from stable_baselines3 import SAC
 
-from rlregress.frameworks.base import Probe
-from rlregress.frameworks.sb3.probes import _agents
-from rlregress.frameworks.sb3.probes._normalisation import normalised, showing, walk
-
-Inputs = Mapping[str, Any]
+from rlregress.frameworks.base import Inputs, Probe
+from rlregress.frameworks.sb3.probes.helpers import agents
+from rlregress.frameworks.sb3.probes.helpers.normalised_environments import (
+    normalised,
+    showing,
+    walk,
+)
 
 
 def _terminal_statistics(i: Inputs) -> np.ndarray:
@@ -27,7 +29,7 @@ def _terminal_statistics(i: Inputs) -> np.ndarray:
 def _collected(i: Inputs, **script: Any) -> Any:
     steps = len(i["observations"]) - 1
     environment = normalised(showing(i["observations"], **script))
-    agent = _agents.make_off_policy(SAC, environment, learning_starts=1000)
+    agent = agents.make_off_policy(SAC, environment, learning_starts=1000)
     agent.learn(steps)
     return agent
 

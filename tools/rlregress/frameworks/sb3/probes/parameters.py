@@ -8,30 +8,30 @@ from typing import Any, Mapping
 import numpy as np
 from stable_baselines3 import SAC, TD3
 
-from rlregress.frameworks.base import Probe
-from rlregress.frameworks.sb3.probes import _agents, _critics
-from rlregress.frameworks.sb3.probes._environments import Scripted
-from rlregress.frameworks.sb3.probes.td3 import _smoothed
+from rlregress.frameworks.base import Inputs, Probe
+from rlregress.frameworks.sb3.probes.helpers import agents, critics
+from rlregress.frameworks.sb3.probes.helpers.target_noise import smoothed_actions
+from rlregress.frameworks.scripted import Scripted
 
 
-def _coefficient(algorithm: Any, inputs: Mapping[str, Any], **arguments: Any) -> np.ndarray:
-    return _critics.polyak(algorithm, inputs, tau=float(inputs["coefficient"]), **arguments)
+def _coefficient(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
+    return critics.polyak(algorithm, inputs, tau=float(inputs["coefficient"]), **arguments)
 
 
-def _target_noise(inputs: Mapping[str, Any]) -> np.ndarray:
-    wide = _smoothed(inputs, target_policy_noise=5.0, target_noise_clip=0.3)
-    narrow = _smoothed(inputs, target_policy_noise=0.01, target_noise_clip=0.5)
+def _target_noise(inputs: Inputs) -> np.ndarray:
+    wide = smoothed_actions(inputs, target_policy_noise=5.0, target_noise_clip=0.3)
+    narrow = smoothed_actions(inputs, target_policy_noise=0.01, target_noise_clip=0.5)
     return np.array([np.max(np.abs(wide)), np.std(narrow)])
 
 
-def _next_observation(inputs: Mapping[str, Any]) -> np.ndarray:
+def _next_observation(inputs: Inputs) -> np.ndarray:
     environment = Scripted(
         observations=[0.0, 1.0, 2.0, 0.0, 1.0],
         next_observations=[1.0, 2.0, 3.0, 1.0, 2.0],
         terminated=[0.0, 0.0, 0.0, 0.0, 1.0],
         truncated=[0.0, 0.0, 1.0, 0.0, 0.0],
     )
-    agent = _agents.make_off_policy(SAC, environment, gradient_steps=0)
+    agent = agents.make_off_policy(SAC, environment, gradient_steps=0)
     agent.learn(int(inputs["steps"]))
     return agent.replay_buffer.next_observations[[2, 4], 0, 0].astype(np.float64)
 

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import multiprocessing
-from typing import Any, List, Mapping
+from typing import Any, List
 
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.probes import (
-    _agents,
-    _ppo_networks,
-    _ppo_schedules,
-    _ppo_training,
-    _watching,
-)
-from rlregress.frameworks.sb3.probes._environments import Scripted
-
-Inputs = Mapping[str, Any]
+from rlregress.frameworks.sb3.probes.helpers import agents, ppo_trainings, watched_updates
+from rlregress.frameworks.scripted import Scripted, counting, end_after
 
 
-def _one_rollout(steps: int, **arguments: Any) -> _ppo_training.Training:
-    return _ppo_training.train(_ppo_training.counter(steps), steps, n_steps=steps, **arguments)
+def _one_rollout(steps: int, **arguments: Any) -> ppo_trainings.Training:
+    return ppo_trainings.train(counting(steps), steps, n_steps=steps, **arguments)
 
 
 def _minibatches(inputs: Inputs) -> np.ndarray:
@@ -35,7 +28,7 @@ def _minibatches(inputs: Inputs) -> np.ndarray:
 
 def _minibatches_remainder(inputs: Inputs) -> np.ndarray:
     n = int(inputs["rollout_steps"])
-    seen = _ppo_training.train(
+    seen = ppo_trainings.train(
         Scripted(), 2 * n, n_steps=n, batch_size=int(inputs["minibatch_size"])
     )
     return np.array([len(seen.rates)])
@@ -56,7 +49,7 @@ def _epochs_shuffle(inputs: Inputs) -> np.ndarray:
     return np.array([np.array_equal(first, np.sort(first)), np.array_equal(second, first)])
 
 
-def _with_ratio(ratio: float, inputs: Inputs, **arguments: Any) -> _ppo_training.Training:
+def _with_ratio(ratio: float, inputs: Inputs, **arguments: Any) -> ppo_trainings.Training:
     """An update on 4 samples whose ratio is ``ratio``, learning rate 0."""
 
     def lower(buffer: Any) -> None:
@@ -66,7 +59,7 @@ def _with_ratio(ratio: float, inputs: Inputs, **arguments: Any) -> _ppo_training
         4,
         batch_size=4 // int(inputs["minibatches"]),
         n_epochs=int(inputs["epochs"]),
-        learning_rate=_agents.FROZEN,
+        learning_rate=agents.FROZEN,
         change=lower,
         **arguments,
     )
@@ -91,12 +84,12 @@ def _kl_estimator(inputs: Inputs) -> np.ndarray:
         buffer.log_probs -= np.log(ratios)[:, None].astype(np.float32)
 
     seen = _one_rollout(
-        len(ratios), batch_size=len(ratios), learning_rate=_agents.FROZEN, change=lower
+        len(ratios), batch_size=len(ratios), learning_rate=agents.FROZEN, change=lower
     )
     return np.array([seen.agent.logger.name_to_value["train/approx_kl"]])
 
 
-def _by_sample(seen: _ppo_training.Training, epochs: int, steps: int) -> np.ndarray:
+def _by_sample(seen: ppo_trainings.Training, epochs: int, steps: int) -> np.ndarray:
     """Advantages in the order of collection, [epochs, steps]."""
     order = np.argsort(np.concatenate(seen.evaluated).reshape(epochs, steps), axis=1)
     advantages = np.concatenate(seen.advantages).reshape(epochs, steps)
@@ -105,8 +98,8 @@ def _by_sample(seen: _ppo_training.Training, epochs: int, steps: int) -> np.ndar
 
 def _advantages_recomputed(inputs: Inputs) -> np.ndarray:
     rewards = np.array(inputs["rewards"])
-    seen = _ppo_training.train(
-        _ppo_training.counter(len(rewards), rewards),
+    seen = ppo_trainings.train(
+        counting(len(rewards), rewards=rewards),
         len(rewards),
         n_steps=len(rewards),
         batch_size=2,
@@ -120,15 +113,15 @@ def _advantages_recomputed(inputs: Inputs) -> np.ndarray:
 def _granularity(inputs: Inputs) -> np.ndarray:
     rewards = np.array(inputs["rewards"])
     n = len(rewards)
-    seen = _ppo_training.train(
-        _ppo_training.counter(n, rewards, terminated=[0.0] * (n - 1) + [1.0]),
+    seen = ppo_trainings.train(
+        counting(n, rewards=rewards, terminated=end_after(n)),
         n,
         n_steps=n,
         batch_size=2,
         learning_rate=0.1,
         gamma=1.0,
         gae_lambda=1.0,
-        prepare=lambda agent: _agents.make_constant(agent.policy.value_net, 0.0),
+        prepare=lambda agent: agents.make_constant(agent.policy.value_net, 0.0),
     )
     (a,) = _by_sample(seen, 1, n)
     moved = [np.abs(log_ratio).max() > 1e-4 for log_ratio in seen.log_ratios]
@@ -136,16 +129,16 @@ def _granularity(inputs: Inputs) -> np.ndarray:
 
 
 def _iterations(inputs: Inputs) -> np.ndarray:
-    environment = _ppo_training.counter(64)
+    environment = counting(64)
     n = int(inputs["rollout_steps"])
-    seen = _ppo_training.train(environment, int(inputs["total_steps"]), n_steps=n, batch_size=n)
+    seen = ppo_trainings.train(environment, int(inputs["total_steps"]), n_steps=n, batch_size=n)
     return np.array([len(environment.received), len(seen.rates)])
 
 
 def _vectorisation(inputs: Inputs) -> np.ndarray:
     environments = [Scripted() for _ in range(int(inputs["environments"]))]
     n = int(inputs["rollout_steps"])
-    _ppo_training.train(
+    ppo_trainings.train(
         gyms.side_by_side(*environments), int(inputs["total_steps"]), n_steps=n, batch_size=n
     )
     steps = [len(environment.received) for environment in environments]
@@ -170,8 +163,8 @@ def _parallel_gradient(inputs: Inputs) -> np.ndarray:
 
         agent.policy.optimizer.register_step_pre_hook(look)
 
-    with _watching.replaced(torch.Tensor, "backward", counted):
-        seen = _ppo_training.train(
+    with watched_updates.replaced(torch.Tensor, "backward", counted):
+        seen = ppo_trainings.train(
             gyms.side_by_side(*environments),
             4 * len(environments),
             n_steps=4,
@@ -189,8 +182,8 @@ def _segments(inputs: Inputs) -> np.ndarray:
         arrays = [array for array in vars(buffer).values() if isinstance(array, np.ndarray)]
         terminal.append(any(np.any(array == limit) for array in arrays))
 
-    environment = _ppo_training.Episodes(limit)
-    seen = _ppo_training.train(environment, 15, n_steps=5, batch_size=5, change=look)
+    environment = counting(limit, truncated=end_after(limit), restarts=True)
+    seen = ppo_trainings.train(environment, 15, n_steps=5, batch_size=5, change=look)
     return np.array([*np.concatenate(seen.stored), any(terminal)])
 
 
@@ -208,6 +201,4 @@ PROBES = {
     "ppo.vectorisation": _vectorisation,
     "ppo.parallel_gradient": _parallel_gradient,
     "ppo.segments": _segments,
-    **_ppo_schedules.PROBES,
-    **_ppo_networks.PROBES,
 }

@@ -10,57 +10,59 @@ import numpy as np
 from stable_baselines3 import SAC, TD3
 from stable_baselines3.common.buffers import ReplayBuffer
 
-from rlregress.frameworks.base import NotOffered, Probe
+from rlregress.frameworks.base import Inputs, NotOffered, Probe
 from rlregress.frameworks.sb3 import gyms, older
-from rlregress.frameworks.sb3.probes import _agents, _nstep, _watching
-from rlregress.frameworks.sb3.probes._environments import Scripted
+from rlregress.frameworks.sb3.probes.helpers import agents, nstep_targets, watched_updates
+from rlregress.frameworks.scripted import Scripted
 
 
-def _window(inputs: Mapping[str, Any]) -> np.ndarray:
+def _window(inputs: Inputs) -> np.ndarray:
     rewards, one, number = (
-        _nstep.first_target(inputs, slope, constant)
+        nstep_targets.first_target(inputs, slope, constant)
         for slope, constant in ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0))
     )
     return np.array([rewards, (number - rewards) / (one - rewards)])
 
 
-def _discount(inputs: Mapping[str, Any]) -> np.ndarray:
-    zero, one = (_nstep.first_target(inputs, 0.0, constant) for constant in (0.0, 1.0))
+def _discount(inputs: Inputs) -> np.ndarray:
+    zero, one = (nstep_targets.first_target(inputs, 0.0, constant) for constant in (0.0, 1.0))
     return np.array([one - zero])
 
 
-def _ending(inputs: Mapping[str, Any]) -> np.ndarray:
-    return _nstep.targets(inputs, (0, 1, 2))
+def _ending(inputs: Inputs) -> np.ndarray:
+    return nstep_targets.targets(inputs, (0, 1, 2))
 
 
-def _newest_steps(inputs: Mapping[str, Any]) -> np.ndarray:
+def _newest_steps(inputs: Inputs) -> np.ndarray:
     capacity = int(inputs["capacity"])
-    return _nstep.targets(inputs, (4 % capacity, 5 % capacity), buffer_size=capacity)
+    return nstep_targets.targets(inputs, (4 % capacity, 5 % capacity), buffer_size=capacity)
 
 
-def _custom_buffer(inputs: Mapping[str, Any]) -> np.ndarray:
+def _custom_buffer(inputs: Inputs) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return np.array([_nstep.first_target(inputs, 0.0, 0.0, replay_buffer_class=ReplayBuffer)])
+        return np.array(
+            [nstep_targets.first_target(inputs, 0.0, 0.0, replay_buffer_class=ReplayBuffer)]
+        )
 
 
 def _filled(agent: Any, rewards: Any) -> Any:
     for reward in rewards:
-        _agents.add_transitions(agent, 1, reward=float(reward))
+        agents.add_transitions(agent, 1, reward=float(reward))
     return agent.replay_buffer
 
 
-def _sampling(inputs: Mapping[str, Any]) -> np.ndarray:
+def _sampling(inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
-    agent = _agents.make_off_policy(TD3, Scripted(), buffer_size=count, seed=int(inputs["seed"]))
+    agent = agents.make_off_policy(TD3, Scripted(), buffer_size=count, seed=int(inputs["seed"]))
     buffer = _filled(agent, range(count))
     return np.array([len(np.unique(buffer.sample(count).rewards.numpy())) / count])
 
 
-def _warmup(inputs: Mapping[str, Any]) -> np.ndarray:
+def _warmup(inputs: Inputs) -> np.ndarray:
     stored = []
     for algorithm in (SAC, TD3):
-        agent = _agents.make_off_policy(
+        agent = agents.make_off_policy(
             algorithm,
             Scripted(),
             learning_starts=int(inputs["warmup"]),
@@ -71,12 +73,12 @@ def _warmup(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array(stored)
 
 
-def _overwriting(inputs: Mapping[str, Any]) -> np.ndarray:
-    agent = _agents.make_off_policy(TD3, Scripted(), buffer_size=int(inputs["capacity"]))
+def _overwriting(inputs: Inputs) -> np.ndarray:
+    agent = agents.make_off_policy(TD3, Scripted(), buffer_size=int(inputs["capacity"]))
     return np.sort(_filled(agent, inputs["rewards"]).rewards.flatten()).astype(np.float64)
 
 
-def _shared_observations(inputs: Mapping[str, Any]) -> np.ndarray:
+def _shared_observations(inputs: Inputs) -> np.ndarray:
     box = gyms.spaces.Box(-1.0, 1.0, (1,), np.float32)
     if "optimize_memory_usage" not in older.keywords(ReplayBuffer):
         raise NotOffered("the replay buffer of this version stores both observations, always")
@@ -91,15 +93,15 @@ def _shared_observations(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([0.0, float(np.isnan(following).all())])
 
 
-def _both_flags(inputs: Mapping[str, Any]) -> np.ndarray:
+def _both_flags(inputs: Inputs) -> np.ndarray:
     environment = Scripted(rewards=inputs["reward"], terminated=1.0, truncated=1.0)
-    agent = _agents.make_off_policy(
+    agent = agents.make_off_policy(
         TD3, environment, gamma=float(inputs["discount"]), gradient_steps=0
     )
     agent.learn(8)
-    _agents.make_critics_constant(agent.critic_target, [inputs["value"]] * 2)
+    agents.make_critics_constant(agent.critic_target, [inputs["value"]] * 2)
     update = partial(agent.train, gradient_steps=1, batch_size=8)
-    return np.array([_watching.regression_target(update)])
+    return np.array([watched_updates.regression_target(update)])
 
 
 PROBES: Mapping[str, Probe] = {

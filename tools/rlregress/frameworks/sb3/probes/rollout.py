@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Mapping
+from typing import Any, Callable, List
 
 import numpy as np
 import torch
@@ -10,9 +10,10 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from torch import nn
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.sb3 import older
-from rlregress.frameworks.sb3.probes import _agents
-from rlregress.frameworks.sb3.probes._environments import Scripted
+from rlregress.frameworks.sb3.probes.helpers import agents
+from rlregress.frameworks.scripted import Scripted
 
 
 class _AtRolloutEnd(BaseCallback):
@@ -38,14 +39,14 @@ def _one_rollout(agent: Any, name: str) -> np.ndarray:
     return array
 
 
-def _initialisation(inputs: Mapping[str, Any]) -> np.ndarray:
+def _initialisation(inputs: Inputs) -> np.ndarray:
     hidden = [int(inputs["hidden"])] * 2
     bound = np.ones(int(inputs["action_dimensions"]))
     environment = Scripted(
         -bound, bound, observation_dimensions=int(inputs["observation_dimensions"])
     )
     networks = {"net_arch": older.network_sizes(hidden, hidden)}
-    policy = _agents.make(PPO, environment, n_steps=8, batch_size=8, policy_kwargs=networks).policy
+    policy = agents.make(PPO, environment, n_steps=8, batch_size=8, policy_kwargs=networks).policy
     parts = (
         policy.mlp_extractor.policy_net,
         policy.action_net,
@@ -62,14 +63,14 @@ def _initialisation(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([*extremes, largest_bias])
 
 
-def _bounding(inputs: Mapping[str, Any]) -> np.ndarray:
+def _bounding(inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
-    agent = _agents.make(
-        PPO, environment, n_steps=2, batch_size=2, n_epochs=1, learning_rate=_agents.FROZEN
+    agent = agents.make(
+        PPO, environment, n_steps=2, batch_size=2, n_epochs=1, learning_rate=agents.FROZEN
     )
     executed, stored = [], []
     for x in inputs["samples"]:
-        _agents.make_constant(agent.policy.action_net, x)
+        agents.make_constant(agent.policy.action_net, x)
         with torch.no_grad():
             agent.policy.log_std.fill_(-20.0)
         stored.append(_one_rollout(agent, "actions")[0])
@@ -77,7 +78,7 @@ def _bounding(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array(executed + stored)
 
 
-def _script(inputs: Mapping[str, Any], name: str) -> np.ndarray:
+def _script(inputs: Inputs, name: str) -> np.ndarray:
     """An array of the rollout buffer after the scripted segment, with V(s) = s."""
     environment = Scripted(
         observations=inputs["values"],
@@ -87,7 +88,7 @@ def _script(inputs: Mapping[str, Any], name: str) -> np.ndarray:
         truncated=inputs["truncated"],
     )
     steps = len(inputs["rewards"])
-    agent = _agents.make(
+    agent = agents.make(
         PPO,
         environment,
         n_steps=steps,
@@ -103,11 +104,11 @@ def _script(inputs: Mapping[str, Any], name: str) -> np.ndarray:
     return _one_rollout(agent, name).astype(np.float64)
 
 
-def _advantages(inputs: Mapping[str, Any]) -> np.ndarray:
+def _advantages(inputs: Inputs) -> np.ndarray:
     return _script(inputs, "advantages")
 
 
-def _value_targets(inputs: Mapping[str, Any]) -> np.ndarray:
+def _value_targets(inputs: Inputs) -> np.ndarray:
     return _script(inputs, "returns")
 
 

@@ -3,65 +3,66 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Mapping
+from typing import Any
 
 import numpy as np
 import torch
 from stable_baselines3 import SAC
 from torch import nn
 
-from rlregress.frameworks.sb3.probes import _agents, _critics, _watching
-from rlregress.frameworks.sb3.probes._environments import Scripted
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.sb3.probes.helpers import agents, critics, watched_updates
+from rlregress.frameworks.scripted import Scripted
 
 
-def _fix_policy(agent: Any, inputs: Mapping[str, Any]) -> None:
-    _agents.fix_log_prob(agent.actor, float(inputs["log_prob"]))
+def _fix_policy(agent: Any, inputs: Inputs) -> None:
+    agents.fix_log_prob(agent.actor, float(inputs["log_prob"]))
 
 
-def _target_entropy_term(inputs: Mapping[str, Any]) -> np.ndarray:
+def _target_entropy_term(inputs: Inputs) -> np.ndarray:
     target_q = [inputs["target_q"]] * 2
     temperature = float(inputs["temperature"])
-    return np.array([_critics.target(SAC, inputs, target_q, _fix_policy, ent_coef=temperature)])
+    return np.array([critics.target(SAC, inputs, target_q, _fix_policy, ent_coef=temperature)])
 
 
-def _target_minimum(inputs: Mapping[str, Any]) -> np.ndarray:
+def _target_minimum(inputs: Inputs) -> np.ndarray:
     return np.array(
         [
-            _critics.target(SAC, inputs, target_q, _fix_policy, ent_coef=0.1)
+            critics.target(SAC, inputs, target_q, _fix_policy, ent_coef=0.1)
             for target_q in inputs["target_q"]
         ]
     )
 
 
-def _bootstrap(inputs: Mapping[str, Any]) -> np.ndarray:
-    return _critics.bootstrap(SAC, inputs, _fix_policy, ent_coef=float(inputs["temperature"]))
+def _bootstrap(inputs: Inputs) -> np.ndarray:
+    return critics.bootstrap(SAC, inputs, _fix_policy, ent_coef=float(inputs["temperature"]))
 
 
-def _actor_loss(inputs: Mapping[str, Any]) -> np.ndarray:
-    return _critics.actor_loss(SAC, inputs, _fix_policy, ent_coef=float(inputs["temperature"]))
+def _actor_loss(inputs: Inputs) -> np.ndarray:
+    return critics.actor_loss(SAC, inputs, _fix_policy, ent_coef=float(inputs["temperature"]))
 
 
-def _temperature_loss(inputs: Mapping[str, Any]) -> np.ndarray:
-    agent = _agents.make_off_policy(
+def _temperature_loss(inputs: Inputs) -> np.ndarray:
+    agent = agents.make_off_policy(
         SAC,
         Scripted(),
-        learning_rate=_agents.FROZEN,
+        learning_rate=agents.FROZEN,
         ent_coef=f"auto_{float(inputs['temperature'])}",
         target_entropy=float(inputs["target_entropy"]),
     )
     _fix_policy(agent, inputs)
-    _agents.add_transitions(agent, 8)
+    agents.add_transitions(agent, 8)
     update = partial(agent.train, gradient_steps=1, batch_size=8)
-    losses = _watching.losses_of_update(update, _agents.optimizers(agent))
+    losses = watched_updates.losses_of_update(update, agents.optimizers(agent))
     gradient = agent.log_ent_coef.grad.item()
-    return np.array([_watching.only(losses["temperature"]), gradient])
+    return np.array([watched_updates.only(losses["temperature"]), gradient])
 
 
-def _default_target_entropy(inputs: Mapping[str, Any]) -> np.ndarray:
+def _default_target_entropy(inputs: Inputs) -> np.ndarray:
     found = []
     for dimensions in inputs["dimensions"]:
         bound = np.ones(int(dimensions))
-        found.append(_agents.make_off_policy(SAC, Scripted(-bound, bound)).target_entropy)
+        found.append(agents.make_off_policy(SAC, Scripted(-bound, bound)).target_entropy)
     return np.array(found, dtype=np.float64)
 
 
@@ -72,12 +73,12 @@ class _ToDouble(nn.Module):
 
 def _standard_actor(low: Any, high: Any) -> Any:
     """An actor in float64 whose Gaussian has mean 0 and log standard deviation 0."""
-    actor = _agents.make_off_policy(SAC, Scripted(low, high)).actor
+    actor = agents.make_off_policy(SAC, Scripted(low, high)).actor
     # Observations are made float32 before the features are extracted, whatever the actor is.
     actor.features_extractor = nn.Sequential(actor.features_extractor, _ToDouble())
     actor.double()
-    _agents.make_constant(actor.mu, 0.0)
-    _agents.make_constant(actor.log_std, 0.0)
+    agents.make_constant(actor.mu, 0.0)
+    agents.make_constant(actor.log_std, 0.0)
     return actor
 
 
@@ -88,12 +89,12 @@ def _sampled_log_prob(actor: Any, pre_tanh: Any) -> float:
     def rsample(distribution: Any, sample_shape: Any = ()) -> torch.Tensor:
         return distribution.loc + distribution.scale * draw
 
-    with torch.no_grad(), _watching.replaced(torch.distributions.Normal, "rsample", rsample):
+    with torch.no_grad(), watched_updates.replaced(torch.distributions.Normal, "rsample", rsample):
         _, log_prob = actor.action_log_prob(torch.zeros(1, 1))
     return log_prob.item()
 
 
-def _tanh_correction(inputs: Mapping[str, Any]) -> np.ndarray:
+def _tanh_correction(inputs: Inputs) -> np.ndarray:
     actor = _standard_actor(-1.0, 1.0)
     found = []
     for x in inputs["pre_tanh"]:
@@ -102,35 +103,39 @@ def _tanh_correction(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array(found)
 
 
-def _action_scale(inputs: Mapping[str, Any]) -> np.ndarray:
+def _action_scale(inputs: Inputs) -> np.ndarray:
     wide = _standard_actor(inputs["low"], inputs["high"])
     unit = _standard_actor(-np.ones(2), np.ones(2))
     x = inputs["pre_tanh"]
     return np.array([_sampled_log_prob(wide, x) - _sampled_log_prob(unit, x)])
 
 
-def _log_std(inputs: Mapping[str, Any]) -> np.ndarray:
+def _log_std(inputs: Inputs) -> np.ndarray:
     actor = _standard_actor(-1.0, 1.0)
     found = []
     for output in inputs["head_outputs"]:
-        _agents.make_constant(actor.log_std, output)
+        agents.make_constant(actor.log_std, output)
         with torch.no_grad():
             actor.action_log_prob(torch.zeros(1, 1))
         found.append(actor.action_dist.distribution.stddev.log().item())
     return np.array(found)
 
 
-def _replay_action(inputs: Mapping[str, Any]) -> np.ndarray:
+def _replay_action(inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
-    agent = _agents.make_off_policy(SAC, environment, learning_starts=0, gradient_steps=0)
-    _agents.make_constant(agent.actor.mu, inputs["pre_tanh"])
-    _agents.make_constant(agent.actor.log_std, -20.0)
-    return _critics.executed_and_stored(agent, environment)
+    agent = agents.make_off_policy(SAC, environment, learning_starts=0, gradient_steps=0)
+    agents.make_constant(agent.actor.mu, inputs["pre_tanh"])
+    agents.make_constant(agent.actor.log_std, -20.0)
+    return critics.executed_and_stored(agent, environment)
 
+
+#: entropy may enter the target of a termination: without it the loss is that of the errors.
+_WITHOUT_ENTROPY: Any = {"ent_coef": 0.0}
 
 PROBES = {
-    # entropy may enter the target of a termination: without it the loss is that of the errors
-    **_critics.shared("sac", SAC, ent_coef=0.0),
+    "sac.critic_loss.scale": partial(critics.critic_loss_scale, SAC, **_WITHOUT_ENTROPY),
+    "sac.critic_loss.reduction": partial(critics.critic_loss_reduction, SAC, **_WITHOUT_ENTROPY),
+    "sac.critic_loss.distance": partial(critics.critic_loss_distance, SAC, **_WITHOUT_ENTROPY),
     "sac.target.entropy": _target_entropy_term,
     "sac.target.minimum": _target_minimum,
     "sac.target.bootstrap": _bootstrap,
@@ -141,5 +146,5 @@ PROBES = {
     "sac.log_prob.action_scale": _action_scale,
     "sac.replay.action": _replay_action,
     "sac.actor_loss": _actor_loss,
-    "sac.target_update.polyak": partial(_critics.polyak, SAC),
+    "sac.target_update.polyak": partial(critics.polyak, SAC),
 }

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from stable_baselines3 import SAC
 
-from rlregress.frameworks.base import Probe
-from rlregress.frameworks.sb3.probes import _agents, _off_policy, _watching
-from rlregress.frameworks.sb3.probes._environments import Scripted
+from rlregress.frameworks.base import Inputs, Probe
+from rlregress.frameworks.sb3.probes.helpers import agents, off_policy_loops, watched_updates
+from rlregress.frameworks.scripted import Scripted
 
 
 def _zero(network: Any) -> None:
@@ -21,32 +21,30 @@ def _zero(network: Any) -> None:
             parameter.zero_()
 
 
-def _first_update(
-    inputs: Mapping[str, Any], learning_rate: float, log_prob: float
-) -> Tuple[float, float]:
+def _first_update(inputs: Inputs, learning_rate: float, log_prob: float) -> Tuple[float, float]:
     """Target of the Q networks and loss of the policy, which reports ``log_prob``."""
-    agent = _agents.make_off_policy(
+    agent = agents.make_off_policy(
         SAC, Scripted(), learning_rate=learning_rate, gamma=float(inputs["discount"])
     )
     for network in agent.critic.q_networks:
         _zero(network)
-    _agents.make_critics_constant(agent.critic_target, [inputs["target_q"]] * 2)
-    _agents.fix_log_prob(agent.actor, log_prob)
+    agents.make_critics_constant(agent.critic_target, [inputs["target_q"]] * 2)
+    agents.fix_log_prob(agent.actor, log_prob)
     size = int(inputs["batch_size"])
-    _agents.add_transitions(agent, size, reward=float(inputs["reward"]))
+    agents.add_transitions(agent, size, reward=float(inputs["reward"]))
     losses: Dict[str, List[float]] = {}
 
     def update() -> None:
         train = partial(agent.train, gradient_steps=1, batch_size=size)
-        losses.update(_watching.losses_of_update(train, _agents.optimizers(agent)))
+        losses.update(watched_updates.losses_of_update(train, agents.optimizers(agent)))
 
-    target = _watching.regression_target(update)
-    return target, _watching.only(losses["actor"])
+    target = watched_updates.regression_target(update)
+    return target, watched_updates.only(losses["actor"])
 
 
-def _update_order(inputs: Mapping[str, Any]) -> np.ndarray:
+def _update_order(inputs: Inputs) -> np.ndarray:
     rate, log_prob = float(inputs["learning_rate"]), float(inputs["log_prob"])
-    frozen_target, frozen_loss = _first_update(inputs, _agents.FROZEN, log_prob)
+    frozen_target, frozen_loss = _first_update(inputs, agents.FROZEN, log_prob)
     target, loss = _first_update(inputs, rate, log_prob)
     # Without entropy the loss is that of the Q values alone, which were 0.
     _, loss_of_q = _first_update(inputs, rate, 0.0)
@@ -54,9 +52,9 @@ def _update_order(inputs: Mapping[str, Any]) -> np.ndarray:
     return (np.abs(changes) > 1e-3).astype(np.float64)
 
 
-def _update_schedule(inputs: Mapping[str, Any]) -> np.ndarray:
+def _update_schedule(inputs: Inputs) -> np.ndarray:
     steps, counted = int(inputs["steps"]), int(inputs["counted"])
-    journal, _ = _off_policy.run(
+    journal, _ = off_policy_loops.run(
         SAC,
         steps,
         learning_starts=int(inputs["starts"]),
@@ -69,16 +67,16 @@ def _update_schedule(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([*counts, sum(moved), journal.longest_burst()], dtype=np.float64)
 
 
-def _temperature_rate(inputs: Mapping[str, Any]) -> np.ndarray:
+def _temperature_rate(inputs: Inputs) -> np.ndarray:
     seen: List[float] = []
 
     def prepare(agent: Any) -> None:
-        _agents.fix_log_prob(agent.actor, float(inputs["log_prob"]))
+        agents.fix_log_prob(agent.actor, float(inputs["log_prob"]))
         agent.ent_coef_optimizer.register_step_pre_hook(
             lambda *_: seen.append(float(agent.log_ent_coef.detach()))
         )
 
-    _, agent = _off_policy.run(
+    _, agent = off_policy_loops.run(
         SAC,
         int(inputs["steps"]),
         prepare=prepare,
@@ -90,18 +88,18 @@ def _temperature_rate(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([np.log10(changes[0]), changes[-1] / changes[0]])
 
 
-def _temperature_initial(inputs: Mapping[str, Any]) -> np.ndarray:
+def _temperature_initial(inputs: Inputs) -> np.ndarray:
     asked = f"auto_{float(inputs['asked'])}"
-    agents = [
-        _agents.make_off_policy(SAC, Scripted()),
-        _agents.make_off_policy(SAC, Scripted(), ent_coef=asked),
+    made = [
+        agents.make_off_policy(SAC, Scripted()),
+        agents.make_off_policy(SAC, Scripted(), ent_coef=asked),
     ]
-    return np.array([float(agent.log_ent_coef.detach().exp()) for agent in agents])
+    return np.array([float(agent.log_ent_coef.detach().exp()) for agent in made])
 
 
-def _target_interval(inputs: Mapping[str, Any]) -> np.ndarray:
+def _target_interval(inputs: Inputs) -> np.ndarray:
     updates = int(inputs["updates"])
-    journal, _ = _off_policy.run(
+    journal, _ = off_policy_loops.run(
         SAC,
         updates,
         learning_starts=0,
@@ -111,22 +109,22 @@ def _target_interval(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array(journal.target_moves[:updates], dtype=np.float64)
 
 
-def _reward_scaling(inputs: Mapping[str, Any]) -> np.ndarray:
+def _reward_scaling(inputs: Inputs) -> np.ndarray:
     environment = Scripted(rewards=inputs["reward"], terminated=1.0)
-    agent = _agents.make_off_policy(SAC, environment, gradient_steps=0)
+    agent = agents.make_off_policy(SAC, environment, gradient_steps=0)
     # nothing to add to the reward, whether a step bootstraps or not
-    _agents.make_critics_constant(agent.critic_target, [0.0, 0.0])
-    _agents.fix_log_prob(agent.actor, 0.0)
+    agents.make_critics_constant(agent.critic_target, [0.0, 0.0])
+    agents.fix_log_prob(agent.actor, 0.0)
     size = int(inputs["batch_size"])
     agent.learn(size, log_interval=None)
     train = partial(agent.train, gradient_steps=1, batch_size=size)
-    target = _watching.regression_target(train)
+    target = watched_updates.regression_target(train)
     return np.array([float(agent.replay_buffer.rewards[0, 0]), target])
 
 
-def _initialisation(inputs: Mapping[str, Any]) -> np.ndarray:
+def _initialisation(inputs: Inputs) -> np.ndarray:
     environment = Scripted(observation_dimensions=int(inputs["observations"]))
-    agent = _agents.make(SAC, environment, buffer_size=8)
+    agent = agents.make(SAC, environment, buffer_size=8)
     first = agent.critic.q_networks[0][0]
     weight = first.weight.detach().double().numpy()
     values = np.linalg.svd(weight, compute_uv=False)
@@ -141,7 +139,12 @@ def _initialisation(inputs: Mapping[str, Any]) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    **_off_policy.shared("sac", SAC, ["critic", "actor"]),
+    "sac.learning_starts": partial(off_policy_loops.learning_starts, SAC),
+    "sac.update_ratio": partial(off_policy_loops.update_ratio, SAC, ["critic", "actor"]),
+    "sac.vectorisation": partial(off_policy_loops.vectorisation, SAC),
+    "sac.networks": partial(off_policy_loops.networks, SAC),
+    "sac.gradient_clip": partial(off_policy_loops.gradient_clip, SAC),
+    "sac.adam.epsilon": partial(off_policy_loops.adam_epsilon, SAC),
     "sac.update_order": _update_order,
     "sac.update_schedule": _update_schedule,
     "sac.temperature.learning_rate": _temperature_rate,

@@ -3,69 +3,50 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, List, Mapping
+from typing import Any, List
 
 import numpy as np
 import torch
 from stable_baselines3 import TD3
 from stable_baselines3.common.noise import NormalActionNoise
 
-from rlregress.frameworks.sb3.probes import _agents, _critics, _watching
-from rlregress.frameworks.sb3.probes._environments import Scripted
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.sb3.probes.helpers import agents, critics, watched_updates
+from rlregress.frameworks.sb3.probes.helpers.target_noise import smoothed_actions
+from rlregress.frameworks.scripted import Scripted
 
 
-def _leave(agent: Any, inputs: Mapping[str, Any]) -> None:
+def _leave(agent: Any, inputs: Inputs) -> None:
     """A deterministic policy does not enter a target of constant Q networks."""
 
 
-def _target_minimum(inputs: Mapping[str, Any]) -> np.ndarray:
+def _target_minimum(inputs: Inputs) -> np.ndarray:
     return np.array(
-        [_critics.target(TD3, inputs, target_q, _leave) for target_q in inputs["target_q"]]
+        [critics.target(TD3, inputs, target_q, _leave) for target_q in inputs["target_q"]]
     )
 
 
-def _smoothed(inputs: Mapping[str, Any], **arguments: Any) -> np.ndarray:
-    """Smoothed target actions in the environment's units, float64 [samples, dimensions]."""
-    agent = _agents.make_off_policy(
-        TD3, Scripted(inputs["low"], inputs["high"]), seed=int(inputs["seed"]), **arguments
-    )
-    # 1 - 1e-12 is 1 in float32, where the actor computes its tanh.
-    inside = np.clip(inputs["squashed"], -1.0 + 1e-12, 1.0 - 1e-12)
-    _agents.make_constant(agent.actor_target.mu, np.arctanh(inside))
-    _agents.add_transitions(agent, 8)
-    seen: List[torch.Tensor] = []
-    handle = agent.critic_target.register_forward_pre_hook(
-        lambda _, arguments: seen.append(arguments[1].detach().clone())
-    )
-    try:
-        agent.train(gradient_steps=1, batch_size=int(inputs["samples"]))
-    finally:
-        handle.remove()
-    (actions,) = seen
-    return agent.policy.unscale_action(actions.double().numpy())
-
-
-def _half_ranges_from_centre(inputs: Mapping[str, Any]) -> np.ndarray:
+def _half_ranges_from_centre(inputs: Inputs) -> np.ndarray:
     low, high = float(inputs["low"]), float(inputs["high"])
-    return (_smoothed(inputs)[:, 0] - 0.5 * (low + high)) / (0.5 * (high - low))
+    return (smoothed_actions(inputs)[:, 0] - 0.5 * (low + high)) / (0.5 * (high - low))
 
 
 def _root_mean_square(numbers: np.ndarray) -> float:
     return float(np.sqrt(np.mean(numbers**2)))
 
 
-def _noise_law(inputs: Mapping[str, Any]) -> np.ndarray:
+def _noise_law(inputs: Inputs) -> np.ndarray:
     d = _half_ranges_from_centre(inputs)
     spread = _root_mean_square(d)
     return np.array([spread, np.quantile(np.abs(d), 0.999) / spread if spread > 0.0 else 0.0])
 
 
-def _noise_bounds(inputs: Mapping[str, Any]) -> np.ndarray:
+def _noise_bounds(inputs: Inputs) -> np.ndarray:
     high = inputs["high"]
-    return np.mean(_smoothed(inputs) > high + 1e-4 * (high - inputs["low"]), axis=0)
+    return np.mean(smoothed_actions(inputs) > high + 1e-4 * (high - inputs["low"]), axis=0)
 
 
-def _noise_draw(inputs: Mapping[str, Any]) -> np.ndarray:
+def _noise_draw(inputs: Inputs) -> np.ndarray:
     d = _half_ranges_from_centre(inputs)
     spread = _root_mean_square(d)
     if spread == 0.0:
@@ -73,21 +54,21 @@ def _noise_draw(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([np.std(d) / spread])
 
 
-def _executed(inputs: Mapping[str, Any], pre_tanh: float, **arguments: Any) -> float:
+def _executed(inputs: Inputs, pre_tanh: float, **arguments: Any) -> float:
     """The action of one collected step past the warm-up, as the environment receives it."""
     environment = Scripted(inputs["low"], inputs["high"])
-    agent = _agents.make_off_policy(
+    agent = agents.make_off_policy(
         TD3, environment, learning_starts=0, gradient_steps=0, **arguments
     )
-    _agents.make_constant(agent.actor.mu, pre_tanh)
-    return _critics.executed_and_stored(agent, environment)[0]
+    agents.make_constant(agent.actor.mu, pre_tanh)
+    return critics.executed_and_stored(agent, environment)[0]
 
 
-def _bounding(inputs: Mapping[str, Any]) -> np.ndarray:
+def _bounding(inputs: Inputs) -> np.ndarray:
     return np.array([_executed(inputs, x) for x in inputs["pre_activation"]])
 
 
-def _exploration(inputs: Mapping[str, Any]) -> np.ndarray:
+def _exploration(inputs: Inputs) -> np.ndarray:
     return np.array(
         [
             _executed(
@@ -100,9 +81,9 @@ def _exploration(inputs: Mapping[str, Any]) -> np.ndarray:
     )
 
 
-def _policy_delay(inputs: Mapping[str, Any]) -> np.ndarray:
+def _policy_delay(inputs: Inputs) -> np.ndarray:
     updates = int(inputs["updates"])
-    agent = _agents.make_off_policy(
+    agent = agents.make_off_policy(
         TD3, Scripted(), policy_delay=int(inputs["delay"]), learning_starts=0, batch_size=8
     )
     networks = (agent.actor, agent.critic_target)
@@ -114,7 +95,7 @@ def _policy_delay(inputs: Mapping[str, Any]) -> np.ndarray:
         )
 
     # Update k is what happens from its critic step to the next one: the delayed part comes last.
-    with _watching.before_steps(agent.critic.optimizer, take):
+    with watched_updates.before_steps(agent.critic.optimizer, take):
         agent.learn(updates)
     take()
     if len(snapshots) != updates + 1:
@@ -127,15 +108,17 @@ def _policy_delay(inputs: Mapping[str, Any]) -> np.ndarray:
 
 
 PROBES = {
-    **_critics.shared("td3", TD3),
+    "td3.critic_loss.scale": partial(critics.critic_loss_scale, TD3),
+    "td3.critic_loss.reduction": partial(critics.critic_loss_reduction, TD3),
+    "td3.critic_loss.distance": partial(critics.critic_loss_distance, TD3),
     "td3.target.minimum": _target_minimum,
-    "td3.target.bootstrap": partial(_critics.bootstrap, TD3, prepare=_leave),
+    "td3.target.bootstrap": partial(critics.bootstrap, TD3, prepare=_leave),
     "td3.target_noise.law": _noise_law,
     "td3.target_noise.bounds": _noise_bounds,
     "td3.target_noise.draw": _noise_draw,
     "td3.action.bounding": _bounding,
     "td3.exploration.noise": _exploration,
-    "td3.actor_loss": partial(_critics.actor_loss, TD3, prepare=_leave, policy_delay=1),
+    "td3.actor_loss": partial(critics.actor_loss, TD3, prepare=_leave, policy_delay=1),
     "td3.policy_delay": _policy_delay,
-    "td3.target_update.polyak": partial(_critics.polyak, TD3, policy_delay=1),
+    "td3.target_update.polyak": partial(critics.polyak, TD3, policy_delay=1),
 }

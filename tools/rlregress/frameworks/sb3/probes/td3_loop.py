@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, List, Mapping
 
 import numpy as np
 from stable_baselines3 import TD3
 from stable_baselines3.common.noise import NormalActionNoise
 
-from rlregress.frameworks.base import Probe
-from rlregress.frameworks.sb3.probes import _agents, _critics, _off_policy
-from rlregress.frameworks.sb3.probes._environments import Scripted
+from rlregress.frameworks.base import Inputs, Probe
+from rlregress.frameworks.sb3.probes.helpers import agents, critics, off_policy_loops
+from rlregress.frameworks.scripted import Scripted
 
 
 def _centre(agent: Any) -> None:
-    _agents.make_constant(agent.actor.mu, 0.0)
+    agents.make_constant(agent.actor.mu, 0.0)
 
 
 def _collected(
     steps: int, environments: int = 1, starts: int = 0, **arguments: Any
 ) -> List[np.ndarray]:
     """The actions of each environment in a collection without updates, [steps] each."""
-    journal, _ = _off_policy.run(
+    journal, _ = off_policy_loops.run(
         TD3,
         steps * environments,
         environments=environments,
@@ -33,19 +34,19 @@ def _collected(
     return [np.array(environment.received)[:, 0] for environment in journal.environments]
 
 
-def _replay_action(inputs: Mapping[str, Any]) -> np.ndarray:
+def _replay_action(inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
-    agent = _agents.make_off_policy(TD3, environment, learning_starts=0, gradient_steps=0)
-    _agents.make_constant(agent.actor.mu, inputs["pre_tanh"])
-    return _critics.executed_and_stored(agent, environment)
+    agent = agents.make_off_policy(TD3, environment, learning_starts=0, gradient_steps=0)
+    agents.make_constant(agent.actor.mu, inputs["pre_tanh"])
+    return critics.executed_and_stored(agent, environment)
 
 
-def _exploration_default(inputs: Mapping[str, Any]) -> np.ndarray:
+def _exploration_default(inputs: Inputs) -> np.ndarray:
     (actions,) = _collected(int(inputs["samples"]))
     return np.array([np.sqrt(np.mean(actions.astype(np.float64) ** 2))])
 
 
-def _exploration_environments(inputs: Mapping[str, Any]) -> np.ndarray:
+def _exploration_environments(inputs: Inputs) -> np.ndarray:
     environments = int(inputs["environments"])
     noise = NormalActionNoise(mean=np.zeros(1), sigma=np.full(1, 0.1))
     actions = np.array(_collected(int(inputs["steps"]), environments, action_noise=noise))
@@ -56,7 +57,7 @@ def _exploration_environments(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([float(environments), between / spread])
 
 
-def _exploration_warmup(inputs: Mapping[str, Any]) -> np.ndarray:
+def _exploration_warmup(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
     noise = NormalActionNoise(mean=np.full(1, float(inputs["noise"])), sigma=np.zeros(1))
     (actions,) = _collected(steps, starts=steps, action_noise=noise)
@@ -64,7 +65,12 @@ def _exploration_warmup(inputs: Mapping[str, Any]) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    **_off_policy.shared("td3", TD3, ["critic"]),
+    "td3.learning_starts": partial(off_policy_loops.learning_starts, TD3),
+    "td3.update_ratio": partial(off_policy_loops.update_ratio, TD3, ["critic"]),
+    "td3.vectorisation": partial(off_policy_loops.vectorisation, TD3),
+    "td3.networks": partial(off_policy_loops.networks, TD3),
+    "td3.gradient_clip": partial(off_policy_loops.gradient_clip, TD3),
+    "td3.adam.epsilon": partial(off_policy_loops.adam_epsilon, TD3),
     "td3.replay.action": _replay_action,
     "td3.exploration.default": _exploration_default,
     "td3.exploration.environments": _exploration_environments,

@@ -5,47 +5,27 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, List, Mapping
 
-import gymnasium
 import numpy as np
 import torch
-from gymnasium import spaces
 from stable_baselines3 import DQN, PPO, SAC, TD3
 
-from rlregress.frameworks.base import NotOffered, Probe
+from rlregress.frameworks.base import Inputs, NotOffered, Probe
 from rlregress.frameworks.raised import raised_in
-from rlregress.frameworks.sb3.probes import _agents, _watching
-from rlregress.frameworks.sb3.probes._environments import Scripted
+from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
+from rlregress.frameworks.scripted import Scripted
 
 _ROWS = 8
 
 
-class _Discrete(gymnasium.Env):
-    """Episodes of a fixed length, with discrete actions that change nothing."""
-
-    def __init__(self, actions: int = 2, episode: int = 1_000_000) -> None:
-        self.action_space = spaces.Discrete(actions)
-        self.observation_space = spaces.Box(-1.0, 1.0, (1,), np.float32)
-        self._episode, self._t = episode, 0
-
-    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
-        super().reset(seed=seed)
-        self._t = 0
-        return np.zeros(1, np.float32), {}
-
-    def step(self, action: Any) -> Any:
-        self._t += 1
-        return np.zeros(1, np.float32), 1.0, self._t >= self._episode, False, {}
-
-
 def _rollout(environment: Scripted, steps: int, **arguments: Any) -> Any:
     """A PPO agent whose value of an observation is its number, before any rollout."""
-    agent = _agents.make(
+    agent = agents.make(
         PPO,
         environment,
         n_steps=steps,
         batch_size=steps,
         n_epochs=1,
-        learning_rate=_agents.FROZEN,
+        learning_rate=agents.FROZEN,
         policy_kwargs={"net_arch": []},
         **arguments,
     )
@@ -59,7 +39,7 @@ def _say(layer: torch.nn.Linear, slope: float, constant: float) -> None:
         layer.bias.fill_(constant)
 
 
-def _lambda_zero(inputs: Mapping[str, Any]) -> np.ndarray:
+def _lambda_zero(inputs: Inputs) -> np.ndarray:
     environment = Scripted(
         observations=inputs["values"],
         next_observations=inputs["next_values"],
@@ -76,7 +56,7 @@ def _lambda_zero(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([0.0, *agent.rollout_buffer.advantages.flatten()])
 
 
-def _stored_values(inputs: Mapping[str, Any]) -> np.ndarray:
+def _stored_values(inputs: Inputs) -> np.ndarray:
     environment = Scripted(
         observations=inputs["value"],
         next_observations=inputs["value"],
@@ -91,37 +71,37 @@ def _stored_values(inputs: Mapping[str, Any]) -> np.ndarray:
         _say(agent.policy.value_net, 0.0, inputs["next_value"])
         estimate(*arguments, **keywords)
 
-    with _watching.replaced(buffer, "compute_returns_and_advantage", estimate_later):
+    with watched_updates.replaced(buffer, "compute_returns_and_advantage", estimate_later):
         agent.learn(2)
     return np.array([float(buffer.advantages.flatten()[-1])])
 
 
-def _deterministic_centre(inputs: Mapping[str, Any]) -> np.ndarray:
-    agent = _agents.make_off_policy(TD3, Scripted(inputs["low"], inputs["high"]))
-    _agents.make_constant(agent.actor.mu, 0.0)
+def _deterministic_centre(inputs: Inputs) -> np.ndarray:
+    agent = agents.make_off_policy(TD3, Scripted(inputs["low"], inputs["high"]))
+    agents.make_constant(agent.actor.mu, 0.0)
     return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
 
 
-def _gaussian_centre(inputs: Mapping[str, Any]) -> np.ndarray:
-    agent = _agents.make_off_policy(SAC, Scripted(inputs["low"], inputs["high"]))
-    _agents.make_constant(agent.actor.mu, 0.0)
+def _gaussian_centre(inputs: Inputs) -> np.ndarray:
+    agent = agents.make_off_policy(SAC, Scripted(inputs["low"], inputs["high"]))
+    agents.make_constant(agent.actor.mu, 0.0)
     return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
 
 
-def _out_of_bounds(inputs: Mapping[str, Any]) -> np.ndarray:
+def _out_of_bounds(inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
     agent = _rollout(environment, 2)
-    _agents.make_constant(agent.policy.action_net, inputs["mean"])
+    agents.make_constant(agent.policy.action_net, inputs["mean"])
     with torch.no_grad():
         agent.policy.log_std.fill_(-20.0)
     agent.learn(2)
     return np.array([environment.received[0].item()])
 
 
-def _stored_log_prob(inputs: Mapping[str, Any]) -> np.ndarray:
+def _stored_log_prob(inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
-    agent = _agents.make(PPO, Scripted(), n_steps=count, batch_size=count, n_epochs=1)
-    _agents.make_constant(agent.policy.action_net, inputs["mean"])
+    agent = agents.make(PPO, Scripted(), n_steps=count, batch_size=count, n_epochs=1)
+    agents.make_constant(agent.policy.action_net, inputs["mean"])
     agent.train = lambda *_, **__: None
     agent.learn(count)
     (batch,) = list(agent.rollout_buffer.get(count))
@@ -130,21 +110,21 @@ def _stored_log_prob(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([float((torch.abs(now - batch.old_log_prob) > 0.01).double().mean())])
 
 
-def _critic_count(inputs: Mapping[str, Any]) -> np.ndarray:
-    agents = [_agents.make_off_policy(algorithm, Scripted()) for algorithm in (SAC, TD3)]
+def _critic_count(inputs: Inputs) -> np.ndarray:
     seen = []
-    for agent in agents:
+    for algorithm in (SAC, TD3):
+        agent = agents.make_off_policy(algorithm, Scripted())
         observations, actions = torch.zeros(1, 1), torch.zeros(1, 1)
         seen.append(float(len(agent.critic(observations, actions))))
     return np.array(seen)
 
 
 def _dqn(environment: Any, **arguments: Any) -> Any:
-    return _agents.make_off_policy(DQN, environment, **arguments)
+    return agents.make_off_policy(DQN, environment, **arguments)
 
 
-def _exploration_draw(inputs: Mapping[str, Any]) -> np.ndarray:
-    agent = _dqn(_Discrete(int(inputs["actions"])), seed=int(inputs["seed"]))
+def _exploration_draw(inputs: Inputs) -> np.ndarray:
+    agent = _dqn(Scripted(discrete=int(inputs["actions"])), seed=int(inputs["seed"]))
     agent.exploration_rate = float(inputs["epsilon"])
     observations = np.zeros((int(inputs["environments"]), 1), np.float32)
     greedy, _ = agent.predict(observations, deterministic=True)
@@ -155,8 +135,10 @@ def _exploration_draw(inputs: Mapping[str, Any]) -> np.ndarray:
     return np.array([np.mean(mixed)])
 
 
-def _hard_update_period(inputs: Mapping[str, Any]) -> np.ndarray:
-    agent = _dqn(_Discrete(), target_update_interval=int(inputs["interval"]), gradient_steps=0)
+def _hard_update_period(inputs: Inputs) -> np.ndarray:
+    agent = _dqn(
+        Scripted(discrete=2), target_update_interval=int(inputs["interval"]), gradient_steps=0
+    )
     copies: List[int] = []
     after_step = agent._on_step
     step = 0
@@ -171,39 +153,39 @@ def _hard_update_period(inputs: Mapping[str, Any]) -> np.ndarray:
         if all(bool((p == step).all()) for p in agent.q_net_target.parameters()):
             copies.append(step)
 
-    with _watching.replaced(agent, "_on_step", watched):
+    with watched_updates.replaced(agent, "_on_step", watched):
         agent.learn(int(inputs["steps"]))
     return np.diff(copies[:3]).astype(np.float64)
 
 
-def _truncated_flags(inputs: Mapping[str, Any]) -> np.ndarray:
+def _truncated_flags(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
-    agent = _agents.make_off_policy(TD3, Scripted(), train_freq=steps, gradient_steps=0)
+    agent = agents.make_off_policy(TD3, Scripted(), train_freq=steps, gradient_steps=0)
     agent.learn(steps)
     if not hasattr(agent.replay_buffer, "timeouts"):
         raise NotOffered("the replay buffer of this version stores one flag, done")
     return agent.replay_buffer.timeouts[:steps].flatten().astype(np.float64)
 
 
-def _autoreset(inputs: Mapping[str, Any]) -> np.ndarray:
+def _autoreset(inputs: Inputs) -> np.ndarray:
     ends = [0.0] * (int(inputs["episode"]) - 1) + [1.0]
-    agent = _agents.make_off_policy(TD3, Scripted(rewards=1.0, terminated=ends), gradient_steps=0)
+    agent = agents.make_off_policy(TD3, Scripted(rewards=1.0, terminated=ends), gradient_steps=0)
     steps = int(inputs["steps"])
     agent.learn(steps)
     return np.array([0.0, np.mean(agent.replay_buffer.rewards[:steps] == 0.0)])
 
 
-def _ppo_updates(inputs: Mapping[str, Any]) -> Any:
+def _ppo_updates(inputs: Inputs) -> Any:
     """A PPO agent with a full rollout buffer; its policy reports ``shift`` more than stored."""
     epochs, minibatches = int(inputs["epochs"]), int(inputs["minibatches"])
     rows = minibatches * _ROWS
-    agent = _agents.make(
+    agent = agents.make(
         PPO,
         Scripted(),
         n_steps=rows,
         batch_size=_ROWS,
         n_epochs=epochs,
-        learning_rate=_agents.FROZEN,
+        learning_rate=agents.FROZEN,
     )
     train = agent.train
     agent.train = lambda *_, **__: None
@@ -212,7 +194,7 @@ def _ppo_updates(inputs: Mapping[str, Any]) -> Any:
     return agent
 
 
-def _approx_kl(inputs: Mapping[str, Any]) -> np.ndarray:
+def _approx_kl(inputs: Inputs) -> np.ndarray:
     agent = _ppo_updates(inputs)
     evaluate = agent.policy.evaluate_actions
     steps = int(inputs["epochs"]) * int(inputs["minibatches"])
@@ -227,21 +209,21 @@ def _approx_kl(inputs: Mapping[str, Any]) -> np.ndarray:
         return values, log_prob + shift, entropy
 
     logged = []
-    with _watching.replaced(agent.policy, "evaluate_actions", shifted):
+    with watched_updates.replaced(agent.policy, "evaluate_actions", shifted):
         for _ in range(steps + 1):
             agent.train()
             logged.append(float(agent.logger.name_to_value["train/approx_kl"]))
     return np.array(logged[:-1]) / logged[-1]
 
 
-def _update_count(inputs: Mapping[str, Any]) -> np.ndarray:
+def _update_count(inputs: Inputs) -> np.ndarray:
     agent = _ppo_updates(inputs)
     agent.train()
     return np.array([float(agent.logger.name_to_value["train/n_updates"])])
 
 
-def _before_policy_update(inputs: Mapping[str, Any]) -> np.ndarray:
-    agent = _agents.make_off_policy(
+def _before_policy_update(inputs: Inputs) -> np.ndarray:
+    agent = agents.make_off_policy(
         TD3, Scripted(), policy_delay=int(inputs["delay"]), gradient_steps=0
     )
     agent.learn(_ROWS)

@@ -11,7 +11,7 @@ from typing import Mapping, Tuple
 
 from rlregress.frameworks import families
 from rlregress.frameworks.base import Probe, absences
-from rlregress.frameworks.torchrl.probes.quiet import quietly
+from rlregress.frameworks.torchrl.probes.helpers.quiet import quietly
 
 _FAMILIES = families.load_all(
     __name__,
@@ -21,14 +21,19 @@ _FAMILIES = families.load_all(
         "td3",
         "td3_loop",
         "ppo",
+        "ppo_optimisation",
         "ppo_loop",
+        "ppo_schedules",
+        "ppo_networks",
         "gae",
         "parameters",
         "normalisation",
         "normalisation_traps",
         "atari",
         "replay",
+        "traps_estimators",
         "traps",
+        "traps_trainers",
     ),
 )
 

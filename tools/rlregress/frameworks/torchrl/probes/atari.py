@@ -10,7 +10,8 @@ import torch
 from rlregress.environments import atari_play, atari_vision
 from rlregress.environments.atari_fake import AtariGame
 from rlregress.environments.atari_play import Player
-from rlregress.frameworks.base import Probe
+from rlregress.frameworks.base import Inputs, Probe
+from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.torchrl.api import (
     CatFrames,
     EndOfLifeTransform,
@@ -21,10 +22,9 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictModule,
     ToTensorImage,
 )
-from rlregress.frameworks.torchrl.probes import _atari
-from rlregress.frameworks.torchrl.probes.quiet import quiet
+from rlregress.frameworks.torchrl.probes.helpers import atari_games
+from rlregress.frameworks.torchrl.probes.helpers.quiet import quiet
 
-Inputs = Mapping[str, Any]
 Scene = Callable[..., np.ndarray]
 
 _SKIP = 4
@@ -33,21 +33,21 @@ _STACK = (1, 4, 84, 84)
 
 def _base(**options: Any) -> Player:
     game = AtariGame()
-    return _atari.play(_atari.base(game, **options), game)
+    return atari_games.play(atari_games.base(game, **options), game)
 
 
 def _noop_reset(make: Callable[[], Player]) -> np.ndarray:
     openings = []
     for most in (False, True):
         player = make()
-        with _atari.luck(most):
+        with atari_games.luck(most):
             openings.append(atari_play.opening(player))
     return atari_play.noops(*openings)
 
 
 def _noop_reset_library(inputs: Inputs) -> np.ndarray:
     del inputs
-    return _noop_reset(lambda: _atari.part(NoopResetEnv()))
+    return _noop_reset(lambda: atari_games.part(NoopResetEnv()))
 
 
 def _noop_reset_script(inputs: Inputs) -> np.ndarray:
@@ -60,14 +60,14 @@ def _fire_reset(inputs: Inputs) -> np.ndarray:
     openings = []
     for fire in (True, False):
         game = AtariGame(fire=fire)
-        with _atari.luck(most=False):
-            openings.append(atari_play.opening(_atari.play(_atari.base(game), game)))
+        with atari_games.luck(most=False):
+            openings.append(atari_play.opening(atari_games.play(atari_games.base(game), game)))
     return atari_play.fires(*openings)
 
 
 def _wrapper_skips(scene: Scene) -> Probe:
     """A scene with inputs through the frame skip of the wrapper of Gymnasium environments."""
-    return lambda inputs: scene(_atari.part(frame_skip=_SKIP), inputs)
+    return lambda inputs: scene(atari_games.part(frame_skip=_SKIP), inputs)
 
 
 def _program_skips(scene: Scene) -> Probe:
@@ -76,7 +76,7 @@ def _program_skips(scene: Scene) -> Probe:
 
 
 def _past_end(inputs: Inputs) -> np.ndarray:
-    return atari_play.end_within_action(_atari.part(FrameSkipTransform(_SKIP)), inputs)
+    return atari_play.end_within_action(atari_games.part(FrameSkipTransform(_SKIP)), inputs)
 
 
 def _loss_key(inputs: Inputs) -> np.ndarray:
@@ -112,10 +112,10 @@ def _life_lost(inputs: Inputs) -> TensorDict:
 def _warp_frame(inputs: Inputs) -> np.ndarray:
     picture = inputs["picture"]
     game = AtariGame(shape=picture.shape, picture=picture)
-    warping = _atari.named("RenameTransform", "ToTensorImage", "GrayScale", "Resize")
-    with _atari.resizing():
-        player = _atari.part(*warping, game=game)
-    return atari_play.warped(_atari.in_colours(player), inputs)
+    warping = atari_games.named("RenameTransform", "ToTensorImage", "GrayScale", "Resize")
+    with atari_games.resizing():
+        player = atari_games.part(*warping, game=game)
+    return atari_play.warped(atari_games.in_colours(player), inputs)
 
 
 def _large() -> AtariGame:
@@ -125,12 +125,14 @@ def _large() -> AtariGame:
 
 def _frame_stack(stack: Callable[[], Any]) -> Probe:
     return lambda inputs: atari_play.stacks(
-        _atari.in_colours(_atari.part(ToTensorImage(), GrayScale(), stack(), game=_large()))
+        atari_games.in_colours(
+            atari_games.part(ToTensorImage(), GrayScale(), stack(), game=_large())
+        )
     )
 
 
 def _clip_reward(inputs: Inputs) -> np.ndarray:
-    return atari_play.rewards(_atari.part(*_atari.named("SignTransform")), inputs)
+    return atari_play.rewards(atari_games.part(*atari_games.named("SignTransform")), inputs)
 
 
 def _scaled_by_transform(inputs: Inputs) -> np.ndarray:
@@ -138,7 +140,7 @@ def _scaled_by_transform(inputs: Inputs) -> np.ndarray:
     found = []
     for pixel in inputs["pixels"]:
         game = AtariGame(first_pixel=int(pixel))
-        shown = float(_atari.part(ToTensorImage(), game=game).reset()[0, 0, 0])
+        shown = float(atari_games.part(ToTensorImage(), game=game).reset()[0, 0, 0])
         found += [shown, shown]
     return np.array(found)
 
@@ -146,26 +148,26 @@ def _scaled_by_transform(inputs: Inputs) -> np.ndarray:
 def _scaled_by_program(inputs: Inputs) -> np.ndarray:
     first, second = (int(pixel) for pixel in inputs["pixels"])
     # making the environments has started the game once
-    player = _atari.whole(lambda: AtariGame(first_pixel=first))
-    with _atari.luck(most=False):
+    player = atari_games.whole(lambda: AtariGame(first_pixel=first))
+    with atari_games.luck(most=False):
         shown = [player.reset()]
     for _ in range(_SKIP):
         player.game.play(pixel=second)
     shown.append(player.step(0).observation)
     pictures = [torch.as_tensor(s, dtype=torch.float32).reshape(_STACK) for s in shown]
-    return np.concatenate([atari_vision.entering(_atari.vision(p)) for p in pictures])
+    return np.concatenate([atari_vision.entering(atari_games.vision(p)) for p in pictures])
 
 
 def _network(question: Scene) -> Probe:
     return lambda inputs: question(
-        _atari.vision(torch.full(_STACK, float(inputs["pixel"]) / 255.0))
+        atari_games.vision(torch.full(_STACK, float(inputs["pixel"]) / 255.0))
     )
 
 
 def _wrapper_order(inputs: Inputs) -> np.ndarray:
-    player = _atari.waiting(int(inputs["noops"]))
+    player = atari_games.waiting(int(inputs["noops"]))
     # whatever is done while waiting, it is not FIRE
-    with _atari.luck(most=True):
+    with atari_games.luck(most=True):
         return atari_play.whole_game(player)
 
 
@@ -174,7 +176,7 @@ PROBES: Mapping[Tuple[str, str], Probe] = {
     ("atari.noop_reset", "script"): _noop_reset_script,
     ("atari.fire_reset", "script"): _fire_reset,
     ("atari.episodic_life", "library"): lambda inputs: atari_play.life_lost(
-        _atari.part(EndOfLifeTransform())
+        atari_games.part(EndOfLifeTransform())
     ),
     ("atari.episodic_life", "script"): lambda inputs: atari_play.life_lost(_base(frame_skip=1)),
     ("atari.episodic_life.loss_key", "library"): _loss_key,
@@ -187,7 +189,7 @@ PROBES: Mapping[Tuple[str, str], Probe] = {
     ("atari.frame_skip.past_end", "library"): _past_end,
     ("atari.warp_frame", "script"): _warp_frame,
     ("atari.frame_stack", "library"): _frame_stack(lambda: CatFrames(N=4, dim=-3)),
-    ("atari.frame_stack", "script"): _frame_stack(lambda: _atari.named("CatFrames")[0]),
+    ("atari.frame_stack", "script"): _frame_stack(lambda: atari_games.named("CatFrames")[0]),
     ("atari.clip_reward", "script"): _clip_reward,
     ("atari.image_scaling", "library"): _scaled_by_transform,
     ("atari.image_scaling", "script"): _scaled_by_program,
@@ -204,5 +206,5 @@ ABSENT: Mapping[str, str] = {
 
 def player(make_env: Callable[[], Any]) -> Player:
     """A game of ``make_env`` through everything that surrounds it in a training."""
-    with quiet():
-        return _atari.whole(make_env)
+    with isolated(), quiet():
+        return atari_games.whole(make_env)

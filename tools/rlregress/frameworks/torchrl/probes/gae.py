@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping, Tuple
+from typing import Any, Callable, Dict, Tuple
 
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import GAE, TanhNormal
-from rlregress.frameworks.torchrl.probes import loops, scripts
-from rlregress.frameworks.torchrl.probes.environments import Playback
-from rlregress.frameworks.torchrl.probes.networks import Numbers, box, identity, policy, v_network
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers import programs, trainers
+from rlregress.frameworks.torchrl.probes.helpers.networks import (
+    Numbers,
+    box,
+    identity,
+    policy,
+    v_network,
+)
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import value_estimator
 
-Inputs = Mapping[str, Any]
 Found = Tuple[np.ndarray, np.ndarray]
 
 
@@ -54,12 +60,12 @@ def _library(i: Inputs) -> Found:
 
 
 def _models() -> Any:
-    spec = box(-1.0, 1.0, loops.SINGLE)
+    spec = box(-1.0, 1.0, trainers.SINGLE)
     actor = policy(
-        Numbers([0.0], [1.0], loops.SINGLE), spec, TanhNormal,
+        Numbers([0.0], [1.0], trainers.SINGLE), spec, TanhNormal,
         low=spec.space.low, high=spec.space.high,
     )  # fmt: skip
-    return actor, v_network(identity(loops.SINGLE))
+    return actor, v_network(identity(trainers.SINGLE))
 
 
 def _trainer(i: Inputs) -> Found:
@@ -76,8 +82,8 @@ def _trainer(i: Inputs) -> Found:
         value_estimator(trainer).average_gae = False
         trainer.register_op("pre_epoch", note)
 
-    loops.ppo(
-        Playback(**_playback(i)),
+    trainers.ppo(
+        Scripted(**_playback(i)),
         actor,
         critic,
         steps,
@@ -92,18 +98,25 @@ def _trainer(i: Inputs) -> Found:
 
 def _script(i: Inputs) -> Found:
     steps = len(i["rewards"])
-    run = scripts.ppo(
+    run = programs.ppo(
         _playback(i), _models(), steps, steps, discount=i["discount"], trace=i["trace"]
     )
     return run.advantages, run.value_targets
 
 
-def _part(estimate: Callable[[Inputs], Found], place: int) -> Raw:
-    return lambda i: estimate(i)[place]
+def _advantages(estimate: Callable[[Inputs], Found]) -> Raw:
+    return lambda i: estimate(i)[0]
+
+
+def _value_targets(estimate: Callable[[Inputs], Found]) -> Raw:
+    return lambda i: estimate(i)[1]
 
 
 PROBES: Dict[Tuple[str, str], Raw] = {
-    (detail, scope): _part(estimate, place)
-    for scope, estimate in {"library": _library, "trainer": _trainer, "script": _script}.items()
-    for place, detail in enumerate(("gae.truncation", "gae.value_target"))
+    ("gae.truncation", "library"): _advantages(_library),
+    ("gae.truncation", "trainer"): _advantages(_trainer),
+    ("gae.truncation", "script"): _advantages(_script),
+    ("gae.value_target", "library"): _value_targets(_library),
+    ("gae.value_target", "trainer"): _value_targets(_trainer),
+    ("gae.value_target", "script"): _value_targets(_script),
 }

@@ -12,9 +12,10 @@ from typing import Any, Dict, Mapping, Tuple
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.api import TensorDict, VecNorm
-from rlregress.frameworks.torchrl.probes import scripts
-from rlregress.frameworks.torchrl.probes._normalisation import (
+from rlregress.frameworks.torchrl.probes.helpers import programs
+from rlregress.frameworks.torchrl.probes.helpers.normalised_environments import (
     Trained,
     given,
     of_script,
@@ -24,9 +25,7 @@ from rlregress.frameworks.torchrl.probes._normalisation import (
     through,
     transformed,
 )
-from rlregress.frameworks.torchrl.probes.quiet import Raw
-
-Inputs = Mapping[str, Any]
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 
 def _library(observations: Any) -> np.ndarray:
@@ -98,7 +97,7 @@ def _default(i: Inputs) -> np.ndarray:
 
 
 def _default_off_policy(i: Inputs) -> np.ndarray:
-    program = scripts.load("sac", "utils")
+    program = programs.load("sac", "utils")
     x = np.append(0.0, i["observations"])
     with registered(showing(x, rewards=i["rewards"])) as name:
         settings = SimpleNamespace(env=SimpleNamespace(library="gymnasium", name=name))
@@ -128,8 +127,8 @@ def _trained(i: Inputs) -> Trained:
 
 
 def _saved(i: Inputs) -> np.ndarray:
-    program = scripts.load("ppo", "utils_mujoco")
-    scripts.part(program, "make_render_env")
+    program = programs.load("ppo", "utils_mujoco")
+    programs.part(program, "make_render_env")
     checkpoint: Any = _trained(i).checkpoint
     with registered({**showing(i["evaluation"]), "dtype": np.float64}) as name:
         checkpoint["env_name"] = name

@@ -11,6 +11,8 @@ from typing import Any, Mapping, Tuple
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     LazyTensorStorage,
     ObservationNorm,
@@ -22,11 +24,14 @@ from rlregress.frameworks.torchrl.api import (
     VecNorm,
     VecNormV2,
 )
-from rlregress.frameworks.torchrl.probes._normalisation import given, showing, transformed
-from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
+from rlregress.frameworks.torchrl.probes.helpers.normalised_environments import (
+    given,
+    showing,
+    transformed,
+)
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
-Inputs = Mapping[str, Any]
 _KEYS = ["observation"]
 
 
@@ -66,7 +71,7 @@ def _large_offset(i: Inputs) -> np.ndarray:
 
 
 def _environments(i: Inputs) -> np.ndarray:
-    both = [lambda x=i[name]: wrapped(Playback(**showing(x))) for name in ("first", "second")]
+    both = [lambda x=i[name]: wrapped(Scripted(**showing(x))) for name in ("first", "second")]
     environment = TransformedEnv(SerialEnv(2, both), VecNormV2(in_keys=_KEYS, decay=1.0))
     rollout = environment.rollout(len(i["first"]) - 1)
     return rollout["next", "observation"].double().numpy().reshape(-1)

@@ -6,12 +6,11 @@ from typing import Any, List, Mapping, Tuple
 
 import numpy as np
 
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import SoftUpdate
-from rlregress.frameworks.torchrl.probes import critics, loops, sac, td3
-from rlregress.frameworks.torchrl.probes.environments import Playback
-from rlregress.frameworks.torchrl.probes.quiet import Raw
-
-Inputs = Mapping[str, Any]
+from rlregress.frameworks.torchrl.probes.helpers import critics, off_policy_losses, trainers
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 
 def _library_coefficient(make_loss: Any) -> Raw:
@@ -27,30 +26,34 @@ def _program_coefficient(program_polyak: Any) -> Raw:
 
 
 def _target_noise(i: Inputs) -> List[float]:
-    wide = td3._smoothed(i, policy_noise=5.0, noise_clip=0.3)
-    narrow = td3._smoothed(i, policy_noise=0.01, noise_clip=0.5)
+    wide = off_policy_losses.smoothed_actions(i, policy_noise=5.0, noise_clip=0.3)
+    narrow = off_policy_losses.smoothed_actions(i, policy_noise=0.01, noise_clip=0.5)
     return [float(np.max(np.abs(wide))), float(np.std(narrow))]
 
 
 def _next_observation(i: Inputs) -> Any:
-    environment = Playback(
+    environment = Scripted(
         observations=[0.0, 1.0, 2.0, 0.0, 1.0],
         next_observations=[1.0, 2.0, 3.0, 1.0, 2.0],
         rewards=[0.0] * 5,
         terminated=[0.0, 0.0, 0.0, 0.0, 1.0],
         truncated=[0.0, 0.0, 1.0, 0.0, 0.0],
     )
-    loss, actor = loops.off_policy_loss("sac", environment)
-    trainer = loops.sac(environment, loss, actor, frames=int(i["steps"]))
+    loss, actor = trainers.off_policy_loss("sac", environment)
+    trainer = trainers.sac(environment, loss, actor, frames=int(i["steps"]))
     stored = trainer.replay_buffer[:]["next", "observation"].reshape(-1)
     return stored[[2, 4]].numpy()
 
 
 PROBES: Mapping[Tuple[str, str], Raw] = {
-    ("sac.target_update.parameter", "library"): _library_coefficient(sac._loss),
-    ("sac.target_update.parameter", "script"): _program_coefficient(sac._script_polyak),
-    ("td3.target_update.parameter", "library"): _library_coefficient(td3._loss),
-    ("td3.target_update.parameter", "script"): _program_coefficient(td3._script_polyak),
+    ("sac.target_update.parameter", "library"): _library_coefficient(off_policy_losses.sac),
+    ("sac.target_update.parameter", "script"): _program_coefficient(
+        off_policy_losses.sac_program_polyak
+    ),
+    ("td3.target_update.parameter", "library"): _library_coefficient(off_policy_losses.td3),
+    ("td3.target_update.parameter", "script"): _program_coefficient(
+        off_policy_losses.td3_program_polyak
+    ),
     ("td3.target_noise.parameter", "library"): _target_noise,
     ("replay.next_observation", "trainer"): _next_observation,
 }

@@ -8,73 +8,26 @@ import numpy as np
 import torch
 from torch import nn
 
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     AddStateIndependentNormalScale,
     ExplorationType,
     IndependentNormal,
-    TensorDict,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.probes import loops, ppo_loops, scripts
-from rlregress.frameworks.torchrl.probes.environments import Playback
-from rlregress.frameworks.torchrl.probes.networks import (
+from rlregress.frameworks.torchrl.probes.helpers import ppo_losses, programs, trainers
+from rlregress.frameworks.torchrl.probes.helpers.networks import (
     Constant,
-    Numbers,
     box,
+    linear_layers,
     policy,
-    v_network,
 )
-from rlregress.frameworks.torchrl.probes.quiet import Raw
-from rlregress.frameworks.torchrl.versions import LOG_PROBS, ppo_loss
-
-Inputs = Mapping[str, Any]
-
-
-def _batch(
-    actor: Any,
-    count: int,
-    advantages: Any = 0.0,
-    ratios: Any = 1.0,
-    returns: Any = 0.0,
-    old_values: Any = 0.0,
-) -> TensorDict:
-    """A minibatch as a rollout leaves it, [count], float64; numbers are repeated."""
-
-    def column(numbers: Any) -> torch.Tensor:
-        array = np.broadcast_to(np.asarray(numbers, dtype=np.float64), (count,)).copy()
-        return torch.from_numpy(array).reshape(count, 1)
-
-    batch = TensorDict(
-        {
-            "observation": column(0.0),
-            "action": column(0.5),
-            "advantage": column(advantages),
-            "value_target": column(returns),
-            "state_value": column(old_values),
-        },
-        [count],
-    )
-    log_prob = actor.get_dist(batch).log_prob(batch["action"]).detach()
-    for name in LOG_PROBS:
-        batch[name] = log_prob - column(ratios).reshape(count).log()
-    return batch
-
-
-def _gaussian() -> Any:
-    return policy(Numbers([0.0], [1.0]), box(-10.0, 10.0), IndependentNormal)
-
-
-def _loss(actor: Any, value: float, **options: Any) -> Any:
-    return ppo_loss(actor, v_network(Constant(value)), **options)
-
-
-def _losses(value: float = 0.0, batch: Mapping[str, Any] = {}, **options: Any) -> Any:  # noqa: B006
-    actor = _gaussian()
-    return _loss(actor, value, **options)(_batch(actor, **batch))
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 
 def _policy_loss(options: Mapping[str, Any], **batch: Any) -> float:
-    return float(_losses(0.0, batch, **options)["loss_objective"].detach())
+    return float(ppo_losses.losses(0.0, batch, **options)["loss_objective"].detach())
 
 
 def _clip(i: Inputs) -> float:
@@ -108,7 +61,7 @@ def _normalisation_epsilon(i: Inputs) -> float:
 def _value_loss(value: float, batch: Mapping[str, Any], **options: Any) -> float:
     """The value loss before its coefficient, by which the class multiplies it; not clipped."""
     options = {"critic_coeff": 0.5, "clip_value": None, **options}
-    return float(_losses(value, batch, **options)["loss_critic"].detach()) / 0.5
+    return float(ppo_losses.losses(value, batch, **options)["loss_critic"].detach()) / 0.5
 
 
 def _value_scale(i: Inputs) -> float:
@@ -118,7 +71,9 @@ def _value_scale(i: Inputs) -> float:
 
 def _value_coefficient(i: Inputs) -> float:
     batch = {"count": 2, "returns": 3.0}
-    by_default = _losses(1.0, batch, loss_critic_type="l2", clip_value=None)["loss_critic"]
+    by_default = ppo_losses.losses(1.0, batch, loss_critic_type="l2", clip_value=None)[
+        "loss_critic"
+    ]
     return float(by_default.detach()) / _value_loss(1.0, batch, loss_critic_type="l2")
 
 
@@ -136,7 +91,7 @@ def _value_clip(**options: Any) -> Raw:
         losses = []
         for old, returns in zip(i["old_values"], i["returns"]):
             batch = {"count": len(old), "returns": returns, "old_values": old}
-            output = _losses(i["value"], batch, loss_critic_type="l2", **given)
+            output = ppo_losses.losses(i["value"], batch, loss_critic_type="l2", **given)
             losses.append(float(output["loss_critic"].detach()))
         return [losses[0] / losses[2], losses[1] / losses[2]]
 
@@ -146,62 +101,33 @@ def _value_clip(**options: Any) -> Raw:
 def _entropy_bonus(i: Inputs) -> float:
     scale = AddStateIndependentNormalScale(1).to(torch.float64)
     actor = policy(nn.Sequential(Constant(0.0), scale), box(-10.0, 10.0), IndependentNormal)
-    loss = _loss(actor, 0.0, entropy_coeff=i["coefficient"], normalize_advantage=False)
-    losses = loss(_batch(actor, 8))
+    loss = ppo_losses.make(actor, 0.0, entropy_coeff=i["coefficient"], normalize_advantage=False)
+    losses = loss(ppo_losses.minibatch(actor, 8))
     sum(loss for name, loss in losses.items() if name.startswith("loss")).backward()
     gradients = [p.grad for name, p in loss.named_parameters() if "scale" in name]
     return float(gradients[0])
 
 
 def _entropy_coefficient(i: Inputs) -> float:
-    losses = _losses(0.0, {"count": 2})
+    losses = ppo_losses.losses(0.0, {"count": 2})
     return abs(float(losses["loss_entropy"].detach()) / float(losses["entropy"]))
 
 
-def _linear_layers(module: nn.Module) -> List[nn.Linear]:
-    return [m for m in module.modules() if isinstance(m, nn.Linear)]
-
-
-def _initialisation(make: Any) -> Raw:
-    def probe(i: Inputs) -> List[float]:
-        dimensions = int(i["action_dimensions"])
-        actor, critic = make(
-            [-1.0] * dimensions, [1.0] * dimensions, int(i["observation_dimensions"])
-        )
-        layers = _linear_layers(actor) + _linear_layers(critic)
-        found = _gains([layer.weight.detach() for layer in layers])
-        biases = [layer.bias.detach() for layer in layers]
-        if any(bool((bias != bias[0]).any()) for bias in biases):
-            return [*found, -1.0]
-        return [*found, max(float(bias.abs().max()) for bias in biases)]
-
-    return probe
-
-
-def _gains(weights: List[torch.Tensor]) -> List[float]:
-    """Smallest and largest singular values; of weights that are not orthogonal see the detail."""
-    values = [torch.linalg.svdvals(weight) for weight in weights]
-    if all(float(v.max()) <= 1.01 * float(v.min()) for v in values):
-        return [float(x) for v in values for x in (v.min(), v.max())]
-    bounds = [-round(float(w.abs().max()) * w.shape[1] ** 0.5, 1) for w in weights]
-    return [bound for bound in bounds for _ in range(2)]
-
-
-def _one_step(environment: Playback, actor: Any) -> Tuple[float, float]:
+def _one_step(environment: Scripted, actor: Any) -> Tuple[float, float]:
     """What the environment received and what is stored, of one step of a collector."""
-    collector = loops.collector(environment, actor, 1)
+    collector = trainers.collector(environment, actor, 1)
     try:
         batch = next(iter(collector))
     finally:
         collector.shutdown()
-    return float(environment.actions[-1][0]), float(batch["action"])
+    return float(environment.received[-1][0]), float(batch["action"])
 
 
 def _bounding(make_actor: Any) -> Raw:
     def probe(i: Inputs) -> List[float]:
         pairs = []
         for x in i["samples"]:
-            environment = Playback(i["low"], i["high"])
+            environment = Scripted(i["low"], i["high"])
             with set_exploration_type(ExplorationType.RANDOM):
                 pairs.append(_one_step(environment, make_actor(environment, i, x)))
         return [pair[0] for pair in pairs] + [pair[1] for pair in pairs]
@@ -209,13 +135,13 @@ def _bounding(make_actor: Any) -> Raw:
     return probe
 
 
-def _library_actor(environment: Playback, i: Inputs, x: float) -> Any:
-    return loops.squashed_policy(environment, [x], 2e-6)
+def _library_actor(environment: Scripted, i: Inputs, x: float) -> Any:
+    return trainers.squashed_policy(environment, [x], 2e-6)
 
 
-def _script_actor(environment: Playback, i: Inputs, x: float) -> Any:
-    actor, _ = scripts.ppo_networks([i["low"]], [i["high"]], 1)
-    last = _linear_layers(actor)[-1]
+def _script_actor(environment: Scripted, i: Inputs, x: float) -> Any:
+    actor, _ = programs.ppo_networks([i["low"]], [i["high"]], 1)
+    last = linear_layers(actor)[-1]
     nn.init.zeros_(last.weight)
     nn.init.constant_(last.bias, x)
     for name, parameter in actor.named_parameters():
@@ -234,10 +160,8 @@ PROBES: Dict[Tuple[str, str], Raw] = {
     ("ppo.value_loss.distance", "library"): _value_distance,
     ("ppo.value_clip", "library"): _value_clip(on=True),
     ("ppo.value_clip.default", "library"): _value_clip(on=False),
-    ("ppo.initialisation", "script"): _initialisation(scripts.ppo_networks),
     ("ppo.action.bounding", "library"): _bounding(_library_actor),
     ("ppo.action.bounding", "script"): _bounding(_script_actor),
     ("ppo.entropy.bonus", "library"): _entropy_bonus,
     ("ppo.entropy.coefficient", "library"): _entropy_coefficient,
-    **ppo_loops.PROBES,
 }

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import functools
 import multiprocessing
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from functools import partial
+from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.raised import raised_in
-from rlregress.frameworks.torchrl.probes import _ppo_networks, _ppo_schedules, _ppo_training
-from rlregress.frameworks.torchrl.probes.environments import Playback
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.scripted import Scripted, end_after
+from rlregress.frameworks.torchrl.probes.helpers import ppo_trainings
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
-Inputs = Mapping[str, Any]
-Training = _ppo_training.Training
+Training = ppo_trainings.Training
 
 
 def _train(
     scope: str,
-    make: _ppo_training.Make,
+    make: ppo_trainings.Make,
     total_steps: int,
     frames: int,
     minibatch: int,
@@ -28,12 +28,12 @@ def _train(
 ) -> Training:
     """A training in one environment, by the trainer or by the program."""
     if scope == "trainer":
-        return _ppo_training.trainer([make()], total_steps, frames, minibatch, **more)
-    return _ppo_training.program(make, total_steps, frames, minibatch, **more)
+        return ppo_trainings.trainer([make()], total_steps, frames, minibatch, **more)
+    return ppo_trainings.program(make, total_steps, frames, minibatch, **more)
 
 
 def _one_rollout(scope: str, steps: int, minibatch: int, **more: Any) -> Training:
-    return _train(scope, _ppo_training.counting(steps), steps, steps, minibatch, **more)
+    return _train(scope, ppo_trainings.counting(steps), steps, steps, minibatch, **more)
 
 
 def _minibatches(scope: str, i: Inputs) -> List[float]:
@@ -50,7 +50,7 @@ def _minibatches_remainder(scope: str, i: Inputs) -> int:
     # the program keeps its losses in a table that has no row for what does not fill a minibatch
     try:
         _train(
-            scope, _ppo_training.playing(), 2 * steps, steps, int(i["minibatch_size"]), seen=seen
+            scope, ppo_trainings.playing(), 2 * steps, steps, int(i["minibatch_size"]), seen=seen
         )
     except IndexError as error:
         if not raised_in(error, "tensordict"):
@@ -76,12 +76,12 @@ def _with_ratios(scope: str, i: Inputs, ratios: Sequence[float]) -> Training:
     seen = Training()
 
     def change(batch: Any) -> None:
-        _ppo_training.lower_log_prob(float(ratios[len(seen.rollouts) - 1]))(batch)
+        ppo_trainings.lower_log_prob(float(ratios[len(seen.rollouts) - 1]))(batch)
 
     epochs, size = int(i["epochs"]), 4 // int(i["minibatches"])
     return _train(
         scope,
-        _ppo_training.playing(),
+        ppo_trainings.playing(),
         4 * len(ratios),
         4,
         size,
@@ -113,7 +113,7 @@ def _by_sample(seen: Training, epochs: int, steps: int) -> np.ndarray:
 
 def _advantages_recomputed(scope: str, i: Inputs) -> List[bool]:
     n = len(i["rewards"])
-    make = _ppo_training.counting(n, rewards=i["rewards"])
+    make = ppo_trainings.counting(n, rewards=i["rewards"])
     seen = _train(scope, make, n, n, 2, epochs=3, learning_rate=0.1)
     advantages = _by_sample(seen, 3, n)
     return [bool(np.abs(a - advantages[0]).max() > 1e-4) for a in advantages[1:]]
@@ -121,8 +121,7 @@ def _advantages_recomputed(scope: str, i: Inputs) -> List[bool]:
 
 def _granularity(scope: str, i: Inputs) -> List[float]:
     n = len(i["rewards"])
-    ends = [0.0] * (n - 1) + [1.0]
-    make = _ppo_training.counting(n, rewards=i["rewards"], terminated=ends)
+    make = ppo_trainings.counting(n, rewards=i["rewards"], terminated=end_after(n))
     names = {"trainer": ("gamma", "lmbda"), "script": ("gamma", "gae_lambda")}[scope]
     ones = dict.fromkeys(names, 1.0)
     seen = _train(scope, make, n, n, 2, learning_rate=0.1, **ones)
@@ -134,26 +133,24 @@ def _granularity(scope: str, i: Inputs) -> List[float]:
 def _iterations(scope: str, i: Inputs) -> List[int]:
     frames = int(i["rollout_steps"])
     received: List[Any] = []
-    make = _ppo_training.playing(actions=received)
+    make = ppo_trainings.playing(received=received)
     seen = _train(scope, make, int(i["total_steps"]), frames, frames)
     return [len(received), len(seen.rates)]
 
 
-def _side_by_side(count: int) -> List[Playback]:
-    return [Playback(rewards=[1.0, -1.0]) for _ in range(count)]
+def _side_by_side(count: int) -> List[Scripted]:
+    return [Scripted(rewards=[1.0, -1.0]) for _ in range(count)]
 
 
-def _vectorisation(scope: str, i: Inputs) -> List[int]:
-    del scope
+def _vectorisation(i: Inputs) -> List[int]:
     environments = _side_by_side(int(i["environments"]))
     frames = int(i["rollout_steps"]) * len(environments)
-    _ppo_training.trainer(environments, int(i["total_steps"]), frames, frames)
-    steps = [len(environment.actions) for environment in environments]
+    ppo_trainings.trainer(environments, int(i["total_steps"]), frames, frames)
+    steps = [len(environment.received) for environment in environments]
     return [sum(steps), steps[0]]
 
 
-def _parallel_gradient(scope: str, i: Inputs) -> List[float]:
-    del scope
+def _parallel_gradient(i: Inputs) -> List[float]:
     environments = _side_by_side(int(i["environments"]))
     processes: List[int] = []
     backwards: List[int] = []
@@ -174,7 +171,7 @@ def _parallel_gradient(scope: str, i: Inputs) -> List[float]:
     frames = 4 * len(environments)
     torch.Tensor.backward = counted  # type: ignore[method-assign]
     try:
-        seen = _ppo_training.trainer(
+        seen = ppo_trainings.trainer(
             environments, frames, frames, frames // 2, before_training=before_training
         )
     finally:
@@ -184,7 +181,7 @@ def _parallel_gradient(scope: str, i: Inputs) -> List[float]:
 
 def _segments(scope: str, i: Inputs) -> List[float]:
     limit = int(i["time_limit"])
-    make = functools.partial(_ppo_training.Episodes, limit)
+    make = ppo_trainings.counting(limit, truncated=end_after(limit), restarts=True)
     rollouts = _train(scope, make, 15, 5, 5).rollouts
     observed = torch.cat([rollout["observation"].reshape(-1) for rollout in rollouts])
     kept = [x for rollout in rollouts for x in rollout.values(True, True)]
@@ -192,32 +189,26 @@ def _segments(scope: str, i: Inputs) -> List[float]:
     return [*observed.tolist(), terminal]
 
 
-_BOTH = {
-    "ppo.minibatches.remainder": _minibatches_remainder,
-    "ppo.epochs.shuffle": _epochs_shuffle,
-    "ppo.advantages.recomputed": _advantages_recomputed,
-    "ppo.advantage.granularity": _granularity,
-    "ppo.iterations": _iterations,
-    "ppo.segments": _segments,
-}
-_TRAINER = {
-    # the program stops at the last, smaller minibatch: see ppo.minibatches.remainder
-    "ppo.minibatches": _minibatches,
-    "ppo.minibatches.parameter": _minibatches_parameter,
-    "ppo.early_stop.default": _early_stop_default,
-    "ppo.early_stop": _early_stop,
-    "ppo.vectorisation": _vectorisation,
-    "ppo.parallel_gradient": _parallel_gradient,
-}
-
 PROBES: Dict[Tuple[str, str], Raw] = {
-    **{
-        (detail, scope): functools.partial(probe, scope)
-        for scope, probes in (("trainer", {**_BOTH, **_TRAINER}), ("script", _BOTH))
-        for detail, probe in probes.items()
-    },
-    **_ppo_schedules.PROBES,
-    **_ppo_networks.PROBES,
+    ("ppo.minibatches.remainder", "trainer"): partial(_minibatches_remainder, "trainer"),
+    ("ppo.epochs.shuffle", "trainer"): partial(_epochs_shuffle, "trainer"),
+    ("ppo.advantages.recomputed", "trainer"): partial(_advantages_recomputed, "trainer"),
+    ("ppo.advantage.granularity", "trainer"): partial(_granularity, "trainer"),
+    ("ppo.iterations", "trainer"): partial(_iterations, "trainer"),
+    ("ppo.segments", "trainer"): partial(_segments, "trainer"),
+    # the program stops at the last, smaller minibatch: see ppo.minibatches.remainder
+    ("ppo.minibatches", "trainer"): partial(_minibatches, "trainer"),
+    ("ppo.minibatches.parameter", "trainer"): partial(_minibatches_parameter, "trainer"),
+    ("ppo.early_stop.default", "trainer"): partial(_early_stop_default, "trainer"),
+    ("ppo.early_stop", "trainer"): partial(_early_stop, "trainer"),
+    ("ppo.vectorisation", "trainer"): _vectorisation,
+    ("ppo.parallel_gradient", "trainer"): _parallel_gradient,
+    ("ppo.minibatches.remainder", "script"): partial(_minibatches_remainder, "script"),
+    ("ppo.epochs.shuffle", "script"): partial(_epochs_shuffle, "script"),
+    ("ppo.advantages.recomputed", "script"): partial(_advantages_recomputed, "script"),
+    ("ppo.advantage.granularity", "script"): partial(_granularity, "script"),
+    ("ppo.iterations", "script"): partial(_iterations, "script"),
+    ("ppo.segments", "script"): partial(_segments, "script"),
 }
 
 #: detail id -> what TorchRL does not have.

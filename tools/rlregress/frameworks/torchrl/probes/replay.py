@@ -8,13 +8,16 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl.probes import _off_policy, _traps_trainer
-from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
-from rlregress.frameworks.torchrl.probes.networks import v_network
-from rlregress.frameworks.torchrl.probes.quiet import Raw
-from rlregress.frameworks.torchrl.versions import made
-
-Inputs = Mapping[str, Any]
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.torchrl.probes.helpers import (
+    off_policy_programs,
+    off_policy_trainers,
+    trainers,
+)
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
+from rlregress.frameworks.torchrl.probes.helpers.networks import v_network
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 
 def _linear(slope: float, constant: float) -> nn.Linear:
@@ -24,32 +27,20 @@ def _linear(slope: float, constant: float) -> nn.Linear:
     return layer
 
 
-def collect(environment: Any, frames: int, **options: Any) -> Any:
-    """One batch of random actions in an environment of TorchRL, [frames]."""
-    from rlregress.frameworks.torchrl.api import Collector
-
-    collector = made(
-        Collector, environment, None, frames_per_batch=frames, total_frames=frames, **options
-    )
-    (batch,) = list(collector)
-    collector.shutdown()
-    return batch
-
-
-def _nstep(i: Inputs, environment: Playback, slope: float = 1.0, constant: float = 0.0) -> Any:
+def _nstep(i: Inputs, environment: Scripted, slope: float = 1.0, constant: float = 0.0) -> Any:
     """n-step targets of all steps where the value of an observation s is slope s + constant."""
     from rlregress.frameworks.torchrl.api import MultiStep, TD0Estimator
 
     postprocess = MultiStep(gamma=i["discount"], n_steps=int(i["n"]))
-    batch = collect(wrapped(environment), len(i["rewards"]), postproc=postprocess)
+    batch = trainers.collect(wrapped(environment), len(i["rewards"]), postproc=postprocess)
     estimator = TD0Estimator(gamma=i["discount"], value_network=v_network(_linear(slope, constant)))
     return estimator.value_estimate(batch).detach().numpy().reshape(-1)
 
 
-def _counting(i: Inputs) -> Playback:
+def _counting(i: Inputs) -> Scripted:
     steps = range(len(i["rewards"]))
     following = [step + 1 for step in steps]
-    return Playback(observations=steps, next_observations=following, rewards=i["rewards"])
+    return Scripted(observations=steps, next_observations=following, rewards=i["rewards"])
 
 
 def _first_target(i: Inputs, slope: float, constant: float) -> float:
@@ -70,7 +61,7 @@ def _discount(i: Inputs) -> float:
 
 def _targets(steps: Sequence[int]) -> Raw:
     def probe(i: Inputs) -> Any:
-        environment = Playback(
+        environment = Scripted(
             next_observations=i["next_values"],
             rewards=i["rewards"],
             terminated=i["terminated"],
@@ -111,16 +102,17 @@ def _overwriting(i: Inputs) -> Any:
 def _program_warmup(i: Inputs) -> List[float]:
     settings = [int(i[name]) for name in ("steps", "warmup", "batch", "minibatch")]
     return [
-        float(len(_off_policy.cold_start(family, *settings).buffer)) for family in ("sac", "td3")
+        float(len(off_policy_programs.cold_start(family, *settings).buffer))
+        for family in ("sac", "td3")
     ]
 
 
 def _shared_observations(i: Inputs) -> List[float]:
     from rlregress.frameworks.torchrl.api import NextStateReconstructor
 
-    environment = Playback(rewards=[1.0], truncated=[0.0, 1.0])
+    environment = Scripted(rewards=[1.0], truncated=[0.0, 1.0])
     try:
-        batch = collect(wrapped(environment), int(i["capacity"]), compact_obs=True)
+        batch = trainers.collect(wrapped(environment), int(i["capacity"]), compact_obs=True)
     except (ValueError, RuntimeError):
         return [1.0, 0.0]
     following = NextStateReconstructor()(batch)["next", "observation"]
@@ -130,8 +122,8 @@ def _shared_observations(i: Inputs) -> List[float]:
 def _both_flags(i: Inputs) -> float:
     from rlregress.frameworks.torchrl.api import TD0Estimator
 
-    environment = Playback(rewards=[i["reward"]], terminated=[1.0], truncated=[1.0])
-    batch = collect(wrapped(environment), 4)
+    environment = Scripted(rewards=[i["reward"]], terminated=[1.0], truncated=[1.0])
+    batch = trainers.collect(wrapped(environment), 4)
     buffer = _buffer(4, batch_size=1)
     buffer.extend(batch)
     estimator = TD0Estimator(gamma=i["discount"], value_network=v_network(_linear(0.0, i["value"])))
@@ -145,7 +137,7 @@ PROBES: Dict[Tuple[str, str], Raw] = {
     ("nstep.truncation", "library"): _targets((0, 1, 2)),
     ("nstep.newest_steps", "library"): _targets((4, 5)),
     ("replay.sampling", "library"): _sampling,
-    ("replay.warmup", "trainer"): _traps_trainer.warmup,
+    ("replay.warmup", "trainer"): off_policy_trainers.warmup,
     ("replay.warmup", "script"): _program_warmup,
     ("replay.overwriting", "library"): _overwriting,
     ("replay.shared_observations", "library"): _shared_observations,

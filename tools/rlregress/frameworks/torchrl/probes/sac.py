@@ -2,52 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from functools import partial
+from typing import Any, Dict, List, Sequence, Tuple
 from unittest import mock
 
 import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl.api import NormalParamExtractor, SACLoss, TanhNormal
-from rlregress.frameworks.torchrl.probes import critics, loops, scripts
-from rlregress.frameworks.torchrl.probes.environments import Playback
-from rlregress.frameworks.torchrl.probes.networks import (
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.torchrl.api import NormalParamExtractor, TanhNormal
+from rlregress.frameworks.torchrl.probes.helpers import (
+    critics,
+    off_policy_losses,
+    trainers,
+)
+from rlregress.frameworks.torchrl.probes.helpers.networks import (
     Constant,
     Numbers,
     box,
     fill,
     policy,
     q_network,
-    reporting_policy,
     transitions,
 )
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import sac_loss
-
-Inputs = Mapping[str, Any]
-
-
-def _loss(i: Inputs, q_values: Sequence[float], **options: Any) -> SACLoss:
-    loss = sac_loss(
-        reporting_policy(i.get("log_prob", 0.0)),
-        [q_network(Constant(q)) for q in q_values],
-        num_qvalue_nets=len(q_values),
-        alpha_init=i.get("temperature", 1.0),
-        **options,
-    )
-    loss.make_value_estimator(gamma=i.get("discount", 0.99))
-    return loss
 
 
 def _target_entropy_inside(i: Inputs) -> float:
-    loss = _loss(i, [0.0, 0.0], loss_function="l2")
+    loss = off_policy_losses.sac(i, [0.0, 0.0], loss_function="l2")
     fill(loss.target_qvalue_network_params, [i["target_q"]] * 2)
     return critics.regression_target(loss, transitions(int(i["batch_size"]), i["reward"]))
 
 
 def _temperature(i: Inputs) -> List[float]:
-    loss = _loss(i, [0.0, 0.0], target_entropy=i["target_entropy"])
+    loss = off_policy_losses.sac(i, [0.0, 0.0], target_entropy=i["target_entropy"])
     value = loss(transitions(8, 0.0))["loss_alpha"]
     value.backward()
     return [float(value.detach()), float(loss.log_alpha.grad)]
@@ -105,56 +96,28 @@ def _action_scale(i: Inputs) -> float:
 
 
 def _replay_action(i: Inputs) -> List[float]:
-    environment = Playback(i["low"], i["high"])
-    loss, _ = loops.off_policy_loss("sac", environment)
+    environment = Scripted(i["low"], i["high"])
+    loss, _ = trainers.off_policy_loss("sac", environment)
     # the smallest scale that the distribution accepts is 1e-6
-    actor = loops.squashed_policy(environment, [i["pre_tanh"]], 1.01e-6)
-    trainer = loops.sac(environment, loss, actor)
-    return [float(environment.actions[0][0]), float(trainer.replay_buffer[:]["action"])]
+    actor = trainers.squashed_policy(environment, [i["pre_tanh"]], 1.01e-6)
+    trainer = trainers.sac(environment, loss, actor)
+    return [float(environment.received[0][0]), float(trainer.replay_buffer[:]["action"])]
 
 
 def _trained_bootstrap(i: Inputs) -> List[float]:
-    return collected_bootstrap("sac", i)
+    return off_policy_losses.collected_bootstrap("sac", i)
 
 
-def collected_bootstrap(family: str, i: Inputs) -> List[float]:
-    """The regression target of what a trainer has collected, stored and sampled."""
-    found = []
-    options = {"alpha_init": i["temperature"]} if family == "sac" else {}
-    train = {"sac": loops.sac, "td3": loops.td3}[family]
-    for terminated, truncated in zip(i["terminated"], i["truncated"]):
-        environment = Playback(
-            rewards=[i["reward"]], terminated=[terminated], truncated=[truncated]
-        )
-        loss, actor = loops.off_policy_loss(family, environment, loss_function="l2", **options)
-        loss.make_value_estimator(gamma=i["discount"])
-        trainer = train(environment, loss, actor, frames=int(i["batch_size"]))
-        stored = trainer.replay_buffer.sample().apply(
-            lambda x: x.double() if x.is_floating_point() else x
-        )
-        if family == "sac":
-            loss = _loss(i, [0.0, 0.0], loss_function="l2")
-        else:
-            loss = loss.to(torch.float64)
-        fill(loss.target_qvalue_network_params, [i["target_q"]] * 2)
-        found.append(critics.regression_target(loss, stored))
-    return found
-
-
-def _script_polyak(i: Inputs) -> List[float]:
-    make_loss_module = scripts.load("sac", "utils").make_loss_module
-    settings = scripts.Settings(
-        optim=scripts.Settings(
-            loss_function="l2", alpha_init=1.0, gamma=0.99, target_update_polyak=1.0 - i["tau"]
-        )
-    )
-    actor_and_critic = [reporting_policy(0.0), q_network(Constant(0.0))]
-    loss, updater = make_loss_module(settings, actor_and_critic)
-    return critics.moved(loss, updater, i)
-
+_LOSS = off_policy_losses.sac
 
 PROBES: Dict[Tuple[str, str], Raw] = {
-    **critics.library("sac", _loss),
+    ("sac.critic_loss.scale", "library"): partial(critics.scale, _LOSS),
+    ("sac.critic_loss.reduction", "library"): partial(critics.reduction, _LOSS),
+    ("sac.critic_loss.distance", "library"): partial(critics.distance, _LOSS),
+    ("sac.target.minimum", "library"): partial(critics.minimum, _LOSS),
+    ("sac.target.bootstrap", "library"): partial(critics.bootstrap, _LOSS),
+    ("sac.actor_loss", "library"): partial(critics.actor_loss, _LOSS),
+    ("sac.target_update.polyak", "library"): partial(critics.polyak, _LOSS),
     ("sac.target.bootstrap", "trainer"): _trained_bootstrap,
     ("sac.target.entropy", "library"): _target_entropy_inside,
     ("sac.temperature.loss", "library"): _temperature,
@@ -163,5 +126,5 @@ PROBES: Dict[Tuple[str, str], Raw] = {
     ("sac.log_prob.tanh_correction", "library"): _tanh_correction,
     ("sac.log_prob.action_scale", "library"): _action_scale,
     ("sac.replay.action", "trainer"): _replay_action,
-    ("sac.target_update.polyak", "script"): _script_polyak,
+    ("sac.target_update.polyak", "script"): off_policy_losses.sac_program_polyak,
 }

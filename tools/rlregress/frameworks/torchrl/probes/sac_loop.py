@@ -8,21 +8,20 @@ from unittest import mock
 import numpy as np
 import torch
 
-from rlregress.frameworks.torchrl.probes import (
-    _off_policy,
-    _off_policy_agent,
-    _off_policy_trainer,
-    scripts,
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.torchrl.probes.helpers import (
+    off_policy_agents,
+    off_policy_programs,
+    off_policy_trainers,
+    programs,
 )
-from rlregress.frameworks.torchrl.probes.networks import (
+from rlregress.frameworks.torchrl.probes.helpers.networks import (
     Constant,
     q_network,
     reporting_policy,
 )
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import sac_loss
-
-Inputs = Mapping[str, Any]
 
 
 def _zeros(shape: Any, dtype: Any, device: Any) -> torch.Tensor:
@@ -35,7 +34,7 @@ def _fixed_draws() -> Any:
 
 
 def _constant_policy(model: Any, _: Any) -> None:
-    _off_policy_agent.make_constant(model[0], [0.0, 0.0])
+    off_policy_agents.make_constant(model[0], [0.0, 0.0])
 
 
 def _update_order(i: Inputs) -> List[float]:
@@ -48,7 +47,7 @@ def _update_order(i: Inputs) -> List[float]:
             (loss.qvalue_network_params, 0.0),
             (loss.target_qvalue_network_params, i["target_q"]),
         ):
-            _off_policy_agent.make_constant_q(parameters, number)
+            off_policy_agents.make_constant_q(parameters, number)
         forward = loss.forward
 
         def kept(batch: Any) -> Any:
@@ -66,7 +65,7 @@ def _update_order(i: Inputs) -> List[float]:
         return float((losses["alpha"] * log_prob - losses["loss_actor"]).detach())
 
     with _fixed_draws():
-        _off_policy.run(
+        off_policy_programs.run(
             "sac", 3, _constant_policy, look, {"rewards": [i["reward"]]}, with_loss=fill,
             frames_per_batch=3, utd_ratio=1 / 3, batch_size=int(i["batch_size"]),
             gamma=i["discount"], lr=i["learning_rate"],
@@ -81,7 +80,7 @@ def _update_order(i: Inputs) -> List[float]:
 
 
 def _update_schedule(i: Inputs) -> List[float]:
-    journal = _off_policy.cold_start("sac", *_off_policy.cold_start_inputs(i))
+    journal = off_policy_programs.cold_start("sac", *off_policy_programs.cold_start_inputs(i))
     past = int(i["steps"]) - int(i["counted"])
     critics = [taken for role, taken in journal.updates if role == "critic"]
     moved = [m for m, taken in zip(journal.target_moves, critics) if taken > past]
@@ -98,7 +97,7 @@ def _temperature_rate(i: Inputs) -> List[float]:
             seen.append(float(made[0].log_alpha.detach()))
 
     with _fixed_draws():
-        journal = _off_policy.run(
+        journal = off_policy_programs.run(
             "sac", int(i["steps"]), _constant_policy, look, with_loss=made.append,
             frames_per_batch=int(i["collected_at_once"]), batch_size=int(i["batch_size"]),
             lr=i["policy_rate"],
@@ -118,7 +117,7 @@ def _temperature_initial(i: Inputs) -> List[float]:
 
 def _target_interval(i: Inputs) -> List[float]:
     updates = int(i["updates"])
-    journal = _off_policy.run(
+    journal = off_policy_programs.run(
         "sac", updates, frames_per_batch=int(i["collected_at_once"]),
         batch_size=int(i["batch_size"]),
     )  # fmt: skip
@@ -130,7 +129,7 @@ def _reward_scaling(i: Inputs) -> List[float]:
 
     def watch(loss: Any) -> None:
         # nothing to add to the reward, whether a step bootstraps or not
-        _off_policy_agent.make_constant_q(loss.target_qvalue_network_params, 0.0)
+        off_policy_agents.make_constant_q(loss.target_qvalue_network_params, 0.0)
         estimate = loss.value_estimator.value_estimate
 
         def kept(*arguments: Any, **options: Any) -> Any:
@@ -140,7 +139,7 @@ def _reward_scaling(i: Inputs) -> List[float]:
         loss.value_estimator.value_estimate = kept
 
     size = int(i["batch_size"])
-    journal = _off_policy.run(
+    journal = off_policy_programs.run(
         "sac", size, playback={"rewards": [i["reward"]], "terminated": [1.0]}, with_loss=watch,
         frames_per_batch=size, utd_ratio=1 / size, batch_size=size, alpha_init=1e-12,
     )  # fmt: skip
@@ -148,17 +147,22 @@ def _reward_scaling(i: Inputs) -> List[float]:
 
 
 def _adam_epsilon(i: Inputs) -> List[float]:
-    loss = _off_policy_agent.loss("sac", [4])
-    settings = _off_policy.settings("", adam_eps=i["documented"])
-    optimizers = scripts.load("sac", "utils").make_sac_optimizer(settings, loss)
+    loss = off_policy_agents.loss("sac", [4])
+    settings = off_policy_programs.settings("", adam_eps=i["documented"])
+    optimizers = programs.load("sac", "utils").make_sac_optimizer(settings, loss)
     actor, critic, temperature = (o.param_groups[0]["eps"] for o in optimizers)
     return np.log10([critic, actor, temperature]).tolist()
 
 
 PROBES: Mapping[Tuple[str, str], Raw] = {
-    **_off_policy.shared("sac", ["critic", "actor"]),
-    **_off_policy_agent.shared("sac"),
-    **_off_policy_trainer.shared("sac"),
+    ("sac.learning_starts", "script"): off_policy_programs.learning_starts("sac"),
+    ("sac.update_ratio", "script"): off_policy_programs.update_ratio("sac", ["critic", "actor"]),
+    ("sac.vectorisation", "script"): off_policy_programs.vectorisation("sac"),
+    ("sac.networks", "script"): off_policy_agents.networks("sac"),
+    ("sac.gradient_clip", "script"): off_policy_agents.gradient_clip("sac"),
+    ("sac.networks.initialisation", "script"): off_policy_agents.initialisation,
+    ("sac.learning_starts", "trainer"): off_policy_trainers.learning_starts("sac"),
+    ("sac.gradient_clip", "trainer"): off_policy_trainers.gradient_clip("sac"),
     ("sac.update_order", "script"): _update_order,
     ("sac.update_schedule", "script"): _update_schedule,
     ("sac.temperature.learning_rate", "script"): _temperature_rate,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from functools import partial
+from typing import Any, Dict, List, Tuple
 
 import numpy as np
 import torch
 from torch import nn
 
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     AdditiveGaussianModule,
     ExplorationType,
@@ -17,69 +20,27 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictSequential,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.probes import critics, loops, scripts
-from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
-from rlregress.frameworks.torchrl.probes.networks import Constant, box, q_network, transitions
-from rlregress.frameworks.torchrl.probes.quiet import Raw
-from rlregress.frameworks.torchrl.probes.sac import collected_bootstrap
+from rlregress.frameworks.torchrl.probes.helpers import (
+    critics,
+    off_policy_losses,
+    programs,
+    trainers,
+)
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
+from rlregress.frameworks.torchrl.probes.helpers.networks import (
+    q_network,
+)
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import (
     action_spec,
     deterministic,
-    next_values,
     td3_loss,
     with_gaussian_noise,
 )
 
-Inputs = Mapping[str, Any]
-
-
-def _actor(*action: float) -> TensorDictModule:
-    return TensorDictModule(Constant(*action), in_keys=["observation"], out_keys=["action"])
-
-
-def _loss(i: Inputs, q_values: Sequence[float], **options: Any) -> TD3Loss:
-    loss = td3_loss(
-        _actor(0.0),
-        [q_network(Constant(q)) for q in q_values],
-        action_spec=box(-1.0, 1.0),
-        num_qvalue_nets=len(q_values),
-        **options,
-    )
-    loss.make_value_estimator(gamma=i.get("discount", 0.99))
-    return loss
-
-
-class _OneAction(nn.Module):
-    """A Q network whose value is one dimension of the action that it receives."""
-
-    def __init__(self, dimension: int, dimensions: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.eye(dimensions, dtype=torch.float64)[dimension])
-
-    def forward(self, observation: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
-        return (action * self.weight).sum(-1, keepdim=True)
-
-
-def _smoothed(i: Inputs, **options: Any) -> np.ndarray:
-    """The actions that the target critics receive, [samples, dimensions]."""
-    low, high = np.atleast_1d(i["low"]), np.atleast_1d(i["high"])
-    action = (low + high) / 2 + (high - low) / 2 * i["squashed"]
-    found = []
-    for dimension in range(len(low)):
-        loss = td3_loss(
-            _actor(*action),
-            [q_network(_OneAction(dimension, len(low))) for _ in range(2)],
-            action_spec=box(low, high),
-            **options,
-        )
-        torch.manual_seed(int(i["seed"]))
-        batch = transitions(int(i["samples"]), 0.0, action_dimensions=len(low))
-        found.append(next_values(loss, batch).numpy())
-    return np.stack(found, axis=1)
-
 
 def _noise(i: Inputs) -> np.ndarray:
-    return _smoothed(i)[:, 0] - (i["low"] + i["high"]) / 2
+    return off_policy_losses.smoothed_actions(i)[:, 0] - (i["low"] + i["high"]) / 2
 
 
 def _law(i: Inputs) -> List[float]:
@@ -89,7 +50,7 @@ def _law(i: Inputs) -> List[float]:
 
 
 def _bounds(i: Inputs) -> np.ndarray:
-    above = _smoothed(i) > i["high"] + 1e-4 * (i["high"] - i["low"])
+    above = off_policy_losses.smoothed_actions(i) > i["high"] + 1e-4 * (i["high"] - i["low"])
     return above.mean(axis=0)
 
 
@@ -98,13 +59,13 @@ def _draw(i: Inputs) -> float:
     return float(np.std(d) / np.sqrt(np.mean(d**2)))
 
 
-def _executed(environment: Playback, actor: Any, exploration: Any) -> float:
+def _executed(environment: Scripted, actor: Any, exploration: Any) -> float:
     with set_exploration_type(exploration), torch.no_grad():
         wrapped(environment).rollout(1, actor)
-    return float(environment.actions[-1][0])
+    return float(environment.received[-1][0])
 
 
-def _library_agent(environment: Playback) -> Tuple[nn.Linear, Any, Any, Any]:
+def _library_agent(environment: Scripted) -> Tuple[nn.Linear, Any, Any, Any]:
     """Last layer, policy, exploring policy and its noise, as TorchRL's modules build them."""
     spec = action_spec(wrapped(environment))
     layer = nn.Linear(1, 1)
@@ -115,11 +76,11 @@ def _library_agent(environment: Playback) -> Tuple[nn.Linear, Any, Any, Any]:
     return (layer, actor, *with_gaussian_noise(actor, spec))
 
 
-def _script_agent(environment: Playback) -> Tuple[nn.Linear, Any, Any, Any]:
+def _script_agent(environment: Scripted) -> Tuple[nn.Linear, Any, Any, Any]:
     """The same, as ``make_td3_agent`` of the TD3 script builds them."""
-    settings = scripts.Settings(network=scripts.Settings(hidden_sizes=[4], activation="relu"))
+    settings = programs.Settings(network=programs.Settings(hidden_sizes=[4], activation="relu"))
     seen = wrapped(environment)
-    make = scripts.load("td3", "utils").make_td3_agent
+    make = programs.load("td3", "utils").make_td3_agent
     model, exploring = make(settings, seen, seen, torch.device("cpu"))
     layer = [m for m in model[0].modules() if isinstance(m, nn.Linear)][-1]
     noise = [m for m in exploring.modules() if isinstance(m, AdditiveGaussianModule)][0]
@@ -133,7 +94,7 @@ def _output(layer: nn.Linear, number: float) -> None:
 
 def _bounding(agent: Any) -> Raw:
     def probe(i: Inputs) -> List[float]:
-        environment = Playback(i["low"], i["high"])
+        environment = Scripted(i["low"], i["high"])
         layer, actor, _, _ = agent(environment)
         found = []
         for x in i["pre_activation"]:
@@ -146,7 +107,7 @@ def _bounding(agent: Any) -> Raw:
 
 def _exploration(agent: Any) -> Raw:
     def probe(i: Inputs) -> List[float]:
-        environment = Playback(i["low"], i["high"])
+        environment = Scripted(i["low"], i["high"])
         layer, _, exploring, noise = agent(environment)
         _output(layer, i["pre_tanh"])
         found = []
@@ -189,7 +150,7 @@ class _Moves:
 
 
 def _trainer_delay(i: Inputs) -> List[float]:
-    environment = Playback(rewards=[1.0])
+    environment = Scripted(rewards=[1.0])
     spec = action_spec(wrapped(environment))
     actor = TensorDictModule(nn.Linear(1, 1), in_keys=["observation"], out_keys=["action"])
 
@@ -203,7 +164,7 @@ def _trainer_delay(i: Inputs) -> List[float]:
 
     loss = td3_loss(actor, [q_network(Slope()) for _ in range(2)], action_spec=spec)
     moves = _Moves(loss)
-    loops.td3(
+    trainers.td3(
         environment,
         loss,
         actor,
@@ -217,27 +178,20 @@ def _trainer_delay(i: Inputs) -> List[float]:
 
 
 def _script_delay(i: Inputs) -> List[float]:
-    return scripts.td3_moves(_Moves, int(i["updates"]), int(i["delay"])).observed()
+    return programs.td3_moves(_Moves, int(i["updates"]), int(i["delay"])).observed()
 
 
-def _script_polyak(i: Inputs) -> List[float]:
-    make_loss_module = scripts.load("td3", "utils").make_loss_module
-    settings = scripts.Settings(
-        optim=scripts.Settings(
-            loss_function="l2", policy_noise=0.2, noise_clip=0.5, gamma=0.99,
-            target_update_polyak=1.0 - i["tau"],
-        )
-    )  # fmt: skip
-    squash = TanhModule(in_keys=["param"], out_keys=["action"], spec=box(-1.0, 1.0))
-    layer = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["param"])
-    model = [TensorDictSequential(layer, squash), q_network(Constant(0.0))]
-    loss, updater = make_loss_module(settings, model)
-    return critics.moved(loss, updater, i)
-
+_LOSS = off_policy_losses.td3
 
 PROBES: Dict[Tuple[str, str], Raw] = {
-    **critics.library("td3", _loss),
-    ("td3.target.bootstrap", "trainer"): lambda i: collected_bootstrap("td3", i),
+    ("td3.critic_loss.scale", "library"): partial(critics.scale, _LOSS),
+    ("td3.critic_loss.reduction", "library"): partial(critics.reduction, _LOSS),
+    ("td3.critic_loss.distance", "library"): partial(critics.distance, _LOSS),
+    ("td3.target.minimum", "library"): partial(critics.minimum, _LOSS),
+    ("td3.target.bootstrap", "library"): partial(critics.bootstrap, _LOSS),
+    ("td3.actor_loss", "library"): partial(critics.actor_loss, _LOSS),
+    ("td3.target_update.polyak", "library"): partial(critics.polyak, _LOSS),
+    ("td3.target.bootstrap", "trainer"): lambda i: off_policy_losses.collected_bootstrap("td3", i),
     ("td3.target_noise.law", "library"): _law,
     ("td3.target_noise.bounds", "library"): _bounds,
     ("td3.target_noise.draw", "library"): _draw,
@@ -247,5 +201,5 @@ PROBES: Dict[Tuple[str, str], Raw] = {
     ("td3.exploration.noise", "script"): _exploration(_script_agent),
     ("td3.policy_delay", "trainer"): _trainer_delay,
     ("td3.policy_delay", "script"): _script_delay,
-    ("td3.target_update.polyak", "script"): _script_polyak,
+    ("td3.target_update.polyak", "script"): off_policy_losses.td3_program_polyak,
 }

@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Mapping, Tuple
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.api import (
     AdditiveGaussianModule,
     ExplorationType,
@@ -14,17 +15,15 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictModule,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.probes import (
-    _off_policy,
-    _off_policy_agent,
-    _off_policy_trainer,
-    scripts,
+from rlregress.frameworks.torchrl.probes.helpers import (
+    off_policy_agents,
+    off_policy_programs,
+    off_policy_trainers,
+    programs,
 )
-from rlregress.frameworks.torchrl.probes.networks import box
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers.networks import box
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import with_gaussian_noise
-
-Inputs = Mapping[str, Any]
 
 
 def _noise(exploring: Any) -> Any:
@@ -32,16 +31,16 @@ def _noise(exploring: Any) -> Any:
 
 
 def _centre(model: Any, _: Any) -> None:
-    _off_policy_agent.make_constant(model[0], [0.0])
+    off_policy_agents.make_constant(model[0], [0.0])
 
 
 def _replay_action(i: Inputs) -> List[float]:
     def prepare(model: Any, exploring: Any) -> None:
-        _off_policy_agent.make_constant(model[0], [i["pre_tanh"]])
+        off_policy_agents.make_constant(model[0], [i["pre_tanh"]])
         _noise(exploring).std.zero_()
 
     size = int(i["batch_size"])
-    journal = _off_policy.run(
+    journal = off_policy_programs.run(
         "td3", size, prepare, playback={"low": i["low"], "high": i["high"]},
         frames_per_batch=size, batch_size=size, utd_ratio=1 / size, lr=0.0,
     )  # fmt: skip
@@ -61,8 +60,8 @@ def _root_mean_square(exploring: Any, samples: int) -> float:
 
 
 def _script_default(i: Inputs) -> float:
-    actor, exploring = _off_policy_agent.exploring("td3")
-    _off_policy_agent.make_constant(actor, [0.0])
+    actor, exploring = off_policy_agents.exploring("td3")
+    off_policy_agents.make_constant(actor, [0.0])
     return _root_mean_square(exploring, int(i["samples"]))
 
 
@@ -74,7 +73,7 @@ def _library_default(i: Inputs) -> float:
 
 def _exploration_environments(i: Inputs) -> List[float]:
     environments, steps = int(i["environments"]), int(i["steps"])
-    journal = _off_policy.run(
+    journal = off_policy_programs.run(
         "td3", steps * environments, _centre, env_per_collector=environments,
         frames_per_batch=steps * environments, batch_size=int(i["batch_size"]),
         utd_ratio=1 / (steps * environments), lr=0.0,
@@ -92,7 +91,7 @@ def _exploration_warmup(i: Inputs) -> float:
         noise.mean, noise.std = torch.tensor(float(i["noise"])), torch.tensor(0.0)
 
     steps, frames = int(i["steps"]), int(i["collected_at_once"])
-    journal = _off_policy.run(
+    journal = off_policy_programs.run(
         "td3", steps, prepare, frames_per_batch=frames, init_random_frames=steps,
         batch_size=int(i["batch_size"]),
     )  # fmt: skip
@@ -101,16 +100,20 @@ def _exploration_warmup(i: Inputs) -> float:
 
 
 def _adam_epsilon(i: Inputs) -> List[float]:
-    loss = _off_policy_agent.loss("td3", [4])
-    settings = _off_policy.settings("", adam_eps=i["documented"])
-    actor, critic = scripts.load("td3", "utils").make_optimizer(settings, loss)
+    loss = off_policy_agents.loss("td3", [4])
+    settings = off_policy_programs.settings("", adam_eps=i["documented"])
+    actor, critic = programs.load("td3", "utils").make_optimizer(settings, loss)
     return np.log10([o.param_groups[0]["eps"] for o in (critic, actor)]).tolist()
 
 
 PROBES: Mapping[Tuple[str, str], Raw] = {
-    **_off_policy.shared("td3", ["critic"]),
-    **_off_policy_agent.shared("td3"),
-    **_off_policy_trainer.shared("td3"),
+    ("td3.learning_starts", "script"): off_policy_programs.learning_starts("td3"),
+    ("td3.update_ratio", "script"): off_policy_programs.update_ratio("td3", ["critic"]),
+    ("td3.vectorisation", "script"): off_policy_programs.vectorisation("td3"),
+    ("td3.networks", "script"): off_policy_agents.networks("td3"),
+    ("td3.gradient_clip", "script"): off_policy_agents.gradient_clip("td3"),
+    ("td3.learning_starts", "trainer"): off_policy_trainers.learning_starts("td3"),
+    ("td3.gradient_clip", "trainer"): off_policy_trainers.gradient_clip("td3"),
     ("td3.replay.action", "script"): _replay_action,
     ("td3.exploration.default", "script"): _script_default,
     ("td3.exploration.default", "library"): _library_default,

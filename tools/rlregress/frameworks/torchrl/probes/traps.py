@@ -8,6 +8,8 @@ import gymnasium
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     HardUpdate,
     IndependentNormal,
@@ -15,19 +17,17 @@ from rlregress.frameworks.torchrl.api import (
     TanhNormal,
     TD3Loss,
 )
-from rlregress.frameworks.torchrl.probes import _traps_estimator, _traps_trainer, loops
-from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped
-from rlregress.frameworks.torchrl.probes.networks import (
+from rlregress.frameworks.torchrl.probes.helpers import trainers
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
+from rlregress.frameworks.torchrl.probes.helpers.networks import (
     Constant,
     Numbers,
     box,
     policy,
     q_network,
 )
-from rlregress.frameworks.torchrl.probes.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import LOG_PROBS, action_spec, made, read, sac_loss
-
-Inputs = Mapping[str, Any]
 
 
 def _deterministic_centre(i: Inputs) -> float:
@@ -46,22 +46,22 @@ def _gaussian_centre(i: Inputs) -> float:
 
 
 def _out_of_bounds(i: Inputs) -> float:
-    environment = Playback(i["low"], i["high"])
+    environment = Scripted(i["low"], i["high"])
     spec = action_spec(wrapped(environment))
-    actor = policy(Numbers([i["mean"]], [1e-6], loops.SINGLE), spec, IndependentNormal)
-    list(loops.collector(environment, actor, 1))
-    return float(environment.actions[0].item())
+    actor = policy(Numbers([i["mean"]], [1e-6], trainers.SINGLE), spec, IndependentNormal)
+    list(trainers.collector(environment, actor, 1))
+    return float(environment.received[0].item())
 
 
 def _stored_log_prob(i: Inputs) -> float:
-    spec = box(-1.0, 1.0, loops.SINGLE)
+    spec = box(-1.0, 1.0, trainers.SINGLE)
     actor = policy(
-        Numbers([i["mean"]], [1.0], loops.SINGLE), spec, TanhNormal,
+        Numbers([i["mean"]], [1.0], trainers.SINGLE), spec, TanhNormal,
         low=spec.space.low, high=spec.space.high,
     )  # fmt: skip
-    environment = Playback()
+    environment = Scripted()
     torch.manual_seed(int(i["seed"]))
-    (batch,) = list(loops.collector(environment, actor, int(i["count"])))
+    (batch,) = list(trainers.collector(environment, actor, int(i["count"])))
     with torch.no_grad():
         now = actor.get_dist(batch).log_prob(batch["action"])
     (stored,) = [batch[name] for name in LOG_PROBS if name in batch.keys()]  # noqa: SIM118
@@ -95,7 +95,7 @@ def _critic_count(i: Inputs) -> List[float]:
     del i
     actor = policy(Numbers([0.0], [1.0]), box(-1.0, 1.0), TanhNormal)
     sac = SACLoss(actor, q_network(Constant(0.0)))
-    _, deterministic = loops.off_policy_loss("td3", Playback())
+    _, deterministic = trainers.off_policy_loss("td3", Scripted())
     td3 = TD3Loss(deterministic, q_network(Constant(0.0)), action_spec=box(-1.0, 1.0))
     copies = [next(iter(m.qvalue_network_params.values(True, True))) for m in (sac, td3)]
     return [float(len(parameter)) for parameter in copies]
@@ -133,24 +133,22 @@ def _hard_update_period(i: Inputs) -> Any:
 
 def _autoreset(i: Inputs) -> List[float]:
     from rlregress.frameworks.torchrl.api import LazyTensorStorage, TensorDictReplayBuffer
-    from rlregress.frameworks.torchrl.probes.replay import collect
 
     ends = [0.0] * (int(i["episode"]) - 1) + [1.0]
     steps = int(i["steps"])
     vectorised: Any = gymnasium.vector.SyncVectorEnv(
-        [lambda: Playback(rewards=[1.0], terminated=ends)]
+        [lambda: Scripted(rewards=[1.0], terminated=ends)]
     )
     try:
         environment = wrapped(vectorised)
     except RuntimeError:
         return [1.0, 0.0]
     buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(steps))
-    buffer.extend(collect(environment, steps).reshape(-1))
+    buffer.extend(trainers.collect(environment, steps).reshape(-1))
     return [0.0, float((buffer[:]["next", "reward"] == 0.0).double().mean())]
 
 
 PROBES: Dict[Tuple[str, str], Raw] = {
-    **_traps_estimator.PROBES,
     ("policy.centre.deterministic", "library"): _deterministic_centre,
     ("policy.centre.gaussian", "library"): _gaussian_centre,
     ("policy.out_of_bounds", "library"): _out_of_bounds,
@@ -160,6 +158,5 @@ PROBES: Dict[Tuple[str, str], Raw] = {
     ("dqn.exploration.draw", "library"): _exploration_draw,
     ("target.hard_update_period", "library"): _hard_update_period,
     ("collection.autoreset", "library"): _autoreset,
-    **_traps_trainer.PROBES,
 }
 ABSENT: Mapping[str, str] = {}

@@ -1,0 +1,156 @@
+"""Probes that SAC and TD3 share: critic loss, regression target, target networks."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Sequence
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.cleanrl.probes.helpers.learner import Learner
+from rlregress.frameworks.cleanrl.probes.helpers.playing import Playing
+from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.stubs import Fn
+
+#: (agent, inputs) -> None: what the algorithm needs so that its policy does not disturb.
+Prepare = Callable[[Learner, Inputs], None]
+
+_CASES = 3
+
+
+def learner(source: Source, script: str, inputs: Inputs, **options: Any) -> Learner:
+    """An agent with batch size and discount of the inputs, learning rates 0."""
+    for key, name in (("batch_size", "batch_size"), ("discount", "gamma")):
+        if key in inputs:
+            options.setdefault(name, type(inputs[key])(inputs[key]))
+    made = Learner(source, script, **options)
+    made.freeze()
+    return made
+
+
+def fill(agent: Learner, inputs: Inputs, **flags: Any) -> None:
+    """Store one transition more than a batch, all equal."""
+    playing = Playing(agent.spaces, reward=float(inputs.get("reward", 1.0)), **flags)
+    agent.collect(int(inputs["batch_size"]) + 1, playing)
+
+
+def critic_loss(
+    source: Source, script: str, inputs: Inputs, q_values: Sequence[float], **more: Any
+) -> float:
+    """The loss of a batch of terminations, as it trains the critics."""
+    agent = learner(source, script, inputs)
+    agent.set_critics(q_values)
+    agent.names.update(more)
+    fill(agent, inputs, terminated=True)
+    losses = agent.update().losses["critic"]
+    if len(losses) != 1:
+        raise RuntimeError(f"{len(losses)} updates of the critics in one step")
+    return losses[0]
+
+
+def critic_loss_scale(script: str, source: Source, inputs: Inputs) -> np.ndarray:
+    """Loss of two networks."""
+    return np.array([critic_loss(source, script, inputs, inputs["q_values"])])
+
+
+def critic_loss_reduction(script: str, source: Source, inputs: Inputs) -> np.ndarray:
+    """Loss with three networks within reach over that with two: a script names its networks."""
+    two, third = inputs["q_values"][:2], float(inputs["q_values"][2])
+    constant = Fn(lambda observations, actions: 0.0 * observations[:, :1] + third)
+    with_three = critic_loss(source, script, inputs, two, qf3=constant, qf3_target=constant)
+    return np.array([with_three / critic_loss(source, script, inputs, two)])
+
+
+def critic_loss_distance(script: str, source: Source, inputs: Inputs) -> np.ndarray:
+    """Loss at each error over that at the first."""
+    losses = np.array(
+        [
+            critic_loss(source, script, inputs, [float(inputs["reward"]) + error] * 2)
+            for error in inputs["errors"]
+        ]
+    )
+    return losses[1:] / losses[0]
+
+
+def regression_target(agent: Learner, **given: Any) -> float:
+    """What the critics regress towards, one number for a batch of equal transitions."""
+    found = agent.value("regression target", "next_q_value", **given).vector("next_q_value")
+    if not np.allclose(found, found.flat[0], rtol=1e-6, atol=0.0):
+        raise RuntimeError("the regression targets of equal transitions differ")
+    return float(found.flat[0])
+
+
+def target(
+    source: Source, script: str, inputs: Inputs, target_q: Sequence[float], prepare: Prepare
+) -> float:
+    """The regression target of steps inside an episode."""
+    agent = learner(source, script, inputs)
+    agent.set_critics(target_q, target=True)
+    fill(agent, inputs)
+    prepare(agent, inputs)
+    return regression_target(agent, **_temperature(inputs))
+
+
+def _temperature(inputs: Inputs) -> Dict[str, float]:
+    return {"alpha": float(inputs["temperature"])} if "temperature" in inputs else {}
+
+
+def target_minimum(script: str, prepare: Prepare, source: Source, inputs: Inputs) -> np.ndarray:
+    """The regression target per case of constant target networks."""
+    return np.array([target(source, script, inputs, q, prepare) for q in inputs["target_q"]])
+
+
+def bootstrap(script: str, prepare: Prepare, source: Source, inputs: Inputs) -> np.ndarray:
+    """The regression target of collected steps with the flags of each case."""
+    found = []
+    for case in range(_CASES):
+        agent = learner(source, script, inputs)
+        agent.set_critics([inputs["target_q"]] * 2, target=True)
+        flags = {key: bool(inputs[key][case]) for key in ("terminated", "truncated")}
+        fill(agent, inputs, **flags)
+        prepare(agent, inputs)
+        found.append(regression_target(agent, **_temperature(inputs)))
+    return np.array(found)
+
+
+def actor_loss(script: str, prepare: Prepare, source: Source, inputs: Inputs) -> np.ndarray:
+    """The policy's loss per case of constant Q networks."""
+    found = []
+    for q_values in inputs["q_values"]:
+        agent = learner(source, script, inputs)
+        agent.set_critics(q_values)
+        fill(agent, inputs)
+        prepare(agent, inputs)
+        names = ("actor_loss", "policy_loss")
+        found.append(agent.value("policy loss", *names, **_temperature(inputs)).number(*names))
+    return np.array(found)
+
+
+def polyak(script: str, source: Source, inputs: Inputs, **chosen: Any) -> np.ndarray:
+    """A parameter of the target critics after one update; by default with the default fraction."""
+    found = []
+    for number, before in zip(inputs["source"], inputs["target"]):
+        agent = learner(source, script, {"batch_size": 8}, **chosen)
+        fill(agent, {"batch_size": 8})
+        with torch.no_grad():
+            for i in (1, 2):
+                for name, value in ((f"qf{i}", number), (f"qf{i}_target", before)):
+                    for parameter in agent.names[name].parameters():
+                        parameter.fill_(float(value))
+        agent.update()
+        after = torch.cat(
+            [
+                p.detach().flatten()
+                for i in (1, 2)
+                for p in agent.names[f"qf{i}_target"].parameters()
+            ]
+        )
+        if not bool((after == after[0]).all()):
+            raise RuntimeError("the parameters of the target critics moved differently")
+        found.append(float(after[0]))
+    return np.array(found)
+
+
+def nothing(agent: Learner, inputs: Inputs) -> None:
+    """The policy does not disturb."""

@@ -1,0 +1,150 @@
+"""Probes that SAC and TD3 share: critic loss, regression target, target networks."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Callable, Sequence
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
+from rlregress.frameworks.scripted import Scripted
+
+#: (agent, inputs) -> None: what the algorithm needs so that its policy does not disturb
+Prepare = Callable[[Any, Inputs], None]
+
+_CASES = 3
+
+
+def _update(agent: Any, inputs: Inputs) -> Callable[[], None]:
+    return partial(agent.train, gradient_steps=1, batch_size=int(inputs["batch_size"]))
+
+
+def _critic_loss(
+    algorithm: Any, inputs: Inputs, q_values: Sequence[float], **arguments: Any
+) -> float:
+    """The critic loss of a batch of terminations."""
+    agent = agents.make_off_policy(
+        algorithm,
+        Scripted(),
+        gamma=float(inputs["discount"]),
+        learning_rate=agents.FROZEN,
+        policy_kwargs={"n_critics": len(q_values)},
+        **arguments,
+    )
+    agents.make_critics_constant(agent.critic, q_values)
+    size = int(inputs["batch_size"])
+    agents.add_transitions(agent, size, reward=float(inputs["reward"]), done=True)
+    losses = watched_updates.losses_of_update(_update(agent, inputs), agents.optimizers(agent))
+    return watched_updates.only(losses["critic"])
+
+
+def critic_loss_scale(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
+    """Loss of two networks."""
+    return np.array([_critic_loss(algorithm, inputs, inputs["q_values"], **arguments)])
+
+
+def critic_loss_reduction(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
+    """Loss of three networks over that of two."""
+    q_values = inputs["q_values"]
+    three = _critic_loss(algorithm, inputs, q_values, **arguments)
+    return np.array([three / _critic_loss(algorithm, inputs, q_values[:2], **arguments)])
+
+
+def critic_loss_distance(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
+    """Loss at each error over that at the first."""
+    losses = np.array(
+        [
+            _critic_loss(algorithm, inputs, [float(inputs["reward"]) + error] * 2, **arguments)
+            for error in inputs["errors"]
+        ]
+    )
+    return losses[1:] / losses[0]
+
+
+def target(
+    algorithm: Any,
+    inputs: Inputs,
+    target_q: Sequence[float],
+    prepare: Prepare,
+    **arguments: Any,
+) -> float:
+    """The regression target of steps inside an episode."""
+    agent = agents.make_off_policy(
+        algorithm,
+        Scripted(),
+        gamma=float(inputs["discount"]),
+        policy_kwargs={"n_critics": len(target_q)},
+        **arguments,
+    )
+    agents.make_critics_constant(agent.critic_target, target_q)
+    prepare(agent, inputs)
+    agents.add_transitions(agent, int(inputs["batch_size"]), reward=float(inputs["reward"]))
+    return watched_updates.regression_target(_update(agent, inputs))
+
+
+def bootstrap(algorithm: Any, inputs: Inputs, prepare: Prepare, **arguments: Any) -> np.ndarray:
+    """The regression target of collected steps with the flags of each case."""
+    found = []
+    for case in range(_CASES):
+        # Every step of the episode is the case, so that collection stores nothing else.
+        environment = Scripted(
+            rewards=inputs["reward"],
+            terminated=inputs["terminated"][case],
+            truncated=inputs["truncated"][case],
+        )
+        agent = agents.make_off_policy(
+            algorithm,
+            environment,
+            gamma=float(inputs["discount"]),
+            gradient_steps=0,
+            **arguments,
+        )
+        agent.learn(int(inputs["batch_size"]))
+        agents.make_critics_constant(agent.critic_target, [inputs["target_q"]] * 2)
+        prepare(agent, inputs)
+        found.append(watched_updates.regression_target(_update(agent, inputs)))
+    return np.array(found)
+
+
+def polyak(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
+    """A parameter of the target critics after one update with the default tau."""
+    found = []
+    for source, before in zip(inputs["source"], inputs["target"]):
+        agent = agents.make_off_policy(
+            algorithm, Scripted(), learning_rate=agents.FROZEN, **arguments
+        )
+        with torch.no_grad():
+            for networks, number in ((agent.critic, source), (agent.critic_target, before)):
+                for parameter in networks.parameters():
+                    parameter.fill_(float(number))
+        agents.add_transitions(agent, 8)
+        agent.train(gradient_steps=1, batch_size=8)
+        after = torch.cat([p.detach().flatten() for p in agent.critic_target.parameters()])
+        if not bool((after == after[0]).all()):
+            raise RuntimeError("the parameters of the target critics moved differently")
+        found.append(float(after[0]))
+    return np.array(found)
+
+
+def actor_loss(algorithm: Any, inputs: Inputs, prepare: Prepare, **arguments: Any) -> np.ndarray:
+    """The actor loss per case of constant Q networks."""
+    found = []
+    for q_values in inputs["q_values"]:
+        agent = agents.make_off_policy(
+            algorithm, Scripted(), learning_rate=agents.FROZEN, **arguments
+        )
+        agents.make_critics_constant(agent.critic, q_values)
+        prepare(agent, inputs)
+        agents.add_transitions(agent, int(inputs["batch_size"]))
+        losses = watched_updates.losses_of_update(_update(agent, inputs), agents.optimizers(agent))
+        found.append(watched_updates.only(losses["actor"]))
+    return np.array(found)
+
+
+def executed_and_stored(agent: Any, environment: Scripted) -> np.ndarray:
+    """One collected step past the warm-up: action received, action in the replay buffer, [2]."""
+    agent.learn(1)
+    return np.array([environment.received[-1].item(), agent.replay_buffer.actions[0].item()])

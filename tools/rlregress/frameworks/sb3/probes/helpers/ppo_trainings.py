@@ -1,0 +1,122 @@
+"""A whole small training by PPO's own ``learn``, watched from outside."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from dataclasses import dataclass, field
+from typing import Any, Callable, Iterator, List, Optional
+
+import numpy as np
+import torch
+from stable_baselines3 import PPO
+from stable_baselines3.common.callbacks import BaseCallback
+
+from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
+
+
+@dataclass
+class Training:
+    """What was seen.
+
+    Attributes:
+        agent: after the training.
+        evaluated: observations of each minibatch that the policy was evaluated for, [b] each.
+        log_ratios: log of new over old probability, for each of them, [b] each.
+        advantages: as the minibatches hold them, [b] each.
+        rates: learning rate at each step of the optimiser.
+        losses: the total loss that each step follows.
+        log_std_gradients: derivative of that loss with respect to the log standard deviation.
+        stored: observations of each rollout, [steps].
+    """
+
+    agent: Any = None
+    evaluated: List[np.ndarray] = field(default_factory=list)
+    log_ratios: List[np.ndarray] = field(default_factory=list)
+    advantages: List[np.ndarray] = field(default_factory=list)
+    rates: List[float] = field(default_factory=list)
+    losses: List[float] = field(default_factory=list)
+    log_std_gradients: List[float] = field(default_factory=list)
+    stored: List[np.ndarray] = field(default_factory=list)
+
+
+class _Change(BaseCallback):
+    """Notes a rollout, then lets a probe change it, before the update uses it."""
+
+    def __init__(self, seen: Training, change: Optional[Callable[[Any], None]]) -> None:
+        super().__init__()
+        self._seen, self._change = seen, change
+
+    def _on_rollout_end(self) -> None:
+        buffer = self.model.rollout_buffer
+        self._seen.stored.append(
+            np.array(buffer.observations).reshape(buffer.buffer_size, -1)[:, 0]
+        )
+        if self._change is not None:
+            self._change(buffer)
+
+    def _on_step(self) -> bool:
+        return True
+
+
+@contextlib.contextmanager
+def _watched(agent: Any, seen: Training) -> Iterator[None]:
+    policy, buffer = agent.policy, agent.rollout_buffer
+    evaluate, get = policy.evaluate_actions, buffer.get
+    minibatch: List[Any] = []
+
+    def watched_get(*arguments: Any, **keywords: Any) -> Any:
+        for sampled in get(*arguments, **keywords):
+            minibatch[:] = [sampled]
+            yield sampled
+
+    def watched_evaluate(observations: torch.Tensor, actions: torch.Tensor) -> Any:
+        values, log_prob, entropy = evaluate(observations, actions)
+        (sampled,) = minibatch
+        seen.evaluated.append(observations.detach().numpy()[:, 0].copy())
+        seen.log_ratios.append((log_prob.detach() - sampled.old_log_prob).numpy())
+        seen.advantages.append(sampled.advantages.numpy().copy())
+        return values, log_prob, entropy
+
+    def look() -> None:
+        seen.rates.append(float(policy.optimizer.param_groups[0]["lr"]))
+        seen.log_std_gradients.append(policy.log_std.grad.sum().item())
+
+    policy.evaluate_actions, buffer.get = watched_evaluate, watched_get
+    try:
+        with watched_updates.before_steps(policy.optimizer, look):
+            yield
+    finally:
+        policy.evaluate_actions, buffer.get = evaluate, get
+
+
+def train(
+    environment: Any,
+    total_steps: int,
+    *,
+    n_steps: int,
+    change: Optional[Callable[[Any], None]] = None,
+    prepare: Optional[Callable[[Any], None]] = None,
+    **arguments: Any,
+) -> Training:
+    """Train for ``total_steps``; one epoch if not told otherwise.
+
+    Args:
+        change: called with each full rollout buffer before it is used.
+        prepare: called with the agent before the training.
+    """
+    arguments.setdefault("n_epochs", 1)
+    seen = Training()
+    with warnings.catch_warnings():
+        # a rollout that is no multiple of the minibatch is what some probes are about
+        warnings.simplefilter("ignore")
+        seen.agent = agents.make(PPO, environment, n_steps=n_steps, **arguments)
+    if prepare is not None:
+        prepare(seen.agent)
+    with _watched(seen.agent, seen):
+        losses = watched_updates.losses_of_update(
+            lambda: seen.agent.learn(total_steps, callback=_Change(seen, change)),
+            {"policy": seen.agent.policy.optimizer},
+        )
+    seen.losses = losses["policy"]
+    return seen

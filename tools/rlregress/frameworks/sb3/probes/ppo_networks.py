@@ -1,0 +1,133 @@
+"""Probes of PPO's networks and of parts of its loss, for ``ppo_loop``."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, List
+
+import numpy as np
+import torch
+from stable_baselines3 import PPO
+from torch import nn
+
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.sb3.probes.helpers import agents, ppo_updates, watched_updates
+from rlregress.frameworks.scripted import Scripted
+
+
+def _policy(low: float = -1.0, high: float = 1.0) -> Any:
+    return agents.make(PPO, Scripted(low, high), n_steps=8, batch_size=8)
+
+
+def _widths(layers: List[nn.Linear]) -> List[int]:
+    hidden = [layer.out_features for layer in layers]
+    return (hidden + [0] * 3)[:3]
+
+
+def _networks(inputs: Inputs) -> np.ndarray:
+    policy = _policy().policy
+    parts = [policy.mlp_extractor.policy_net, policy.mlp_extractor.value_net]
+    layers = [[m for m in part.modules() if isinstance(m, nn.Linear)] for part in parts]
+    shared = {id(p) for p in parts[0].parameters()} & {id(p) for p in parts[1].parameters()}
+    functions = [m for part in parts for m in part if not isinstance(m, nn.Linear)]
+    fed = torch.tensor(np.array(inputs["fed"]), dtype=torch.float32)
+    outputs = np.stack([function(fed).numpy() for function in functions])
+    if np.ptp(outputs, axis=0).any():
+        raise RuntimeError("the networks have several activation functions")
+    return np.array([*_widths(layers[0]), *_widths(layers[1]), bool(shared), *outputs[0]])
+
+
+def _log_std(inputs: Inputs) -> np.ndarray:
+    policy = _policy().policy
+    with torch.no_grad():
+        for layer in policy.modules():
+            if isinstance(layer, nn.Linear):
+                layer.bias.zero_()
+        logs = [
+            policy.get_distribution(torch.tensor([[x]])).distribution.stddev.log().item()
+            for x in (0.0, float(inputs["observation"]))
+        ]
+    return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
+
+
+def _action_distribution(inputs: Inputs) -> np.ndarray:
+    agent = _policy(float(inputs["low"]), float(inputs["high"]))
+    executed = []
+    agent.env.reset()
+    with torch.no_grad():
+        agent.policy.log_std.fill_(float(np.log(inputs["scale"])))
+    for mean in inputs["means"]:
+        agents.make_constant(agent.policy.action_net, mean)
+        action, _ = agent.predict(np.zeros((1, 1), dtype=np.float32), deterministic=True)
+        agent.env.step(action)
+        executed.append(agent.env.envs[0].unwrapped.received[-1].item())
+    return np.array(executed)
+
+
+def _value_clip_range(inputs: Inputs) -> np.ndarray:
+    agent = ppo_updates.make(
+        8,
+        normalize_advantage=False,
+        vf_coef=1.0,
+        clip_range=float(inputs["policy_clip_range"]),
+        clip_range_vf=float(inputs["value_clip_range"]),
+    )
+    feed = {"value": inputs["value"], "returns": inputs["return"]}
+    losses = [
+        watched_updates.only(ppo_updates.total_losses(agent, old_values=old, **feed))
+        for old in (inputs["old_value"], inputs["value"])
+    ]
+    return np.array([losses[0] / losses[1]])
+
+
+def _value_gradients(inputs: Inputs, **arguments: Any) -> np.ndarray:
+    agent = ppo_updates.make(
+        8, normalize_advantage=False, max_grad_norm=ppo_updates.NO_CLIP, **arguments
+    )
+    gradients = []
+    for value, wanted in zip(inputs["values"], inputs["returns"]):
+        ppo_updates.fill(agent, value=value, returns=wanted, old_values=inputs["old_value"])
+        agent.train()
+        gradients.append(agent.policy.value_net.bias.grad.item())
+    return np.array(gradients)
+
+
+def _value_clip_gradient(inputs: Inputs) -> np.ndarray:
+    clipped = _value_gradients(inputs, clip_range_vf=float(inputs["clip_range"]))
+    return clipped / _value_gradients(inputs, clip_range_vf=None)
+
+
+def _loss_sign(inputs: Inputs) -> np.ndarray:
+    coefficient = float(inputs["coefficient"])
+    agent = ppo_updates.make(8, normalize_advantage=False, ent_coef=coefficient)
+
+    def loss(**feed: Any) -> float:
+        return watched_updates.only(ppo_updates.total_losses(agent, **feed))
+
+    without = loss()
+    changes = [loss(advantages=1.0) - without, np.sign(loss(returns=1.0) - without)]
+    with torch.no_grad():
+        agent.policy.log_std.fill_(1.0)
+    return np.array([*changes, (loss() - without) / coefficient])
+
+
+def _normalisation_of_one(inputs: Inputs) -> np.ndarray:
+    with warnings.catch_warnings():
+        # a minibatch of one can only be the last of a rollout, of which the agent warns
+        warnings.simplefilter("ignore")
+        agent = ppo_updates.make(
+            3, batch_size=2, normalize_advantage=True, vf_coef=0.0, ent_coef=0.0
+        )
+    loss = ppo_updates.total_losses(agent, advantages=float(inputs["advantage"]))[-1]
+    return np.array([1.0, loss] if np.isfinite(loss) else [0.0, 0.0])
+
+
+PROBES = {
+    "ppo.advantage_normalisation.single": _normalisation_of_one,
+    "ppo.networks": _networks,
+    "ppo.log_std": _log_std,
+    "ppo.action.distribution": _action_distribution,
+    "ppo.value_clip.range": _value_clip_range,
+    "ppo.value_clip.gradient": _value_clip_gradient,
+    "ppo.loss.sign": _loss_sign,
+}

@@ -1,0 +1,147 @@
+"""Probes of what PPO changes over a training, for ``ppo_loop``."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Optional
+
+import numpy as np
+from stable_baselines3 import PPO
+
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.sb3.probes.helpers import agents, ppo_trainings
+from rlregress.frameworks.sb3.probes.helpers.ppo_updates import NO_CLIP
+from rlregress.frameworks.scripted import Scripted
+
+
+def _falling(start: float) -> Callable[[float], float]:
+    """A schedule as SB3 wants it: of the share of the training that is left, which falls from 1."""
+    return lambda left: left * start
+
+
+def _training(
+    inputs: Inputs, change: Optional[Callable[[Any], None]] = None, **arguments: Any
+) -> ppo_trainings.Training:
+    n = int(inputs["rollout_steps"])
+    return ppo_trainings.train(
+        Scripted(),
+        n * int(inputs["rollouts"]),
+        n_steps=n,
+        batch_size=n // int(inputs["minibatches"]),
+        change=change,
+        **arguments,
+    )
+
+
+def _rates(inputs: Inputs) -> np.ndarray:
+    start = float(inputs["learning_rate"])
+    return np.array(_training(inputs, learning_rate=start).rates) / start
+
+
+def _rates_asked(inputs: Inputs) -> np.ndarray:
+    start = float(inputs["learning_rate"])
+    return np.array(_training(inputs, learning_rate=_falling(start)).rates) / start
+
+
+def _negative(inputs: Inputs) -> np.ndarray:
+    start, n = float(inputs["learning_rate"]), int(inputs["rollout_steps"])
+    seen = ppo_trainings.train(
+        Scripted(),
+        int(inputs["total_steps"]),
+        n_steps=n,
+        batch_size=n,
+        learning_rate=_falling(start),
+    )
+    return np.array([min(seen.rates) / start])
+
+
+def _adaptive(inputs: Inputs) -> np.ndarray:
+    n = 2
+    start = float(inputs["learning_rate"])
+    left = list(inputs["divergences"])
+
+    def lower(buffer: Any) -> None:
+        distance = float(np.sqrt(1.0 - np.exp(-2.0 * left.pop(0))))
+        buffer.log_probs -= np.log([[1.0 - distance], [1.0 + distance]]).astype(np.float32)
+
+    seen = ppo_trainings.train(
+        Scripted(),
+        n * (len(left) + 1),
+        n_steps=n,
+        batch_size=n,
+        learning_rate=start,
+        # one update more shows what the last divergence did; its own does not matter
+        change=lambda buffer: lower(buffer) if left else None,
+    )
+    return np.array(seen.rates[1:]) / start
+
+
+def _clip_ranges(inputs: Inputs, **arguments: Any) -> np.ndarray:
+    def feed(buffer: Any) -> None:
+        buffer.advantages[:] = 1.0
+        buffer.log_probs -= float(np.log(2.0))
+
+    arguments.setdefault("learning_rate", agents.FROZEN)
+    seen = _training(
+        inputs, feed, normalize_advantage=False, vf_coef=0.0, ent_coef=0.0, **arguments
+    )
+    return (-np.array(seen.losses) - 1.0) / float(inputs["clip_range"])
+
+
+def _clip_range(inputs: Inputs) -> np.ndarray:
+    return _clip_ranges(inputs, clip_range=float(inputs["clip_range"]))
+
+
+def _clip_range_asked(inputs: Inputs) -> np.ndarray:
+    asked = _falling(float(inputs["clip_range"]))
+    alone = _clip_ranges(inputs, clip_range=asked)
+    # steps so small that the ratio stays what the feed makes it
+    both = _clip_ranges(inputs, clip_range=asked, learning_rate=_falling(1e-12))
+    return np.concatenate([alone, both])
+
+
+def _entropy(inputs: Inputs) -> np.ndarray:
+    start = float(inputs["coefficient"])
+
+    def feed(buffer: Any) -> None:
+        buffer.advantages[:] = 0.0
+
+    def coefficients(coefficient: Any) -> np.ndarray:
+        seen = _training(
+            inputs,
+            feed,
+            normalize_advantage=False,
+            max_grad_norm=NO_CLIP,
+            learning_rate=agents.FROZEN,
+            ent_coef=coefficient,
+        )
+        return -np.array(seen.log_std_gradients) / start
+
+    try:
+        return coefficients(_falling(start))
+    except TypeError:
+        # a function is refused when the update multiplies with it
+        return coefficients(start)
+
+
+def _adam_epsilon_custom(inputs: Inputs) -> np.ndarray:
+    del inputs
+    agent = agents.make(
+        PPO,
+        Scripted(),
+        n_steps=8,
+        batch_size=8,
+        policy_kwargs={"optimizer_kwargs": {"weight_decay": 0.0}},
+    )
+    return np.log10([agent.policy.optimizer.param_groups[0]["eps"]])
+
+
+PROBES = {
+    "ppo.learning_rate.schedule": _rates,
+    "ppo.learning_rate.schedule.asked": _rates_asked,
+    "ppo.learning_rate.negative": _negative,
+    "ppo.learning_rate.adaptive": _adaptive,
+    "ppo.clip_range.schedule": _clip_range,
+    "ppo.clip_range.schedule.asked": _clip_range_asked,
+    "ppo.entropy.schedule": _entropy,
+    "ppo.adam.epsilon.custom": _adam_epsilon_custom,
+}

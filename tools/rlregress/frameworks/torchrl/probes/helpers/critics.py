@@ -1,0 +1,108 @@
+"""What the losses of SAC and TD3 do with their Q networks."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, List, Sequence
+
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.torchrl.api import SoftUpdate, TensorDict
+from rlregress.frameworks.torchrl.probes.helpers.networks import fill, transitions
+
+#: (inputs, numbers of the trained Q networks, options) -> loss module
+MakeLoss = Callable[..., Any]
+
+
+def critic_loss(loss: Any, batch: TensorDict) -> float:
+    """The critic loss of a batch, which stays as it is."""
+    return float(loss(batch.clone())["loss_qvalue"].detach())
+
+
+def regression_target(loss: Any, batch: TensorDict) -> float:
+    """What the critics regress towards, for a squared distance and equal transitions.
+
+    As a function of a constant Q the critic loss is then a parabola; the target is where it is
+    lowest, whatever its factor. It is found from three points.
+    """
+    networks = loss.num_qvalue_nets
+
+    def at(number: float) -> float:
+        fill(loss.qvalue_network_params, [number] * networks)
+        return critic_loss(loss, batch)
+
+    left, middle, right = at(-1.0), at(0.0), at(1.0)
+    return (left - right) / (2.0 * (left + right - 2.0 * middle))
+
+
+def _terminal(i: Inputs) -> TensorDict:
+    return transitions(int(i["batch_size"]), i["reward"], terminated=True)
+
+
+def _squared(make_loss: MakeLoss, i: Inputs, q_values: Sequence[float]) -> float:
+    return critic_loss(make_loss(i, q_values, loss_function="l2"), _terminal(i))
+
+
+def scale(make_loss: MakeLoss, i: Inputs) -> float:
+    """The critic loss of two constant Q networks."""
+    return _squared(make_loss, i, i["q_values"])
+
+
+def reduction(make_loss: MakeLoss, i: Inputs) -> float:
+    """The critic loss of three Q networks, divided by that of the first two."""
+    return _squared(make_loss, i, i["q_values"]) / _squared(make_loss, i, i["q_values"][:2])
+
+
+def distance(make_loss: MakeLoss, i: Inputs) -> List[float]:
+    """The critic losses of all errors but the first, divided by that of the first."""
+    losses = [
+        critic_loss(make_loss(i, [i["reward"] + error] * 2), _terminal(i)) for error in i["errors"]
+    ]
+    return [loss / losses[0] for loss in losses[1:]]
+
+
+def minimum(make_loss: MakeLoss, i: Inputs) -> List[float]:
+    """The regression target of each pair of target Q networks."""
+    loss = make_loss(i, [0.0, 0.0], loss_function="l2")
+    found = []
+    for numbers in i["target_q"]:
+        fill(loss.target_qvalue_network_params, numbers)
+        found.append(regression_target(loss, transitions(int(i["batch_size"]), i["reward"])))
+    return found
+
+
+def bootstrap(make_loss: MakeLoss, i: Inputs) -> List[float]:
+    """The regression target of each pair of flags."""
+    loss = make_loss(i, [0.0, 0.0], loss_function="l2")
+    fill(loss.target_qvalue_network_params, [i["target_q"]] * 2)
+    return [
+        regression_target(
+            loss, transitions(int(i["batch_size"]), i["reward"], terminated, truncated)
+        )
+        for terminated, truncated in zip(i["terminated"], i["truncated"])
+    ]
+
+
+def actor_loss(make_loss: MakeLoss, i: Inputs) -> List[float]:
+    """The actor loss of each pair of Q networks."""
+    batch = transitions(int(i["batch_size"]), 0.0)
+    return [
+        float(make_loss(i, numbers)(batch.clone())["loss_actor"].detach())
+        for numbers in i["q_values"]
+    ]
+
+
+def polyak(make_loss: MakeLoss, i: Inputs) -> List[float]:
+    """A parameter of a target critic after a SoftUpdate: see ``moved``."""
+    loss = make_loss(i, [0.0, 0.0])
+    return moved(loss, SoftUpdate(loss, tau=i["tau"]), i)
+
+
+def moved(loss: Any, updater: Any, i: Inputs) -> List[float]:
+    """A parameter of a target critic after one ``updater.step()``, per pair of numbers."""
+    found = []
+    for source, target in zip(i["source"], i["target"]):
+        fill(loss.qvalue_network_params, [source] * 2)
+        fill(loss.target_qvalue_network_params, [target] * 2)
+        updater.step()
+        parameter = next(iter(loss.target_qvalue_network_params.values(True, True)))
+        found.append(float(parameter.reshape(-1)[0]))
+    return found

@@ -1,0 +1,164 @@
+"""Environments within the transforms that normalise, and the PPO program with its evaluation."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Dict, Iterator, List, Sequence
+
+import gymnasium
+import numpy as np
+import torch
+
+from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.torchrl.api import TensorDict, TransformedEnv
+from rlregress.frameworks.torchrl.probes.helpers import programs, trainers
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
+from rlregress.frameworks.torchrl.probes.helpers.networks import (
+    Constant,
+    Numbers,
+    box,
+    policy,
+    v_network,
+)
+
+_ENVIRONMENT = "RLRegressNormalised-v0"
+
+
+def showing(observations: Any, **playback: Any) -> Dict[str, Any]:
+    """Of a playback whose reset gives observations[0] and whose step t gives [t + 1]."""
+    x = np.asarray(observations)
+    return {"observations": x[:-1], "next_observations": x[1:], **playback}
+
+
+def transformed(playback: Dict[str, Any], *transforms: Any) -> TransformedEnv:
+    """A playback within transforms."""
+    environment = TransformedEnv(wrapped(Scripted(**playback)))
+    for transform in transforms:
+        environment.append_transform(transform)
+    return environment
+
+
+def given(environment: Any, steps: int) -> np.ndarray:
+    """Observations of a reset and the steps after it, [steps + 1]; no end among them."""
+    rollout = environment.rollout(steps, break_when_any_done=False)
+    first = rollout["observation"][:1]
+    return torch.cat([first, rollout["next", "observation"]])[:, 0].double().numpy()
+
+
+def rewards(environment: Any, steps: int) -> np.ndarray:
+    """Rewards of the first steps, [steps], through any end of an episode."""
+    rollout = environment.rollout(steps, break_when_any_done=False)
+    return rollout["next", "reward"][:, 0].double().numpy()
+
+
+def through(transforms: Sequence[Any], key: str, numbers: Any) -> np.ndarray:
+    """What transforms make of one number after the other: a long stream, without environment."""
+    found: List[float] = []
+    for number in np.asarray(numbers, dtype=np.float32):
+        row = TensorDict({key: torch.tensor([number])}, [])
+        for transform in transforms:
+            row = transform(row)
+        found.append(float(row[key]))
+    return np.array(found)
+
+
+@contextlib.contextmanager
+def registered(playback: Dict[str, Any]) -> Iterator[str]:
+    """The id of an environment that plays the playback."""
+    gymnasium.register(
+        id=_ENVIRONMENT,
+        entry_point=lambda **options: Scripted(**playback, **options),
+        disable_env_checker=True,
+    )
+    try:
+        yield _ENVIRONMENT
+    finally:
+        gymnasium.registry.pop(_ENVIRONMENT)
+
+
+def of_script(playback: Dict[str, Any]) -> Any:
+    """The environment of the PPO program, made by its own function."""
+    with registered({**playback, "dtype": np.float64}) as name:
+        return programs.load("ppo", "utils_mujoco").make_env(name)
+
+
+class _Noting(Numbers):
+    """A Gaussian around 0 that writes down the observations that it sees."""
+
+    def __init__(self) -> None:
+        super().__init__([0.0], [0.1], trainers.SINGLE)
+        self.seen: List[np.ndarray] = []
+
+    def forward(self, observation: torch.Tensor) -> Any:
+        self.seen.append(observation.detach().double().numpy().reshape(-1))
+        return super().forward(observation)
+
+
+class _Bar:
+    """A progress bar that draws nothing."""
+
+    def update(self, count: int) -> None:
+        """Nothing."""
+
+
+class Trained:
+    """What the PPO program did with one rollout as its training, and an evaluation at its end.
+
+    Attributes:
+        evaluated: the observations that the actor was given in the evaluation, in order.
+        checkpoint: what the program saved.
+    """
+
+    def __init__(self, training: Any, evaluation: Dict[str, Any]) -> None:
+        from rlregress.frameworks.torchrl.api import IndependentNormal
+
+        program = programs.load("ppo", "ppo_mujoco")
+        program.tqdm = SimpleNamespace(tqdm=lambda **options: _Bar())
+        network = _Noting()
+        critic = v_network(Constant(0.0, dtype=trainers.SINGLE))
+        actor = policy(network, box(-1.0, 1.0, trainers.SINGLE), IndependentNormal)
+        program.make_ppo_models = lambda *arguments, **options: (actor, critic)
+        evaluate = program.eval_model
+
+        def watched(*arguments: Any, **options: Any) -> Any:
+            before = len(network.seen)
+            result = evaluate(*arguments, **options)
+            self.evaluated = np.concatenate(network.seen[before:])
+            return result
+
+        make, playbacks = program.make_env, [showing(training), evaluation]
+
+        def made(*arguments: Any, **options: Any) -> Any:
+            # the environment of the training is made first, then that of the evaluation
+            with registered({**playbacks.pop(0), "dtype": np.float64}):
+                return make(*arguments, **options)
+
+        program.eval_model, program.make_env = watched, made
+        with tempfile.TemporaryDirectory(prefix="rlregress-") as folder:
+            path = Path(folder) / "agent.pt"
+            program.main(_settings(_ENVIRONMENT, len(training) - 1, str(path)))
+            # none until 0.13
+            self.checkpoint = torch.load(path, weights_only=False) if path.exists() else None
+
+
+def _settings(environment: str, frames: int, path: str) -> Any:
+    table = programs.Settings
+    return table(
+        env=table(
+            env_name=environment, backend="gym", config_overrides=None, num_envs=1,
+            batch_mode="parallel", normalize_observation=True, max_episode_steps=None,
+        ),
+        collector=table(frames_per_batch=frames, total_frames=frames),
+        optim=table(device="cpu", lr=0.0, anneal_lr=False),
+        loss=table(
+            gamma=0.99, gae_lambda=0.95, mini_batch_size=frames, ppo_epochs=1,
+            clip_epsilon=0.2, anneal_clip_epsilon=False, loss_critic_type="l2",
+            **programs.COEFFICIENTS,
+        ),
+        logger=table(backend=None, test_interval=1_000_000, num_test_episodes=1),
+        compile=table(compile=False, cudagraphs=False),
+        checkpoint=table(path=path, interval=0),
+    )  # fmt: skip

@@ -1,0 +1,154 @@
+"""The agents that the programs of SAC and TD3 build: networks, losses, gradients."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Sequence, Tuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.torchrl.probes.helpers import off_policy_programs, programs
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
+from rlregress.frameworks.torchrl.probes.helpers.networks import linear_layers
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
+
+
+def make_constant(module: nn.Module, numbers: Sequence[float]) -> None:
+    """Let the last linear_layers layer output ``numbers``; it stays trainable."""
+    layer = linear_layers(module)[-1]
+    with torch.no_grad():
+        layer.weight.zero_()
+        layer.bias.copy_(torch.as_tensor(numbers, dtype=layer.bias.dtype))
+
+
+def make_constant_q(parameters: Any, number: float) -> None:
+    """Let stacked networks output ``number`` everywhere; only their last bias can move."""
+    tensors = list(parameters.values(True, True))
+    for tensor in tensors:
+        tensor.data.zero_()
+    # biases of a stack of two networks with one output are [2, 1], weights [2, 1, n]
+    (last,) = [tensor for tensor in tensors if tuple(tensor.shape) == (2, 1)]
+    last.data.fill_(float(number))
+
+
+def _made(
+    family: str, hidden: List[int], observations: int = 1, actions: int = 1, **more: Any
+) -> Any:
+    """Policy and Q network of a program, and its settings."""
+    settings = off_policy_programs.settings("", hidden_sizes=hidden, **more)
+    bound = np.ones(actions)
+    seen = wrapped(Scripted(-bound, bound, observation_dimensions=observations))
+    make = getattr(programs.load(family, "utils"), f"make_{family}_agent")
+    model, exploring = make(settings, seen, seen, torch.device("cpu"))
+    return settings, model, exploring
+
+
+def loss(family: str, hidden: List[int], observations: int = 1) -> Any:
+    """The loss of a program, of networks that it built."""
+    settings, model, _ = _made(family, hidden, observations)
+    return programs.load(family, "utils").make_loss_module(settings, model)[0]
+
+
+def exploring(family: str) -> Tuple[Any, Any]:
+    """The policy of a program, and the one that it collects with."""
+    _, model, made = _made(family, [4])
+    return model[0], made
+
+
+def networks(family: str) -> Raw:
+    """Widths of the hidden layers, activation, sharing, of what the program builds."""
+
+    def probe(i: Inputs) -> List[float]:
+        dimensions, hidden = int(i["dimensions"]), [int(i["first"]), int(i["second"])]
+        settings, model, _ = _made(
+            family, hidden, dimensions, dimensions, activation=i["activation"]
+        )
+        made = programs.load(family, "utils").make_loss_module(settings, model)[0]
+        found: List[float] = []
+        for module in model:
+            widths = [layer.out_features for layer in linear_layers(module)[:-1]]
+            found += [len(widths), *(widths[k] if widths else 0 for k in (0, -1))]
+        critics = list(made.qvalue_network_params.values(True, True))
+        found.append(len(critics[0]))
+        found += _activation(model[0])
+        policy = {id(tensor) for tensor in model[0].parameters()}
+        found.append(float(any(id(tensor) in policy for tensor in model[1].parameters())))
+        return found
+
+    return probe
+
+
+def _activation(module: Any) -> List[float]:
+    """What the second layer receives where the first one outputs -0.5, and 0.5."""
+    from rlregress.frameworks.torchrl.api import TensorDict
+
+    first, second = linear_layers(module)[:2]
+    seen: List[float] = []
+    handle = second.register_forward_pre_hook(lambda _, given: seen.append(float(given[0][0, 0])))
+    with torch.no_grad():
+        for number in (-0.5, 0.5):
+            nn.init.zeros_(first.weight)
+            nn.init.constant_(first.bias, number)
+            module(TensorDict({"observation": torch.zeros(1, first.in_features)}, [1]))
+    handle.remove()
+    return seen
+
+
+def initialisation(i: Inputs) -> List[float]:
+    """How the first Q network of SAC's program is initialised: spread, bias, conditioning."""
+    parameters = loss("sac", [256, 256], int(i["observations"])).qvalue_network_params
+    tensors = [tensor.detach().double() for tensor in parameters.values(True, True)]
+    # the first of the two stacked networks
+    weight = next(t for t in tensors if tuple(t.shape) == (2, 256, 256))[0].numpy()
+    bias = next(t for t in tensors if tuple(t.shape) == (2, 256))[0]
+    values = np.linalg.svd(weight, compute_uv=False)
+    root = np.sqrt(weight.shape[1])
+    spread = np.sqrt(np.mean(weight**2)) * root
+    return [float(spread), float(bias.abs().max()) * root, float(values.min() / values.max())]
+
+
+def inverse_norm(optimizer: torch.optim.Optimizer, own: List[torch.Tensor]) -> float:
+    """One over the norm of the gradients of ``own``; 0.0 for a norm beyond 1e3."""
+    ids = {id(tensor) for tensor in own}
+    held = [p for group in optimizer.param_groups for p in group["params"] if id(p) in ids]
+    gradients = [p.grad.double().reshape(-1) for p in held if p.grad is not None]
+    norm = float(torch.cat(gradients).norm())
+    return 0.0 if norm > 1e3 else 1.0 / norm
+
+
+def gradient_clip(family: str) -> Raw:
+    """One over the gradient norms that reach the optimisers, of Q networks and policy."""
+
+    def probe(i: Inputs) -> List[float]:
+        kept: List[Any] = []
+        found: Dict[str, float] = {}
+
+        def enlarge(made: Any) -> None:
+            kept.append(made)
+            (last,) = [
+                tensor
+                for tensor in made.qvalue_network_params.values(True, True)
+                if tensor.dim() == 3 and tensor.shape[1] == 1
+            ]
+            last.data.fill_(float(i["factor"]))
+
+        def look(optimizer: Any, parts: List[str]) -> None:
+            own = {
+                "critic": kept[0].qvalue_network_params,
+                "actor": kept[0].actor_network_params,
+            }
+            for part in set(parts) & set(own):
+                tensors = list(own[part].values(True, True))
+                found.setdefault(part, inverse_norm(optimizer, tensors))
+
+        size = int(i["batch_size"])
+        off_policy_programs.run(
+            family, size, look=look, with_loss=enlarge, frames_per_batch=size, utd_ratio=2 / size,
+            batch_size=size,
+        )  # fmt: skip
+        return [found["critic"], found["actor"]]
+
+    return probe

@@ -1,0 +1,191 @@
+"""SACTrainer and TD3Trainer on a small environment, watched."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Dict, List, Tuple
+
+import torch
+from torch import nn
+
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.torchrl.api import (
+    LazyTensorStorage,
+    SoftUpdate,
+    TanhModule,
+    TensorDictModule,
+    TensorDictReplayBuffer,
+    TensorDictSequential,
+)
+from rlregress.frameworks.torchrl.probes.helpers import trainers
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
+from rlregress.frameworks.torchrl.probes.helpers.networks import q_network
+from rlregress.frameworks.torchrl.probes.helpers.off_policy_agents import inverse_norm
+from rlregress.frameworks.torchrl.probes.helpers.off_policy_programs import Journal, random_steps
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
+from rlregress.frameworks.torchrl.versions import action_spec, made, sac_loss, td3_loss
+
+
+class _Slope(nn.Module):
+    """A Q network that is linear in observation and action."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 1)
+
+    def forward(self, observation: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
+        return self.layer(torch.cat([observation, action], -1))
+
+
+def _agent(family: str, environment: Scripted, pre_tanh: float) -> Tuple[Any, Any]:
+    """A loss of linear Q networks, and a policy that outputs ``pre_tanh`` in every state."""
+    critics = [q_network(_Slope()) for _ in range(2)]
+    if family == "sac":
+        actor = trainers.squashed_policy(environment, [pre_tanh], 1.0)
+        return sac_loss(actor, critics, loss_function="l2"), actor
+    spec = action_spec(wrapped(environment))
+    layer = nn.Linear(1, 1)
+    nn.init.zeros_(layer.weight)
+    nn.init.constant_(layer.bias, pre_tanh)
+    deterministic = TensorDictSequential(
+        TensorDictModule(layer, in_keys=["observation"], out_keys=["param"]),
+        TanhModule(in_keys=["param"], out_keys=["action"], spec=spec),
+    )
+    loss = td3_loss(deterministic, critics, action_spec=spec, loss_function="l2")
+    return loss, deterministic
+
+
+def _train(
+    family: str, journal: Journal, environment: Scripted, actor: Any, steps: int, frames: int,
+    batch: int, updates: int, look: Any = lambda *_: None, starts: Any = None,
+) -> None:  # fmt: skip
+    """Let a trainer collect ``steps`` steps, ``frames`` at once, with ``updates`` after each."""
+    from rlregress.frameworks.torchrl.api import (
+        Collector,
+        SACTrainer,
+        TD3OptimizationStepper,
+        TD3Trainer,
+    )
+
+    started = {} if starts is None else {"init_random_frames": starts}
+    loss = journal.loss
+    settings: Dict[str, Any] = {
+        "collector": Collector(
+            wrapped(environment), actor, frames_per_batch=frames, total_frames=steps, **started
+        ),
+        "total_frames": steps,
+        "frame_skip": 1,
+        "loss_module": loss,
+        "progress_bar": False,
+        "enable_logging": False,
+        "auto_log_optim_steps": False,
+        "optim_steps_per_batch": updates,
+        "replay_buffer": TensorDictReplayBuffer(storage=LazyTensorStorage(256), batch_size=batch),
+        "target_net_updater": SoftUpdate(loss, tau=0.5),
+    }
+    if family == "sac":
+        trainer: Any = made(
+            SACTrainer, **settings, optimizer=torch.optim.SGD(loss.parameters(), lr=0.0)
+        )
+    else:
+        optimizers = [
+            torch.optim.SGD(journal.roles()[name], lr=0.0) for name in ("actor", "critic")
+        ]
+        trainer = made(
+            TD3Trainer, **settings, optimization_stepper=TD3OptimizationStepper(*optimizers)
+        )
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(journal.optimizers(look))
+        trainer.train()
+
+
+def _after_warmup(family: str, i: Inputs) -> Any:
+    """A trainer after ``steps`` steps, the first ``warmup`` of them random."""
+    from rlregress.frameworks.torchrl.api import (
+        Collector,
+        LazyTensorStorage,
+        SACTrainer,
+        SoftUpdate,
+        TD3OptimizationStepper,
+        TD3Trainer,
+        TensorDictReplayBuffer,
+    )
+
+    environment = Scripted(rewards=[1.0])
+    loss, actor = trainers.off_policy_loss(family, environment)
+    batch, steps = int(i["batch"]), int(i["steps"])
+    collector = Collector(
+        wrapped(environment),
+        actor,
+        frames_per_batch=batch,
+        total_frames=steps,
+        init_random_frames=int(i["warmup"]),
+    )
+    common = {
+        "collector": collector,
+        "total_frames": steps,
+        "frame_skip": 1,
+        "loss_module": loss,
+        "progress_bar": False,
+        "enable_logging": False,
+        "auto_log_optim_steps": False,
+        "optim_steps_per_batch": 1,
+        "replay_buffer": TensorDictReplayBuffer(
+            storage=LazyTensorStorage(steps), batch_size=int(i["minibatch"])
+        ),
+        "target_net_updater": SoftUpdate(loss, tau=0.005),
+    }
+    optimizer = torch.optim.SGD(loss.parameters(), lr=0.0)
+    if family == "sac":
+        trainer = made(SACTrainer, **common, optimizer=optimizer)
+    else:
+        stepper = TD3OptimizationStepper(optimizer, optimizer)
+        trainer = made(TD3Trainer, **common, optimization_stepper=stepper)
+    trainer.train()
+    return trainer
+
+
+def warmup(i: Inputs) -> List[float]:
+    """Transitions that SAC, and TD3, hold after a training with a random beginning."""
+    return [float(len(_after_warmup(family, i).replay_buffer)) for family in ("sac", "td3")]
+
+
+def learning_starts(family: str) -> Raw:
+    """Random steps, and the step before the first update, of a trainer."""
+
+    def probe(i: Inputs) -> List[float]:
+        journal = Journal()
+        environment = Scripted(rewards=[1.0])
+        journal.actions.append(environment.received)
+        journal.loss, actor = _agent(family, environment, 20.0)
+        _train(
+            family, journal, environment, actor, int(i["steps"]), int(i["collected_at_once"]),
+            int(i["batch_size"]), 1, starts=int(i["starts"]),
+        )  # fmt: skip
+        return [random_steps(environment.received), journal.first("critic")]
+
+    return probe
+
+
+def gradient_clip(family: str) -> Raw:
+    """One over the gradient norms that reach the optimisers, of Q networks and policy."""
+
+    def probe(i: Inputs) -> List[float]:
+        found: Dict[str, float] = {}
+        journal = Journal()
+        environment = Scripted(rewards=[1.0])
+        journal.actions.append(environment.received)
+        journal.loss, actor = _agent(family, environment, 0.0)
+        for weight in journal.loss.qvalue_network_params.values(True, True):
+            weight.data.fill_(float(i["factor"]))
+
+        def look(optimizer: torch.optim.Optimizer, parts: List[str]) -> None:
+            for part in set(parts) - {"temperature"}:
+                found.setdefault(part, inverse_norm(optimizer, journal.roles()[part]))
+
+        size = int(i["batch_size"])
+        _train(family, journal, environment, actor, size, size, size, 2, look)
+        return [found["critic"], found["actor"]]
+
+    return probe

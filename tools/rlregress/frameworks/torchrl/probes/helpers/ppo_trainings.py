@@ -1,0 +1,293 @@
+"""Whole small trainings with PPO, by the trainer and by the program, watched from outside."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import types
+from dataclasses import dataclass, field
+from typing import Any, Callable, Iterator, List, Optional
+
+import gymnasium
+import numpy as np
+import torch
+from torch import nn
+
+from rlregress.frameworks import scripted
+from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.torchrl.api import (
+    AddStateIndependentNormalScale,
+    IndependentNormal,
+)
+from rlregress.frameworks.torchrl.probes.helpers import programs
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
+from rlregress.frameworks.torchrl.probes.helpers.networks import box, policy, v_network
+from rlregress.frameworks.torchrl.versions import LOG_PROBS, made, ppo_loss
+
+_SINGLE = torch.float32
+#: sees, and may change, a minibatch before the loss gets it
+Change = Callable[[Any], None]
+#: makes an environment
+Make = Callable[..., Scripted]
+
+
+@dataclass
+class Training:
+    """What was seen.
+
+    Attributes:
+        evaluated: observations of each minibatch that the loss was computed for, [b] each.
+        advantages: as these minibatches hold them, [b] each.
+        divergences: what the loss reports as the divergence, for each of them.
+        objectives: policy loss of each of them.
+        rates: learning rate at each step of the optimiser.
+        log_std_gradients: derivative of the total loss with respect to the log standard deviation.
+        rollouts: what was collected, one after the other.
+        rollout_of_step: number of the rollout that each step of the optimiser uses, from 0.
+        rollout_of_evaluated: the same for each minibatch evaluated.
+    """
+
+    evaluated: List[np.ndarray] = field(default_factory=list)
+    advantages: List[np.ndarray] = field(default_factory=list)
+    divergences: List[float] = field(default_factory=list)
+    objectives: List[float] = field(default_factory=list)
+    rates: List[float] = field(default_factory=list)
+    log_std_gradients: List[float] = field(default_factory=list)
+    rollouts: List[Any] = field(default_factory=list)
+    rollout_of_step: List[int] = field(default_factory=list)
+    rollout_of_evaluated: List[int] = field(default_factory=list)
+
+    def watch_loss(self, loss: Any, change: Optional[Change]) -> None:
+        """Note what goes through a loss module, after ``change``."""
+
+        def before(module: Any, arguments: Any) -> None:
+            if change is not None:
+                change(arguments[0])
+
+        def after(module: Any, arguments: Any, output: Any) -> None:
+            batch = arguments[0]
+            self.rollout_of_evaluated.append(len(self.rollouts) - 1)
+            self.evaluated.append(batch["observation"].reshape(-1).numpy().copy())
+            self.advantages.append(batch["advantage"].reshape(-1).numpy().copy())
+            self.divergences.append(float(output["kl_approx"].detach().mean()))
+            self.objectives.append(float(output["loss_objective"].detach()))
+
+        loss.register_forward_pre_hook(before)
+        loss.register_forward_hook(after)
+
+    def watch_optimizer(self, optimizer: torch.optim.Optimizer, scale: nn.Parameter) -> None:
+        """Note what an optimiser is about to do."""
+
+        def look(*_: Any) -> None:
+            self.rates.append(float(optimizer.param_groups[0]["lr"]))
+            self.rollout_of_step.append(len(self.rollouts) - 1)
+            gradient = scale.grad
+            self.log_std_gradients.append(0.0 if gradient is None else float(gradient.sum()))
+
+        optimizer.register_step_pre_hook(look)
+
+
+def lower_log_prob(ratio: float) -> Change:
+    """Make the ratio of every sample ``ratio`` times what it is."""
+
+    def change(batch: Any) -> None:
+        for name in LOG_PROBS:
+            if name in batch.keys():  # noqa: SIM118 (a tensordict does not answer 'in')
+                batch[name] = batch[name] - float(np.log(ratio))
+
+    return change
+
+
+def models() -> Any:
+    """A Gaussian policy and a value network, both linear and from 0; and its log std."""
+    scale = AddStateIndependentNormalScale(1)
+    loc, value = nn.Linear(1, 1), nn.Linear(1, 1)
+    for layer in (loc, value):
+        nn.init.zeros_(layer.weight)
+        nn.init.zeros_(layer.bias)
+    actor = policy(nn.Sequential(loc, scale), box(-1.0, 1.0, _SINGLE), IndependentNormal)
+    (log_std,) = scale.parameters()
+    return actor, v_network(value), log_std
+
+
+def playing(**script: Any) -> Make:
+    """Makes a ``Scripted``; rewards that differ if they are not given.
+
+    (The trainer normalises advantages over the rollout.)
+    """
+    return functools.partial(Scripted, **{"rewards": [1.0, -1.0], **script})
+
+
+def counting(steps: int, **script: Any) -> Make:
+    """Makes a ``scripted.counting``; rewards that differ if they are not given."""
+    return functools.partial(scripted.counting, steps, **{"rewards": [1.0, -1.0], **script})
+
+
+@contextlib.contextmanager
+def _registered(make: Make) -> Iterator[str]:
+    name = "RLRegressTraining-v0"
+    # as MuJoCo gives them: until 0.13 the program takes no others
+    double = functools.partial(make, dtype=np.float64)
+    gymnasium.register(id=name, entry_point=double, disable_env_checker=True)
+    try:
+        yield name
+    finally:
+        gymnasium.registry.pop(name)
+
+
+def trainer(
+    environments: List[Scripted],
+    total_steps: int,
+    frames: int,
+    minibatch: int,
+    *,
+    epochs: int = 1,
+    learning_rate: float = 0.0,
+    schedule: Any = None,
+    change: Optional[Change] = None,
+    seen: Optional[Training] = None,
+    before_training: Optional[Callable[[Any, Any], None]] = None,
+    entropy: float = 0.0,
+    **settings: Any,
+) -> Training:
+    """A whole training by PPOTrainer.
+
+    Args:
+        frames: of a rollout, over all environments.
+        schedule: makes a scheduler of the learning rate out of the optimiser.
+        seen: where to note what is seen.
+        before_training: called with the trainer and the optimiser.
+        settings: further ones of PPOTrainer.
+    """
+    from rlregress.frameworks.torchrl.api import (
+        Collector,
+        LazyTensorStorage,
+        PPOTrainer,
+        SamplerWithoutReplacement,
+        SerialEnv,
+        TensorDictReplayBuffer,
+    )
+
+    seen = Training() if seen is None else seen
+    actor, critic, log_std = models()
+    loss = ppo_loss(actor, critic, clip_epsilon=0.2, entropy_coeff=entropy)
+    seen.watch_loss(loss, change)
+    optimizer = torch.optim.SGD(loss.parameters(), lr=learning_rate)
+    seen.watch_optimizer(optimizer, log_std)
+    playing = [wrapped(environment) for environment in environments]
+    environment = playing[0]
+    if len(playing) > 1:
+        environment = SerialEnv(len(playing), [lambda one=one: one for one in playing])
+    if schedule is not None:
+        settings["lr_scheduler"] = schedule(optimizer)
+    training = made(
+        PPOTrainer,
+        collector=Collector(environment, actor, frames_per_batch=frames, total_frames=total_steps),
+        total_frames=total_steps,
+        frame_skip=1,
+        loss_module=loss,
+        progress_bar=False,
+        enable_logging=False,
+        auto_log_optim_steps=False,
+        optim_steps_per_batch=None,
+        num_epochs=epochs,
+        optimizer=optimizer,
+        replay_buffer=TensorDictReplayBuffer(
+            storage=LazyTensorStorage(frames),
+            sampler=SamplerWithoutReplacement(),
+            batch_size=minibatch,
+        ),
+        **settings,
+    )
+
+    def keep(batch: Any) -> Any:
+        seen.rollouts.append(batch.clone())
+        return batch
+
+    training.register_op("batch_process", keep)
+    if before_training is not None:
+        before_training(training, optimizer)
+    training.train()
+    return seen
+
+
+def _watch(program: Any, seen: Training, change: Optional[Change]) -> None:
+    """Let a fresh copy of the program use models of ours, and note what it does."""
+    loss_class, group_optimizers = program.ClipPPOLoss, program.group_optimizers
+    # its name until 0.11
+    collector_name = programs.part(program, "Collector", "SyncDataCollector")
+    collector_class: Any = getattr(program, collector_name)
+    actor, critic, log_std = models()
+
+    def watched_loss(*arguments: Any, **options: Any) -> Any:
+        loss = loss_class(*arguments, **options)
+        seen.watch_loss(loss, change)
+        return loss
+
+    def watched_optimizer(*optimizers: Any) -> Any:
+        optimizer = group_optimizers(*optimizers)
+        seen.watch_optimizer(optimizer, log_std)
+        return optimizer
+
+    class Collector(collector_class):
+        def __iter__(self) -> Any:
+            for batch in super().__iter__():
+                seen.rollouts.append(batch.clone())
+                yield batch
+
+    program.ClipPPOLoss, program.group_optimizers = watched_loss, watched_optimizer
+    setattr(program, collector_name, Collector)
+    program.tqdm = types.SimpleNamespace(tqdm=programs._NoBar)
+    program.make_ppo_models = lambda *arguments, **options: (actor, critic)
+    # what a policy is worth is not asked here
+    program.eval_model = lambda *arguments, **options: torch.zeros(1)
+
+
+def program(
+    make: Make,
+    total_steps: int,
+    frames: int,
+    minibatch: int,
+    *,
+    epochs: int = 1,
+    learning_rate: float = 0.0,
+    change: Optional[Change] = None,
+    seen: Optional[Training] = None,
+    **chosen: Any,
+) -> Training:
+    """A whole training by ``main`` of the PPO program.
+
+    Args:
+        make: makes the environment.
+        frames: of a rollout.
+        seen: where to note what is seen.
+        chosen: ``anneal_lr``, ``anneal_clip_epsilon``, ``gamma``, ``gae_lambda``.
+    """
+    seen = Training() if seen is None else seen
+    loaded = programs.load("ppo", "ppo_mujoco")
+    programs.without_normalisation(loaded)
+    Settings = programs.Settings
+    _watch(loaded, seen, change)
+    with _registered(make) as environment:
+        loaded.main(
+            Settings(
+                env=Settings(
+                    env_name=environment, backend="gym", config_overrides=None, num_envs=1,
+                    batch_mode="parallel", normalize_observation=False, max_episode_steps=None,
+                ),
+                collector=Settings(frames_per_batch=frames, total_frames=total_steps),
+                optim=Settings(
+                    device="cpu", lr=learning_rate, anneal_lr=chosen.get("anneal_lr", False),
+                ),
+                loss=Settings(
+                    gamma=chosen.get("gamma", 0.99), gae_lambda=chosen.get("gae_lambda", 0.95),
+                    mini_batch_size=minibatch, ppo_epochs=epochs, clip_epsilon=0.2,
+                    anneal_clip_epsilon=chosen.get("anneal_clip_epsilon", False),
+                    loss_critic_type="l2", **programs.COEFFICIENTS,
+                ),
+                logger=Settings(backend=None, test_interval=1_000_000, num_test_episodes=1),
+                compile=Settings(compile=False, cudagraphs=False),
+                checkpoint=Settings(path=None, interval=0),
+            )
+        )  # fmt: skip
+    return seen

@@ -1,0 +1,339 @@
+"""The programs of ``sota-implementations``, which TorchRL's wheel installs beside the package.
+
+Their helpers are imported by path and called; two of them (PPO on MuJoCo, TD3) are run as they
+are, from collection to update, with settings of a tiny training. They ask hydra, omegaconf and
+tqdm to read settings and to draw a bar; something that does neither stands in for them while a
+program is imported, so that it runs alike whether they are installed or not.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib
+import importlib.util
+import inspect
+import sys
+from importlib.metadata import distribution, version
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Dict, Iterator, List
+
+import gymnasium
+import numpy as np
+import torch
+
+from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.torchrl.api import Compose
+
+_ENVIRONMENT = "RLRegressPlayback-v0"
+#: modules that the programs import by a bare name, from their own folder.
+_SIBLINGS = ("utils", "utils_mujoco")
+_ASKING = ("torchrl.record", "torchrl.trainers.helpers")
+
+
+#: coefficients of the entropy and of the value loss, under both of their names.
+COEFFICIENTS = {"entropy_coeff": 0.0, "entropy_coef": 0.0, "critic_coeff": 1.0, "critic_coef": 1.0}
+
+
+class Settings(dict):
+    """A dictionary whose keys are attributes too, as in a file of settings."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"the program asks for the unknown setting '{name}'") from None
+
+
+class _NoBar:
+    """A progress bar that draws nothing."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        del arguments, options
+
+    def update(self, count: int = 1) -> None:
+        """Nothing."""
+
+
+class _NoConf:
+    """Settings that are dictionaries already."""
+
+    @staticmethod
+    def to_container(settings: Any, **options: Any) -> Any:
+        """The same settings."""
+        del options
+        return settings
+
+
+def _stand_ins() -> Dict[str, ModuleType]:
+    contents: Dict[str, Dict[str, Any]] = {
+        "hydra": {"main": lambda **options: lambda program: program},
+        "omegaconf": {"DictConfig": dict, "OmegaConf": _NoConf},
+        "tqdm": {"tqdm": _NoBar},
+    }
+    made = {}
+    for name, attributes in contents.items():
+        made[name] = ModuleType(name)
+        vars(made[name]).update(attributes)
+    return made
+
+
+@contextlib.contextmanager
+def _importing_from(folder: Path) -> Iterator[None]:
+    stand_ins = _stand_ins()
+    before = {name: sys.modules.pop(name, None) for name in (*_SIBLINGS, *stand_ins)}
+    writes_bytecode = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
+    sys.modules.update(stand_ins)
+    sys.path.insert(0, str(folder))
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+        sys.dont_write_bytecode = writes_bytecode
+        for name, module in before.items():
+            sys.modules.pop(name, None)
+            if module is not None:
+                sys.modules[name] = module
+
+
+def directory() -> Path:
+    """The folder of programs: a changed copy on the path, or that of the installed package.
+
+    What stands on the path behind the installed package belongs to another version of it.
+
+    Raises:
+        NotOffered: this version of the package does not install its programs.
+    """
+    installed = Path(str(distribution("torchrl").locate_file("")))
+    for entry in sys.path:
+        folder = Path(entry) / "sota-implementations"
+        if folder.is_dir():
+            return folder
+        if Path(entry) == installed:
+            break
+    raise NotOffered(f"torchrl {version('torchrl')} does not install sota-implementations")
+
+
+def load(folder: str, name: str) -> Any:
+    """A fresh copy of ``sota-implementations/<folder>/<name>.py``; leaves no trace of the import.
+
+    Raises:
+        NotOffered: this version of the package does not install this program.
+    """
+    # these modules ask once, when they are imported, which packages are installed: they must not
+    # see the stand-ins
+    for module_name in _ASKING:
+        importlib.import_module(module_name)
+    path = directory() / folder / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"torchrl_{folder}_{name}", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise NotOffered(f"torchrl {version('torchrl')} has no program {folder}/{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    with _importing_from(path.parent):
+        exec(compile(_with_imports_first(path), str(path), "exec"), vars(module))
+    return module
+
+
+def _with_imports_first(path: Path) -> ast.Module:
+    """A program, with what its ``main`` imports imported beside it.
+
+    So it can be watched in the same way as newer programs, which import before ``main``.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for place, node in enumerate(tree.body):
+        if isinstance(node, ast.FunctionDef) and node.name == "main":
+            imports = [n for n in node.body if isinstance(n, (ast.Import, ast.ImportFrom))]
+            node.body = [n for n in node.body if n not in imports]
+            tree.body[place:place] = imports
+            break
+    return tree
+
+
+def without_normalisation(program: Any) -> None:
+    """Let the PPO program put nothing around an environment that changes its observations."""
+    if "normalize_observation" in inspect.signature(program.make_env).parameters:
+        return  # is told so by its settings
+    # until 0.13 there is no such setting
+    for name in ("VecNorm", "ClipTransform"):
+        program.make_env.__globals__[name] = lambda **_: Compose()
+
+
+def part(program: Any, *names: str) -> str:
+    """The first of these names that a program has.
+
+    Raises:
+        NotOffered: it has none of them.
+    """
+    for name in names:
+        if hasattr(program, name):
+            return name
+    raise NotOffered(f"{program.__name__} of torchrl {version('torchrl')} has no {names[0]}")
+
+
+@contextlib.contextmanager
+def _registered(**playback: Any) -> Iterator[str]:
+    gymnasium.register(
+        id=_ENVIRONMENT,
+        entry_point=lambda **options: Scripted(**playback, **options),
+        disable_env_checker=True,
+    )
+    try:
+        yield _ENVIRONMENT
+    finally:
+        gymnasium.registry.pop(_ENVIRONMENT)
+
+
+class PPORun:
+    """What the PPO program did in one rollout and one epoch, learning rate 0.
+
+    Attributes:
+        losses: policy loss of each minibatch.
+        advantages, value_targets: of the rollout, in the order of the steps.
+        optimizer: the program's own.
+        gradient_norms: of all gradients together, before each of its steps.
+    """
+
+    def __init__(self) -> None:
+        self.losses: List[float] = []
+        self.advantages = np.zeros(0)
+        self.value_targets = np.zeros(0)
+        self.optimizer: Any = None
+        self.gradient_norms: List[float] = []
+
+
+def ppo(
+    playback: Dict[str, Any],
+    models: Any,
+    frames: int,
+    minibatch: int,
+    ratio: float = 1.0,
+    discount: float = 0.99,
+    trace: float = 0.95,
+) -> PPORun:
+    """Run ``main`` of the PPO program with the actor and the critic ``models``.
+
+    Every stored log-probability is lowered by log(ratio) before the loss sees it.
+    """
+    program = load("ppo", "ppo_mujoco")
+    without_normalisation(program)
+    run = PPORun()
+    loss_class: Any = program.ClipPPOLoss
+    estimator_class: Any = program.GAE
+
+    class Loss(loss_class):
+        def forward(self, batch: Any) -> Any:
+            batch["action_log_prob"] = batch["action_log_prob"] - np.log(ratio)
+            losses = super().forward(batch)
+            run.losses.append(float(losses["loss_objective"].detach()))
+            return losses
+
+    class Estimator(estimator_class):
+        def forward(self, *arguments: Any, **options: Any) -> Any:
+            batch = super().forward(*arguments, **options)
+            run.advantages = batch["advantage"].reshape(-1).numpy().copy()
+            run.value_targets = batch["value_target"].reshape(-1).numpy().copy()
+            return batch
+
+    group_optimizers = program.group_optimizers
+
+    def observed_optimizer(*optimizers: Any) -> Any:
+        run.optimizer = group_optimizers(*optimizers)
+
+        def note(optimizer: Any, *_: Any) -> None:
+            parameters = [p for group in optimizer.param_groups for p in group["params"]]
+            squares = [float(p.grad.double().pow(2).sum()) for p in parameters]
+            run.gradient_norms.append(float(np.sqrt(sum(squares))))
+
+        run.optimizer.register_step_pre_hook(note)
+        return run.optimizer
+
+    program.ClipPPOLoss, program.GAE = Loss, Estimator
+    program.group_optimizers = observed_optimizer
+    program.make_ppo_models = lambda *arguments, **options: models
+    # observations as MuJoCo gives them: until 0.13 the program takes no others
+    with _registered(**playback, dtype=np.float64) as environment:
+        program.main(
+            Settings(
+                env=Settings(
+                    env_name=environment, backend="gym", config_overrides=None, num_envs=1,
+                    batch_mode="parallel", normalize_observation=False, max_episode_steps=None,
+                ),
+                collector=Settings(frames_per_batch=frames, total_frames=frames),
+                optim=Settings(device="cpu", lr=0.0, anneal_lr=False),
+                loss=Settings(
+                    gamma=discount, gae_lambda=trace, mini_batch_size=minibatch, ppo_epochs=1,
+                    clip_epsilon=0.2, anneal_clip_epsilon=False, loss_critic_type="l2",
+                    **COEFFICIENTS,
+                ),
+                logger=Settings(backend=None, test_interval=1_000_000, num_test_episodes=1),
+                compile=Settings(compile=False, cudagraphs=False),
+                checkpoint=Settings(path=None, interval=0),
+            )
+        )  # fmt: skip
+    return run
+
+
+def td3_moves(watch: Any, updates: int, delay: int) -> Any:
+    """Run ``main`` of the TD3 program for ``updates`` updates; what ``watch(loss)`` has noted.
+
+    ``note()`` of the watch is called after each update.
+    """
+    program = load("td3", "td3")
+    noted = {}
+    make_loss_module, make_replay_buffer = program.make_loss_module, program.make_replay_buffer
+
+    def observed_loss(*arguments: Any) -> Any:
+        loss, updater = make_loss_module(*arguments)
+        noted["watch"], noted["samples"] = watch(loss), 0
+        return loss, updater
+
+    def observed_buffer(*arguments: Any, **options: Any) -> Any:
+        buffer = make_replay_buffer(*arguments, **{**options, "prefetch": 0})
+        sample = buffer.sample
+
+        def sample_between_updates() -> Any:
+            if noted["samples"]:
+                noted["watch"].note()
+            noted["samples"] += 1
+            return sample()
+
+        buffer.sample = sample_between_updates
+        return buffer
+
+    program.make_loss_module, program.make_replay_buffer = observed_loss, observed_buffer
+    with _registered(rewards=[1.0], terminated=[1.0]) as environment:
+        program.main(
+            Settings(
+                env=Settings(
+                    name=environment, library="gymnasium", seed=0, max_episode_steps=10,
+                ),
+                network=Settings(device="cpu", hidden_sizes=[4], activation="tanh"),
+                collector=Settings(
+                    device="cpu", env_per_collector=1, init_random_frames=0,
+                    frames_per_batch=updates, total_frames=updates, reset_at_each_iter=False,
+                ),
+                replay_buffer=Settings(prb=False, size=100, scratch_dir=None),
+                optim=Settings(
+                    batch_size=4, utd_ratio=1.0, policy_update_delay=delay, gamma=0.99,
+                    loss_function="l2", policy_noise=0.2, noise_clip=0.5, lr=0.1,
+                    weight_decay=0.0, adam_eps=1e-4, target_update_polyak=0.5,
+                ),
+                logger=Settings(backend=None, exp_name="", video=False, eval_iter=1_000_000),
+                compile=Settings(compile=False, cudagraphs=False),
+            )
+        )  # fmt: skip
+    noted["watch"].note()
+    return noted["watch"]
+
+
+def ppo_networks(low: Any, high: Any, observation_dimensions: int) -> Any:
+    """Actor and critic as ``make_ppo_models_state`` of the PPO program makes them."""
+    from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
+
+    environment = wrapped(Scripted(low, high, observation_dimensions=observation_dimensions))
+    make = load("ppo", "utils_mujoco").make_ppo_models_state
+    return make(environment, device=torch.device("cpu"))

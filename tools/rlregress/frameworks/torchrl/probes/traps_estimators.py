@@ -1,0 +1,145 @@
+"""Probes of special cases of TorchRL's advantage estimation and of advantage normalisation."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Tuple
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.raised import raised_in
+from rlregress.frameworks.torchrl.api import (
+    GAE,
+    IndependentNormal,
+    TensorDict,
+    advantages,
+)
+from rlregress.frameworks.torchrl.probes.helpers.networks import (
+    Constant,
+    Numbers,
+    box,
+    identity,
+    policy,
+    v_network,
+)
+from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
+from rlregress.frameworks.torchrl.versions import LOG_PROBS, made, ppo_loss
+
+
+def _segment(
+    values: Any, next_values: Any, rewards: Any, terminated: bool = False, truncated: bool = False
+) -> TensorDict:
+    """Steps whose observation is the number that a critic is to say, [1, T]."""
+
+    def column(numbers: Any) -> torch.Tensor:
+        return torch.as_tensor(np.asarray(numbers, dtype=np.float64)).reshape(1, -1, 1)
+
+    rewards = column(rewards)
+    return TensorDict(
+        {
+            "observation": column(values),
+            "next": {
+                "observation": column(next_values),
+                "reward": rewards,
+                "terminated": torch.full_like(rewards, terminated, dtype=torch.bool),
+                "truncated": torch.full_like(rewards, truncated, dtype=torch.bool),
+                "done": torch.full_like(rewards, terminated or truncated, dtype=torch.bool),
+            },
+        },
+        rewards.shape[:2],
+    )
+
+
+def _lambda_zero(i: Inputs) -> List[float]:
+    batch = _segment(i["values"], i["next_values"], i["rewards"])
+    estimator = GAE(
+        gamma=i["discount"], lmbda=0.0, value_network=v_network(identity()), vectorized=True
+    )
+    try:
+        found = estimator(batch)["advantage"].reshape(-1).tolist()
+    except (IndexError, ValueError, ZeroDivisionError) as error:
+        if not raised_in(error, "torchrl.objectives.value"):
+            raise
+        return [1.0] + [0.0] * len(i["rewards"])
+    return [0.0, *found]
+
+
+def _reset_env(i: Inputs) -> float:
+    batch = _segment(i["value"], i["next_value"], i["reward"], truncated=True)
+    estimator = made(
+        GAE,
+        gamma=i["discount"],
+        lmbda=0.8,
+        value_network=v_network(identity()),
+        auto_reset_env=True,
+    )
+    return float(estimator(batch)["advantage"])
+
+
+def _kernel(i: Inputs) -> float:
+    called: List[str] = []
+
+    def watched(name: str) -> Any:
+        original = getattr(advantages, name)
+
+        def watch(*arguments: Any, **keywords: Any) -> Any:
+            called.append(name)
+            return original(*arguments, **keywords)
+
+        return watch
+
+    names = ("generalized_advantage_estimate", "vec_generalized_advantage_estimate")
+    originals = {name: getattr(advantages, name) for name in names}
+    try:
+        for name in names:
+            setattr(advantages, name, watched(name))
+        estimator = GAE(gamma=i["discount"], lmbda=i["trace"], value_network=v_network(identity()))
+        estimator(_segment([0.0, 1.0], [1.0, 2.0], [1.0, 1.0]))
+    finally:
+        for name, original in originals.items():
+            setattr(advantages, name, original)
+    (name,) = set(called)
+    return float(name == names[1])
+
+
+def _stored_values(i: Inputs) -> float:
+    batch = _segment(i["value"], i["value"], i["reward"], terminated=True)
+    stored = torch.full((1, 1, 1), i["value"], dtype=torch.float64)
+    batch["state_value"] = stored
+    batch["next", "state_value"] = stored.clone()
+    estimator = GAE(
+        gamma=i["discount"], lmbda=0.8, value_network=v_network(Constant(i["next_value"]))
+    )
+    return float(estimator(batch)["advantage"])
+
+
+def _masked_normalisation(i: Inputs) -> List[float]:
+    count = len(i["advantages"])
+    actor = policy(Numbers([0.0], [1.0]), box(-10.0, 10.0), IndependentNormal)
+    loss = ppo_loss(actor, v_network(Constant(0.0)), normalize_advantage=True)
+    zeros = torch.zeros(count, 1, dtype=torch.float64)
+    batch = TensorDict({"observation": zeros, "action": zeros}, [count])
+    # only the last sample has a ratio other than 1
+    log_prob = actor.get_dist(batch).log_prob(zeros).detach()
+    log_prob[-1] -= np.log(i["ratio"])
+    for name in LOG_PROBS:
+        batch[name] = log_prob
+    batch["advantage"] = torch.as_tensor(i["advantages"]).reshape(-1, 1)
+    batch["value_target"] = zeros
+    found = []
+    for mask in (None, torch.ones(count, 1, dtype=torch.bool)):
+        if mask is not None:
+            batch["shifted_valid"] = mask
+        objective = float(loss(batch)["loss_objective"].detach())
+        found.append(-objective * count / (i["ratio"] - 1.0))
+    return found
+
+
+PROBES: Dict[Tuple[str, str], Raw] = {
+    ("gae.lambda_zero", "library"): _lambda_zero,
+    ("gae.reset_env", "library"): _reset_env,
+    ("gae.kernel", "library"): _kernel,
+    ("gae.stored_values", "library"): _stored_values,
+    ("advantage.masked_normalisation", "library"): _masked_normalisation,
+}

@@ -1,0 +1,106 @@
+"""Probes neither find nor leave anything in the global random generators."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+import torch
+
+from rlregress import frameworks
+from rlregress.details import catalogue
+from rlregress.details.fingerprint import run_probe
+from rlregress.frameworks import ask
+from rlregress.frameworks.isolation import observe
+
+#: a detail whose probes draw at random, in every framework that has TD3.
+STOCHASTIC = "td3.target_noise.law"
+INSTALLED = {adapter.name: adapter for adapter in frameworks.installed()}
+
+
+def drawn(inputs=None):
+    """One number of each global generator, [3]."""
+    del inputs
+    return np.array([random.random(), np.random.rand(), torch.rand(1).item()])
+
+
+def failing(inputs):
+    """A probe that draws, makes everything float64, and then cannot go on."""
+    drawn()
+    torch.set_default_dtype(torch.float64)
+    raise ValueError("it cannot be asked")
+
+
+class Adapter:
+    """An adapter with one probe, as far as it is asked here."""
+
+    name, modules, algorithms, scopes, public = "any", (), (), (), ()
+
+    def probes(self):
+        return {(STOCHASTIC, "library"): drawn}
+
+    def versions(self):
+        return {}
+
+    def code_folders(self):
+        return ()
+
+    def trace_trainings(self):
+        return {}
+
+    def defaults(self):
+        return {}
+
+    other_defaults = defaults
+
+
+def by_judgement():
+    """What the tests and the fingerprint of this process observe."""
+    return run_probe(catalogue.get(STOCHASTIC), lambda inputs: drawn()[:2]).observed.tolist()
+
+
+def in_a_foreign_environment(monkeypatch):
+    """What an upgrade observes of one of its sides."""
+    monkeypatch.setattr(ask.frameworks, "get", lambda name: Adapter())
+    return ask.answers("any", {STOCHASTIC: {}})["observed"][f"{STOCHASTIC} library"]["observed"]
+
+
+def test_whoever_asks_gets_the_same_draws_and_leaves_the_generators(monkeypatch):
+    """Both ways of asking seed the generators, and what is drawn afterwards goes on as before."""
+    random.seed(5), np.random.seed(5), torch.manual_seed(5)
+    undisturbed = [drawn(), drawn()]
+    random.seed(5), np.random.seed(5), torch.manual_seed(5)
+    judged = by_judgement()
+    assert np.array_equal(drawn(), undisturbed[0])
+    asked = in_a_foreign_environment(monkeypatch)
+    assert np.array_equal(drawn(), undisturbed[1])
+    assert judged == by_judgement() == asked[:2]
+    assert asked == in_a_foreign_environment(monkeypatch)
+
+
+def test_a_probe_that_fails_leaves_the_process_alone():
+    """The generators and torch's default type are restored whatever ends the probe."""
+    random.seed(5), np.random.seed(5), torch.manual_seed(5)
+    undisturbed = drawn()
+    random.seed(5), np.random.seed(5), torch.manual_seed(5)
+    with pytest.raises(ValueError, match="it cannot be asked"):
+        observe(failing, {})
+    assert torch.get_default_dtype() == torch.float32
+    assert np.array_equal(drawn(), undisturbed)
+
+
+@pytest.mark.parametrize("name", sorted(INSTALLED))
+def test_a_framework_answers_the_same_after_the_generators_were_moved(name):
+    """A probe of noise returns the same numbers, and draws nothing from what others draw."""
+    probes = INSTALLED[name].probes()
+    asked = [probe for (id, _), probe in probes.items() if id == STOCHASTIC]
+    if not asked:
+        pytest.skip(f"{name} is not asked for {STOCHASTIC}")
+    inputs = catalogue.get(STOCHASTIC).copy_inputs
+    random.seed(5), np.random.seed(5), torch.manual_seed(5)
+    undisturbed = drawn()
+    first = observe(asked[0], inputs())
+    random.seed(5), np.random.seed(5), torch.manual_seed(5)
+    assert np.array_equal(observe(asked[0], inputs()), first)
+    assert np.array_equal(drawn(), undisturbed)
