@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from rlregress.gate import reach
+from rlregress.faults import reach
 
 TEXT = textwrap.dedent(
     """\

@@ -10,12 +10,12 @@ import pytest
 from rlregress import frameworks, suite
 from rlregress.details import catalogue
 from rlregress.errors import UserError
-from rlregress.gate import faults
+from rlregress.faults import probed
 
 INSTALLED = sorted(
     {adapter.name for adapter in frameworks.installed() if adapter.expectations() is None}
 )
-ESSENTIAL = [pair for pair in faults.chosen(INSTALLED, []) if pair[1].essential]
+ESSENTIAL = [pair for pair in probed.chosen(INSTALLED, []) if pair[1].essential]
 
 
 def _files_of(fault):
@@ -34,11 +34,11 @@ def _files_of(fault):
 )
 def test_a_seeded_fault_turns_its_test_red(name, fault, tmp_path):
     """``pytest tests_unit`` fails for the fault's details and names detail, variants, numbers."""
-    if faults.fault_line(frameworks.get(name), fault) is None:
+    if probed.fault_line(frameworks.get(name), fault) is None:
         pytest.skip(f"the faults of {name} were chosen on another version than the installed one")
     files, asserted = _files_of(fault)
     evidence = tmp_path / "evidence.json"
-    ended = faults.run_seeded(
+    ended = probed.run_seeded(
         name,
         fault,
         ["-m", "pytest", *files, "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
@@ -58,16 +58,16 @@ def test_a_seeded_fault_turns_its_test_red(name, fault, tmp_path):
 @pytest.mark.parametrize("name", INSTALLED)
 def test_every_detail_has_a_seeded_fault(name):
     """For each detail that a framework is probed for there is a fault that moves it."""
-    known = faults.load(name)
+    known = probed.load(name)
     covered = {id for fault in known for id in fault.turns + fault.also}
     asked = {id for id, _ in frameworks.get(name).probes()}
-    assert asked - covered == set(faults.without(name))
+    assert asked - covered == set(probed.without(name))
 
 
 @pytest.mark.parametrize("name", INSTALLED)
 def test_faults_name_known_variants(name):
     """What a fault turns a detail into is a variant of that detail."""
-    for fault in faults.load(name):
+    for fault in probed.load(name):
         for id in fault.turns:
             assert not fault.finds or fault.finds in catalogue.get(id).variants, fault.name
 
@@ -76,19 +76,19 @@ def test_a_fault_that_does_not_fit_says_so():
     """A fault whose text is not in this version's code names file, text and number of matches."""
     name, fault = next(
         (of, one)
-        for of, one in faults.chosen(INSTALLED, [])
+        for of, one in probed.chosen(INSTALLED, [])
         if frameworks.get(of).locate(one.file) is not None
     )
-    other = faults.Fault(fault.name, fault.file, "no such text", "", fault.turns, fault.finds)
+    other = probed.Fault(fault.name, fault.file, "no such text", "", fault.turns, fault.finds)
     with (
         pytest.raises(UserError, match="does not fit this version: .* 'no such text' 0 times"),
-        faults.seeded(name, other),
+        probed.seeded(name, other),
     ):
         pass
 
 
 def test_an_unknown_fault_is_named():
     """A name that no fault has is answered with the nearest one."""
-    name = faults.chosen(INSTALLED, [])[0][1].name
+    name = probed.chosen(INSTALLED, [])[0][1].name
     with pytest.raises(UserError, match=f"did you mean .*{name}"):
-        faults.chosen(INSTALLED, [name[:-1]])
+        probed.chosen(INSTALLED, [name[:-1]])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rlregress.upgrade import mutation
-from rlregress.upgrade.mutation import Fault
+from rlregress.faults import mutation
+from rlregress.faults.mutation import Fault
 
 
 def faults(*body, head="def f(self, x, y=1):"):

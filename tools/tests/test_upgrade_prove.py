@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from rlregress.faults import mutation
 from rlregress.tracing.trace import Event, Part, Trace, failed
-from rlregress.upgrade import mutation, prove
+from rlregress.upgrade import prove
 from rlregress.upgrade.coverage import Reach
 from rlregress.upgrade.functions import ADDED, CHANGED, REMOVED, Changed, Function
 from rlregress.upgrade.prove import Proof

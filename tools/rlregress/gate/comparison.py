@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from rlregress.details import catalogue
 from rlregress.details.implementation import implementations
 from rlregress.errors import UserError
+from rlregress.faults.places import Place, place
 from rlregress.frameworks.base import Adapter
-from rlregress.gate.places import Place, place
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from rlregress import suite
 from rlregress.claims import sources
 from rlregress.details import catalogue
 from rlregress.details.implementation import documented
+from rlregress.faults import probed
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import faults
 
 _WIDTH_OF_FILES = 130
 
@@ -65,7 +65,7 @@ def _frameworks(adapters: Sequence[Adapter]) -> Table:
             len({(entry.id, entry.variant) for entry in entries}),
             sum(bool(entry.deviation) for entry in entries),
             len(adapter.absent()),
-            len(faults.load(adapter.name)) if folder.is_dir() else 0,
+            len(probed.load(adapter.name)) if folder.is_dir() else 0,
         )
         table.add_row(f"{adapter.full_name} {adapter.version()}", *map(str, counts))
     return table

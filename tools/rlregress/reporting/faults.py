@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from rlregress.gate import seeding
-from rlregress.gate.faults import Seen, chosen
+from rlregress.faults import seeding, traced
+from rlregress.faults.probed import Seen, chosen
 from rlregress.tracing.processes import last_words
-from rlregress.upgrade import options, seeded
+from rlregress.upgrade import optional_faults
 
 #: share of the traced faults that have to be found in the right file and function.
 RIGHT = 0.9
@@ -44,7 +44,7 @@ def show(frameworks: Sequence[str], names: Sequence[str], workers: int) -> bool:
     return detected == len(seen)
 
 
-def _traced(found: seeded.Found) -> str:
+def _traced(found: traced.Found) -> str:
     fault, first = found.fault, found.comparison.first
     said = "found" if found.right else "ELSEWHERE" if found.found else "NOT FOUND"
     name = f"{fault.framework} {fault.algorithm} {fault.name}"
@@ -61,8 +61,8 @@ def _traced(found: seeded.Found) -> str:
 
 def show_traced(frameworks: Sequence[str], names: Sequence[str], workers: int) -> bool:
     """Seed, trace and print, fault by fault; whether enough were found in the right place."""
-    seen: list[seeded.Found] = []
-    for found in seeded.seed(seeded.chosen(frameworks, names), workers or os.cpu_count() or 1):
+    seen: list[traced.Found] = []
+    for found in traced.seed(traced.chosen(frameworks, names), workers or os.cpu_count() or 1):
         print(_traced(found), flush=True)
         seen.append(found)
     diverged, right = sum(f.found for f in seen), sum(f.right for f in seen)
@@ -75,7 +75,7 @@ def show_traced(frameworks: Sequence[str], names: Sequence[str], workers: int) -
     return diverged >= RIGHT * len(seen) and right >= RIGHT * len(seen)
 
 
-def _kind(found: seeded.Found) -> str:
+def _kind(found: traced.Found) -> str:
     return found.comparison.first.kind if found.comparison.first is not None else ""
 
 
@@ -85,7 +85,9 @@ def show_optional(names: Sequence[str], only: Sequence[str], workers: int) -> bo
     def say(line: str) -> None:
         print(line, flush=True)
 
-    found = options.seed(options.chosen(names, only), workers or os.cpu_count() or 1, say)
+    found = optional_faults.seed(
+        optional_faults.chosen(names, only), workers or os.cpu_count() or 1, say
+    )
     fitting = [each for each in found if each.seeded is not None]
     for each in found:
         fault, seeded = each.fault, each.seeded

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rlregress import source
+from rlregress.faults import mutation
+from rlregress.faults.mutation import Fault
 from rlregress.tracing.compare import Comparison, compare
 from rlregress.tracing.trace import Trace
-from rlregress.upgrade import mutation
 from rlregress.upgrade.coverage import Reach
 from rlregress.upgrade.functions import REMOVED
-from rlregress.upgrade.mutation import Fault
 from rlregress.upgrade.traced import Training
 
 #: trainings that are recorded again for one fault: 1 + 2 + 4 + 8 + 16.

@@ -1,4 +1,4 @@
-"""Seed faults by the hundred: ``python -m rlregress.gate.seeding FRAMEWORK WORKERS``.
+"""Seed faults by the hundred: ``python -m rlregress.faults.seeding FRAMEWORK WORKERS``.
 
 One process measures which probe reaches which line. A second one imports everything that is not
 under test and forks a child for each fault, which imports the framework's changed copy and asks the
@@ -18,10 +18,10 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rlregress.gate.faults import Fault, Seen, fault_line, seeded
+from rlregress.faults.probed import Fault, Seen, fault_line, seeded
 from rlregress.training import launch
 
-_MODULE = "rlregress.gate.seeding"
+_MODULE = "rlregress.faults.seeding"
 
 
 def seed(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[Seen]:
@@ -63,7 +63,7 @@ def _fault(fields: Mapping[str, Any]) -> Fault:
 def _measure(framework: str) -> None:
     """Print the plan: what to import first, and of each fault which cells to ask."""
     from rlregress import frameworks
-    from rlregress.gate import reach
+    from rlregress.faults import reach
 
     adapter = frameworks.get(framework)
     reached = reach.measure(adapter)
@@ -93,7 +93,6 @@ def _serve(framework: str, workers: int) -> None:
     import torch
 
     from rlregress.details import implementation  # noqa: F401
-    from rlregress.gate import selection  # noqa: F401
 
     torch.set_num_threads(1)
     running: dict[int, int] = {}

@@ -12,8 +12,8 @@ from functools import cache
 
 from rlregress import suite
 from rlregress.details.implementation import Implementation
+from rlregress.faults import probed
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import faults
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class Place:
 
 
 @cache
-def _faults(framework: str) -> tuple[faults.Fault, ...]:
+def _faults(framework: str) -> tuple[probed.Fault, ...]:
     if not (suite.baselines() / "faults" / framework).is_dir():
         return ()
-    return tuple(faults.load(framework))
+    return tuple(probed.load(framework))
 
 
 def _candidates(implementation: Implementation) -> list[tuple[str, str, int]]:

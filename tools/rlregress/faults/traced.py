@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeVar
 from rlregress import frameworks, suite
 from rlregress.details import catalogue
 from rlregress.errors import UserError
-from rlregress.gate import faults, places
+from rlregress.faults import places, probed
 from rlregress.tracing import run, trace
 from rlregress.tracing.compare import Comparison, compare
 from rlregress.tracing.processes import last_words
@@ -52,9 +52,9 @@ class Traced:
     occurrence: int = 0
 
     @property
-    def fault(self) -> faults.Fault:
+    def fault(self) -> probed.Fault:
         """The same for the seeder."""
-        return faults.Fault(
+        return probed.Fault(
             self.name, self.file, self.old, self.new, (), "", occurrence=self.occurrence
         )
 
@@ -180,7 +180,7 @@ def _original(framework: str, algorithm: str, folder: Path) -> trace.Trace:
 
 
 def _seed(fault: Traced, original: trace.Trace, folder: Path) -> Found:
-    with faults.seeded(fault.framework, fault.fault) as environment:
+    with probed.seeded(fault.framework, fault.fault) as environment:
         paths = tuple(environment["PYTHONPATH"].split(os.pathsep))
         side = Side(fault.name, paths=paths, variables=environment)
         output = folder / f"{fault.framework}-{fault.name}.trace"

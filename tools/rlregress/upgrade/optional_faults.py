@@ -15,10 +15,11 @@ from typing import Any
 
 from rlregress import frameworks, source
 from rlregress.errors import UserError
+from rlregress.faults import traced as traced_faults
+from rlregress.faults.mutation import Fault
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import current
-from rlregress.upgrade import making, prove, seeded, traced
-from rlregress.upgrade.mutation import Fault
+from rlregress.upgrade import making, prove, traced
 from rlregress.upgrade.prove import Seeded
 from rlregress.upgrade.sides import Sides
 
@@ -77,7 +78,7 @@ class Found:
 
 def load() -> list[Optional]:
     """The faults; UserError that names entry and key if one does not fit."""
-    return [_optional(where, table) for where, table in seeded.tables("optional.toml")]
+    return [_optional(where, table) for where, table in traced_faults.tables("optional.toml")]
 
 
 def _optional(where: str, table: dict[str, Any]) -> Optional:
@@ -92,7 +93,7 @@ def _optional(where: str, table: dict[str, Any]) -> Optional:
 
 def chosen(names: Sequence[str], only: Sequence[str]) -> list[Optional]:
     """The faults of the frameworks, all or the named ones; UserError for an unknown name."""
-    return seeded.named([fault for fault in load() if fault.framework in names], only)
+    return traced_faults.named([fault for fault in load() if fault.framework in names], only)
 
 
 def seed(faults: Sequence[Optional], workers: int, say: making.Say) -> list[Found]:
