@@ -26,11 +26,11 @@ from rlregress import frameworks
 from rlregress.details.implementation import Implementation, documented, implementations
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
+from rlregress.gate import evidence as evidence_file
 from rlregress.gate import selection
 from rlregress.gate.baseline import FIRST_NEW_SEED
 from rlregress.gate.judging import Verdict, judge
 from rlregress.gate.session import Session, open_session
-from rlregress.reporting import evidence as evidence_file
 from rlregress.reporting import terminal
 from rlregress.training.budgets import budget, suggestion
 from rlregress.training.cell import Job
@@ -40,7 +40,7 @@ _COLLECTED = pytest.StashKey[list[dict[str, Any]]]()
 
 
 @dataclass(frozen=True)
-class Training:
+class Run:
     """One run of the session."""
 
     session: Session
@@ -178,9 +178,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     session = session_of(metafunc.config)
     if "training" in names:
-        trainings = [Training(session, job) for job in session.ordered_jobs()]
-        ids = [f"{t.job.cell.id}-seed{t.job.seed}" for t in trainings]
-        metafunc.parametrize("training", trainings, ids=ids)
+        runs = [Run(session, job) for job in session.ordered_jobs()]
+        ids = [f"{run.job.cell.id}-seed{run.job.seed}" for run in runs]
+        metafunc.parametrize("training", runs, ids=ids)
     if "judged_cell" in names:
         cells = [Judged(session, cell.id) for cell in session.cells if session.judged]
         metafunc.parametrize("judged_cell", cells, ids=[cell.name for cell in cells])
@@ -261,6 +261,17 @@ def _subject(item: pytest.Item) -> str:
     return ""
 
 
+def _judged(item: pytest.Item) -> tuple[str, str] | None:
+    """What a test trains or judges the returns of: "cell" or "group", and its name."""
+    params = getattr(getattr(item, "callspec", None), "params", {})
+    if "training" in params:
+        return "cell", params["training"].job.cell.id
+    for kind in ("cell", "group"):
+        if f"judged_{kind}" in params:
+            return kind, params[f"judged_{kind}"].name
+    return None
+
+
 def _without_subject(item: pytest.Item) -> bool:
     """Whether the item stands for an empty list: a budget that is not judged has no verdicts."""
     params = getattr(getattr(item, "callspec", None), "params", {})
@@ -270,7 +281,10 @@ def _without_subject(item: pytest.Item) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Drop what is asked of nothing; note of every other test which framework it is about."""
+    """Drop what is asked of nothing; note of every other test what it is about.
+
+    That is a framework, and of returns a cell or a group.
+    """
     empty = [item for item in items if _without_subject(item)]
     if empty:
         config.hook.pytest_deselected(items=empty)
@@ -279,6 +293,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         subject = _subject(item)
         if subject:
             item.user_properties.append(("framework", subject))
+        judged = _judged(item)
+        if judged is not None:
+            item.user_properties.append(judged)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -294,7 +311,7 @@ def pytest_runtest_makereport(
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None and call.excinfo is not None and call.excinfo.errisinstance(UserError):
         report.longrepr = str(call.excinfo.value)
-        report.user_properties.append((evidence_file.COULD_NOT_JUDGE, "true"))
+        report.user_properties.append((evidence_file.USER_ERROR, "true"))
     return report
 
 
@@ -340,7 +357,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """The verdicts, below pytest's own lines; the evidence file, if asked for."""
     entries = config.stash[_COLLECTED]
-    for line in terminal.verdict_lines(entries):
+    for line in terminal.verdict_lines(evidence_file.verdicts(entries)):
         terminalreporter.write_line(line)
     target = config.getoption("--evidence")
     if target and not _is_xdist_worker():

@@ -9,23 +9,26 @@ import sys
 import pytest
 
 from rlregress import suite
-from rlregress.gate import outcome
+from rlregress.gate import evidence, outcome
 from rlregress.training import launch
+
+from .test_outcome import cell
 
 CONFTEST = 'pytest_plugins = ["rlregress.pytest_plugin"]\n'
 
 
 @pytest.fixture
 def session(tmp_path):
-    """Run pytest on a file with this text; returns the entries of its evidence."""
+    """Run pytest on a file with this text and options; returns the entries of its evidence."""
 
-    def run(text: str) -> list[dict]:
+    def run(text: str, *options: str) -> list[dict]:
         (tmp_path / "conftest.py").write_text(CONFTEST)
         (tmp_path / "test_some.py").write_text(text)
         environment = launch.environment()
         subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_some.py"]
-            + ["--evidence", "evidence.json", "--rootdir", str(tmp_path)],
+            + ["--evidence", "evidence.json", "--rootdir", str(tmp_path)]
+            + [*options],
             cwd=tmp_path,
             env={**environment, "PYTHONPATH": environment["PYTHONPATH"] + f":{suite.root()}"},
             capture_output=True,
@@ -58,3 +61,18 @@ def test_a_failed_assertion_is_a_failure(session):
     entries = session("def test_it():\n    assert 1 == 2\n")
     assert entries[0]["outcome"] == "failed"
     assert entries[0]["message"].startswith("assert 1 == 2")
+
+
+def test_a_verdict_carries_the_name_of_its_cell_or_group(session):
+    """What was judged is told by name, and is not read out of the id of the test."""
+    verdict = cell("any", "holds")["verdict"]
+    entries = session(
+        f"VERDICT = {verdict!r}\n"
+        "def test_cell(judged_cell, evidence):\n    evidence(verdict=VERDICT)\n"
+        "def test_group(judged_group, evidence):\n    evidence(verdict=VERDICT)\n",
+        "--budget=short",
+    )
+    kinds = {kind: {entry.get(kind) for entry in entries} for kind in ("cell", "group")}
+    assert "sb3-ppo-Hopper-v4-short" in kinds["cell"]
+    assert {"sb3-ppo", None} <= kinds["group"]
+    assert {*kinds["cell"], *kinds["group"]} - {None} == evidence.verdicts(entries).keys()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlregress.gate import outcome
+from rlregress.gate import evidence, outcome
 from rlregress.reporting import words
 
 
@@ -38,13 +38,13 @@ def cell(name: str, verdict: str) -> dict:
         "visible_fraction": 0.4,
         "alpha": 0.05,
     }
-    return entry(f"t::test_returns[{name}]", verdict=found)
+    return entry(f"t::test_returns[{name}]", verdict=found, cell=name)
 
 
 def group(name: str, verdict: str, *cells: str) -> dict:
     """The entry of a judged group."""
     found = {**cell(name, verdict)["verdict"], "cells": list(cells), "visible_fraction": 0.3}
-    return entry(f"t::test_group[{name}]", verdict=found)
+    return entry(f"t::test_group[{name}]", verdict=found, group=name)
 
 
 def judged(*entries: dict) -> tuple[str, int]:
@@ -143,14 +143,15 @@ def test_each_framework_has_its_own_verdict():
 @pytest.mark.parametrize("part", ["100 -> 90", "-10%", "-30% to +10%", "10 stored", "0.7", "40%"])
 def test_a_verdict_line_says_what_it_rests_on(part):
     """Effect, interval, seeds, p-value and the smallest visible drop stand in the line."""
-    line = words.lines([cell("x", "holds")])[0]
+    line = words.lines(evidence.verdicts([cell("x", "holds")]))[0]
     assert part in line
 
 
 def test_the_error_rate_is_stated_once_for_the_session():
     """The last line states the rate of false alarms of the whole session."""
-    assert "5%" in words.lines([cell("x", "holds"), cell("y", "holds")])[-1]
-    assert words.lines([entry("a")]) == []
+    verdicts = evidence.verdicts([entry("a"), cell("x", "holds"), cell("y", "holds")])
+    assert "5%" in words.lines(verdicts)[-1]
+    assert words.lines(evidence.verdicts([entry("a")])) == []
 
 
 def test_a_framework_that_was_not_trained_can_hold_in_its_formulas():

@@ -522,6 +522,7 @@ def test_the_trainings_verdict_is_of_returns():
     verdict = {"verdict": "holds", "effect_fraction": 0.02, "failed": 0}
     entry = {
         "test": "tests_performance/t.py::t[sb3-sac]",
+        "group": "sb3-sac",
         "framework": "sb3",
         "tier": "performance",
     }

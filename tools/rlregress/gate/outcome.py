@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rlregress.gate import evidence
 from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED, worst_verdict
 
 #: of a framework without stored runs: what could be asked of it holds
@@ -82,11 +83,7 @@ def outcomes(
             tier = tests.setdefault(entry["tier"], {})
             tier[entry["outcome"]] = tier.get(entry["outcome"], 0) + 1
         failures = [entry for entry in own if entry["outcome"] == "failed"]
-        verdicts = {
-            entry["test"].partition("[")[2].rstrip("]"): entry["verdict"]
-            for entry in own
-            if isinstance(entry.get("verdict"), dict)
-        }
+        verdicts = evidence.verdicts(own)
         verdict = _verdict(failures, verdicts)
         if not failures and not _trained(framework, trained):
             verdict = FORMULAS_HOLD
@@ -106,12 +103,7 @@ def broken(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def unjudged(names: Iterable[str], entries: list[dict[str, Any]]) -> list[str]:
     """Cells and groups of the session that no test has given a verdict on."""
-    judged = {
-        entry["test"].partition("[")[2].rstrip("]")
-        for entry in entries
-        if isinstance(entry.get("verdict"), dict)
-    }
-    return sorted(set(names) - judged)
+    return sorted(set(names) - evidence.verdicts(entries).keys())
 
 
 def untested(

@@ -14,7 +14,7 @@ from rlregress.training.record import write_atomically
 
 SCHEMA = 1
 #: property of a test that ended in a user error: it says nothing about the framework
-COULD_NOT_JUDGE = "could_not_judge"
+USER_ERROR = "could_not_judge"
 #: test folder -> tier
 TIERS = {"tests_unit": "unit", "tests_behavior": "behavior", "tests_performance": "performance"}
 
@@ -32,7 +32,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _found(text: Any) -> Any:
+def _value(text: Any) -> Any:
     try:
         return json.loads(text)
     except (TypeError, ValueError):
@@ -45,7 +45,7 @@ def entry(report: Any) -> dict[str, Any]:
     Returns:
         ``test`` (node id), ``tier``, ``outcome`` (passed, failed, skipped, or error where the test
         could not be set up), ``seconds``, ``message``, and whatever the test attached:
-        ``framework``, ``detail``, ``found``, ``record``, ``verdict``.
+        ``framework``, ``cell`` or ``group``, ``detail``, ``found``, ``record``, ``verdict``.
     """
     folder = report.nodeid.partition("/")[0]
     message = ""
@@ -55,16 +55,23 @@ def entry(report: Any) -> dict[str, Any]:
     elif report.outcome == "skipped" and isinstance(report.longrepr, tuple):
         message = report.longrepr[2]
     properties = dict(report.user_properties)
-    stopped = report.outcome == "failed" and (
-        report.when != "call" or COULD_NOT_JUDGE in properties
-    )
+    stopped = report.outcome == "failed" and (report.when != "call" or USER_ERROR in properties)
     return {
         "test": report.nodeid,
         "tier": TIERS.get(folder, folder),
         "outcome": "error" if stopped else report.outcome,
         "seconds": round(report.duration, 2),
         "message": message.removeprefix("AssertionError: "),
-        **{name: _found(value) for name, value in report.user_properties},
+        **{name: _value(value) for name, value in report.user_properties},
+    }
+
+
+def verdicts(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Cell or group, or test that is about neither -> the verdict that it was given, by test."""
+    return {
+        entry.get("cell") or entry.get("group") or entry["test"]: entry["verdict"]
+        for entry in sorted(entries, key=lambda entry: entry["test"])
+        if isinstance(entry.get("verdict"), dict)
     }
 
 
