@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 import traceback
@@ -126,19 +125,19 @@ def gate(
     inconclusive. Its report is upgrade.md and upgrade.json; what follows -- are the arguments of
     the script.
     """
+    from rlregress.commands import gate as gate_command
     from rlregress.gate.run import GateOptions
-    from rlregress.reporting import gate as gate_report
 
     if inconclusive not in ("code", "pass", "fail"):
         raise UserError(f"--inconclusive is '{inconclusive}', expected code, pass or fail")
     if from_ is not None or to is not None:
-        from rlregress.reporting import traces
-        from rlregress.reporting import upgrade as upgrade_report
+        from rlregress.commands import upgrade as upgrade_command
+        from rlregress.tracing import jobs
         from rlregress.upgrade.gate import Options
 
         job = None
         if script is not None:
-            job = traces.of_script(script, context.args, _split(package), steps)
+            job = jobs.of_script(script, context.args, _split(package), steps)
         options_ = Options(
             a="installed" if from_ is None else from_,
             b="installed" if to is None else to,
@@ -154,7 +153,7 @@ def gate(
             script=job,
             say=typer.echo,
         )
-        raise typer.Exit(_gate_code(upgrade_report.judge(options_), inconclusive))
+        raise typer.Exit(_gate_code(upgrade_command.judge(options_), inconclusive))
     if script is not None or context.args:
         given = f"the script {script}" if script is not None else f"'{' '.join(context.args)}'"
         raise UserError(f"{given} is for the gate on two sides; name one with --from or --to")
@@ -171,7 +170,7 @@ def gate(
         store=str(Path(store).resolve()) if store else "",
         workers=workers,
     )
-    raise typer.Exit(_gate_code(gate_report.judge(options), inconclusive))
+    raise typer.Exit(_gate_code(gate_command.judge(options), inconclusive))
 
 
 @app.command()
@@ -183,15 +182,10 @@ def probe(
 
     Exit code 1 if something is not as documented in baselines/details.
     """
+    from rlregress.commands import frameworks as frameworks_command
     from rlregress.gate import selection
-    from rlregress.reporting import fingerprint
 
-    found = fingerprint.collect(selection.adapters(_split(framework)))
-    if as_json:
-        typer.echo(json.dumps(found, indent=1))
-    else:
-        fingerprint.show(found)
-    raise typer.Exit(1 if fingerprint.differing(found) else 0)
+    raise typer.Exit(frameworks_command.probe(selection.adapters(_split(framework)), as_json))
 
 
 @app.command()
@@ -242,15 +236,10 @@ def claims(
     write: Annotated[bool, typer.Option("--write", help="Write docs/claims.md.")] = False,
 ) -> None:
     """Settle what the sources say of the installed frameworks. Exit code 1: not as recorded."""
+    from rlregress.commands import frameworks as frameworks_command
     from rlregress.gate import selection
-    from rlregress.reporting import claims as claims_report
 
-    adapters = selection.adapters(_split(framework))
-    found = claims_report.collect(adapters)
-    claims_report.show(found)
-    if write:
-        claims_report.write(found, adapters)
-    raise typer.Exit(1 if claims_report.differing(found) else 0)
+    raise typer.Exit(frameworks_command.claims(selection.adapters(_split(framework)), write))
 
 
 @app.command()
@@ -265,14 +254,13 @@ def plan(
     store: StoreFolder = "",
 ) -> None:
     """Say what a session would train, how long it takes, and what it could see; start nothing."""
+    from rlregress.commands import gate as gate_command
     from rlregress.gate import selection
-    from rlregress.reporting import plan as plan_report
 
     chosen = selection.Selection(
         budget, _split(framework), _split(algorithm), _split(environment), cells
     )
-    for line in plan_report.lines(chosen, seeds, workers, store):
-        typer.echo(line)
+    gate_command.plan(chosen, seeds, workers, store)
 
 
 @app.command()
@@ -323,20 +311,20 @@ def faults(
     less than nine in ten are found in the right file and function; with --optional, if less than
     nine in ten are found.
     """
+    from rlregress.commands import faults as faults_command
     from rlregress.gate import selection
-    from rlregress.reporting import faults as faults_report
 
     adapters = [adapter.name for adapter in selection.adapters(_split(framework))]
     if traced and optional:
         raise UserError("--traced and --optional are two catalogues of faults; name one of them")
-    show = (
-        faults_report.show_traced
+    seed = (
+        faults_command.by_traces
         if traced
-        else faults_report.show_optional
+        else faults_command.under_options
         if optional
-        else faults_report.show
+        else faults_command.by_probes
     )
-    raise typer.Exit(0 if show(adapters, _split(only), workers) else 1)
+    raise typer.Exit(0 if seed(adapters, _split(only), workers) else 1)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": False})
@@ -353,18 +341,19 @@ def trace(
 
     Recorded twice: exit code 3 if the trace does not repeat itself.
     """
-    from rlregress.reporting import traces
+    from rlregress.commands import traces as traces_command
+    from rlregress.tracing import jobs
 
-    job = traces.job(script, list(context.args), framework, algorithm, _split(package), steps)
-    raise typer.Exit(traces.record(job, output))
+    job = jobs.job(script, list(context.args), framework, algorithm, _split(package), steps)
+    raise typer.Exit(traces_command.record(job, output))
 
 
 @app.command()
 def diff(a: Annotated[Path, typer.Argument()], b: Annotated[Path, typer.Argument()]) -> None:
     """Compare two traces. Exit code 0: equal or close, 1: diverged."""
-    from rlregress.reporting import traces
+    from rlregress.commands import traces as traces_command
 
-    raise typer.Exit(traces.diff(a, b))
+    raise typer.Exit(traces_command.diff(a, b))
 
 
 @app.command()
@@ -384,14 +373,13 @@ def histories(
 
     Takes hours; every pair is kept in baselines/histories, and starting again goes on.
     """
-    from rlregress.reporting import histories as histories_report
+    from rlregress.commands import upgrade as upgrade_command
     from rlregress.upgrade import changes
 
     names = _split(framework) or list(changes.known())
     if not show:
-        histories_report.run(names, _split(only), workers, typer.echo)
-    for line in histories_report.lines(names):
-        typer.echo(line)
+        upgrade_command.judge_histories(names, _split(only), workers)
+    upgrade_command.show_histories(names)
 
 
 @app.command()

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from rlregress import suite
+from rlregress.claims.collect import answers
 from rlregress.claims.settle import Settled
 from rlregress.claims.sources import Item
 from rlregress.claims.statements import Claim, load
@@ -103,7 +104,8 @@ def test_the_index_has_a_row_for_every_item(tmp_path) -> None:
         Item("b", "heading 2", "rewards", not_code="about a task"),
         Item("c", "Table 6", "settings", defaults=("ppo.epochs", "ppo.other")),
     ]
-    assert list(index_rows(items, [Some(tmp_path)]))[2:] == [
+    adapters = [Some(tmp_path)]
+    assert list(index_rows(items, answers(items, adapters), adapters))[2:] == [
         "| where | what | asked by | some 2.0 |",
         "|---|---|---|---|",
         "| Box 6 | a factor | `sac.critic_loss.scale` | half (library) |",

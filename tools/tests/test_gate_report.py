@@ -7,8 +7,9 @@ import json
 import pytest
 
 from rlregress import frameworks
-from rlregress.gate import run
-from rlregress.reporting import gate
+from rlregress.commands import gate as gate_command
+from rlregress.gate import run, selection
+from rlregress.gate.session import open_session
 
 from .test_outcome import cell, entry
 
@@ -23,7 +24,7 @@ def judged(tmp_path, monkeypatch):
             for adapter in frameworks.installed()
             for tier in ("unit", "behavior")
         ]
-        session = gate.open_session(gate.selection.Selection("short"), 0, "", 0.05, 1000)
+        session = open_session(selection.Selection("short"), 0, "", 0.05, 1000)
         for name in session.verdict_names():
             passed = {**cell(name, "holds"), "framework": session.framework_of(name)}
             found.append({**passed, "tier": "performance"})
@@ -31,7 +32,7 @@ def judged(tmp_path, monkeypatch):
 
     monkeypatch.setattr(run, "run", evidence)
     options = run.GateOptions(report=tmp_path, store=str(tmp_path / "runs"))
-    return gate.judge(options), tmp_path
+    return gate_command.judge(options), tmp_path
 
 
 def test_every_installed_framework_has_a_verdict(judged, capsys):

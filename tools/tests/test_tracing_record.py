@@ -12,9 +12,8 @@ from typer.testing import CliRunner
 
 from rlregress import cli
 from rlregress.cli import app
+from rlregress.commands import traces as traces_command
 from rlregress.errors import UserError
-from rlregress.reporting import traces as reports
-from rlregress.reporting.traces import diff
 from rlregress.tracing import explain, processes, record, run, trace
 from rlregress.tracing.compare import compare
 
@@ -218,13 +217,13 @@ def test_a_trace_of_a_training_that_failed_is_not_compared(tmp_path, recorded, c
     """Nothing beside nothing would be equal."""
     recorded("raise ValueError('no')", "a")
     with pytest.raises(UserError, match=r"a\.trace ended in an error.*ValueError: no"):
-        diff(tmp_path / "a.trace", tmp_path / "a.trace")
+        traces_command.diff(tmp_path / "a.trace", tmp_path / "a.trace")
 
 
 def test_a_trace_that_cannot_be_written_is_refused_before_the_training(tmp_path):
     """The folder is looked for first."""
     with pytest.raises(UserError, match="there is no folder .*missing"):
-        reports.record({}, tmp_path / "missing" / "x.trace")
+        traces_command.record({}, tmp_path / "missing" / "x.trace")
 
 
 def test_what_follows_two_dashes_belongs_to_the_script():

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from rlregress import cli, frameworks
+from rlregress.commands import upgrade as upgrade_command
 from rlregress.details import catalogue
 from rlregress.errors import UserError
-from rlregress.reporting import upgrade as report
 from rlregress.tracing.run import Side
 from rlregress.upgrade import gate, interpreters, making, state
 from rlregress.upgrade.environments import Prepared
@@ -59,7 +59,7 @@ def judge(cache, tmp_path, monkeypatch):
         options = gate.Options(
             a, b, tmp_path / "report", algorithms=algorithms, scenarios=[], returns=False
         )
-        code = report.judge(options)
+        code = upgrade_command.judge(options)
         return code, json.loads((tmp_path / "report" / "upgrade.json").read_text())
 
     return judged

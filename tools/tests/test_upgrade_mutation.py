@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rlregress.faults import mutation
-from rlregress.faults.mutation import Fault
+from rlregress.faults.mutation import Mutant
 
 
 def faults(*body, head="def f(self, x, y=1):"):
@@ -151,7 +151,7 @@ def test_lines_that_are_no_function_have_no_faults():
 
 def several(name, count):
     """Faults of one function."""
-    return [Fault("m.py", name, n, "constant", "0", str(n), "") for n in range(count)]
+    return [Mutant("m.py", name, n, "constant", "0", str(n), "") for n in range(count)]
 
 
 def shares(found):

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from rlregress.commands import upgrade as upgrade_command
 from rlregress.errors import UserError
-from rlregress.reporting import traces
-from rlregress.reporting import upgrade as report
-from rlregress.tracing import record
+from rlregress.tracing import jobs, record
 from rlregress.tracing.events import Places
 from rlregress.tracing.lines import Lines
 from rlregress.tracing.run import Side
@@ -58,8 +57,8 @@ def judge(tmp_path, monkeypatch):
     def judged(a, b, text=SCRIPT):
         script = tmp_path / "train.py"
         script.write_text(text, encoding="utf-8")
-        job = traces.of_script(script, [], [], 0)
-        code = report.judge(gate.Options(a, b, tmp_path / "report", script=job))
+        job = jobs.of_script(script, [], [], 0)
+        code = upgrade_command.judge(gate.Options(a, b, tmp_path / "report", script=job))
         found = json.loads((tmp_path / "report" / "upgrade.json").read_text())
         return code, found, (tmp_path / "report" / "upgrade.md").read_text()
 
@@ -140,9 +139,9 @@ def test_a_script_of_other_content_is_another_training(tmp_path):
     keys = []
     for text in ("1", "2"):
         script.write_text(text)
-        keys.append(script_training(traces.of_script(script, [], [], 0), *sides).key)
+        keys.append(script_training(jobs.of_script(script, [], [], 0), *sides).key)
     script.write_text("1")
-    keys.append(script_training(traces.of_script(script, [], [], 9), *sides).key)
+    keys.append(script_training(jobs.of_script(script, [], [], 9), *sides).key)
     assert len(set(keys)) == 3
 
 

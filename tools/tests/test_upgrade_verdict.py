@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from rlregress import frameworks
+from rlregress.commands import upgrade as upgrade_command
 from rlregress.details import catalogue
 from rlregress.frameworks import ask
 from rlregress.frameworks.base import Adapter, Unprobed
-from rlregress.reporting import upgrade as report
 from rlregress.reporting import upgrade_data, upgrade_text
 from rlregress.tracing.compare import Comparison, Divergence
 from rlregress.tracing.run import Side
 from rlregress.tracing.trace import Event, Part, Trace
-from rlregress.upgrade import coverage, explained, fingerprints, found, physics, returns, wanted
+from rlregress.upgrade import coverage, explained, fingerprints, physics, result, returns, wanted
 from rlregress.upgrade import traced as traces
 from rlregress.upgrade.coverage import Branch, Reach
 from rlregress.upgrade.environments import Prepared
@@ -88,11 +88,11 @@ def of(*trainings, changed=(), not_asked=(), alike=9, standing=None, **given):
     """What was found of a framework."""
     held = tuple(t for t in trainings if isinstance(t, traces.Traced))
     gone = tuple(t for t in trainings if isinstance(t, NotTraced))
-    return found.OfFramework(
+    return result.OfFramework(
         SB3,
         ({"package": "1"}, {"package": "2"}),
         Details(alike, tuple(changed), tuple(not_asked)),
-        {(d.id, d.scope): standing or found.UNDOCUMENTED for d in changed},
+        {(d.id, d.scope): standing or result.UNDOCUMENTED for d in changed},
         traced=held,
         not_traced=gone,
         threshold=0.8,
@@ -106,7 +106,7 @@ def upgrade(*frameworks_, physics=(), script=None):
         Prepared(wanted.parse("a==1"), Side("A"), "environment", why=("a 1 needs b<2",)),
         Prepared(wanted.parse("installed"), Side("B"), "installed"),
     ]
-    return found.Upgrade(*sides, tuple(frameworks_), tuple(physics), script)
+    return result.Upgrade(*sides, tuple(frameworks_), tuple(physics), script)
 
 
 def missing(count=1, side="B", why="error", whose="suite"):
@@ -150,11 +150,11 @@ CASES = {
     "a diverged trace is a change": (of(PARTED), "changed", 3),
     "a detail alone is a change": (of(traced(), changed=[SCALE]), "changed", 3),
     "one that is documented otherwise": (
-        of(traced(), changed=[SCALE], standing=found.VIOLATED), "regressed", 1),
+        of(traced(), changed=[SCALE], standing=result.VIOLATED), "regressed", 1),
     "one that is documented so": (
-        of(traced(), changed=[SCALE], standing=found.DOCUMENTED), "changed as documented", 0),
+        of(traced(), changed=[SCALE], standing=result.DOCUMENTED), "changed as documented", 0),
     "a documented detail beside a diverged trace": (
-        of(PARTED, changed=[SCALE], standing=found.DOCUMENTED), "changed", 3),
+        of(PARTED, changed=[SCALE], standing=result.DOCUMENTED), "changed", 3),
     "another default is a change": (of(traced(), defaults=(BATCH,)), "changed", 3),
     "also beside a training that failed": (
         of(traced(), lost("ppo"), defaults=(BATCH,)), "changed", 3),
@@ -375,7 +375,7 @@ def test_the_summary_goes_where_the_platform_shows_it(tmp_path, monkeypatch):
     summary = tmp_path / "summary"
     summary.write_text("before\n")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    report.write(upgrade(of(traced())), tmp_path / "report")
+    upgrade_command.write(upgrade(of(traced())), tmp_path / "report")
     text = (tmp_path / "report" / "upgrade.md").read_text()
     assert summary.read_text() == "before\n" + text
     data = json.loads((tmp_path / "report" / "upgrade.json").read_text())
@@ -384,11 +384,11 @@ def test_the_summary_goes_where_the_platform_shows_it(tmp_path, monkeypatch):
 
 def test_a_report_stays_until_there_is_another(tmp_path, monkeypatch):
     """A gate that ends in an error leaves the last report as it was."""
-    report.write(upgrade(of(traced())), tmp_path)
+    upgrade_command.write(upgrade(of(traced())), tmp_path)
     before = (tmp_path / "upgrade.md").read_text()
-    monkeypatch.setattr(report.gate, "run", lambda options: 1 / 0)
+    monkeypatch.setattr(upgrade_command.gate, "run", lambda options: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        report.judge(report.Options("a", "b", tmp_path))
+        upgrade_command.judge(upgrade_command.gate.Options("a", "b", tmp_path))
     assert (tmp_path / "upgrade.md").read_text() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["upgrade.json", "upgrade.md"]
 
@@ -484,7 +484,7 @@ def test_what_neither_side_has_is_not_asked_for():
     known = fingerprints.compared(a, b)
     assert not known.absent
     assert [d.scope for d in known.not_asked] == ["three", "two"]
-    framework = found.OfFramework(frameworks.get("sb3"), ({}, {}), details)
+    framework = result.OfFramework(frameworks.get("sb3"), ({}, {}), details)
     assert "(1 more are of what neither side has: 1.0 has no trainer)" in "".join(
         upgrade_text.lines(upgrade(framework))
     )
@@ -576,10 +576,10 @@ N_STEP = ("nstep.window", "library")
 @pytest.mark.parametrize(
     ("version", "variant", "standing"),
     [
-        ("2.9.2", "n_rewards", found.DOCUMENTED),
-        ("2.9.2", "one_step", found.VIOLATED),
-        ("2.6.0", "one_step", found.DOCUMENTED),
-        ("0.0.1", "one_step", found.UNDOCUMENTED),
+        ("2.9.2", "n_rewards", result.DOCUMENTED),
+        ("2.9.2", "one_step", result.VIOLATED),
+        ("2.6.0", "one_step", result.DOCUMENTED),
+        ("0.0.1", "one_step", result.UNDOCUMENTED),
     ],
 )
 def test_a_change_is_held_against_what_is_documented_of_side_b(version, variant, standing):

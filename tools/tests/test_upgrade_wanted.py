@@ -8,7 +8,7 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.reporting import upgrade as report
+from rlregress.reporting import upgrade_text
 from rlregress.upgrade import concerned, gate, wanted
 
 VERSION = importlib.metadata.version("gymnasium")
@@ -173,7 +173,7 @@ def test_lock_files_that_differ_in_nothing_of_a_framework_concern_nobody(lock, t
     assert _names(a, b) == []
     found = gate.run(gate.Options(a, b, tmp_path))
     assert (found.verdict, found.exit_code) == ("unchanged", 0)
-    assert "nothing was run: typer." in report.lines(found)[-1]
+    assert "nothing was run: typer." in upgrade_text.lines(found)[-1]
     assert _names(a, a) == []
 
 

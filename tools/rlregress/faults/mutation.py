@@ -27,8 +27,8 @@ _WORDS = ("warn", "logger", "print", "progress", "verbose", "_log", "isinstance"
 
 
 @dataclass(frozen=True)
-class Fault:
-    """One changed line.
+class Mutant:
+    """A file with one changed line of one function.
 
     Attributes:
         line: from 1.
@@ -62,7 +62,7 @@ class _Edit:
     operator: str
 
 
-def faults(file: str, function: str, first: int, last: int, text: str) -> list[Fault]:
+def faults(file: str, function: str, first: int, last: int, text: str) -> list[Mutant]:
     """All faults of one function, in the order of its lines.
 
     Args:
@@ -82,7 +82,7 @@ def faults(file: str, function: str, first: int, last: int, text: str) -> list[F
             continue
         known.add((edit.line, changed))
         found.append(
-            Fault(
+            Mutant(
                 file, function, edit.line, edit.operator,
                 row.decode().strip(), changed.decode().strip(), whole,
             )
@@ -90,14 +90,14 @@ def faults(file: str, function: str, first: int, last: int, text: str) -> list[F
     return sorted(found, key=lambda fault: fault.line)
 
 
-def spread(every: Sequence[Sequence[Fault]], limit: int) -> list[Fault]:
+def spread(every: Sequence[Sequence[Mutant]], limit: int) -> list[Mutant]:
     """Up to ``limit`` faults, as many of each function as of every other as far as there are.
 
     Drawn by a generator of its own: the same functions have the same faults.
     """
     draw = random.Random(0)
     left = [draw.sample(list(of), len(of)) for of in every]
-    found: list[Fault] = []
+    found: list[Mutant] = []
     while any(left) and len(found) < limit:
         for of in left:
             if of and len(found) < limit:

@@ -25,6 +25,8 @@ from rlregress.tracing.processes import last_words
 from rlregress.tracing.run import Side
 from rlregress.tracing.trace import Event
 
+#: share of the faults that have to be found in the right file and function.
+SHARE = 0.9
 _KEYS: dict[str, type] = {
     "framework": str, "algorithm": str, "name": str, "file": str, "old": str, "new": str,
     "kind": str, "at": list,
@@ -32,7 +34,7 @@ _KEYS: dict[str, type] = {
 
 
 @dataclass(frozen=True)
-class Traced:
+class TracedFault:
     """One change of one line, and where traces are to part first.
 
     Attributes:
@@ -60,7 +62,7 @@ class Traced:
 
 
 @dataclass(frozen=True)
-class Found:
+class TracedResult:
     """What the comparison of the traces said.
 
     Attributes:
@@ -68,7 +70,7 @@ class Found:
         inside: the function that the fault is in.
     """
 
-    fault: Traced
+    fault: TracedFault
     comparison: Comparison
     failure: str
     inside: str
@@ -98,7 +100,7 @@ class Found:
         return (self.fault.file, self.inside) in shown
 
 
-def load() -> list[Traced]:
+def load() -> list[TracedFault]:
     """The faults; UserError that names entry and key if one does not fit."""
     return [_traced(where, table) for where, table in tables("traced.toml")]
 
@@ -113,7 +115,7 @@ def tables(file: str) -> list[tuple[str, dict[str, Any]]]:
     return [(f"{path}, [[fault]] {n}", table) for n, table in enumerate(found, start=1)]
 
 
-def _traced(where: str, table: dict[str, Any]) -> Traced:
+def _traced(where: str, table: dict[str, Any]) -> TracedFault:
     for key, kind in _KEYS.items():
         if not isinstance(table.get(key), kind):
             raise UserError(
@@ -122,10 +124,10 @@ def _traced(where: str, table: dict[str, Any]) -> Traced:
     unknown = sorted(set(table) - set(_KEYS) - {"occurrence"})
     if unknown:
         raise UserError(f"{where}: unknown key '{unknown[0]}'")
-    return Traced(**{**table, "at": tuple(table["at"])})
+    return TracedFault(**{**table, "at": tuple(table["at"])})
 
 
-def chosen(names: Sequence[str], only: Sequence[str]) -> list[Traced]:
+def chosen(names: Sequence[str], only: Sequence[str]) -> list[TracedFault]:
     """The faults of the frameworks, all or the named ones; UserError for an unknown name."""
     return named([fault for fault in load() if fault.framework in names], only)
 
@@ -149,7 +151,7 @@ def named(of: Sequence[N], only: Sequence[str]) -> list[N]:
     return [fault for fault in of if not only or fault.name in only]
 
 
-def seed(wanted: Sequence[Traced], workers: int) -> Iterator[Found]:
+def seed(wanted: Sequence[TracedFault], workers: int) -> Iterator[TracedResult]:
     """Trace the installed code once per algorithm, then every changed copy; in the given order."""
     with (
         TemporaryDirectory(prefix="rlregress-traced-") as name,
@@ -179,7 +181,7 @@ def _original(framework: str, algorithm: str, folder: Path) -> trace.Trace:
     return found
 
 
-def _seed(fault: Traced, original: trace.Trace, folder: Path) -> Found:
+def _seed(fault: TracedFault, original: trace.Trace, folder: Path) -> TracedResult:
     with probed.seeded(fault.framework, fault.fault) as environment:
         paths = tuple(environment["PYTHONPATH"].split(os.pathsep))
         side = Side(fault.name, paths=paths, variables=environment)
@@ -188,4 +190,10 @@ def _seed(fault: Traced, original: trace.Trace, folder: Path) -> Found:
     output.unlink()
     adapter = frameworks.get(fault.framework)
     inside = places.function(adapter, fault.file, fault.old, fault.occurrence)
-    return Found(fault, compare(original, changed), changed.failure, inside)
+    return TracedResult(fault, compare(original, changed), changed.failure, inside)
+
+
+def enough(results: Sequence[TracedResult]) -> bool:
+    """Whether nine in ten of the faults are found, and where they are."""
+    least = SHARE * len(results)
+    return sum(each.found for each in results) >= least <= sum(each.right for each in results)

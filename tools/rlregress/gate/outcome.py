@@ -11,9 +11,10 @@ from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED,
 
 #: of a framework without stored runs: what could be asked of it holds
 FORMULAS_HOLD = "formulas hold"
-#: exit codes of the gate; 2 is kept for "could not judge" (usage, environment)
-EXIT_CODES = {HOLDS: 0, IMPROVED: 0, REGRESSED: 1, INCONCLUSIVE: 3}
-COULD_NOT_JUDGE = 2
+#: of what could not be asked (usage, environment, too little of an upgrade)
+COULD_NOT_JUDGE = "could not judge"
+#: exit codes of the gate
+EXIT_CODES = {HOLDS: 0, IMPROVED: 0, REGRESSED: 1, COULD_NOT_JUDGE: 2, INCONCLUSIVE: 3}
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,33 @@ class FrameworkOutcome:
     tests: Mapping[str, Mapping[str, int]]
     failures: tuple[Mapping[str, Any], ...]
     verdicts: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """Everything that a gate comes to.
+
+    Attributes:
+        outcomes: by framework.
+        broken: entries of the evidence that say that the suite itself failed.
+        unjudged: cells, groups and tests that no verdict was reached on.
+        versions, sources, copies: full name of a framework -> package -> version, module ->
+            digest of the files, and module -> folder of what are not the installed files.
+        alpha: probability of a false alarm.
+        seconds: of wall-clock time.
+        exit_code: see ``exit_code``.
+    """
+
+    outcomes: Sequence[FrameworkOutcome]
+    broken: Sequence[Mapping[str, Any]]
+    unjudged: Sequence[str]
+    versions: Mapping[str, Mapping[str, str]]
+    sources: Mapping[str, Mapping[str, str]]
+    copies: Mapping[str, Mapping[str, str]]
+    alpha: float
+    budget: str
+    seconds: float
+    exit_code: int
 
 
 def _covers(group: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
@@ -125,6 +153,6 @@ def exit_code(
     if any(outcome.verdict == REGRESSED for outcome in found):
         return EXIT_CODES[REGRESSED]
     if not found or missing or broken(entries):
-        return COULD_NOT_JUDGE
+        return EXIT_CODES[COULD_NOT_JUDGE]
     verdicts = [outcome.verdict for outcome in found if outcome.verdict != FORMULAS_HOLD]
     return EXIT_CODES[worst_verdict(verdicts)] if verdicts else 0

@@ -9,8 +9,8 @@ from typing import Any
 from rlregress.reporting.upgrade_text import headline
 from rlregress.upgrade import coverage, explained
 from rlregress.upgrade.coverage import Reach
-from rlregress.upgrade.found import UNDOCUMENTED, OfFramework, OfScript, Upgrade
 from rlregress.upgrade.prove import Proof
+from rlregress.upgrade.result import UNDOCUMENTED, OfFramework, OfScript, Upgrade
 from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import NotTraced, Traced
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from rlregress.gate.outcome import COULD_NOT_JUDGE
 from rlregress.tracing import explain
 from rlregress.upgrade import concerned, coverage, explained
-from rlregress.upgrade import found as verdicts
 from rlregress.upgrade.coverage import DIVERGED, STATES, Reach
 from rlregress.upgrade.explained import Finding
 from rlregress.upgrade.fingerprints import (
@@ -22,22 +23,32 @@ from rlregress.upgrade.fingerprints import (
     Details,
     NotAsked,
 )
-from rlregress.upgrade.found import OfFramework, OfScript, Upgrade
 from rlregress.upgrade.physics import Moved
 from rlregress.upgrade.prove import Proof
+from rlregress.upgrade.result import (
+    AS_DOCUMENTED,
+    AS_FAR,
+    CHANGED,
+    UNCHANGED,
+    UNDOCUMENTED,
+    OfFramework,
+    OfScript,
+    Upgrade,
+)
 from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import NotTraced, Traced
+from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED
 
 _SENTENCES = {
-    verdicts.UNCHANGED: "everything was asked of both sides, and nothing changed",
-    verdicts.AS_FAR: "nothing changed in what was asked; what was not is listed first",
-    verdicts.CHANGED: "something changed, and no training has judged it",
-    verdicts.AS_DOCUMENTED: "something changed, and is documented to",
-    verdicts.HOLDS: "something changed, and the returns hold",
-    verdicts.IMPROVED: "something changed, and the returns improved",
-    verdicts.REGRESSED: "returns regressed, or documented behaviour is violated",
-    verdicts.INCONCLUSIVE: "something changed, and the returns cannot tell",
-    verdicts.COULD_NOT_JUDGE: "too much could not be asked for a verdict",
+    UNCHANGED: "everything was asked of both sides, and nothing changed",
+    AS_FAR: "nothing changed in what was asked; what was not is listed first",
+    CHANGED: "something changed, and no training has judged it",
+    AS_DOCUMENTED: "something changed, and is documented to",
+    HOLDS: "something changed, and the returns hold",
+    IMPROVED: "something changed, and the returns improved",
+    REGRESSED: "returns regressed, or documented behaviour is violated",
+    INCONCLUSIVE: "something changed, and the returns cannot tell",
+    COULD_NOT_JUDGE: "too much could not be asked for a verdict",
 }
 _WHY = {
     PACKAGE: "a package of others is missing there",
@@ -73,6 +84,15 @@ def lines(found: Upgrade) -> list[str]:
     return [line for n, line in enumerate(text) if line or n == 0 or text[n - 1]]
 
 
+def last_lines(found: Upgrade, folder: Path) -> list[str]:
+    """Where the report is, and the verdict."""
+    unreached = ", which also lists what the traces did not reach," if found.traced else ""
+    return [
+        f"report: {folder} (upgrade.md{unreached} and upgrade.json)",
+        f"verdict {found.a.wanted.text} -> {found.b.wanted.text}: {headline(found)}",
+    ]
+
+
 def headline(found: Upgrade) -> str:
     """The verdict; how much was asked, if not everything; and which trainings only round."""
     rounded = [t.name for t in found.traced if t.comparison.verdict == "close" and t.repeats]
@@ -82,10 +102,10 @@ def headline(found: Upgrade) -> str:
 
 def _verdict(found: Upgrade) -> str:
     open_ = [(name, tally) for name, tally in found.tallies.items() if not tally.whole]
-    if found.verdict in (verdicts.UNCHANGED, verdicts.REGRESSED) or not open_:
+    if found.verdict in (UNCHANGED, REGRESSED) or not open_:
         return found.verdict
     counts = ", ".join(f"{tally} {name}" for name, tally in open_)
-    if found.verdict in (verdicts.AS_FAR, verdicts.COULD_NOT_JUDGE):
+    if found.verdict in (AS_FAR, COULD_NOT_JUDGE):
         return f"{found.verdict} ({counts})"
     return f"{found.verdict} (asked: {counts})"
 
@@ -93,7 +113,7 @@ def _verdict(found: Upgrade) -> str:
 def _sentence(found: Upgrade) -> str:
     """What the verdict means, here."""
     proved = found.traced and all(traced.proved for traced in found.traced)
-    if found.verdict == verdicts.CHANGED and proved:
+    if found.verdict == CHANGED and proved:
         return (
             "every training that was traced does the same on both sides; something else changed, "
             "see below, and concerns you if you use it"
@@ -301,7 +321,7 @@ def _finding(of: OfFramework, finding: Finding) -> list[str]:
     """Changed details with one cause are one finding."""
     text = []
     for d in finding.details:
-        stands = of.standing.get((d.id, d.scope), verdicts.UNDOCUMENTED)
+        stands = of.standing.get((d.id, d.scope), UNDOCUMENTED)
         said = explained.documented(of.adapter, d)
         text.append(f"- `{d.id}` [{d.scope}]: {d.words} ({stands}). {d.consequence}")
         text += [f"  - {row}" for row in d.numbers()]

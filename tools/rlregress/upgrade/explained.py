@@ -14,8 +14,8 @@ from rlregress.details.implementation import stated
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.upgrade.fingerprints import ChangedDetail
-from rlregress.upgrade.found import DOCUMENTED, UNDOCUMENTED, VIOLATED
 from rlregress.upgrade.functions import Changed
+from rlregress.upgrade.result import DOCUMENTED, UNDOCUMENTED, VIOLATED
 from rlregress.upgrade.search import Cause
 
 #: lines of a source difference that are shown.

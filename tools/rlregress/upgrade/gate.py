@@ -37,8 +37,8 @@ from rlregress.upgrade import (
 )
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.fingerprints import Fingerprint
-from rlregress.upgrade.found import OfFramework, OfScript, Upgrade
 from rlregress.upgrade.functions import Changed
+from rlregress.upgrade.result import OfFramework, OfScript, Upgrade
 from rlregress.upgrade.search import Cause
 from rlregress.upgrade.sides import MARKS, Entered, Noted, Sides
 from rlregress.upgrade.traced import NotTraced, Traced, Training

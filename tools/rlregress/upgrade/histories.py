@@ -16,16 +16,19 @@ from typing import Any
 
 from rlregress import suite
 from rlregress.errors import UserError
+from rlregress.gate.outcome import COULD_NOT_JUDGE
 from rlregress.training.record import write_atomically
-from rlregress.upgrade import changes, coverage, found, making
+from rlregress.upgrade import changes, coverage, making
 from rlregress.upgrade.changes import Change, Pair
+from rlregress.upgrade.result import AS_DOCUMENTED, CHANGED
+from rlregress.verdicts.outcome import INCONCLUSIVE, REGRESSED
 
 #: what became of a change.
 CAUSE, FLAGGED, UNREACHED = "flagged with the cause", "flagged without", "named as not reached"
 MISSED, NOT_JUDGED = "missed", "not judged"
 OUTCOMES = (CAUSE, FLAGGED, UNREACHED, MISSED, NOT_JUDGED)
 #: verdicts that say that something changed.
-RED = frozenset({found.REGRESSED, found.CHANGED, found.INCONCLUSIVE, found.AS_DOCUMENTED})
+RED = frozenset({REGRESSED, CHANGED, INCONCLUSIVE, AS_DOCUMENTED})
 
 #: judges a pair of releases: the report as plain data.
 Judge = Callable[[Pair], Mapping[str, Any]]
@@ -70,7 +73,7 @@ class Judged:
     @property
     def red(self) -> bool:
         """Whether the gate would have stopped somebody; what is documented to change does not."""
-        return self.verdict in RED - {found.AS_DOCUMENTED}
+        return self.verdict in RED - {AS_DOCUMENTED}
 
 
 def path_of(framework: str) -> Path:
@@ -125,7 +128,7 @@ def run(
         try:
             data: Mapping[str, Any] = judge(pair)
         except UserError as error:
-            data = {"verdict": found.COULD_NOT_JUDGE, "headline": f"could not judge: {error}"}
+            data = {"verdict": COULD_NOT_JUDGE, "headline": f"could not judge: {error}"}
         result = judged(pair, data, time.monotonic() - begun)
         results[pair.release] = result
         _keep(framework, [results[p.release] for p in pairs if p.release in results])
@@ -162,7 +165,7 @@ def _seen(change: Change, data: Mapping[str, Any]) -> Seen:
             name = f"{row['file']} {row['function']}"
             if name in change.functions and row["state"] == coverage.UNREACHED:
                 return Seen(change.id, UNREACHED, row["function"])
-    judged_ = frameworks and data["verdict"] != found.COULD_NOT_JUDGE
+    judged_ = frameworks and data["verdict"] != COULD_NOT_JUDGE
     return Seen(change.id, MISSED if judged_ else NOT_JUDGED)
 
 

@@ -16,18 +16,20 @@ from typing import Any
 from rlregress import frameworks, source
 from rlregress.errors import UserError
 from rlregress.faults import traced as traced_faults
-from rlregress.faults.mutation import Fault
+from rlregress.faults.mutation import Mutant
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import current
 from rlregress.upgrade import making, prove, traced
 from rlregress.upgrade.prove import Seeded
 from rlregress.upgrade.sides import Sides
 
+#: share of the faults that have to be found.
+SHARE = 0.9
 _KEYS = ("framework", "algorithm", "name", "option", "file", "old", "new", "function")
 
 
 @dataclass(frozen=True)
-class Optional:
+class OptionalFault:
     """One change of one line that does something only under an option.
 
     Attributes:
@@ -49,10 +51,10 @@ class Optional:
 
 
 @dataclass(frozen=True)
-class Found:
+class OptionalResult:
     """What the scenarios said of a fault; ``seeded`` is None if it does not fit this version."""
 
-    fault: Optional
+    fault: OptionalFault
     seeded: Seeded | None
 
     @property
@@ -76,29 +78,29 @@ class Found:
         return False
 
 
-def load() -> list[Optional]:
+def load() -> list[OptionalFault]:
     """The faults; UserError that names entry and key if one does not fit."""
     return [_optional(where, table) for where, table in traced_faults.tables("optional.toml")]
 
 
-def _optional(where: str, table: dict[str, Any]) -> Optional:
+def _optional(where: str, table: dict[str, Any]) -> OptionalFault:
     for key in _KEYS:
         if not isinstance(table.get(key), str):
             raise UserError(f"{where}: key '{key}' is {table.get(key)!r}, expected text")
     unknown = sorted(set(table) - set(_KEYS) - {"occurrence"})
     if unknown:
         raise UserError(f"{where}: unknown key '{unknown[0]}'")
-    return Optional(**table)
+    return OptionalFault(**table)
 
 
-def chosen(names: Sequence[str], only: Sequence[str]) -> list[Optional]:
+def chosen(names: Sequence[str], only: Sequence[str]) -> list[OptionalFault]:
     """The faults of the frameworks, all or the named ones; UserError for an unknown name."""
     return traced_faults.named([fault for fault in load() if fault.framework in names], only)
 
 
-def seed(faults: Sequence[Optional], workers: int, say: making.Say) -> list[Found]:
+def seed(faults: Sequence[OptionalFault], workers: int, say: making.Say) -> list[OptionalResult]:
     """Trace every training of the installed code, and again with each fault that it runs."""
-    found: list[Found] = []
+    found: list[OptionalResult] = []
     for name in dict.fromkeys(fault.framework for fault in faults):
         of = [fault for fault in faults if fault.framework == name]
         found += _seed(frameworks.get(name), of, workers, say)
@@ -106,8 +108,8 @@ def seed(faults: Sequence[Optional], workers: int, say: making.Say) -> list[Foun
 
 
 def _seed(
-    adapter: Adapter, faults: Sequence[Optional], workers: int, say: making.Say
-) -> list[Found]:
+    adapter: Adapter, faults: Sequence[OptionalFault], workers: int, say: making.Say
+) -> list[OptionalResult]:
     fitting = {fault: _fault(adapter, fault) for fault in faults}
     every = [made for made in fitting.values() if made is not None]
     here = current("installed")
@@ -120,10 +122,13 @@ def _seed(
         traces = {name: trace for name, trace in every_trace.items() if not trace.failure}
         found = prove.seed(every, trainings, traces, lambda jobs: sides.record_once("B", jobs), say)
     by_fault = {each.fault: each for each in found}
-    return [Found(f, by_fault[made] if made is not None else None) for f, made in fitting.items()]
+    return [
+        OptionalResult(f, by_fault[made] if made is not None else None)
+        for f, made in fitting.items()
+    ]
 
 
-def _fault(adapter: Adapter, fault: Optional) -> Fault | None:
+def _fault(adapter: Adapter, fault: OptionalFault) -> Mutant | None:
     """The changed file; None if the fault does not fit this version, or is in no function."""
     path = adapter.locate(fault.file)
     if path is None:
@@ -136,9 +141,15 @@ def _fault(adapter: Adapter, fault: Optional) -> Fault | None:
     line = text[:same].count("\n") + 1
     if fault.function not in {each.name for each in source.parse(text).functions}:
         return None
-    return Fault(fault.file, fault.function, line, fault.option, fault.old, fault.new, changed)
+    return Mutant(fault.file, fault.function, line, fault.option, fault.old, fault.new, changed)
 
 
 def _common(one: str, other: str) -> int:
     """How many characters two texts begin with alike."""
     return next((n for n, (x, y) in enumerate(zip(one, other, strict=False)) if x != y), 0)
+
+
+def enough(results: Sequence[OptionalResult]) -> bool:
+    """Whether nine in ten of the faults that fit the installed version are found."""
+    fitting = [each for each in results if each.seeded is not None]
+    return bool(fitting) and sum(each.seen for each in fitting) >= SHARE * len(fitting)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rlregress import source
 from rlregress.faults import mutation
-from rlregress.faults.mutation import Fault
+from rlregress.faults.mutation import Mutant
 from rlregress.tracing.compare import Comparison, compare
 from rlregress.tracing.trace import Trace
 from rlregress.upgrade.coverage import Reach
@@ -37,7 +37,7 @@ class Seeded:
         misfit: why the fault could not be seeded; empty if it could.
     """
 
-    fault: Fault
+    fault: Mutant
     trainings: tuple[str, ...]
     seen: str = ""
     comparison: Comparison | None = None
@@ -57,9 +57,9 @@ class Proof:
     """
 
     functions: int
-    seen: tuple[Fault, ...]
-    not_run: tuple[Fault, ...]
-    unseen: tuple[Fault, ...]
+    seen: tuple[Mutant, ...]
+    not_run: tuple[Mutant, ...]
+    unseen: tuple[Mutant, ...]
     misfits: tuple[str, ...] = ()
 
     @property
@@ -102,7 +102,7 @@ def prove(
 
 
 def seed(
-    faults: Sequence[Fault],
+    faults: Sequence[Mutant],
     trainings: Mapping[str, Training],
     traces: Mapping[str, Trace],
     record: Record,
@@ -151,7 +151,7 @@ def _tried(seeded: Seeded, name: str, before: Trace, after: Trace) -> Seeded:
     return Seeded(fault, trainings, name, comparison) if parts else seeded
 
 
-def _faults(reach: Reach) -> list[Fault]:
+def _faults(reach: Reach) -> list[Mutant]:
     function = reach.function
     path, own = function.paths[1], function.b
     if function.how == REMOVED or function.at_import or path is None or own is None:
@@ -160,7 +160,7 @@ def _faults(reach: Reach) -> list[Fault]:
     return mutation.faults(function.file, function.name, own.first, own.last, text)
 
 
-def _running(fault: Fault, traces: Mapping[str, Trace]) -> list[str]:
+def _running(fault: Mutant, traces: Mapping[str, Trace]) -> list[str]:
     """Trainings that run the line of a fault.
 
     The shortest first, one of each way through the function before the others.
@@ -178,7 +178,7 @@ def _running(fault: Fault, traces: Mapping[str, Trace]) -> list[str]:
     return sorted(names, key=lambda name: name not in firsts.values())
 
 
-def _job(training: Training, fault: Fault, number: int) -> Training:
+def _job(training: Training, fault: Mutant, number: int) -> Training:
     change = {"file": fault.file, "functions": [fault.function], "text": fault.text}
     name = f"{training.name} fault {number}"
     return Training(training.owner, name, {**training.job, "swap": [change]})

@@ -12,10 +12,10 @@ from typing import Any
 from rlregress import suite
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline, outcome, run
+from rlregress.gate.outcome import COULD_NOT_JUDGE
 from rlregress.tracing.processes import last_words
 from rlregress.tracing.run import Side
 
-COULD_NOT_JUDGE = "could not judge"
 _TIER = "tests_performance"
 
 

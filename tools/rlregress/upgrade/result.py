@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rlregress.frameworks.base import Adapter
+from rlregress.gate.outcome import COULD_NOT_JUDGE
 from rlregress.upgrade import physics, returns, state
 from rlregress.upgrade.coverage import UNREACHED, Reach
 from rlregress.upgrade.environments import Prepared
@@ -13,11 +14,10 @@ from rlregress.upgrade.fingerprints import ChangedDefault, ChangedDetail, Detail
 from rlregress.upgrade.prove import Proof
 from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import NotTraced, Traced
+from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED
 
 UNCHANGED, AS_FAR, CHANGED = "unchanged", "unchanged as far as asked", "changed"
 AS_DOCUMENTED = "changed as documented"
-HOLDS, IMPROVED, REGRESSED, INCONCLUSIVE = "holds", "improved", "regressed", "inconclusive"
-COULD_NOT_JUDGE = returns.COULD_NOT_JUDGE
 #: the worst first: the verdict of several is the worst of them.
 ORDER = (
     REGRESSED, INCONCLUSIVE, CHANGED, COULD_NOT_JUDGE, HOLDS, IMPROVED, AS_DOCUMENTED, AS_FAR,
