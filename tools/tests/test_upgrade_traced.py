@@ -50,7 +50,7 @@ def test_a_training_that_breaks_off_on_one_side_parts(a, b, at):
     assert (found.comparison.verdict, found.repeats, found.proved) == ("diverged", True, False)
     first = found.comparison.first
     assert (first.kind, *(e and e.index for e in (first.a, first.b))) == ("order", *at)
-    text = "\n".join(_traced(found, None, ()))
+    text = "\n".join(_traced(found, None, (), {}))
     for label, side in (("A", a), ("B", b)):
         said = f"side {label} breaks off with an error: {side.failure.splitlines()[-1:]}"
         assert (said.replace("['", "").replace("']", "") in text) == bool(side.failure)

@@ -89,12 +89,16 @@ def of(*trainings, changed=(), not_asked=(), alike=9, standing=None, **given):
     held = tuple(t for t in trainings if isinstance(t, traces.Traced))
     gone = tuple(t for t in trainings if isinstance(t, NotTraced))
     return result.OfFramework(
-        SB3,
+        SB3.name,
+        SB3.title,
+        SB3.modules[0],
         ({"package": "1"}, {"package": "2"}),
         Details(alike, tuple(changed), tuple(not_asked)),
         {(d.id, d.scope): standing or result.UNDOCUMENTED for d in changed},
+        {(d.id, d.scope): explained.documented(SB3, d) for d in changed},
         traced=held,
         not_traced=gone,
+        stored=frozenset({"sac"}),
         threshold=0.8,
         **given,
     )
@@ -484,7 +488,7 @@ def test_what_neither_side_has_is_not_asked_for():
     known = fingerprints.compared(a, b)
     assert not known.absent
     assert [d.scope for d in known.not_asked] == ["three", "two"]
-    framework = result.OfFramework(frameworks.get("sb3"), ({}, {}), details)
+    framework = result.OfFramework(SB3.name, SB3.title, SB3.modules[0], ({}, {}), details)
     assert "(1 more are of what neither side has: 1.0 has no trainer)" in "".join(
         upgrade_text.lines(upgrade(framework))
     )

@@ -29,7 +29,7 @@ def as_json(found: Upgrade) -> dict[str, Any]:
             for side in (found.a, found.b)
         },
         "versions": found.differing,
-        "frameworks": {of.adapter.full_name: _plain(of) for of in found.frameworks},
+        "frameworks": {of.name: _plain(of) for of in found.frameworks},
         "script": _script(found.script),
         "physics": [asdict(moved) for moved in found.physics],
     }

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rlregress.gate.outcome import COULD_NOT_JUDGE
+from rlregress.reporting import causes
 from rlregress.tracing import explain
-from rlregress.upgrade import concerned, coverage, explained
+from rlregress.upgrade import coverage, explained
 from rlregress.upgrade.coverage import DIVERGED, STATES, Reach
 from rlregress.upgrade.explained import Finding
 from rlregress.upgrade.fingerprints import (
@@ -23,6 +24,7 @@ from rlregress.upgrade.fingerprints import (
     Details,
     NotAsked,
 )
+from rlregress.upgrade.functions import Changed
 from rlregress.upgrade.physics import Moved
 from rlregress.upgrade.prove import Proof
 from rlregress.upgrade.result import (
@@ -70,7 +72,7 @@ def lines(found: Upgrade) -> list[str]:
     a, b = found.a.wanted.text, found.b.wanted.text
     text = [f"# {a} -> {b}: {headline(found)}", "", f"{_sentence(found).capitalize()}.", ""]
     if not found.frameworks and found.script is None:
-        named = ", ".join(sorted(concerned.changed(found.a.wanted, found.b.wanted))) or "none"
+        named = ", ".join(sorted(found.pinned)) or "none"
         said = "No package that differs is one that a framework stands on, and nothing was run"
         return [*text, f"{said}: {named}."]
     text += [*_summary(found), "", *_not_asked(found), *_table(found), ""]
@@ -136,7 +138,7 @@ def _summary(found: Upgrade) -> list[str]:
     for of in found.frameworks:
         details = of.details
         text.append(
-            f"- {of.adapter.title}: of {details.all} details {details.alike} asked and alike, "
+            f"- {of.title}: of {details.all} details {details.alike} asked and alike, "
             f"{len(details.changed)} asked and different, {len(details.not_asked)} not asked"
             f"{_absent(details)}; {len(of.defaults)} other defaults"
         )
@@ -169,11 +171,11 @@ def _not_asked(found: Upgrade) -> list[str]:
         text += _details_not_asked(of)
         gaps = [each for each in of.not_traced if each.counts]
         if gaps:
-            text += [f"{of.adapter.title}: trainings that could not be compared:", ""]
+            text += [f"{of.title}: trainings that could not be compared:", ""]
             text += [*(f"- {each}" for each in gaps), ""]
         if of.unreached:
             text += [
-                f"{of.adapter.title}: functions whose code differs, and that nothing has reached:",
+                f"{of.title}: functions whose code differs, and that nothing has reached:",
                 "",
                 *_reach_lines(_near(of), _LISTED),
                 "",
@@ -193,7 +195,7 @@ def _not_asked(found: Upgrade) -> list[str]:
 
 def _near(of: OfFramework) -> list[Reach]:
     """Functions that nothing has reached: those whose class or file is used first."""
-    own = of.adapter.modules[0]
+    own = of.module
     return sorted(
         of.unreached,
         key=lambda each: (
@@ -212,7 +214,7 @@ def _details_not_asked(of: OfFramework) -> list[str]:
         groups.setdefault((kind, each.side, each.text), []).append(each)
     if not groups:
         return []
-    text = [f"{of.adapter.title}: {len(of.details.not_asked)} of {of.details.all} details:", ""]
+    text = [f"{of.title}: {len(of.details.not_asked)} of {of.details.all} details:", ""]
     for (kind, side, said), group in sorted(groups.items(), key=lambda item: -len(item[1])):
         names = _some([f"`{each.id}` [{each.scope}]" for each in group], 4)
         place = f" ({group[0].place})" if group[0].place else ""
@@ -232,16 +234,16 @@ def _table(found: Upgrade) -> list[str]:
     rows = ["| framework | training | trace | events | lines reached |", "|" + "---|" * 5]
     for of in found.frameworks:
         shown = [t for t in of.traced if t.plain or t.comparison.verdict != "equal"]
-        rows += [_row(of.adapter.title, traced) for traced in shown]
+        rows += [_row(of.title, traced) for traced in shown]
         rest = [t for t in of.traced if t not in shown]
         if rest:
             events = sum(t.comparison.compared for t in rest)
-            rows.append(f"| {of.adapter.title} | {len(rest)} scenarios | equal | {events} | |")
+            rows.append(f"| {of.title} | {len(rest)} scenarios | equal | {events} | |")
         if of.same_code:
             count = len(of.same_code)
-            rows.append(f"| {of.adapter.title} | {count} more | run no code that differs | | |")
+            rows.append(f"| {of.title} | {count} more | run no code that differs | | |")
         elif not of.traced and found.script is None:
-            rows.append(f"| {of.adapter.title} | none | no training on both sides | 0 | |")
+            rows.append(f"| {of.title} | none | no training on both sides | 0 | |")
     if found.script is not None and isinstance(found.script.held, Traced):
         rows.append(_row("script", found.script.held))
     return rows
@@ -269,7 +271,7 @@ def _sides(found: Upgrade) -> list[str]:
 def _framework(of: OfFramework) -> list[str]:
     one, other = of.versions
     versions = [f"{name} {one.get(name)} -> {v}" for name, v in other.items() if one.get(name) != v]
-    text = [f"## {of.adapter.title}: {of.verdict}", ""]
+    text = [f"## {of.title}: {of.verdict}", ""]
     text += ["; ".join(versions) or "The same versions.", ""]
     text += _details(of)
     if of.defaults:
@@ -278,7 +280,7 @@ def _framework(of: OfFramework) -> list[str]:
         text += ["### Traces", ""]
     for traced in of.traced:
         if traced.comparison.verdict != "equal" or traced.plain:
-            text += _traced(traced, of.causes.get(traced.name), of.details.changed)
+            text += _traced(traced, of.causes.get(traced.name), of.details.changed, of.differences)
     equal = [t.name for t in of.traced if t.comparison.verdict == "equal" and not t.plain]
     if equal:
         text += [f"Equal to the bit: {', '.join(equal)}.", ""]
@@ -322,32 +324,37 @@ def _finding(of: OfFramework, finding: Finding) -> list[str]:
     text = []
     for d in finding.details:
         stands = of.standing.get((d.id, d.scope), UNDOCUMENTED)
-        said = explained.documented(of.adapter, d)
+        said = of.documented.get((d.id, d.scope), ())
         text.append(f"- `{d.id}` [{d.scope}]: {d.words} ({stands}). {d.consequence}")
         text += [f"  - {row}" for row in d.numbers()]
         text += [f"  - documented: {'; '.join(said)}"] if said else []
     shown = finding.functions[:2]
     for function in shown:
         text += [f"  - differs: `{function}`", ""]
-        text += [f"        {row}" for row in explained.source_difference(function)]
+        text += [f"        {row}" for row in of.differences.get(function, ())]
         text.append("")
     return text
 
 
-def _traced(traced: Traced, cause: Cause | None, details: Sequence[ChangedDetail]) -> list[str]:
+def _traced(
+    traced: Traced,
+    cause: Cause | None,
+    details: Sequence[ChangedDetail],
+    differences: Mapping[Changed, Sequence[str]],
+) -> list[str]:
     text = [f"**{traced.name}: {traced.word}**", ""]
     text += [f"    {note}" for note in traced.notes]
     text += [f"    {line}" for line in explain.comparison(traced.comparison, traced.a, traced.b)]
-    text += [f"    {line}" for line in explained.words(cause, details)]
+    text += [f"    {line}" for line in causes.lines(cause, details)]
     if cause is not None and cause.functions:
-        text += ["", *(f"        {row}" for row in explained.source_difference(cause.functions[0]))]
+        text += ["", *(f"        {row}" for row in differences.get(cause.functions[0], ()))]
     return [*text, ""]
 
 
 def _script(found: OfScript) -> list[str]:
     if isinstance(found.held, NotTraced):
         return [f"{found.held}", ""]
-    text = _traced(found.held, found.causes.get(found.held.name), ())
+    text = _traced(found.held, found.causes.get(found.held.name), (), found.differences)
     text += _reach(found.reach, {"that the script does not enter": found.beside})
     return text if found.proof is None else [*text, *_proof(found.proof)]
 

@@ -101,8 +101,11 @@ def run(options: Options) -> Upgrade:
     script = traced.script_training(options.script, *asked) if options.script is not None else None
     with _work(a, b, adapters, options, script) as folders:
         found = _compared(a, b, adapters, folders, options, script)
-    judged = tuple(_judged(of, b, options) for of in found.frameworks)
-    return replace(found, frameworks=judged)
+    judged = tuple(
+        _judged(of, adapter, b, options)
+        for of, adapter in zip(found.frameworks, adapters, strict=True)
+    )
+    return replace(found, frameworks=judged, differing=state.differing(a, b))
 
 
 def _check(a: Prepared, b: Prepared) -> None:
@@ -280,18 +283,22 @@ def _framework(
     left = [training for training in trainings if training.name not in same]
     held, lost, traces = _traces(sides, left, lines, options)
     reach = tuple(coverage.reach(differing, held, _probed(pair), other.folders, same))
-    found = {
+    causes_ = {
         name: causes.with_new(cause, within)
         for name, cause in _causes(sides, held, trainings, differing, options).items()
     }
     proof = None
     if options.prove:
         proof = _prove(sides, reach, held, trainings, traces[1], options)
+    changed = {(d.id, d.scope): d for d in details.changed}
     return OfFramework(
-        adapter,
+        adapter.full_name,
+        adapter.title,
+        adapter.modules[0] if adapter.modules else "",
         (one.versions, other.versions),
         details,
-        {(d.id, d.scope): explained.standing(adapter, d, versions[1]) for d in details.changed},
+        {key: explained.standing(adapter, d, versions[1]) for key, d in changed.items()},
+        {key: explained.documented(adapter, d) for key, d in changed.items()},
         defaults,
         tuple(fingerprints.unread(one, other)),
         tuple(held),
@@ -300,7 +307,8 @@ def _framework(
         reach,
         len(beside),
         len(within) - len(differing),
-        found,
+        causes_,
+        explained.differences(causes_.values(), details.changed, differing),
         proof,
         threshold=options.asked,
     )
@@ -453,13 +461,15 @@ def _script(sides: Sides, script: Training, options: Options) -> OfScript:
     proof = None
     if options.prove:
         proof = _prove(sides, reach, [found], [script], b, options)
-    return OfScript(found, reach, len(every) - len(reach), causes_, proof)
+    differences = explained.differences(causes_.values(), (), ())
+    return OfScript(found, reach, len(every) - len(reach), causes_, differences, proof)
 
 
-def _judged(found: OfFramework, b: Prepared, options: Options) -> OfFramework:
-    names = found.to_train
+def _judged(of: OfFramework, adapter: Adapter, b: Prepared, options: Options) -> OfFramework:
+    names = of.to_train
     if not options.returns or not names:
-        return found
-    options.say(f"{found.adapter.name}: trainings of {', '.join(names)} on side B")
-    folder = options.report / f"returns-{found.adapter.name}"
-    return replace(found, returns=returns.judge(found.adapter, names, b.side, folder))
+        return of
+    options.say(f"{adapter.name}: trainings of {', '.join(names)} on side B")
+    folder = options.report / f"returns-{adapter.name}"
+    verdict = returns.judge(adapter, names, b.side, folder)
+    return replace(of, returns=verdict, stored=frozenset(returns.stored(adapter)))

@@ -1,16 +1,19 @@
-"""What an upgrade gate has found, and the verdict that it comes to."""
+"""The result of an upgrade gate: plain data, with the verdict that the data come to.
+
+Nothing here reads a file or asks an environment: what a report needs is stored.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rlregress.frameworks.base import Adapter
 from rlregress.gate.outcome import COULD_NOT_JUDGE
-from rlregress.upgrade import physics, returns, state
+from rlregress.upgrade import physics, returns
 from rlregress.upgrade.coverage import UNREACHED, Reach
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.fingerprints import ChangedDefault, ChangedDetail, Details
+from rlregress.upgrade.functions import Changed
 from rlregress.upgrade.prove import Proof
 from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import NotTraced, Traced
@@ -55,9 +58,12 @@ class OfFramework:
     """What was found of one framework.
 
     Attributes:
+        name: full name of the framework.
+        module: its own package, as it is imported.
         versions: package -> version, on either side.
         details: asked and alike, asked and different, not asked.
         standing: detail and scope -> how the change stands to what is documented of side B.
+        documented: detail and scope -> in words, since when it is done so, of those that changed.
         defaults: hyperparameters and parameters whose defaults changed.
         unread: in words, defaults that could not be compared.
         traced: trainings that were held against each other; not_traced: those that could not be.
@@ -66,15 +72,21 @@ class OfFramework:
         beside: functions that differ, and that none of the suite's algorithms uses.
         new: functions that one side alone has, and that only what has changed can reach.
         causes: training -> what makes it part, as far as that could be found.
+        differences: function -> lines that differ, of what the changed details and the causes name.
         proof: how many seeded faults the traces would have seen; None: not asked for.
         returns: verdict of the trainings on side B; None: not trained.
+        stored: algorithms with stored runs, by which returns are judged.
         threshold: share that has to be asked for a verdict.
+        verdict: of this framework alone.
     """
 
-    adapter: Adapter
+    name: str
+    title: str
+    module: str
     versions: tuple[Mapping[str, str], Mapping[str, str]]
     details: Details = field(default_factory=Details)
     standing: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    documented: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
     defaults: tuple[ChangedDefault, ...] = ()
     unread: tuple[str, ...] = ()
     traced: tuple[Traced, ...] = ()
@@ -84,9 +96,15 @@ class OfFramework:
     beside: int = 0
     new: int = 0
     causes: Mapping[str, Cause] = field(default_factory=dict)
+    differences: Mapping[Changed, Sequence[str]] = field(default_factory=dict)
     proof: Proof | None = None
     returns: returns.Verdict | None = None
+    stored: frozenset[str] = frozenset()
     threshold: float = 0.0
+    verdict: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "verdict", _of_framework(self))
 
     @property
     def diverged(self) -> list[Traced]:
@@ -114,12 +132,12 @@ class OfFramework:
         gaps = sum(each.counts for each in self.not_traced)
         trained = len(self.traced) + len(self.same_code)
         reached = len(self.reach) - len(self.unreached)
-        found = {
+        tallies = {
             "details": Tally(self.details.asked, self.details.all),
             "trainings": Tally(trained, trained + gaps),
             "changed functions": Tally(reached, len(self.reach)),
         }
-        return {name: tally for name, tally in found.items() if tally.all}
+        return {name: tally for name, tally in tallies.items() if tally.all}
 
     @property
     def one_sided(self) -> list[NotTraced]:
@@ -139,32 +157,30 @@ class OfFramework:
         """Changed details that are documented otherwise of side B."""
         return [d for d in self.details.changed if self._stands(d) == VIOLATED]
 
-    @property
-    def verdict(self) -> str:
-        """Of this framework alone; see ``Upgrade.verdict``."""
-        judged = self.returns.verdict if self.returns is not None else None
-        if judged == REGRESSED or self.violated:
-            return REGRESSED
-        if self.diverged:
-            return self._of_diverged(judged)
-        if self.defaults or self.moved:
-            return CHANGED
-        short = [self.tallies[n] for n in ("details", "trainings") if n in self.tallies]
-        if self.one_sided or not self.tallies or min(t.share for t in short) < self.threshold:
-            return COULD_NOT_JUDGE
-        if self.details.changed:
-            return AS_DOCUMENTED
-        # what was not reached and holds all the same was asked by its returns
-        open_ = [t for name, t in self.tallies.items() if not t.whole]
-        return AS_FAR if open_ or self.unread else UNCHANGED
 
-    def _of_diverged(self, judged: str | None) -> str:
-        if judged is None:
-            return CHANGED
-        trained = returns.stored(self.adapter)
-        # a scenario is no stored cell: its returns were not asked
-        open_ = [t for t in self.diverged if not t.plain or t.algorithm not in trained]
-        return CHANGED if open_ and judged in (HOLDS, IMPROVED) else judged
+def _of_framework(of: OfFramework) -> str:
+    judged = of.returns.verdict if of.returns is not None else None
+    if judged == REGRESSED or of.violated:
+        return REGRESSED
+    if of.diverged:
+        return CHANGED if judged is None else _of_diverged(of, judged)
+    if of.defaults or of.moved:
+        return CHANGED
+    tallies = of.tallies
+    short = [tallies[name] for name in ("details", "trainings") if name in tallies]
+    if of.one_sided or not tallies or min(tally.share for tally in short) < of.threshold:
+        return COULD_NOT_JUDGE
+    if of.details.changed:
+        return AS_DOCUMENTED
+    # what was not reached and holds all the same was asked by its returns
+    whole = all(tally.whole for tally in tallies.values()) and not of.unread
+    return UNCHANGED if whole else AS_FAR
+
+
+def _of_diverged(of: OfFramework, judged: str) -> str:
+    # a scenario is no stored cell: its returns were not asked
+    open_ = [t for t in of.diverged if not t.plain or t.algorithm not in of.stored]
+    return CHANGED if open_ and judged in (HOLDS, IMPROVED) else judged
 
 
 @dataclass(frozen=True)
@@ -175,21 +191,26 @@ class OfScript:
         held: the script on both sides, or why it could not be held against the other side.
         reach: how it went through the functions that differ and that it enters.
         beside: functions that differ and that it does not enter: they do nothing in it.
-        causes, proof: as of a framework.
+        causes, differences, proof: as of a framework.
+        verdict: of the script alone.
     """
 
     held: Traced | NotTraced
     reach: tuple[Reach, ...] = ()
     beside: int = 0
     causes: Mapping[str, Cause] = field(default_factory=dict)
+    differences: Mapping[Changed, Sequence[str]] = field(default_factory=dict)
     proof: Proof | None = None
+    verdict: str = field(init=False)
 
-    @property
-    def verdict(self) -> str:
-        """Of the script alone."""
-        if isinstance(self.held, NotTraced):
-            return COULD_NOT_JUDGE
-        return UNCHANGED if self.held.proved else CHANGED
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "verdict", _of_script(self))
+
+
+def _of_script(of: OfScript) -> str:
+    if isinstance(of.held, NotTraced):
+        return COULD_NOT_JUDGE
+    return UNCHANGED if of.held.proved else CHANGED
 
 
 @dataclass(frozen=True)
@@ -197,7 +218,11 @@ class Upgrade:
     """Everything that was found of A and B.
 
     Attributes:
+        pinned: packages that are pinned otherwise on the two sides.
+        differing: package -> versions on both sides, of all that differ and are on both.
         script: what was traced instead of the built-in trainings.
+        verdict: the worst of all frameworks; physics that moved is a change that no training
+            judged.
     """
 
     a: Prepared
@@ -205,34 +230,26 @@ class Upgrade:
     frameworks: tuple[OfFramework, ...]
     physics: tuple[physics.Moved, ...] = ()
     script: OfScript | None = None
+    pinned: frozenset[str] = frozenset()
+    differing: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    verdict: str = field(init=False)
 
-    @property
-    def verdict(self) -> str:
-        """The worst of all frameworks; physics that moved is a change that no training judged."""
-        found = [of.verdict for of in self.frameworks]
-        if self.script is not None:
-            found.append(self.script.verdict)
-        # physics that moved has been judged where returns have
-        judged = any(of.returns is not None for of in self.frameworks)
-        if any(m.moves for m in self.physics) and not judged:
-            found.append(CHANGED)
-        if any(m.missing for m in self.physics):
-            found.append(AS_FAR)
-        return next((verdict for verdict in ORDER if verdict in found), UNCHANGED)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "verdict", _of_upgrade(self))
 
     @property
     def tallies(self) -> dict[str, Tally]:
         """What was asked of what there is, of all frameworks together."""
-        found: dict[str, Tally] = {}
+        tallies: dict[str, Tally] = {}
         for of in self.frameworks:
             for name, tally in of.tallies.items():
-                known = found.get(name, Tally(0, 0))
-                found[name] = Tally(known.asked + tally.asked, known.all + tally.all)
+                known = tallies.get(name, Tally(0, 0))
+                tallies[name] = Tally(known.asked + tally.asked, known.all + tally.all)
         if self.physics:
             played = [m for m in self.physics if not m.note or m.step is not None]
             asked = [m for m in self.physics if m.missing or m in played]
-            found["environments"] = Tally(len(played), len(asked))
-        return found
+            tallies["environments"] = Tally(len(played), len(asked))
+        return tallies
 
     @property
     def traced(self) -> list[Traced]:
@@ -246,8 +263,15 @@ class Upgrade:
         """0, 1: regressed, 2: could not judge, 3: changed or inconclusive."""
         return EXIT_CODES.get(self.verdict, 0)
 
-    @property
-    def differing(self) -> dict[str, tuple[str, str]]:
-        """Package -> versions on both sides, of all that differ and are on both."""
-        one, other = state.versions(self.a), state.versions(self.b)
-        return {n: (v, other[n]) for n, v in sorted(one.items()) if other.get(n, v) != v}
+
+def _of_upgrade(upgrade: Upgrade) -> str:
+    verdicts = [of.verdict for of in upgrade.frameworks]
+    if upgrade.script is not None:
+        verdicts.append(upgrade.script.verdict)
+    # physics that moved has been judged where returns have
+    judged = any(of.returns is not None for of in upgrade.frameworks)
+    if any(m.moves for m in upgrade.physics) and not judged:
+        verdicts.append(CHANGED)
+    if any(m.missing for m in upgrade.physics):
+        verdicts.append(AS_FAR)
+    return next((verdict for verdict in ORDER if verdict in verdicts), UNCHANGED)

@@ -25,6 +25,12 @@ def versions(prepared: Prepared) -> dict[str, str]:
     return found
 
 
+def differing(a: Prepared, b: Prepared) -> dict[str, tuple[str, str]]:
+    """Package -> versions on both sides, of all that differ and are on both."""
+    one, other = versions(a), versions(b)
+    return {n: (v, other[n]) for n, v in sorted(one.items()) if other.get(n, v) != v}
+
+
 def state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
     """What decides what a side does: its content, and the environment below it."""
     parts = [prepared.how, prepared.wanted.key]
