@@ -17,9 +17,9 @@ from rlregress.commands import upgrade as upgrade_command
 from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.tracing.run import Side
-from rlregress.upgrade import gate, interpreters, making, state
+from rlregress.upgrade import cached_folders, gate, interpreters, state
 from rlregress.upgrade.environments import Prepared
-from rlregress.upgrade.wanted import Wanted
+from rlregress.upgrade.requested import Requested
 
 SB3 = frameworks.get("sb3")
 FILE = f"{SB3.modules[0]}/sac/sac.py"
@@ -28,7 +28,7 @@ FILE = f"{SB3.modules[0]}/sac/sac.py"
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """An empty cache."""
-    monkeypatch.setenv(making.CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
@@ -126,7 +126,7 @@ def start(module, side, job):
     assert module == "batch"
     return [side.python, "-c", sys.argv[4], str(job), side.label, *sys.argv[1:3]]
 
-fingerprints.asking.ask, run.start = ask, start
+fingerprints.side_process.ask, run.start = ask, start
 options = gate.Options(
     "installed", sys.argv[3], Path("report"), ["sb3"], scenarios=[], returns=False, workers=1,
     every=True,
@@ -192,9 +192,11 @@ def test_sides_under_different_pythons_are_refused(cache, monkeypatch):
     monkeypatch.setattr(
         interpreters, "distributions", lambda python: {"python": f"3.{len(python)}.0"}
     )
-    sides = [Prepared(Wanted("x"), Side(label, python=label * 9), "environment") for label in "AB"]
+    sides = [
+        Prepared(Requested("x"), Side(label, python=label * 9), "environment") for label in "AB"
+    ]
     gate._check(*sides)
-    other = Prepared(Wanted("x"), Side("B", python="B"), "environment")
+    other = Prepared(Requested("x"), Side("B", python="B"), "environment")
     with pytest.raises(UserError, match="side A runs on Python 3.9.0 and side B on 3.1.0"):
         gate._check(sides[0], other)
 
@@ -239,7 +241,7 @@ def test_bad_input_is_one_sentence_and_exit_code_two(
 
 def test_the_state_of_a_side_moves_with_its_code(cache, branch, monkeypatch):
     """A changed copy on the path is another side, although its versions are the same."""
-    side = Prepared(Wanted("installed"), Side("A"), "installed")
+    side = Prepared(Requested("installed"), Side("A"), "installed")
     before = state.state(side, [SB3])
     assert state.state(side, [SB3]) == before
     monkeypatch.setattr(state, "_digests", lambda adapter: {"module": "other"})

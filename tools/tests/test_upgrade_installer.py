@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from rlregress.upgrade import environments, installer, making, metadata, wanted
+from rlregress.upgrade import cached_folders, installer, metadata, requested
+from rlregress.upgrade.pair import with_versions
 
 UV_SAYS = {
     "no version": (
@@ -54,11 +55,11 @@ def test_what_the_installer_says_becomes_one_sentence(tmp_path, monkeypatch, cas
 
 def test_without_a_network_the_sentence_says_so(tmp_path, monkeypatch):
     """An index that does not answer is named as that, and nothing half made is left."""
-    monkeypatch.setenv(making.CACHE_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path))
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("UV_HTTP_RETRIES", "0")
     with pytest.raises(installer.Unreachable, match="cannot be reached and not all of it is in"):
-        environments.prepare("A", wanted.parse("a==9"), [])
+        with_versions(requested.parse("a==9"), requested.parse("installed"), [], print)
     assert not (tmp_path / "overlays").exists()
 
 

@@ -14,7 +14,8 @@ from filelock import FileLock
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.upgrade import environments, interpreters, making, state, wanted
+from rlregress.upgrade import cached_folders, environments, interpreters, requested, state
+from rlregress.upgrade.pair import ResolvedSide
 
 SB3 = frameworks.get("sb3")
 
@@ -22,7 +23,7 @@ SB3 = frameworks.get("sb3")
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """An empty cache."""
-    monkeypatch.setenv(making.CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
@@ -30,34 +31,34 @@ def test_a_folder_is_made_once(cache):
     """The second command that wants the same environment finds it."""
     folder, calls = cache / "overlays" / "x", []
     make = lambda target: calls.append(target) or {"made": 1}  # noqa: E731
-    assert not making.made(folder, make)
-    assert making.made(folder, make)
+    assert not cached_folders.made(folder, make)
+    assert cached_folders.made(folder, make)
     assert len(calls) == 1
-    assert making.ready(folder) == {"made": 1}
+    assert cached_folders.ready(folder) == {"made": 1}
 
 
 def test_a_folder_that_could_not_be_made_is_not_there(cache):
     """After an error there is neither a folder nor a part of one, and what was there stays."""
     kept = cache / "overlays" / "kept"
-    making.made(kept, lambda target: {})
+    cached_folders.made(kept, lambda target: {})
 
     def broken(target):
         (target / "half").write_text("")
         raise UserError("no network")
 
     with pytest.raises(UserError, match="no network"):
-        making.made(cache / "overlays" / "x", broken)
+        cached_folders.made(cache / "overlays" / "x", broken)
     assert {path.name for path in (cache / "overlays").iterdir() if path.is_dir()} == {"kept"}
-    assert making.ready(kept) == {}
+    assert cached_folders.ready(kept) == {}
 
 
 def test_a_killed_command_leaves_nothing_that_looks_finished(cache):
     """A command killed while it makes an environment leaves no lock, and the next one makes it."""
     script = (
-        "import sys, time; from pathlib import Path; from rlregress.upgrade import making\n"
+        "import sys, time; from pathlib import Path; from rlregress.upgrade import cached_folders\n"
         "def make(target):\n"
         "    (target / 'half').write_text(''); print('making', flush=True); time.sleep(60)\n"
-        f"making.made(Path({str(cache / 'overlays' / 'x')!r}), make)\n"
+        f"cached_folders.made(Path({str(cache / 'overlays' / 'x')!r}), make)\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     command = [sys.executable, "-c", script]
@@ -65,9 +66,9 @@ def test_a_killed_command_leaves_nothing_that_looks_finished(cache):
         assert process.stdout.readline().strip() == b"making"
         process.send_signal(signal.SIGKILL)
     folder = cache / "overlays" / "x"
-    assert making.ready(folder) is None
-    assert not making.made(folder, lambda target: {"files": os.listdir(target)})
-    assert making.ready(folder) == {"files": []}
+    assert cached_folders.ready(folder) is None
+    assert not cached_folders.made(folder, lambda target: {"files": os.listdir(target)})
+    assert cached_folders.ready(folder) == {"files": []}
     assert [path.name for path in folder.parent.iterdir() if path.is_dir()] == ["x"]
 
 
@@ -78,7 +79,9 @@ def test_two_commands_do_not_make_the_same_folder(cache):
     results = []
     with FileLock(f"{folder}.lock"):
         second = threading.Thread(
-            target=lambda: results.append(making.made(folder, lambda target: {}, said.append))
+            target=lambda: results.append(
+                cached_folders.made(folder, lambda target: {}, said.append)
+            )
         )
         second.start()
         for _ in range(100):
@@ -86,7 +89,7 @@ def test_two_commands_do_not_make_the_same_folder(cache):
                 break
             time.sleep(0.05)
         folder.mkdir()
-        (folder / making.READY).write_text("{}")
+        (folder / cached_folders.READY).write_text("{}")
     second.join(timeout=10)
     assert results == [True]
     assert said
@@ -96,22 +99,22 @@ def test_two_commands_do_not_make_the_same_folder(cache):
 def test_a_cache_that_cannot_be_written_is_one_sentence(tmp_path, monkeypatch):
     """The user is told which variable names another folder."""
     (tmp_path / "file").write_text("")
-    monkeypatch.setenv(making.CACHE_VARIABLE, str(tmp_path / "file"))
-    with pytest.raises(UserError, match=making.CACHE_VARIABLE):
-        making.made(making.cache() / "overlays" / "x", lambda target: {})
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "file"))
+    with pytest.raises(UserError, match=cached_folders.CACHE_VARIABLE):
+        cached_folders.made(cached_folders.cache() / "overlays" / "x", lambda target: {})
 
 
 def test_a_tree_without_a_framework_is_refused(tmp_path):
     """The sentence says what a tree was expected to hold."""
     with pytest.raises(UserError, match="holds no framework"):
-        environments.prepare("B", wanted.parse(str(tmp_path)), [SB3])
+        environments.prepared(ResolvedSide("B", requested.parse(str(tmp_path))), [SB3])
 
 
 def test_an_environment_without_its_python_is_refused(tmp_path):
     """A user's environment whose interpreter is gone is named."""
     (tmp_path / "pyvenv.cfg").write_text("")
     with pytest.raises(UserError, match="without a Python"):
-        environments.prepare("B", wanted.parse(str(tmp_path)), [SB3])
+        environments.prepared(ResolvedSide("B", requested.parse(str(tmp_path))), [SB3])
 
 
 def test_a_users_environment_that_changed_in_place_is_another_side(tmp_path, monkeypatch):
@@ -123,7 +126,7 @@ def test_a_users_environment_that_changed_in_place_is_another_side(tmp_path, mon
     (tmp_path / "bin" / "python").touch()
     (tmp_path / "pyvenv.cfg").touch()
     monkeypatch.setattr(interpreters, "distributions", lambda python: {"python": "3"})
-    side = environments.prepare("A", wanted.parse(str(tmp_path)), [SB3])
+    side = environments.prepared(ResolvedSide("A", requested.parse(str(tmp_path))), [SB3])
     assert side.lines == [f"side A: {tmp_path} (your environment)"]
     before = state.state(side, [SB3])
     assert state.state(side, [SB3]) == before

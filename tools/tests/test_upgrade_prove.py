@@ -6,10 +6,10 @@ import pytest
 
 from rlregress.faults import mutation
 from rlregress.tracing.trace import Event, Part, Trace, failed
-from rlregress.upgrade import prove
+from rlregress.upgrade import proof
 from rlregress.upgrade.coverage import Reach
 from rlregress.upgrade.functions import ADDED, CHANGED, REMOVED, Changed, Function
-from rlregress.upgrade.prove import Proof
+from rlregress.upgrade.proof import Proof
 from rlregress.upgrade.traced import Training
 
 FILE = "package/agent.py"
@@ -70,7 +70,7 @@ def proved(tmp_path):
         ]
         trainings = {name: Training("sb3", name, {"seed": 3}) for name in traces}
         record = Recorded(outcomes, traces)
-        return prove.prove(reach, trainings, traces, record, limit), record.turns
+        return proof.prove(reach, trainings, traces, record, limit), record.turns
 
     return made
 

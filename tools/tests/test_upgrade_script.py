@@ -17,9 +17,9 @@ from rlregress.tracing import jobs, record
 from rlregress.tracing.events import Places
 from rlregress.tracing.lines import Lines
 from rlregress.tracing.run import Side
-from rlregress.upgrade import gate, making, sides
+from rlregress.upgrade import affected, cached_folders, gate, sides
+from rlregress.upgrade.requested import parse
 from rlregress.upgrade.traced import Training, script_training
-from rlregress.upgrade.wanted import parse
 
 from .tracing_scripts import TRAINING, changed
 
@@ -52,7 +52,7 @@ def tree(tmp_path):
 @pytest.fixture
 def judge(tmp_path, monkeypatch):
     """Judge two trees by a script; the exit code and the report."""
-    monkeypatch.setenv(making.CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
 
     def judged(a, b, text=SCRIPT):
         script = tmp_path / "train.py"
@@ -135,21 +135,22 @@ def test_a_script_of_other_content_is_another_training(tmp_path):
     """Nothing of an interrupted gate is used when the script has changed since."""
     script = tmp_path / "train.py"
     script.write_text("1")
-    sides = parse("typer==0.1.0"), parse("typer==0.2.0")
+    imports = {"distributions": ["typer"], "trees": []}
     keys = []
     for text in ("1", "2"):
         script.write_text(text)
-        keys.append(script_training(jobs.of_script(script, [], [], 0), *sides).key)
+        keys.append(script_training(jobs.of_script(script, [], [], 0), imports).key)
     script.write_text("1")
-    keys.append(script_training(jobs.of_script(script, [], [], 9), *sides).key)
+    keys.append(script_training(jobs.of_script(script, [], [], 9), imports).key)
     assert len(set(keys)) == 3
 
 
 def test_the_packages_that_differ_are_among_what_is_traced():
     """A release is known by its name, and the recorder finds its modules where it runs."""
     job = {"script": "train.py", "packages": []}
-    found = script_training(job, parse("typer==0.1.0 numpy==1.26.4"), parse("installed")).job
-    assert found["distributions"] == ["typer"]
+    a, b = parse("typer==0.1.0 numpy==1.26.4"), parse("installed")
+    imports = affected.imports(a, b, affected.packages(a, b))
+    assert script_training(job, imports).job["distributions"] == ["typer"]
     assert record.modules_of("typer") == ["typer"]
     assert record.modules_of("no-such-release") == []
 
@@ -194,7 +195,7 @@ def test_a_gate_that_is_ended_takes_its_trainings_with_it(tree, tmp_path):
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
-        making.CACHE_VARIABLE: str(tmp_path / "cache"),
+        cached_folders.CACHE_VARIABLE: str(tmp_path / "cache"),
     }
     with subprocess.Popen(command, env=environment, cwd=tmp_path) as process:
         _until(lambda: log.is_file() and len(log.read_text().split()) == 2)

@@ -17,17 +17,18 @@ import pytest
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.upgrade import (
+    cached_folders,
     environments,
-    ground,
+    installed,
     installer,
-    making,
     metadata,
     needs,
+    requested,
     resolving,
     stacks,
-    wanted,
     wheels,
 )
+from rlregress.upgrade.pair import with_versions
 
 SB3 = frameworks.get("sb3")
 PACKAGE = SB3.packages[0]
@@ -36,7 +37,7 @@ PACKAGE = SB3.packages[0]
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
     """An empty cache, no stacks, and a library that needs nothing."""
-    monkeypatch.setenv(making.CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
     monkeypatch.setattr(stacks, "stacks", lambda: [])
     monkeypatch.setattr(needs, "_declared", lambda: [])
     return tmp_path / "cache"
@@ -76,7 +77,7 @@ def base(tmp_path, monkeypatch):
     """Install a package below the sides."""
     monkeypatch.syspath_prepend(str(tmp_path / "base"))
 
-    def installed(name, version, origin="", *rows):
+    def install(name, version, origin="", *rows):
         for old in (tmp_path / "base").glob(f"{name}-*"):
             (old / "METADATA").unlink()
             old.rename(old.with_suffix(".gone"))
@@ -88,12 +89,15 @@ def base(tmp_path, monkeypatch):
         if origin:
             (folder / "direct_url.json").write_text(json.dumps({"url": origin}))
 
-    return installed
+    return install
 
 
 def pair(a, b, adapters=()):
     """Both sides; what lies in the overlay of each, name -> version."""
-    sides = ground.prepare(wanted.parse(a), wanted.parse(b), list(adapters), making.silent)
+    resolved = with_versions(
+        requested.parse(a), requested.parse(b), list(adapters), cached_folders.silent
+    )
+    sides = [environments.prepared(side, adapters) for side in resolved]
     return sides, [content(side) for side in sides]
 
 
@@ -199,7 +203,7 @@ def test_a_framework_that_is_not_pinned_stays(publish, base, monkeypatch):
     publish("gymnasium", "0.1")
     for row in needs.of_held(frozenset({PACKAGE}), frozenset({"gymnasium"})):
         name = stacks.name_of(row)
-        publish(name, needs.version(name))
+        publish(name, installed.version(name))
     publish(PACKAGE, "99", "gymnasium")
     (side, _), (found, _) = pair("gymnasium==0.1", "installed", [SB3])
     assert found == {"gymnasium": "0.1"}
@@ -377,8 +381,8 @@ def test_an_environment_holds_what_the_library_needs(monkeypatch):
     names = {stacks.name_of(row) for row in rows}
     assert {"pytest", "scipy", "ale-py", "gymnasium", "opencv-python-headless"} <= names
     assert not names & {"torch", "torchrl", PACKAGE}
-    asked = resolving.problem(wanted.parse("torch==0.0.1"), [SB3], complete=True)
+    asked = resolving.problem(requested.parse("torch==0.0.1"), [SB3], complete=True)
     assert PACKAGE in asked.own
-    assert environments.alone(wanted.parse("torch==0.0.1"))
+    assert resolving.another_torch(requested.parse("torch==0.0.1"))
     here = importlib.metadata.version("torch").partition("+")[0]
-    assert not environments.alone(wanted.parse(f"torch=={here}"))
+    assert not resolving.another_torch(requested.parse(f"torch=={here}"))

@@ -17,13 +17,13 @@ from rlregress.reporting import upgrade_data, upgrade_text
 from rlregress.tracing.compare import Comparison, Divergence
 from rlregress.tracing.run import Side
 from rlregress.tracing.trace import Event, Part, Trace
-from rlregress.upgrade import coverage, explained, fingerprints, physics, result, returns, wanted
+from rlregress.upgrade import coverage, explained, fingerprints, physics, requested, result, returns
 from rlregress.upgrade import traced as traces
 from rlregress.upgrade.coverage import Branch, Reach
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.fingerprints import Answer, ChangedDefault, ChangedDetail, Details, NotAsked
 from rlregress.upgrade.functions import CHANGED, Changed, Function
-from rlregress.upgrade.prove import Proof
+from rlregress.upgrade.proof import Proof
 from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import NotTraced
 
@@ -107,8 +107,8 @@ def of(*trainings, changed=(), not_asked=(), alike=9, standing=None, **given):
 def upgrade(*frameworks_, physics=(), script=None):
     """The whole of it."""
     sides = [
-        Prepared(wanted.parse("a==1"), Side("A"), "environment", why=("a 1 needs b<2",)),
-        Prepared(wanted.parse("installed"), Side("B"), "installed"),
+        Prepared(requested.parse("a==1"), Side("A"), "environment", why=("a 1 needs b<2",)),
+        Prepared(requested.parse("installed"), Side("B"), "installed"),
     ]
     return result.Upgrade(*sides, tuple(frameworks_), tuple(physics), script)
 

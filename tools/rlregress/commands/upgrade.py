@@ -15,7 +15,7 @@ from rlregress.errors import UserError
 from rlregress.reporting import histories as histories_report
 from rlregress.reporting import upgrade_data, upgrade_text
 from rlregress.training.record import write_atomically
-from rlregress.upgrade import changes, gate, histories, making
+from rlregress.upgrade import cached_folders, changes, gate, histories
 from rlregress.upgrade.changes import Pair
 from rlregress.upgrade.result import Upgrade
 
@@ -71,7 +71,7 @@ def judge_histories(names: Sequence[str], only: Sequence[str], workers: int) -> 
 
 def _judge_pair(name: str, workers: int) -> Callable[[Pair], Mapping[str, Any]]:
     package = frameworks.get(name).packages[0]
-    kept = making.cache() / "histories"
+    kept = cached_folders.cache() / "histories"
 
     def judge(pair: Pair) -> Mapping[str, Any]:
         options = gate.Options(

@@ -9,7 +9,7 @@ from typing import Any
 from rlregress.reporting.upgrade_text import headline
 from rlregress.upgrade import coverage, explained
 from rlregress.upgrade.coverage import Reach
-from rlregress.upgrade.prove import Proof
+from rlregress.upgrade.proof import Proof
 from rlregress.upgrade.result import UNDOCUMENTED, OfFramework, OfScript, Upgrade
 from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import NotTraced, Traced
@@ -18,8 +18,8 @@ from rlregress.upgrade.traced import NotTraced, Traced
 def as_json(found: Upgrade) -> dict[str, Any]:
     """The report as plain data."""
     return {
-        "from": found.a.wanted.text,
-        "to": found.b.wanted.text,
+        "from": found.a.requested.text,
+        "to": found.b.requested.text,
         "verdict": found.verdict,
         "headline": headline(found),
         "exit_code": found.exit_code,

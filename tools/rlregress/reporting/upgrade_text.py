@@ -26,7 +26,7 @@ from rlregress.upgrade.fingerprints import (
 )
 from rlregress.upgrade.functions import Changed
 from rlregress.upgrade.physics import Moved
-from rlregress.upgrade.prove import Proof
+from rlregress.upgrade.proof import Proof
 from rlregress.upgrade.result import (
     AS_DOCUMENTED,
     AS_FAR,
@@ -69,7 +69,7 @@ _LISTED = 40
 
 def lines(found: Upgrade) -> list[str]:
     """The report as Markdown."""
-    a, b = found.a.wanted.text, found.b.wanted.text
+    a, b = found.a.requested.text, found.b.requested.text
     text = [f"# {a} -> {b}: {headline(found)}", "", f"{_sentence(found).capitalize()}.", ""]
     if not found.frameworks and found.script is None:
         named = ", ".join(sorted(found.pinned)) or "none"
@@ -91,7 +91,7 @@ def last_lines(found: Upgrade, folder: Path) -> list[str]:
     unreached = ", which also lists what the traces did not reach," if found.traced else ""
     return [
         f"report: {folder} (upgrade.md{unreached} and upgrade.json)",
-        f"verdict {found.a.wanted.text} -> {found.b.wanted.text}: {headline(found)}",
+        f"verdict {found.a.requested.text} -> {found.b.requested.text}: {headline(found)}",
     ]
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rlregress.upgrade import making, metadata, wheels
+from rlregress.upgrade import cached_folders, metadata, wheels
 
 #: modules for which processes of their own pay.
 _MANY = 100
@@ -25,7 +25,7 @@ def keep(overlay: Path) -> None:
     """Give every module in an overlay its bytecode."""
     found = metadata.in_folder(overlay).values()
     stores = {_store(overlay, x): [*_modules(overlay, x)] for x in found}
-    new = {store: paths for store, paths in stores.items() if making.ready(store) is None}
+    new = {store: paths for store, paths in stores.items() if cached_folders.ready(store) is None}
     _compile([path for paths in new.values() for path in paths])
     for store, paths in stores.items():
         compiled = [(path, _compiled(path)) for path in paths]
@@ -44,7 +44,7 @@ def _store(overlay: Path, found: importlib.metadata.Distribution) -> Path:
     first = next(_modules(overlay, found), overlay)
     unpacked = first.stat().st_mtime_ns
     name = f"{wheels.TAG}-{metadata.name_of(found)}-{found.version}-{unpacked}"
-    return making.cache() / "bytecode" / name
+    return cached_folders.cache() / "bytecode" / name
 
 
 def _modules(overlay: Path, found: importlib.metadata.Distribution) -> Iterator[Path]:
@@ -75,4 +75,4 @@ def _fill(store: Path, pairs: list[tuple[Path, Path]]) -> None:
             os.link(path, here)
         return {"modules": len(pairs)}
 
-    making.made(store, make)
+    cached_folders.made(store, make)

@@ -17,7 +17,7 @@ from rlregress.details import catalogue
 from rlregress.details.judge import judge
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import Side
-from rlregress.upgrade import asking
+from rlregress.upgrade import side_process
 
 #: why a probe gave no answer: a package of others is missing, the framework does not have what it
 #: asks about, the code is none that it knows, it ended in an error, or there is no such probe.
@@ -88,7 +88,7 @@ def fingerprint(side: Side, kept: Path, adapter: Adapter) -> Fingerprint:
         for detail in catalogue.all_details()
     }
     job = {"framework": adapter.full_name, "inputs": inputs}
-    return _read(asking.ask(side, "rlregress.frameworks.ask", job, kept))
+    return _read(side_process.ask(side, "rlregress.frameworks.ask", job, kept))
 
 
 def _read(answers: Mapping[str, Any]) -> Fingerprint:

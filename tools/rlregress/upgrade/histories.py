@@ -18,7 +18,7 @@ from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.gate.outcome import COULD_NOT_JUDGE
 from rlregress.training.record import write_atomically
-from rlregress.upgrade import changes, coverage, making
+from rlregress.upgrade import cached_folders, changes, coverage
 from rlregress.upgrade.changes import Change, Pair
 from rlregress.upgrade.result import AS_DOCUMENTED, CHANGED
 from rlregress.verdicts.outcome import INCONCLUSIVE, REGRESSED
@@ -100,7 +100,10 @@ def load(framework: str) -> tuple[Judged, ...]:
 
 
 def run(
-    framework: str, judge: Judge, only: Sequence[str] = (), say: making.Say = making.silent
+    framework: str,
+    judge: Judge,
+    only: Sequence[str] = (),
+    say: cached_folders.Say = cached_folders.silent,
 ) -> Iterator[Judged]:
     """Judge every pair that has no result yet, and keep what was said after each.
 

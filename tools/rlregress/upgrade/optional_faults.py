@@ -19,8 +19,8 @@ from rlregress.faults import traced as traced_faults
 from rlregress.faults.mutation import Mutant
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import current
-from rlregress.upgrade import making, prove, traced
-from rlregress.upgrade.prove import Seeded
+from rlregress.upgrade import cached_folders, proof, traced
+from rlregress.upgrade.proof import Seeded
 from rlregress.upgrade.sides import Sides
 
 #: share of the faults that have to be found.
@@ -98,7 +98,9 @@ def chosen(names: Sequence[str], only: Sequence[str]) -> list[OptionalFault]:
     return traced_faults.named([fault for fault in load() if fault.framework in names], only)
 
 
-def seed(faults: Sequence[OptionalFault], workers: int, say: making.Say) -> list[OptionalResult]:
+def seed(
+    faults: Sequence[OptionalFault], workers: int, say: cached_folders.Say
+) -> list[OptionalResult]:
     """Trace every training of the installed code, and again with each fault that it runs."""
     found: list[OptionalResult] = []
     for name in dict.fromkeys(fault.framework for fault in faults):
@@ -108,7 +110,7 @@ def seed(faults: Sequence[OptionalFault], workers: int, say: making.Say) -> list
 
 
 def _seed(
-    adapter: Adapter, faults: Sequence[OptionalFault], workers: int, say: making.Say
+    adapter: Adapter, faults: Sequence[OptionalFault], workers: int, say: cached_folders.Say
 ) -> list[OptionalResult]:
     fitting = {fault: _fault(adapter, fault) for fault in faults}
     every = [made for made in fitting.values() if made is not None]
@@ -120,7 +122,7 @@ def _seed(
         trainings = {training.name: training for training in traced.every(adapter)}
         every_trace = sides.record_once("B", list(trainings.values()), lines=True)
         traces = {name: trace for name, trace in every_trace.items() if not trace.failure}
-        found = prove.seed(every, trainings, traces, lambda jobs: sides.record_once("B", jobs), say)
+        found = proof.seed(every, trainings, traces, lambda jobs: sides.record_once("B", jobs), say)
     by_fault = {each.fault: each for each in found}
     return [
         OptionalResult(f, by_fault[made] if made is not None else None)

@@ -19,9 +19,9 @@ from packaging.version import InvalidVersion, Version
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.upgrade import installer, making, metadata, needs, stacks, wheels
+from rlregress.upgrade import cached_folders, installed, installer, metadata, needs, stacks, wheels
+from rlregress.upgrade.requested import Requested
 from rlregress.upgrade.stacks import name_of
-from rlregress.upgrade.wanted import Wanted
 
 #: a requirement that holds nowhere takes a package out of the resolution.
 _NEVER = "python_version < '0'"
@@ -44,7 +44,7 @@ class Resolved:
     @property
     def moved(self) -> list[str]:
         """What is not installed in this version."""
-        return [row for _, row in sorted(self.rows.items()) if not needs.installed(row)]
+        return [row for _, row in sorted(self.rows.items()) if not installed.holds(row)]
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,12 @@ def versions(rows: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def problem(side: Wanted, adapters: Sequence[Adapter], complete: bool) -> Problem:
+def another_torch(side: Requested) -> bool:
+    """Whether a side cannot stand on what is installed, as it asks for another torch."""
+    return any(name_of(row) == "torch" and not installed.holds(row) for row in side.requirements)
+
+
+def problem(side: Requested, adapters: Sequence[Adapter], complete: bool) -> Problem:
     """What is to be resolved for a side that pins something."""
     defaults = stacks.defaults(side.requirements) if side.lock is None else stacks.Defaults()
     named = side.packages | {name_of(row) for row in defaults.rows}
@@ -116,7 +121,7 @@ def problem(side: Wanted, adapters: Sequence[Adapter], complete: bool) -> Proble
     return Problem(pins, defaults, own, held, lock=bool(side.lock))
 
 
-def resolve(asked: Problem, say: making.Say) -> tuple[Problem, Resolved]:
+def resolve(asked: Problem, say: cached_folders.Say) -> tuple[Problem, Resolved]:
     """The versions of a side, and the problem that has them: as little is given up as can be.
 
     Raises:
@@ -149,7 +154,7 @@ def resolve(asked: Problem, say: making.Say) -> tuple[Problem, Resolved]:
     return least, Resolved(rows, noted)
 
 
-def _eased(asked: Problem, say: making.Say) -> Problem:
+def _eased(asked: Problem, say: cached_folders.Say) -> Problem:
     """The same, with the needs of pinned packages written out where other pins contradict them.
 
     Raises:
@@ -181,9 +186,9 @@ def _eased(asked: Problem, say: making.Say) -> Problem:
 
 
 def _distribution(
-    name: str, row: str, tools: Sequence[str], say: making.Say
+    name: str, row: str, tools: Sequence[str], say: cached_folders.Say
 ) -> importlib.metadata.Distribution:
-    if needs.installed(row):
+    if installed.holds(row):
         return importlib.metadata.distribution(name)
     folder = wheels.unpacked(row, tools, say)
     found = metadata.in_folder(folder)
@@ -235,7 +240,7 @@ def _compiled(
         build = wheels.written(folder / "build.txt", tools)
         # what a file holds already is kept where it fits
         found = folder / "found.txt"
-        wheels.written(found, needs.current())
+        wheels.written(found, installed.pins())
         command = ["pip", "compile", given, "-o", str(found), "--python", sys.executable]
         options = ["--overrides", never, "-c", limits, "-b", build, "--no-annotate", "--no-header"]
         installer.run([*command, *options, "--no-strip-extras"], asked)

@@ -14,7 +14,7 @@ from rlregress.upgrade.coverage import UNREACHED, Reach
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.fingerprints import ChangedDefault, ChangedDetail, Details
 from rlregress.upgrade.functions import Changed
-from rlregress.upgrade.prove import Proof
+from rlregress.upgrade.proof import Proof
 from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import NotTraced, Traced
 from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED

@@ -16,7 +16,7 @@ from rlregress.errors import UserError
 from rlregress.tracing import processes, run, trace
 from rlregress.tracing.run import Side
 from rlregress.tracing.trace import Trace
-from rlregress.upgrade import making
+from rlregress.upgrade import cached_folders
 from rlregress.upgrade.selection import Telling
 from rlregress.upgrade.traced import Training
 
@@ -41,7 +41,11 @@ class Sides:
     """
 
     def __init__(
-        self, sides: tuple[Side, Side], folders: tuple[Path, Path], workers: int, say: making.Say
+        self,
+        sides: tuple[Side, Side],
+        folders: tuple[Path, Path],
+        workers: int,
+        say: cached_folders.Say,
     ) -> None:
         self._sides = sides
         self._folders = folders
@@ -141,7 +145,7 @@ class Sides:
 class _Progress:
     """Says now and then how many trainings are recorded, and how long the rest may take."""
 
-    def __init__(self, total: int, say: making.Say, what: str = "traces") -> None:
+    def __init__(self, total: int, say: cached_folders.Say, what: str = "traces") -> None:
         self._total, self._say, self._what = total, say, what
         self._done = 0
         self._begun = self._said = time.monotonic()

@@ -1,4 +1,4 @@
-"""Both sides on common ground: beside what they pin, nothing else need differ.
+"""Versions that both sides have in common: beside what they pin, nothing else need differ.
 
 Each side is resolved for itself. What came out in two versions is then asked of both in one: the
 older, for it is upper bounds that part them. What cannot be the same on both is said.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from typing import Any
@@ -17,51 +17,25 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from rlregress.errors import UserError
-from rlregress.frameworks.base import Adapter
 from rlregress.training.record import write_atomically
-from rlregress.upgrade import environments, installer, making, needs, resolving, wheels
-from rlregress.upgrade.environments import Prepared
+from rlregress.upgrade import cached_folders, installed, installer, resolving, wheels
 from rlregress.upgrade.resolving import Problem, Resolved
-from rlregress.upgrade.wanted import Wanted
 
 
-def prepare(
-    one: Wanted, other: Wanted, adapters: Sequence[Adapter], say: making.Say
-) -> tuple[Prepared, Prepared]:
-    """Sides A and B, with as little difference beside what they pin as can be.
+def resolve(asked: Mapping[str, Problem], say: cached_folders.Say) -> dict[str, Resolved]:
+    """The versions of every side: those found before on what is installed now, or new ones.
 
     Raises:
-        UserError: a side cannot be made.
+        UserError: a side cannot be resolved.
     """
-    sides = {"A": one, "B": other}
-    asked = {
-        label: resolving.problem(side, adapters, environments.alone(side))
-        for label, side in sides.items()
-        if side.requirements
-    }
-    found = _kept(asked, say)
-    a, b = (
-        environments.made(label, side, adapters, found[label], say)
-        if label in found
-        else environments.prepare(label, side, adapters, say)
-        for label, side in sides.items()
-    )
-    return a, b
-
-
-# -- one resolution for both ---------------------------------------------------------------------
-
-
-def _kept(asked: Mapping[str, Problem], say: making.Say) -> dict[str, Resolved]:
-    """What was found for the same on the same ground before, or is found now."""
     text = json.dumps({label: asdict(x) for label, x in asked.items()}, default=sorted)
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    path = making.cache() / "resolutions" / f"{wheels.TAG}-{digest}.json"
+    path = cached_folders.cache() / "resolutions" / f"{wheels.TAG}-{digest}.json"
     try:
         kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         kept = {}
-    if kept and all(needs.version(name) == v for name, v in kept["below"].items()):
+    if kept and all(installed.version(name) == v for name, v in kept["below"].items()):
         return {label: Resolved(**row) for label, row in kept["sides"].items()}
     if not asked:
         return {}
@@ -69,14 +43,14 @@ def _kept(asked: Mapping[str, Problem], say: making.Say) -> dict[str, Resolved]:
     found = together(asked, say)
     names = sorted({name for side in found.values() for name in side.rows})
     # what it stands on: another version there may ask for another answer
-    below = {name: needs.version(name) for name in names}
+    below = {name: installed.version(name) for name in names}
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = {label: asdict(side) for label, side in found.items()}
     write_atomically(path, json.dumps({"sides": rows, "below": below}))
     return found
 
 
-def together(asked: Mapping[str, Problem], say: making.Say) -> dict[str, Resolved]:
+def together(asked: Mapping[str, Problem], say: cached_folders.Say) -> dict[str, Resolved]:
     """The versions of every side, and of two sides the same where they can be.
 
     Raises:

@@ -20,7 +20,7 @@ _IGNORED = {".git", "__pycache__", ".venv", "node_modules"}
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Requested:
     """One side as it was asked for.
 
     Attributes:
@@ -54,7 +54,7 @@ class Wanted:
                 digest.update(path.read_bytes())
         return digest.hexdigest()[:16]
 
-    def on(self, base: Sequence[str]) -> Wanted:
+    def on(self, base: Sequence[str]) -> Requested:
         """The same on some pins, such as those that a history of releases shares; its own win."""
         rows = _pinned(list(base), " ".join(base))
         added = [row for row in rows if _name(row) not in self.packages]
@@ -74,7 +74,7 @@ def _sources(tree: Path) -> list[Path]:
     return sorted(found)
 
 
-def parse(text: str) -> Wanted:
+def parse(text: str) -> Requested:
     """Read one side.
 
     Raises:
@@ -87,14 +87,14 @@ def parse(text: str) -> Wanted:
             f"lock file, or '{INSTALLED}'"
         )
     if given == INSTALLED:
-        return Wanted(given)
+        return Requested(given)
     path = Path(given).expanduser()
     if (path / "pyvenv.cfg").is_file():
-        return Wanted(given, environment=path.resolve())
+        return Requested(given, environment=path.resolve())
     if path.is_dir():
-        return Wanted(given, tree=path.resolve())
+        return Requested(given, tree=path.resolve())
     if path.is_file():
-        return Wanted(given, _pinned(_rows(path), given), lock=path)
+        return Requested(given, _pinned(_rows(path), given), lock=path)
     if "/" in given:
         raise UserError(
             f"'{text}' is no folder and no file; expected requirements such as "
@@ -109,7 +109,7 @@ def parse(text: str) -> Wanted:
         if package is not None:
             rows[number] = package + row.removeprefix(name)
             understood.append(f"{name} is understood as the package {package}")
-    return Wanted(given, _pinned(rows, given), understood=tuple(understood))
+    return Requested(given, _pinned(rows, given), understood=tuple(understood))
 
 
 def _packages() -> dict[str, str]:
