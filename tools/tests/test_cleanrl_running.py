@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.environments.counter import StepCounter
-from rlregress.environments.limit import LimitIs
 from rlregress.errors import UserError
 from rlregress.frameworks.cleanrl import oldvec, shim
 from rlregress.frameworks.cleanrl.running import StopRun, run_script
+from tests_behavior.counter import StepCounter
+from tests_behavior.limit import LimitIs
 
 NEW = """
 import os, random

@@ -6,7 +6,6 @@ import gymnasium
 import numpy as np
 import pytest
 
-from rlregress.environments.counter import StepCounter
 from rlregress.errors import UserError
 from rlregress.frameworks.base import TrainingRequest
 from rlregress.frameworks.cleanrl import shim
@@ -20,6 +19,7 @@ from rlregress.frameworks.cleanrl.training import (
     train,
     wrappers,
 )
+from tests_behavior.counter import StepCounter
 
 
 def copy_of(label: str):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from rlregress.environments import ring
-from rlregress.environments.counter import FinalAsFirst, ResetAsFinal, StepCounter, numbered
-from rlregress.environments.limit import LimitIs
+from tests_behavior import ring
+from tests_behavior.counter import FinalAsFirst, ResetAsFinal, StepCounter, numbered
+from tests_behavior.limit import LimitIs
 
 
 def episodes(environment, steps: int) -> tuple[list[list[float]], list[tuple[bool, bool]]]:

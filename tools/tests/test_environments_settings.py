@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rlregress import frameworks, suite
-from rlregress.environments.settings import setting
 from rlregress.errors import UserError
+from tests_behavior.settings import setting
 
 BASE = "ppo: {discount: 0.99, hidden_sizes: [64]}\n"
 GOOD = "time_limit: {ppo: {total_steps: 9, changes: {discount: 0.98}, stores: [done]}}\n"

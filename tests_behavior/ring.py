@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from rlregress.environments.limit import TIME_LIMIT, LimitIs
+from tests_behavior.limit import TIME_LIMIT, LimitIs
 
 #: As many states as an episode has steps. So the observation tells how much time is left, and the
 #: finite-horizon value is a function of it: exact for any mixture of n-step returns.

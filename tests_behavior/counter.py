@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from rlregress.environments.limit import TIME_LIMIT, LimitIs
+from tests_behavior.limit import TIME_LIMIT, LimitIs
 
 #: positions in the observation
 ENVIRONMENT, EPISODE, STEP = 0, 1, 2

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rlregress.environments.counter import ENVIRONMENT, EPISODE, STEP
+from tests_behavior.counter import ENVIRONMENT, EPISODE, STEP
 
 
 def _spelled(values: object) -> str:
