@@ -204,14 +204,14 @@ def compare(
     from rlregress.gate import comparison, selection
     from rlregress.reporting import compare as compare_report
 
-    found = comparison.compare(selection.adapters(frameworks_))
+    compared = comparison.compare(selection.adapters(frameworks_))
     if as_json:
-        typer.echo(compare_report.as_json(found))
+        typer.echo(compare_report.as_json(compared))
     elif as_markdown:
-        typer.echo(compare_report.markdown(found))
+        typer.echo(compare_report.markdown(compared))
     else:
-        compare_report.show(found)
-    raise typer.Exit(1 if found.undecided else 0)
+        compare_report.show(compared)
+    raise typer.Exit(1 if compared.undecided else 0)
 
 
 @app.command()
@@ -220,14 +220,10 @@ def details(
     framework: Frameworks = "",
 ) -> None:
     """Print what is asked: counts by family, source and framework, or one detail in full."""
+    from rlregress.commands import frameworks as frameworks_command
     from rlregress.gate import selection
-    from rlregress.reporting import details as details_report
 
-    adapters = selection.adapters(_split(framework))
-    if detail:
-        details_report.one(detail, adapters)
-    else:
-        details_report.counts(adapters)
+    frameworks_command.details(detail, selection.adapters(_split(framework)))
 
 
 @app.command()

@@ -7,8 +7,16 @@ import pytest
 from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.upgrade import histories
-from rlregress.upgrade.changes import Change, Pair
-from rlregress.upgrade.histories import CAUSE, FLAGGED, MISSED, NOT_JUDGED, UNREACHED, Judged, Seen
+from rlregress.upgrade.changes import Change, ReleasePair
+from rlregress.upgrade.histories import (
+    CAUSE,
+    FLAGGED,
+    MISSED,
+    NOT_JUDGED,
+    UNREACHED,
+    Judged,
+    JudgedChange,
+)
 
 FILE = "package/sac.py"
 TRAIN, OTHER = f"{FILE} SAC.train", f"{FILE} SAC.other"
@@ -57,7 +65,7 @@ def reached(state, name="SAC.train"):
 def seen(data, of=None):
     """What became of one change."""
     of = of or change()
-    (only,) = histories.judged(Pair("1", "2", (of,)), data, 1.0).changes
+    (only,) = histories.judged(ReleasePair("1", "2", (of,)), data, 1.0).changes
     assert only.id == of.id
     return only.outcome, only.by
 
@@ -169,10 +177,10 @@ def test_where_there_is_no_verdict_nothing_is_missed():
 def test_changes_out_of_scope_are_not_counted():
     """A pair with no others is healthy; a red verdict on it is a false alarm."""
     out = change(id="out", scope="out", why_out="a message")
-    healthy = histories.judged(Pair("1", "2", (out,)), report(), 1.26)
+    healthy = histories.judged(ReleasePair("1", "2", (out,)), report(), 1.26)
     assert (healthy.changes, healthy.healthy, healthy.red) == ((), True, True)
     assert (healthy.before, healthy.release, healthy.seconds) == ("1", "2", 1.3)
-    sick = histories.judged(Pair("1", "2", (out, change())), report("unchanged"), 1.0)
+    sick = histories.judged(ReleasePair("1", "2", (out, change())), report("unchanged"), 1.0)
     assert ([each.id for each in sick.changes], sick.healthy, sick.red) == (["x"], False, False)
 
 
@@ -241,7 +249,7 @@ def test_results_are_kept_and_read_again(folder):
     rest = list(running)
     assert judge.asked == ["1.3", "1.2", "1.1"]
     assert histories.load("x") == (rest[1], rest[0], first)
-    assert rest[1].changes == (Seen("x-1.1-halved", CAUSE, f"sac: {TRAIN}"),)
+    assert rest[1].changes == (JudgedChange("x-1.1-halved", CAUSE, f"sac: {TRAIN}"),)
 
 
 def test_what_has_a_result_is_not_judged_again(folder):

@@ -121,7 +121,7 @@ def missing(count=1, side="B", why="error", whose="suite"):
 
 def judged(verdict):
     """What the trainings say."""
-    return returns.Verdict(verdict, ("cell: " + verdict,))
+    return returns.ReturnsVerdict(verdict, ("cell: " + verdict,))
 
 
 PARTED = traced(verdict="diverged")

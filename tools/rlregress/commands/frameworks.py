@@ -1,4 +1,4 @@
-"""``rlregress probe`` and ``rlregress claims``: what the installed frameworks do."""
+"""``rlregress probe``, ``details`` and ``claims``: what the installed frameworks do."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import typer
 
 from rlregress import suite
 from rlregress.claims import collect, sources
+from rlregress.details import catalogue
+from rlregress.details.implementation import documented
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import fingerprint
+from rlregress.gate import asked, fingerprint
 from rlregress.reporting import claims as claims_report
+from rlregress.reporting import details as details_report
 from rlregress.reporting import fingerprint as fingerprint_report
 
 
@@ -24,6 +27,21 @@ def probe(adapters: Sequence[Adapter], as_json: bool) -> int:
     else:
         fingerprint_report.show(probed_, differing)
     return 1 if differing else 0
+
+
+def details(id: str, adapters: Sequence[Adapter]) -> None:
+    """Print one detail in full, or how many there are.
+
+    Raises:
+        UserError: there is no such detail, or what is documented cannot be read; nothing is
+            printed.
+    """
+    if id:
+        known = {adapter.full_name: documented(adapter) for adapter in adapters}
+        details_report.one(catalogue.get(id), known)
+    else:
+        items = sources.load(suite.baselines() / "sources")
+        details_report.counts(items, [asked.count(adapter) for adapter in adapters])
 
 
 def claims(adapters: Sequence[Adapter], write: bool) -> int:

@@ -16,7 +16,7 @@ from rlregress.reporting import histories as histories_report
 from rlregress.reporting import upgrade_data, upgrade_text
 from rlregress.training.record import write_atomically
 from rlregress.upgrade import cached_folders, changes, gate, histories
-from rlregress.upgrade.changes import Pair
+from rlregress.upgrade.changes import ReleasePair
 from rlregress.upgrade.result import Upgrade
 
 #: where GitHub Actions shows a summary.
@@ -69,11 +69,11 @@ def judge_histories(names: Sequence[str], only: Sequence[str], workers: int) -> 
                 typer.echo(line)
 
 
-def _judge_pair(name: str, workers: int) -> Callable[[Pair], Mapping[str, Any]]:
+def _judge_pair(name: str, workers: int) -> Callable[[ReleasePair], Mapping[str, Any]]:
     package = frameworks.get(name).packages[0]
     kept = cached_folders.cache() / "histories"
 
-    def judge(pair: Pair) -> Mapping[str, Any]:
+    def judge(pair: ReleasePair) -> Mapping[str, Any]:
         options = gate.Options(
             a=" ".join([f"{package}=={pair.before}", *pair.requires]),
             b=" ".join([f"{package}=={pair.release}", *pair.requires]),

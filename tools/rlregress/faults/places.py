@@ -17,7 +17,7 @@ from rlregress.frameworks.base import Adapter
 
 
 @dataclass(frozen=True)
-class Place:
+class SourceLine:
     """A line of source code; ``line`` counts from 1."""
 
     file: str
@@ -47,7 +47,7 @@ def _candidates(implementation: Implementation) -> list[tuple[str, str, int]]:
     ]
 
 
-def _find(adapter: Adapter, file: str, fragment: str, occurrence: int) -> Place | None:
+def _find(adapter: Adapter, file: str, fragment: str, occurrence: int) -> SourceLine | None:
     path = adapter.locate(file)
     if path is None:
         return None
@@ -57,10 +57,10 @@ def _find(adapter: Adapter, file: str, fragment: str, occurrence: int) -> Place 
     if len(parts) <= wanted or (occurrence == 0 and len(parts) != 2):
         return None
     line = fragment.join(parts[:wanted]).count("\n") + 1
-    return Place(file, line, text.splitlines()[line - 1].strip())
+    return SourceLine(file, line, text.splitlines()[line - 1].strip())
 
 
-def place(implementation: Implementation) -> Place | None:
+def place(implementation: Implementation) -> SourceLine | None:
     """The line that decides the detail, or None if nothing is recorded that fits this version."""
     for candidate in _candidates(implementation):
         found = _find(implementation.adapter, *candidate)

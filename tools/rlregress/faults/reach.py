@@ -15,10 +15,10 @@ from rlregress.details import catalogue
 from rlregress.details.fingerprint import run_probe
 from rlregress.frameworks.base import Adapter
 
-#: (detail id, scope)
-Cell = tuple[str, str]
-#: real path of a file -> cell -> lines reached.
-Reach = Mapping[str, Mapping[Cell, frozenset[int]]]
+#: (detail id, scope) of a probe
+Probe = tuple[str, str]
+#: real path of a file -> probe -> lines reached.
+Reach = Mapping[str, Mapping[Probe, frozenset[int]]]
 
 
 def measure(adapter: Adapter) -> Reach:
@@ -29,22 +29,22 @@ def measure(adapter: Adapter) -> Reach:
     counted = coverage.Coverage(data_file=None, include=folders, config_file=False)
     counted.start()
     try:
-        for cell, probe in adapter.probes().items():
-            counted.switch_context(" ".join(cell))
-            run_probe(catalogue.get(cell[0]), probe)
+        for (id, scope), probe in adapter.probes().items():
+            counted.switch_context(f"{id} {scope}")
+            run_probe(catalogue.get(id), probe)
     finally:
         counted.stop()
     data = counted.get_data()
-    found: dict[str, dict[Cell, frozenset[int]]] = {}
+    reached: dict[str, dict[Probe, frozenset[int]]] = {}
     for file in data.measured_files():
-        lines: dict[Cell, set[int]] = {}
+        lines: dict[Probe, set[int]] = {}
         for line, contexts in data.contexts_by_lineno(file).items():
             for context in filter(None, contexts):
                 id, _, scope = context.partition(" ")
                 lines.setdefault((id, scope), set()).add(line)
         real = str(Path(file).resolve())
-        found[real] = {cell: frozenset(numbers) for cell, numbers in lines.items()}
-    return found
+        reached[real] = {probed: frozenset(numbers) for probed, numbers in lines.items()}
+    return reached
 
 
 def statement(text: str, line: int, script: bool = False) -> range | None:
@@ -81,14 +81,14 @@ def _statements(body: Iterable[ast.stmt]) -> Iterable[ast.stmt]:
                         yield from _statements(handler.body)
 
 
-def cells_at(reach: Reach, path: Path, line: int, script: bool = False) -> set[Cell] | None:
-    """The cells whose probes reach the statement at a line; None if all have to be asked."""
+def probes_at(reach: Reach, path: Path, line: int, script: bool = False) -> set[Probe] | None:
+    """The probes that reach the statement at a line; None if all have to be asked."""
     of_file = reach.get(str(path.resolve()))
     lines = statement(path.read_text(encoding="utf-8"), line, script)
     if of_file is None or lines is None:
         return None
-    wanted = set(lines)
-    return {cell for cell, reached in of_file.items() if reached & wanted} or None
+    statement_lines = set(lines)
+    return {probe for probe, reached in of_file.items() if reached & statement_lines} or None
 
 
 def foreign_modules(adapter: Adapter) -> list[str]:

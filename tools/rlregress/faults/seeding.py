@@ -61,7 +61,7 @@ def _fault(fields: Mapping[str, Any]) -> Fault:
 
 
 def _measure(framework: str) -> None:
-    """Print the plan: what to import first, and of each fault which cells to ask."""
+    """Print the plan: what to import first, and of each fault which probes to ask."""
     from rlregress import frameworks
     from rlregress.faults import reach
 
@@ -71,13 +71,13 @@ def _measure(framework: str) -> None:
     for fields in json.load(sys.stdin):
         fault = _fault(fields)
         place = fault_line(adapter, fault)
-        cells = None
+        probes = None
         if place is not None:
-            cells = reach.cells_at(reached, *place, script=not adapter.modules)
-        if cells is not None:
+            probes = reach.probes_at(reached, *place, script=not adapter.modules)
+        if probes is not None:
             named = {*fault.turns, *fault.also}
-            cells |= {cell for cell in adapter.probes() if cell[0] in named}
-        jobs.append({"fault": fields, "cells": None if cells is None else sorted(cells)})
+            probes |= {probe for probe in adapter.probes() if probe[0] in named}
+        jobs.append({"fault": fields, "probes": None if probes is None else sorted(probes)})
     plan = {"modules": reach.foreign_modules(adapter), "jobs": jobs}
     print(json.dumps(plan), flush=True)
 
@@ -125,7 +125,7 @@ def _child(framework: str, job: Mapping[str, Any], writing: int) -> None:
     """Ask with the fault in place; never returns."""
     fields = job["fault"]
     fault = _fault(fields)
-    cells = None if job["cells"] is None else {tuple(cell) for cell in job["cells"]}
+    probes = None if job["probes"] is None else {tuple(probe) for probe in job["probes"]}
     changed: dict[str, dict[str, str]] = {}
     asked: list[str] = []
     try:
@@ -136,7 +136,7 @@ def _child(framework: str, job: Mapping[str, Any], writing: int) -> None:
             os.environ.update(environment)
             sys.path[:0] = environment["PYTHONPATH"].split(os.pathsep)[:1]
             importlib.invalidate_caches()
-            changed, asked = ask(framework, cells)
+            changed, asked = ask(framework, probes)
     except BaseException:
         changed = {"": {"": traceback.format_exc(limit=-2)}}
     with os.fdopen(writing, "w", encoding="utf-8") as answer:
@@ -145,9 +145,9 @@ def _child(framework: str, job: Mapping[str, Any], writing: int) -> None:
 
 
 def ask(
-    framework: str, cells: set[tuple[str, str]] | None
+    framework: str, probes: set[tuple[str, str]] | None
 ) -> tuple[dict[str, dict[str, str]], list[str]]:
-    """Details that are not as documented, of the cells or of all; and how many were asked."""
+    """Details that are not as documented, of some probes or of all; and those that were asked."""
     from rlregress import frameworks
     from rlregress.details import catalogue
     from rlregress.details.fingerprint import run_probe
@@ -158,7 +158,7 @@ def ask(
     changed: dict[str, dict[str, str]] = {}
     asked = []
     for (id, scope), probe in adapter.probes().items():
-        if cells is not None and (id, scope) not in cells:
+        if probes is not None and (id, scope) not in probes:
             continue
         asked.append(f"{id} {scope}")
         found = run_probe(catalogue.get(id), probe)

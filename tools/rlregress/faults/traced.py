@@ -151,18 +151,18 @@ def named(of: Sequence[N], only: Sequence[str]) -> list[N]:
     return [fault for fault in of if not only or fault.name in only]
 
 
-def seed(wanted: Sequence[TracedFault], workers: int) -> Iterator[TracedResult]:
+def seed(faults: Sequence[TracedFault], workers: int) -> Iterator[TracedResult]:
     """Trace the installed code once per algorithm, then every changed copy; in the given order."""
     with (
         TemporaryDirectory(prefix="rlregress-traced-") as name,
         ThreadPoolExecutor(workers) as pool,
     ):
         folder = Path(name)
-        cells = sorted({(fault.framework, fault.algorithm) for fault in wanted})
-        traces = pool.map(lambda cell: _original(cell[0], cell[1], folder), cells)
-        originals = dict(zip(cells, traces, strict=True))
+        trainings = sorted({(fault.framework, fault.algorithm) for fault in faults})
+        traces = pool.map(lambda training: _original(training[0], training[1], folder), trainings)
+        originals = dict(zip(trainings, traces, strict=True))
         yield from pool.map(
-            lambda fault: _seed(fault, originals[fault.framework, fault.algorithm], folder), wanted
+            lambda fault: _seed(fault, originals[fault.framework, fault.algorithm], folder), faults
         )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rlregress.details import catalogue
 from rlregress.details.implementation import implementations
 from rlregress.errors import UserError
-from rlregress.faults.places import Place, place
+from rlregress.faults.places import SourceLine, place
 from rlregress.frameworks.base import Adapter
 
 
@@ -27,7 +27,7 @@ class Answer:
     variant: str | None
     meaning: str
     deviation: str
-    place: Place | None
+    place: SourceLine | None
 
 
 @dataclass(frozen=True)

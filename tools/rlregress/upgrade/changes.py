@@ -78,7 +78,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Pair:
+class ReleasePair:
     """Two neighbouring published releases and what changed from one to the other.
 
     Attributes:
@@ -120,13 +120,13 @@ def releases(framework: str) -> tuple[str, ...]:
     return read(_existing(framework))[0]
 
 
-def pairs(framework: str) -> tuple[Pair, ...]:
+def pairs(framework: str) -> tuple[ReleasePair, ...]:
     """All neighbouring releases, oldest first, with their changes; UserError as ``load``."""
     path = _existing(framework)
     published, changes = read(path)
     grounds = _grounds(path)
     return tuple(
-        Pair(
+        ReleasePair(
             before,
             release,
             tuple(c for c in changes if c.release == release),

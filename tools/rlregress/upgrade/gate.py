@@ -360,14 +360,14 @@ def _sources(adapter: Adapter) -> list[Path]:
 
 def _probed(pair: tuple[Fingerprint, Fingerprint]) -> dict[tuple[str, str], list[str]]:
     """Function -> details whose probes have entered it and were answered on both sides."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for cell, answer in pair[1].found.items():
-        other = pair[0].found.get(cell)
+    details: dict[tuple[str, str], list[str]] = {}
+    for key, answer in pair[1].found.items():
+        other = pair[0].found.get(key)
         if answer.observed is None or other is None or other.observed is None:
             continue
         for function in answer.entered | other.entered:
-            found.setdefault(function, []).append(f"{cell[0]} [{cell[1]}]")
-    return found
+            details.setdefault(function, []).append(f"{key[0]} [{key[1]}]")
+    return details
 
 
 def _traces(

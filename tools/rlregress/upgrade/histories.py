@@ -19,7 +19,7 @@ from rlregress.errors import UserError
 from rlregress.gate.outcome import COULD_NOT_JUDGE
 from rlregress.training.record import write_atomically
 from rlregress.upgrade import cached_folders, changes, coverage
-from rlregress.upgrade.changes import Change, Pair
+from rlregress.upgrade.changes import Change, ReleasePair
 from rlregress.upgrade.result import AS_DOCUMENTED, CHANGED
 from rlregress.verdicts.outcome import INCONCLUSIVE, REGRESSED
 
@@ -31,11 +31,11 @@ OUTCOMES = (CAUSE, FLAGGED, UNREACHED, MISSED, NOT_JUDGED)
 RED = frozenset({REGRESSED, CHANGED, INCONCLUSIVE, AS_DOCUMENTED})
 
 #: judges a pair of releases: the report as plain data.
-Judge = Callable[[Pair], Mapping[str, Any]]
+Judge = Callable[[ReleasePair], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class Seen:
+class JudgedChange:
     """What the gate said of one change.
 
     Attributes:
@@ -63,7 +63,7 @@ class Judged:
     verdict: str
     headline: str
     seconds: float
-    changes: tuple[Seen, ...]
+    changes: tuple[JudgedChange, ...]
 
     @property
     def healthy(self) -> bool:
@@ -89,7 +89,7 @@ def load(framework: str) -> tuple[Judged, ...]:
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))["pairs"]
         return tuple(
-            Judged(**{**row, "changes": tuple(Seen(**each) for each in row["changes"])})
+            Judged(**{**row, "changes": tuple(JudgedChange(**each) for each in row["changes"])})
             for row in rows
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -143,7 +143,7 @@ def _keep(framework: str, rows: Sequence[Judged]) -> None:
     write_atomically(path_of(framework), text + "\n")
 
 
-def judged(pair: Pair, data: Mapping[str, Any], seconds: float) -> Judged:
+def judged(pair: ReleasePair, data: Mapping[str, Any], seconds: float) -> Judged:
     """What a report says of the changes of a pair."""
     return Judged(
         pair.before,
@@ -155,21 +155,21 @@ def judged(pair: Pair, data: Mapping[str, Any], seconds: float) -> Judged:
     )
 
 
-def _seen(change: Change, data: Mapping[str, Any]) -> Seen:
+def _seen(change: Change, data: Mapping[str, Any]) -> JudgedChange:
     frameworks = list(data.get("frameworks", {}).values())
     for of in frameworks:
         by = _named(change, of)
         if by:
-            return Seen(change.id, CAUSE, by)
+            return JudgedChange(change.id, CAUSE, by)
     if data["verdict"] in RED and any(_parts(change, of) for of in frameworks):
-        return Seen(change.id, FLAGGED)
+        return JudgedChange(change.id, FLAGGED)
     for of in frameworks:
         for row in of["functions"]:
             name = f"{row['file']} {row['function']}"
             if name in change.functions and row["state"] == coverage.UNREACHED:
-                return Seen(change.id, UNREACHED, row["function"])
+                return JudgedChange(change.id, UNREACHED, row["function"])
     judged_ = frameworks and data["verdict"] != COULD_NOT_JUDGE
-    return Seen(change.id, MISSED if judged_ else NOT_JUDGED)
+    return JudgedChange(change.id, MISSED if judged_ else NOT_JUDGED)
 
 
 def _named(change: Change, of: Mapping[str, Any]) -> str:

@@ -98,7 +98,7 @@ class OfFramework:
     causes: Mapping[str, Cause] = field(default_factory=dict)
     differences: Mapping[Changed, Sequence[str]] = field(default_factory=dict)
     proof: Proof | None = None
-    returns: returns.Verdict | None = None
+    returns: returns.ReturnsVerdict | None = None
     stored: frozenset[str] = frozenset()
     threshold: float = 0.0
     verdict: str = field(init=False)

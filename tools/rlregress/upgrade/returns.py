@@ -20,7 +20,7 @@ _TIER = "tests_performance"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReturnsVerdict:
     """What the trainings say.
 
     Attributes:
@@ -41,7 +41,9 @@ def stored(adapter: Adapter) -> set[str]:
     }
 
 
-def judge(adapter: Adapter, algorithms: Sequence[str], side: Side, report: Path) -> Verdict | None:
+def judge(
+    adapter: Adapter, algorithms: Sequence[str], side: Side, report: Path
+) -> ReturnsVerdict | None:
     """Train the diverged algorithms on a side and judge their returns by the stored runs.
 
     None where nothing is stored of any of them.
@@ -65,22 +67,22 @@ def judge(adapter: Adapter, algorithms: Sequence[str], side: Side, report: Path)
         entries = json.loads(options.evidence.read_text(encoding="utf-8"))["tests"]
     except (OSError, ValueError, KeyError):
         said = last_words(ended.stderr or ended.stdout)
-        return Verdict(COULD_NOT_JUDGE, (f"the trainings did not run: {said}",), report)
+        return ReturnsVerdict(COULD_NOT_JUDGE, (f"the trainings did not run: {said}",), report)
     return of_evidence(adapter.name, entries, chosen, report)
 
 
 def of_evidence(
     framework: str, entries: list[dict[str, Any]], algorithms: Sequence[str], report: Path
-) -> Verdict:
+) -> ReturnsVerdict:
     """The verdict that the tests of the trainings come to."""
     if outcome.broken(entries):
         words = [str(entry["message"]).splitlines()[0] for entry in outcome.broken(entries)]
-        return Verdict(COULD_NOT_JUDGE, tuple(dict.fromkeys(words)), report)
+        return ReturnsVerdict(COULD_NOT_JUDGE, tuple(dict.fromkeys(words)), report)
     found = [of for of in outcome.outcomes(entries) if of.framework == framework]
     if not found or not found[0].verdicts:
         word = f"no verdict on {', '.join(algorithms)}"
-        return Verdict(COULD_NOT_JUDGE, (word,), report)
-    return Verdict(found[0].verdict, tuple(map(_line, found[0].verdicts.items())), report)
+        return ReturnsVerdict(COULD_NOT_JUDGE, (word,), report)
+    return ReturnsVerdict(found[0].verdict, tuple(map(_line, found[0].verdicts.items())), report)
 
 
 def _line(named: tuple[str, Mapping[str, Any]]) -> str:

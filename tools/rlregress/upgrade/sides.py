@@ -30,7 +30,7 @@ MARKS = ("a", "b")
 #: ``tracing.record``.
 Noted = bool | Sequence[Sequence[str]]
 NOTHING: Mapping[str, Noted] = {}
-Pair = tuple["Future[Any]", "Future[Any]"]
+Answers = tuple["Future[Any]", "Future[Any]"]
 
 
 class Sides:
@@ -61,7 +61,7 @@ class Sides:
             processes.end()
         self._pool.shutdown(cancel_futures=True)
 
-    def ask(self, name: str, question: Callable[..., Any], *arguments: Any) -> Pair:
+    def ask(self, name: str, question: Callable[..., Any], *arguments: Any) -> Answers:
         """Call ``question(side, path of its answer, *arguments)`` for either side."""
         a, b = (
             self._pool.submit(question, side, folder / f"{name}.json", *arguments)
