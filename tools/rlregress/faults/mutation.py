@@ -73,7 +73,7 @@ def faults(file: str, function: str, first: int, last: int, text: str) -> list[M
     node = _function(ast.parse(text), first, last)
     if node is None:
         return []
-    found, known = [], set()
+    mutants, known = [], set()
     for edit in _edits(node, rows):
         row = rows[edit.line - 1]
         changed = row[: edit.start] + edit.new.encode() + row[edit.end :]
@@ -81,13 +81,13 @@ def faults(file: str, function: str, first: int, last: int, text: str) -> list[M
         if changed == row or (edit.line, changed) in known or not _compiles(whole):
             continue
         known.add((edit.line, changed))
-        found.append(
+        mutants.append(
             Mutant(
                 file, function, edit.line, edit.operator,
                 row.decode().strip(), changed.decode().strip(), whole,
             )
         )  # fmt: skip
-    return sorted(found, key=lambda fault: fault.line)
+    return sorted(mutants, key=lambda fault: fault.line)
 
 
 def spread(every: Sequence[Sequence[Mutant]], limit: int) -> list[Mutant]:
@@ -97,12 +97,12 @@ def spread(every: Sequence[Sequence[Mutant]], limit: int) -> list[Mutant]:
     """
     draw = random.Random(0)
     left = [draw.sample(list(of), len(of)) for of in every]
-    found: list[Mutant] = []
-    while any(left) and len(found) < limit:
+    drawn: list[Mutant] = []
+    while any(left) and len(drawn) < limit:
         for of in left:
-            if of and len(found) < limit:
-                found.append(of.pop())
-    return found
+            if of and len(drawn) < limit:
+                drawn.append(of.pop())
+    return drawn
 
 
 def _function(tree: ast.AST, first: int, last: int) -> ast.AST | None:
@@ -202,8 +202,8 @@ def _between(
 
 def _text(node: ast.AST, rows: Sequence[bytes]) -> str:
     row = rows[getattr(node, "lineno", 1) - 1]
-    found = row[getattr(node, "col_offset", 0) : getattr(node, "end_col_offset", 0)]
-    return found.decode()
+    segment = row[getattr(node, "col_offset", 0) : getattr(node, "end_col_offset", 0)]
+    return segment.decode()
 
 
 def _replaced(

@@ -161,10 +161,10 @@ def ask(
         if probes is not None and (id, scope) not in probes:
             continue
         asked.append(f"{id} {scope}")
-        found = run_probe(catalogue.get(id), probe)
+        probed = run_probe(catalogue.get(id), probe)
         entry = known.get((id, scope))
-        if entry is None or found.variant != entry.variant:
-            changed.setdefault(id, {})[scope] = found.found
+        if entry is None or probed.variant != entry.variant:
+            changed.setdefault(id, {})[scope] = probed.found
     return changed, asked
 
 

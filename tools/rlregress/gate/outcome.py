@@ -135,24 +135,28 @@ def unjudged(names: Iterable[str], entries: list[dict[str, Any]]) -> list[str]:
 
 
 def untested(
-    found: Iterable[FrameworkOutcome],
+    of_frameworks: Iterable[FrameworkOutcome],
     frameworks: Iterable[str],
     trained: Collection[str] | None = None,
 ) -> list[str]:
     """Tiers of a selected framework in which no test has passed: ``framework tier``."""
-    passed = {(o.framework, tier) for o in found for tier, n in o.tests.items() if n.get("passed")}
+    passed = {
+        (o.framework, tier) for o in of_frameworks for tier, n in o.tests.items() if n.get("passed")
+    }
     wanted = {(name, tier) for name in frameworks for tier in ("unit", "behavior")}
     wanted |= {(name, "performance") for name in frameworks if _trained(name, trained)}
     return [" ".join(pair) for pair in sorted(wanted - passed)]
 
 
 def exit_code(
-    found: list[FrameworkOutcome], entries: list[dict[str, Any]], missing: Sequence[str] = ()
+    of_frameworks: list[FrameworkOutcome],
+    entries: list[dict[str, Any]],
+    missing: Sequence[str] = (),
 ) -> int:
     """0 holds, 1 regressed, 2 could not judge (also: verdicts are missing), 3 inconclusive."""
-    if any(outcome.verdict == REGRESSED for outcome in found):
+    if any(outcome.verdict == REGRESSED for outcome in of_frameworks):
         return EXIT_CODES[REGRESSED]
-    if not found or missing or broken(entries):
+    if not of_frameworks or missing or broken(entries):
         return EXIT_CODES[COULD_NOT_JUDGE]
-    verdicts = [outcome.verdict for outcome in found if outcome.verdict != FORMULAS_HOLD]
+    verdicts = [outcome.verdict for outcome in of_frameworks if outcome.verdict != FORMULAS_HOLD]
     return EXIT_CODES[worst_verdict(verdicts)] if verdicts else 0

@@ -13,7 +13,7 @@ from rlregress.upgrade.optional_faults import OptionalResult
 def probed_line(framework: str, seen: Seen) -> str:
     """What the probes said of one fault."""
     moved = "; ".join(
-        f"{id}: " + ", ".join(f"{found} [{scope}]" for scope, found in scopes.items())
+        f"{id}: " + ", ".join(f"{variant} [{scope}]" for scope, variant in scopes.items())
         for id, scopes in sorted(seen.changed.items())
     )
     said = "seen" if seen.detected else "NOT AS EXPECTED"

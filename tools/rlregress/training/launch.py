@@ -57,13 +57,13 @@ def run(job: Job, store: Store, pinned: bool = True) -> dict[str, Any]:
     dies by itself leaves a failed record; one that is ended from outside leaves none.
     """
     with store.lock(job):
-        found = store.find(job)
-        if found is None:
+        done = store.find(job)
+        if done is None:
             _train(job, store, pinned)
-            found = store.find(job)
-    if found is None:
+            done = store.find(job)
+    if done is None:
         raise UserError(f"the run {job.cell.id} seed {job.seed} left no readable record")
-    return found
+    return done
 
 
 def _train(job: Job, store: Store, pinned: bool) -> None:
@@ -138,9 +138,9 @@ def run_all(
             if job is None:
                 return
             try:
-                found = run(job, store, pinned)
+                done = run(job, store, pinned)
                 with lock:
-                    on_done(job, found)
+                    on_done(job, done)
             except BaseException as error:
                 errors.append(error)
                 return

@@ -39,8 +39,8 @@ def packages(a: Requested, b: Requested) -> frozenset[str]:
         row = pins.get(name, here)
         return here if row and here and installed.holds(row) else row
 
-    found = frozenset(name for name in names if pin(one, name) != pin(other, name))
-    return found if found or (a.lock and b.lock) else names
+    differing = frozenset(name for name in names if pin(one, name) != pin(other, name))
+    return differing if differing or (a.lock and b.lock) else names
 
 
 def _own(adapter: Adapter) -> set[str]:

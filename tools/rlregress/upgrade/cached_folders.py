@@ -65,10 +65,10 @@ def locked(folder: Path, say: Say = silent) -> Iterator[None]:
 def ready(folder: Path) -> dict[str, Any] | None:
     """What a finished folder says of itself, or None if it is missing or not finished."""
     try:
-        found: dict[str, Any] = json.loads((folder / READY).read_text(encoding="utf-8"))
+        noted: dict[str, Any] = json.loads((folder / READY).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return found
+    return noted
 
 
 def made(folder: Path, make: Callable[[Path], dict[str, Any]], say: Say = silent) -> bool:

@@ -40,14 +40,14 @@ def resolve(asked: Mapping[str, Problem], say: cached_folders.Say) -> dict[str, 
     if not asked:
         return {}
     say(f"resolving {', '.join(x.text for x in asked.values())}")
-    found = together(asked, say)
-    names = sorted({name for side in found.values() for name in side.rows})
+    resolved = together(asked, say)
+    names = sorted({name for side in resolved.values() for name in side.rows})
     # what it stands on: another version there may ask for another answer
     below = {name: installed.version(name) for name in names}
     path.parent.mkdir(parents=True, exist_ok=True)
-    rows = {label: asdict(side) for label, side in found.items()}
+    rows = {label: asdict(side) for label, side in resolved.items()}
     write_atomically(path, json.dumps({"sides": rows, "below": below}))
-    return found
+    return resolved
 
 
 def together(asked: Mapping[str, Problem], say: cached_folders.Say) -> dict[str, Resolved]:
@@ -59,14 +59,14 @@ def together(asked: Mapping[str, Problem], say: cached_folders.Say) -> dict[str,
     with ThreadPoolExecutor() as pool:
         answers = pool.map(lambda problem: resolving.resolve(problem, say), asked.values())
         solved = dict(zip(asked, answers, strict=True))
-    found = {label: side for label, (_, side) in solved.items()}
-    if len(found) < 2:
-        return found
+    resolved = {label: side for label, (_, side) in solved.items()}
+    if len(resolved) < 2:
+        return resolved
     problems = [problem for problem, _ in solved.values()]
     apart = _pinned_apart(*asked.values())
     limits: dict[str, str] = {}
     while True:
-        one, other = found.values()
+        one, other = resolved.values()
         new = {n: v for n, v in _older(one, other).items() if n not in apart}
         if not new:
             break
@@ -82,8 +82,8 @@ def together(asked: Mapping[str, Problem], say: cached_folders.Say) -> dict[str,
             apart |= _named(str(error), limits) or set(new)
             limits = {name: v for name, v in limits.items() if name not in apart}
             continue
-        found = dict(zip(found, sides, strict=True))
-    return _joined(asked, found, limits)
+        resolved = dict(zip(resolved, sides, strict=True))
+    return _joined(asked, resolved, limits)
 
 
 def _pinned_apart(one: Problem, other: Problem) -> set[str]:
@@ -96,14 +96,14 @@ def _pinned_apart(one: Problem, other: Problem) -> set[str]:
 def _older(one: Resolved, other: Resolved) -> dict[str, str]:
     """The older version of what is on both sides in two."""
     a, b = (resolving.versions(side.rows.values()) for side in (one, other))
-    found = {}
+    older = {}
     for name in a.keys() & b.keys():
         if a[name] != b[name]:
             try:
-                found[name] = min(a[name], b[name], key=Version)
+                older[name] = min(a[name], b[name], key=Version)
             except InvalidVersion:
                 continue
-    return found
+    return older
 
 
 def _named(said: str, limits: Mapping[str, str]) -> set[str]:
@@ -116,10 +116,10 @@ def _named(said: str, limits: Mapping[str, str]) -> set[str]:
 
 
 def _joined(
-    asked: Mapping[str, Problem], found: dict[str, Resolved], limits: Mapping[str, str]
+    asked: Mapping[str, Problem], resolved: dict[str, Resolved], limits: Mapping[str, str]
 ) -> dict[str, Resolved]:
     """Both sides, each with what only the other needs, and a note of what stays apart."""
-    (a, one), (b, other) = found.items()
+    (a, one), (b, other) = resolved.items()
     users = resolving.versions([*asked[a].pins, *asked[b].pins]).keys()
     if not asked[a].complete and not asked[b].complete:
         shared = {**other.rows, **one.rows}

@@ -50,8 +50,8 @@ class Prepared:
     @property
     def lines(self) -> list[str]:
         """In words: what this side is."""
-        found = ", from the cache" if self.cached else ""
-        first = f"side {self.side.label}: {self.requested.text} ({self.how}{found})"
+        source = ", from the cache" if self.cached else ""
+        first = f"side {self.side.label}: {self.requested.text} ({self.how}{source})"
         rows = [f"  {x}" for x in self.requested.understood]
         rows += [f"  because {why}" for why in self.why]
         rows += [f"  with {', '.join(self.beside)}"] if self.beside else []
@@ -108,15 +108,15 @@ def _conflicts(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
     }
     asking = [*here.values(), *(importlib.metadata.distribution(p) for p in sorted(below))]
     notes = []
-    for found in asking:
-        for requirement in metadata.required(found):
+    for distribution in asking:
+        for requirement in metadata.required(distribution):
             name = str(canonicalize_name(requirement.name))
             given = here[name].version if name in here else installed.version(name)
-            asks = metadata.name_of(found)
+            asks = metadata.name_of(distribution)
             if given is None or not {asks, name} & here.keys():
                 continue
             if not metadata.admits(requirement.specifier, installed.public(given)):
-                notes.append(f"{asks} {found.version} asks for {requirement}, not {given}")
+                notes.append(f"{asks} {distribution.version} asks for {requirement}, not {given}")
     return sorted(set(notes))
 
 
@@ -179,22 +179,22 @@ def overlay(
     return folder, cached_folders.made(folder, make, say)
 
 
-def environment(found: Resolved, say: cached_folders.Say) -> tuple[Path, bool]:
+def environment(resolved: Resolved, say: cached_folders.Say) -> tuple[Path, bool]:
     """Folder of an environment of its own, and whether it was there."""
-    folder = _folder("environments", found.rows.values())
+    folder = _folder("environments", resolved.rows.values())
     if cached_folders.ready(folder) is not None and not (folder / "bin" / "python").exists():
         # its interpreter is gone: a link that leads nowhere
         (folder / cached_folders.READY).unlink()
 
     def make(target: Path) -> dict[str, Any]:
-        say(f"installing {' '.join(found.rows.values())} into an environment of its own")
+        say(f"installing {' '.join(resolved.rows.values())} into an environment of its own")
         subprocess.run(
             [sys.executable, "-m", "venv", "--without-pip", str(target)],
             check=True,
             capture_output=True,
         )
         python = ["--python", str(target / "bin" / "python")]
-        wheels.install(python, list(found.rows.values()), found.tools, say)
-        return {"requirements": list(found.rows.values())}
+        wheels.install(python, list(resolved.rows.values()), resolved.tools, say)
+        return {"requirements": list(resolved.rows.values())}
 
     return folder, cached_folders.made(folder, make, say)

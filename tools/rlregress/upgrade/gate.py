@@ -107,12 +107,12 @@ def run(options: Options) -> Upgrade:
     if options.script is not None:
         script = traced.script_training(options.script, pair.imports)
     with _work(a, b, pair.adapters, options, script) as folders:
-        found = _compared(pair, a, b, folders, options, script)
+        result = _compared(pair, a, b, folders, options, script)
     judged = tuple(
         _judged(of, adapter, b, options)
-        for of, adapter in zip(found.frameworks, pair.adapters, strict=True)
+        for of, adapter in zip(result.frameworks, pair.adapters, strict=True)
     )
-    return replace(found, frameworks=judged, differing=state.differing(a, b))
+    return replace(result, frameworks=judged, differing=state.differing(a, b))
 
 
 def _check(a: Prepared, b: Prepared) -> None:
@@ -192,7 +192,7 @@ def _compared(
         played = sides.ask("physics", physics.played) if pair.moves_physics else None
         asked = [(one.result(), other.result()) for one, other in prints]
         chosen = _trainings(adapters, asked, options)
-        found = [
+        of_frameworks = [
             _framework(sides, adapter, pair, trainings, state.alike_beside(a, b, adapter), options)
             for adapter, pair, trainings in zip(adapters, asked, chosen, strict=True)
         ]
@@ -201,7 +201,7 @@ def _compared(
         if played is not None:
             moved = physics.compared(played[0].result(), played[1].result())
             options.say(f"physics: {sum(m.moves for m in moved)} of {len(moved)} moved")
-    return Upgrade(a, b, tuple(found), tuple(moved), of_script)
+    return Upgrade(a, b, tuple(of_frameworks), tuple(moved), of_script)
 
 
 def _trainings(

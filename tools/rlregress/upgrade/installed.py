@@ -36,8 +36,12 @@ def holds(row: str) -> bool:
 def pins(packages: Sequence[str] | None = None) -> list[str]:
     """Pins of what is installed now: all of it, or some packages."""
     if packages is None:
-        found = importlib.metadata.distributions()
-        names = {canonicalize_name(d.metadata["Name"]) for d in found if d.metadata["Name"]}
+        distributions = importlib.metadata.distributions()
+        names = {canonicalize_name(d.metadata["Name"]) for d in distributions if d.metadata["Name"]}
         packages = sorted(names - {"pip", "setuptools", "wheel", "rlregress"})
     pairs = [(name, version(name)) for name in packages]
-    return [f"{name}=={public(found)}" for name, found in pairs if found is not None]
+    return [
+        f"{name}=={public(distributions)}"
+        for name, distributions in pairs
+        if distributions is not None
+    ]

@@ -46,10 +46,10 @@ class Unreadable(UserError):
 def executable() -> str:
     """The program: of this environment, or on the path."""
     beside = Path(sys.executable).parent / "uv"
-    found = str(beside) if beside.is_file() else shutil.which("uv")
-    if found is None:
+    program = str(beside) if beside.is_file() else shutil.which("uv")
+    if program is None:
         raise UserError("uv, which makes the two sides, is not installed; run: pip install uv")
-    return found
+    return program
 
 
 #: setting of pip -> variable of uv, and what separates several values there.
@@ -71,16 +71,16 @@ def _as_pip() -> dict[str, str]:
     """Variables with which uv asks where pip is configured to ask."""
     command = [*PIP, "config", "list"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     for line in ended.stdout.splitlines():
         key, _, value = line.partition("=")
         variable, between = _SETTINGS.get(key.rpartition(".")[2], ("", ""))
         if variable:
-            found[variable] = between.join(str(ast.literal_eval(value)).split())
-    if "UV_INDEX" in found:
+            variables[variable] = between.join(str(ast.literal_eval(value)).split())
+    if "UV_INDEX" in variables:
         # as pip does: the best version of all indexes, not the first index with the package
-        found["UV_INDEX_STRATEGY"] = "unsafe-best-match"
-    return found
+        variables["UV_INDEX_STRATEGY"] = "unsafe-best-match"
+    return variables
 
 
 def _environment() -> dict[str, str]:

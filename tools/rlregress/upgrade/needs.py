@@ -28,9 +28,9 @@ def held(adapters: Sequence[Adapter], pinned: frozenset[str]) -> frozenset[str]:
         first, *others = (str(canonicalize_name(name)) for name in adapter.packages)
         # of a framework that is pinned, the packages that belong to it move with it
         kept |= {first} if first in pinned else {first, *others}
-    for found in importlib.metadata.distributions():
-        if found.metadata["Name"] and found.read_text("direct_url.json"):
-            kept.add(metadata.name_of(found))
+    for distribution in importlib.metadata.distributions():
+        if distribution.metadata["Name"] and distribution.read_text("direct_url.json"):
+            kept.add(metadata.name_of(distribution))
     return frozenset(
         name for name in (kept - pinned) | {"torch"} if installed.version(name) is not None
     )

@@ -90,14 +90,14 @@ def prove(
     """
     every = [_faults(each) for each in reach]
     chosen = mutation.spread([of for of in every if of], limit)
-    found = seed(chosen, trainings, traces, record)
-    rest = [each for each in found if not each.seen and not each.misfit]
+    seeded = seed(chosen, trainings, traces, record)
+    rest = [each for each in seeded if not each.seen and not each.misfit]
     return Proof(
         len({(fault.file, fault.function) for fault in chosen}),
-        tuple(each.fault for each in found if each.seen),
+        tuple(each.fault for each in seeded if each.seen),
         tuple(each.fault for each in rest if not each.trainings),
         tuple(each.fault for each in rest if each.trainings),
-        tuple(f"{each.fault}: {each.misfit}" for each in found if each.misfit),
+        tuple(f"{each.fault}: {each.misfit}" for each in seeded if each.misfit),
     )
 
 
@@ -117,26 +117,26 @@ def seed(
         record: records trainings.
         say: is told after every turn how many have been seen.
     """
-    found = {n: Seeded(fault, tuple(_running(fault, traces))) for n, fault in enumerate(faults)}
-    most = min(MOST, max((len(each.trainings) for each in found.values()), default=0))
+    seeded = {n: Seeded(fault, tuple(_running(fault, traces))) for n, fault in enumerate(faults)}
+    most = min(MOST, max((len(each.trainings) for each in seeded.values()), default=0))
     begin, end = 0, 1
     # twice as many trainings at every turn, of those faults that no earlier one has seen
     while begin < most:
         left = [
             (n, name)
-            for n, each in found.items()
+            for n, each in seeded.items()
             if not each.seen and not each.misfit
             for name in each.trainings[begin:end]
         ]
-        jobs = [_job(trainings[name], found[n].fault, n) for n, name in left]
+        jobs = [_job(trainings[name], seeded[n].fault, n) for n, name in left]
         after = record(jobs)
         for (n, name), job in zip(left, jobs, strict=True):
-            if not found[n].seen and not found[n].misfit:
-                found[n] = _tried(found[n], name, traces[name], after[job.name])
-        seen = sum(bool(each.seen) for each in found.values())
-        say(f"{seen} of {len(found)} faults seen, each in at most {min(end, MOST)} trainings")
+            if not seeded[n].seen and not seeded[n].misfit:
+                seeded[n] = _tried(seeded[n], name, traces[name], after[job.name])
+        seen = sum(bool(each.seen) for each in seeded.values())
+        say(f"{seen} of {len(seeded)} faults seen, each in at most {min(end, MOST)} trainings")
         begin, end = end, 2 * end + 1
-    return list(found.values())
+    return list(seeded.values())
 
 
 def _tried(seeded: Seeded, name: str, before: Trace, after: Trace) -> Seeded:
@@ -166,13 +166,13 @@ def _running(fault: Mutant, traces: Mapping[str, Trace]) -> list[str]:
     The shortest first, one of each way through the function before the others.
     """
     own = [each for each in source.parse(fault.text).functions if each.name == fault.function]
-    found = []
+    running = []
     for name, trace in traces.items():
         hit, _ = trace.header["lines"].get(fault.file, ((), ()))
         if fault.line in hit:
             way = frozenset(n for n in hit for each in own if each.first <= n <= each.last)
-            found.append((len(trace.events), name, way))
-    ordered = sorted(found, key=lambda each: each[:2])
+            running.append((len(trace.events), name, way))
+    ordered = sorted(running, key=lambda each: each[:2])
     firsts = {way: name for _, name, way in reversed(ordered)}
     names = [name for _, name, _ in ordered]
     return sorted(names, key=lambda name: name not in firsts.values())

@@ -67,11 +67,11 @@ def _name(row: str) -> str:
 
 
 def _sources(tree: Path) -> list[Path]:
-    found = []
+    sources = []
     for folder, folders, files in os.walk(tree):
         folders[:] = sorted(set(folders) - _IGNORED)
-        found += [Path(folder) / name for name in files if name.endswith(".py")]
-    return sorted(found)
+        sources += [Path(folder) / name for name in files if name.endswith(".py")]
+    return sorted(sources)
 
 
 def parse(text: str) -> Requested:
@@ -142,14 +142,14 @@ def _rows(path: Path) -> list[str]:
                 f"'{line}' in {path} refers to another file; expected every pin in one file"
             )
     rows = [line.partition(" --hash")[0].rstrip(" \\") for line in lines]
-    found = [row for row in rows if row and not row.startswith("-")]
-    if not found:
+    pins = [row for row in rows if row and not row.startswith("-")]
+    if not pins:
         raise UserError(f"the lock file {path} pins nothing; expected lines such as numpy==2.0.0")
-    return found
+    return pins
 
 
 def _pinned(rows: list[str], where: str) -> tuple[str, ...]:
-    found = []
+    pinned = []
     for row in rows:
         try:
             requirement = Requirement(row)
@@ -165,15 +165,15 @@ def _pinned(rows: list[str], where: str) -> tuple[str, ...]:
         if requirement.marker is None or requirement.marker.evaluate():
             requirement.marker = None
             requirement.name = str(canonicalize_name(requirement.name))
-            found.append(str(requirement))
-    if not found:
+            pinned.append(str(requirement))
+    if not pinned:
         raise UserError(
             f"nothing of '{where}' holds for this Python: the markers of all its requirements "
             "exclude it"
         )
-    names = [_name(row) for row in found]
+    names = [_name(row) for row in pinned]
     for name in names:
-        if names.count(name) > 1 and len({row for row in found if _name(row) == name}) > 1:
-            both = " and ".join(row for row in sorted(found) if _name(row) == name)
+        if names.count(name) > 1 and len({row for row in pinned if _name(row) == name}) > 1:
+            both = " and ".join(row for row in sorted(pinned) if _name(row) == name)
             raise UserError(f"'{where}' contradicts itself: {both}")
-    return tuple(sorted(set(found)))
+    return tuple(sorted(set(pinned)))

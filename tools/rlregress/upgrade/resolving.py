@@ -83,9 +83,9 @@ class Problem:
         rows = [*self.pins, *self.defaults.rows]
         free = [row for row in rows if name_of(row) not in self.fixed]
         out = {*self.held, *self.fixed}
-        found = _compiled([*free, *self.own], out, constraints, self.defaults.build, self.text)
+        compiled = _compiled([*free, *self.own], out, constraints, self.defaults.build, self.text)
         kept = {name_of(row): row for row in rows if name_of(row) in self.fixed}
-        return Resolved({**found, **kept}, self.notes, self.defaults.build)
+        return Resolved({**compiled, **kept}, self.notes, self.defaults.build)
 
     @property
     def text(self) -> str:
@@ -95,12 +95,12 @@ class Problem:
 
 def versions(rows: Iterable[str]) -> dict[str, str]:
     """Name -> version of the rows that name one."""
-    found = {}
+    pinned = {}
     for row in rows:
         for part in Requirement(row).specifier:
             if part.operator in ("==", "===") and not part.version.endswith("*"):
-                found[name_of(row)] = part.version
-    return found
+                pinned[name_of(row)] = part.version
+    return pinned
 
 
 def another_torch(side: Requested) -> bool:
@@ -191,10 +191,10 @@ def _distribution(
     if installed.holds(row):
         return importlib.metadata.distribution(name)
     folder = wheels.unpacked(row, tools, say)
-    found = metadata.in_folder(folder)
-    if name not in found:
-        raise UserError(f"{row} was installed as {', '.join(found) or 'nothing'}")
-    return found[name]
+    unpacked = metadata.in_folder(folder)
+    if name not in unpacked:
+        raise UserError(f"{row} was installed as {', '.join(unpacked) or 'nothing'}")
+    return unpacked[name]
 
 
 def _refuse(row: str, apart: Iterable[tuple[Requirement, str]], pins: Mapping[str, str]) -> None:
@@ -239,12 +239,12 @@ def _compiled(
         limits = wheels.written(folder / "limits.txt", list(constraints))
         build = wheels.written(folder / "build.txt", tools)
         # what a file holds already is kept where it fits
-        found = folder / "found.txt"
-        wheels.written(found, installed.pins())
-        command = ["pip", "compile", given, "-o", str(found), "--python", sys.executable]
+        compiled = folder / "found.txt"
+        wheels.written(compiled, installed.pins())
+        command = ["pip", "compile", given, "-o", str(compiled), "--python", sys.executable]
         options = ["--overrides", never, "-c", limits, "-b", build, "--no-annotate", "--no-header"]
         installer.run([*command, *options, "--no-strip-extras"], asked)
-        lines = found.read_text(encoding="utf-8").splitlines()
+        lines = compiled.read_text(encoding="utf-8").splitlines()
     kept = [line.partition(" ;")[0].strip() for line in lines if line and line[0] not in "#- "]
     return {name_of(row): _bare(row) for row in kept}
 

@@ -35,9 +35,9 @@ class ReturnsVerdict:
 def stored(adapter: Adapter) -> set[str]:
     """Algorithms of a framework that have stored runs to be judged by."""
     return {
-        found.cell.algorithm
-        for found in baseline.every()
-        if found.cell.framework == adapter.name and found.cell.budget == "short"
+        known.cell.algorithm
+        for known in baseline.every()
+        if known.cell.framework == adapter.name and known.cell.budget == "short"
     }
 
 
@@ -78,11 +78,13 @@ def of_evidence(
     if outcome.broken(entries):
         words = [str(entry["message"]).splitlines()[0] for entry in outcome.broken(entries)]
         return ReturnsVerdict(COULD_NOT_JUDGE, tuple(dict.fromkeys(words)), report)
-    found = [of for of in outcome.outcomes(entries) if of.framework == framework]
-    if not found or not found[0].verdicts:
+    outcomes = [of for of in outcome.outcomes(entries) if of.framework == framework]
+    if not outcomes or not outcomes[0].verdicts:
         word = f"no verdict on {', '.join(algorithms)}"
         return ReturnsVerdict(COULD_NOT_JUDGE, (word,), report)
-    return ReturnsVerdict(found[0].verdict, tuple(map(_line, found[0].verdicts.items())), report)
+    return ReturnsVerdict(
+        outcomes[0].verdict, tuple(map(_line, outcomes[0].verdicts.items())), report
+    )
 
 
 def _line(named: tuple[str, Mapping[str, Any]]) -> str:

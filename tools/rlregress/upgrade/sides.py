@@ -93,7 +93,7 @@ class Sides:
                 )
                 tasks[label].append(task)
         a, b = (
-            {name: found for task in tasks[label] for name, found in task.result().items()}
+            {name: each for task in tasks[label] for name, each in task.result().items()}
             for label in "AB"
         )
         return a, b
@@ -111,7 +111,7 @@ class Sides:
                 )
                 for n in range(self._workers)
             ]
-            return {name: found for task in tasks for name, found in task.result().items()}
+            return {name: each for task in tasks for name, each in task.result().items()}
 
     def entering(
         self,
@@ -139,7 +139,7 @@ class Sides:
             )
             for n in range(self._workers)
         ]
-        return {name: found for task in tasks for name, found in task.result().items()}
+        return {name: each for task in tasks for name, each in task.result().items()}
 
 
 class _Progress:
@@ -181,24 +181,24 @@ def recorded(
         mark: goes into the names of the files.
         lines: what is noted of the code that is reached.
     """
-    found: dict[str, Trace] = {}
+    traces: dict[str, Trace] = {}
     for training in trainings:
         path = _path(training, folder, mark)
         if path.is_file():
             try:
-                found[training.name] = trace.load(path)
+                traces[training.name] = trace.load(path)
                 _tell(progress, kept=True)
             except UserError:
                 path.unlink()
-    missing = [training for training in trainings if training.name not in found]
+    missing = [training for training in trainings if training.name not in traces]
     scripts = [training for training in missing if training.job.get("script")]
     for training in scripts:
-        found[training.name] = _script(training, side, _path(training, folder, mark), lines)
+        traces[training.name] = _script(training, side, _path(training, folder, mark), lines)
         _tell(progress)
     batch = [training for training in missing if training not in scripts]
     if batch:
-        found.update(_batch(batch, side, folder, mark, lines, progress))
-    return found
+        traces.update(_batch(batch, side, folder, mark, lines, progress))
+    return traces
 
 
 @dataclass(frozen=True)
@@ -254,12 +254,12 @@ def _script(training: Training, side: Side, path: Path, lines: Noted) -> Trace:
     """A new trace of a script, in a process of its own."""
     part = path.with_suffix(".part")
     try:
-        found = run.record({**training.job, "lines": lines}, part, side)
+        new = run.record({**training.job, "lines": lines}, part, side)
     except UserError as error:
         # such as a fault that does not fit: the others go on
         return trace.failed(str(error))
     part.replace(path)
-    return found
+    return new
 
 
 def _tell(progress: _Progress | None, kept: bool = False) -> None:
@@ -280,7 +280,7 @@ def _batch(
     progress: _Progress | None,
 ) -> dict[str, Trace]:
     """New traces, all from one process, which forks for each."""
-    found: dict[str, Trace] = {}
+    traces: dict[str, Trace] = {}
     paths = {training.name: _path(training, folder, mark) for training in trainings}
     jobs = [
         {**t.job, "lines": lines, "name": t.name, "output": f"{paths[t.name]}.part"}
@@ -301,13 +301,13 @@ def _batch(
     for name, output in paths.items():
         said = Path(f"{output}.part.error")
         if output.is_file():
-            found[name] = trace.load(output)
+            traces[name] = trace.load(output)
         elif said.is_file():
-            found[name] = trace.failed(said.read_text(encoding="utf-8", errors="replace"))
+            traces[name] = trace.failed(said.read_text(encoding="utf-8", errors="replace"))
         else:
-            found[name] = trace.failed(
+            traces[name] = trace.failed(
                 f"the process ended with status {process.returncode}: "
                 f"{processes.last_words(process.stderr)}"
             )
         said.unlink(missing_ok=True)
-    return found
+    return traces

@@ -18,11 +18,11 @@ from rlregress.upgrade.environments import Prepared
 
 def versions(prepared: Prepared) -> dict[str, str]:
     """Name -> version of everything on a side, "python" included."""
-    found = dict(interpreters.distributions(prepared.side.python))
+    by_name = dict(interpreters.distributions(prepared.side.python))
     for path in reversed(prepared.side.paths):
         here = metadata.in_folder(Path(path))
-        found.update({name: distribution.version for name, distribution in here.items()})
-    return found
+        by_name.update({name: distribution.version for name, distribution in here.items()})
+    return by_name
 
 
 def differing(a: Prepared, b: Prepared) -> dict[str, tuple[str, str]]:
@@ -60,11 +60,11 @@ def alike_beside(a: Prepared, b: Prepared, adapter: Adapter) -> bool:
 
 def _stamps(folder: Path) -> list[str]:
     """Path, size in bytes and time of change in ns of every source file in an environment."""
-    found = []
+    stamps = []
     for path in sorted(folder.glob("lib*/python*/site-packages/**/*.py")):
         facts = path.stat()
-        found.append(f"{path.relative_to(folder)} {facts.st_size} {facts.st_mtime_ns}")
-    return found
+        stamps.append(f"{path.relative_to(folder)} {facts.st_size} {facts.st_mtime_ns}")
+    return stamps
 
 
 def _digests(adapter: Adapter) -> dict[str, str]:

@@ -197,17 +197,21 @@ def with_repetitions(
 
 def held_against(a: Trace, b: Trace) -> Comparison:
     """The comparison; one that goes on where the other breaks off does not do the same."""
-    found, first = compare(a, b), None
-    if found.first is not None and found.first.a is not None and found.first.a.kind != "final":
-        first = found.first
-    if same_end(a, b) or (found.verdict == "diverged" and first is not None):
-        return found
+    comparison, first = compare(a, b), None
+    if (
+        comparison.first is not None
+        and comparison.first.a is not None
+        and comparison.first.a.kind != "final"
+    ):
+        first = comparison.first
+    if same_end(a, b) or (comparison.verdict == "diverged" and first is not None):
+        return comparison
     one, other = ([e for e in side.events if e.kind != "final"] for side in (a, b))
     last = min(len(one), len(other))
     ends = [next(iter(events[last:]), None) for events in (one, other)]
     before = tuple(one[max(0, last - 3) : last])
     return replace(
-        found, verdict="diverged", first=Divergence("order", "", ends[0], ends[1], before)
+        comparison, verdict="diverged", first=Divergence("order", "", ends[0], ends[1], before)
     )
 
 
@@ -260,16 +264,16 @@ def _seeded(a: Trace, b: Trace) -> list[str]:
 
 def _check_imports(a: Trace, b: Trace) -> None:
     """Raise UserError if what differs between the sides was not run."""
-    found = {label: side.header.get("modules", {}) for label, side in (("A", a), ("B", b))}
-    for label, modules in found.items():
+    imported = {label: side.header.get("modules", {}) for label, side in (("A", a), ("B", b))}
+    for label, modules in imported.items():
         if modules and not any(modules.values()):
             raise UserError(
                 f"the script imported nothing of what differs on side {label} "
                 f"({', '.join(sorted(modules))}); expected a script that uses it"
             )
-    for name in sorted(set(found["A"]) & set(found["B"])):
-        file = found["A"][name]
-        if file and file == found["B"][name]:
+    for name in sorted(set(imported["A"]) & set(imported["B"])):
+        file = imported["A"][name]
+        if file and file == imported["B"][name]:
             raise UserError(
                 f"both sides imported '{name}' from {file}, so that nothing differed; expected "
                 "each to find its own: move the script out of that folder, or take it off the path"
