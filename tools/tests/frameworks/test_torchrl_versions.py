@@ -24,7 +24,7 @@ from rlregress.frameworks.torchrl.probes import networks, scripts  # noqa: E402
 from rlregress.frameworks.torchrl.probes.environments import Playback, wrapped  # noqa: E402
 from rlregress.frameworks.torchrl.probes.quiet import quiet, quietly  # noqa: E402
 
-TOOLS = Path(__file__).resolve().parents[1]
+TOOLS = Path(__file__).resolve().parents[2]
 
 
 class Old:

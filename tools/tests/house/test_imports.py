@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 LIBRARY = ROOT / "tools" / "rlregress"
 
 # The standard library of Python 3.9, as far as it differs from this one's.

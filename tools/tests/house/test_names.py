@@ -11,7 +11,7 @@ import pytest
 
 from rlregress import frameworks
 
-LIBRARY = Path(__file__).resolve().parents[2] / "tools" / "rlregress"
+LIBRARY = Path(__file__).resolve().parents[3] / "tools" / "rlregress"
 
 # Part of the platform that every framework stands on, so not the name of one.
 PLATFORM = {"torch", "numpy", "gymnasium", "mujoco"}

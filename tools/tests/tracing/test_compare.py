@@ -13,7 +13,7 @@ from rlregress.tracing.align import difference
 from rlregress.tracing.compare import compare
 from rlregress.tracing.trace import Event, Part, Trace
 
-from .tracing_scripts import TRAINING, changed, recorded_here
+from .scripts import TRAINING, changed, recorded_here
 
 
 def traced(folder, text, name="a"):

@@ -10,7 +10,7 @@ import torch
 from rlregress.tracing.events import Places, part, parts_of
 from rlregress.tracing.hooks import Recorder, Stop
 
-from .tracing_scripts import TRAINING, changed, recorded_here
+from .scripts import TRAINING, changed, recorded_here
 
 
 def final(recorder):

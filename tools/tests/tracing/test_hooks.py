@@ -15,7 +15,7 @@ from rlregress.tracing import hooks
 from rlregress.tracing.events import Places
 from rlregress.tracing.hooks import Recorder, Stop
 
-from .tracing_scripts import TRAINING, changed, recorded_here
+from .scripts import TRAINING, changed, recorded_here
 
 OWNERS = (
     torch, torch.Tensor, torch.autograd, torch.optim.Optimizer, torch.optim.Adam, np.random, random,

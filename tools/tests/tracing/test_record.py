@@ -17,7 +17,7 @@ from rlregress.errors import UserError
 from rlregress.tracing import explain, processes, record, run, trace
 from rlregress.tracing.compare import compare
 
-from .tracing_scripts import TRAINING, changed
+from .scripts import TRAINING, changed
 
 
 @pytest.fixture

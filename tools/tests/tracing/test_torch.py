@@ -12,7 +12,7 @@ from rlregress.tracing import run
 from rlregress.tracing.events import Places, part
 from rlregress.tracing.hooks import Recorder
 
-from .tracing_scripts import recorded_here
+from .scripts import recorded_here
 
 
 @pytest.mark.parametrize("inside", [False, True], ids=["before", "inside"])

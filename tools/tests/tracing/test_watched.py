@@ -20,7 +20,7 @@ from rlregress.tracing.hooks import Recorder
 from rlregress.tracing.seeds import SEED
 from rlregress.tracing.toys import Ends
 
-from .test_tracing_compare import made
+from .test_compare import made
 
 
 @pytest.fixture
@@ -300,7 +300,7 @@ def test_an_event_of_another_thread_names_who_started_it(recorder):
         thread.start()
         thread.join()
     (row,) = recorder.elsewhere
-    assert (row["what"], row["file"]) == ("thread", "test_tracing_watched.py")
+    assert (row["what"], row["file"]) == ("thread", "test_watched.py")
     said = explain.causes(compare(made("b", [1]), made("b", [2])), recorder.elsewhere)
     assert said == "the order of what runs in other threads or processes"
 

@@ -146,7 +146,7 @@ def test_an_empty_folder_is_refused(tmp_path):
 
 def recorded(framework: str, folder: Path, *titles: str) -> dict[str, trace.Trace]:
     """Traces of trainings by title, recorded in forks of one process."""
-    script = Path(__file__).with_name("tracing_scenarios.py")
+    script = Path(__file__).with_name("traced_scenarios.py")
     subprocess.run(
         [sys.executable, "-W", "ignore", str(script), framework, str(folder), *titles],
         env=run.current("A").environment(),
@@ -410,6 +410,6 @@ def test_traces_of_scenarios_repeat_themselves(traced, tmp_path):
 
 def test_every_feature_is_used():
     """A feature of the table that no scenario switches on promises what is not there."""
-    path = Path(__file__).resolve().parents[2] / "baselines" / "scenarios" / "names.toml"
+    path = Path(__file__).resolve().parents[3] / "baselines" / "scenarios" / "names.toml"
     used = {name for each in scenarios.load() for name in each.features}
     assert set(scenarios._names(path)["features"]) == used

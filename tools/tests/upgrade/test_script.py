@@ -21,7 +21,7 @@ from rlregress.upgrade import affected, cached_folders, gate, sides
 from rlregress.upgrade.requested import parse
 from rlregress.upgrade.traced import Training, script_training
 
-from .tracing_scripts import TRAINING, changed
+from ..tracing.scripts import TRAINING, changed
 
 LOSS = """
 def loss(given, wanted):

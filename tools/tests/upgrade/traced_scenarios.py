@@ -1,6 +1,6 @@
 """Trace the trainings of a framework in one process, each in a fork of it.
 
-``python tracing_scenarios.py FRAMEWORK FOLDER [TITLE ...]``: without titles all of them.
+``python traced_scenarios.py FRAMEWORK FOLDER [TITLE ...]``: without titles all of them.
 """
 
 from __future__ import annotations
