@@ -109,10 +109,10 @@ def tables(file: str) -> list[tuple[str, dict[str, Any]]]:
     """The [[fault]] tables of a catalogue, each with where it stands; UserError if unreadable."""
     path = suite.baselines() / "faults" / file
     try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))["fault"]
+        found = tomllib.loads(path.read_text(encoding="utf-8"))["fault"]
     except (OSError, ValueError, KeyError) as error:
         raise UserError(f"the seeded faults in {path} cannot be read: {error!r}") from None
-    return [(f"{path}, [[fault]] {n}", table) for n, table in enumerate(entries, start=1)]
+    return [(f"{path}, [[fault]] {n}", table) for n, table in enumerate(found, start=1)]
 
 
 def _traced(where: str, table: dict[str, Any]) -> TracedFault:
@@ -172,13 +172,13 @@ def _job(framework: str, algorithm: str) -> dict[str, Any]:
 
 def _original(framework: str, algorithm: str, folder: Path) -> trace.Trace:
     output = folder / f"{framework}-{algorithm}.trace"
-    recorded = run.record(_job(framework, algorithm), output, run.current("installed"))
-    if recorded.failure:
+    found = run.record(_job(framework, algorithm), output, run.current("installed"))
+    if found.failure:
         raise UserError(
             f"the built-in training of {algorithm} ended in an error without any fault: "
-            f"{last_words(recorded.failure)}"
+            f"{last_words(found.failure)}"
         )
-    return recorded
+    return found
 
 
 def _seed(fault: TracedFault, original: trace.Trace, folder: Path) -> TracedResult:

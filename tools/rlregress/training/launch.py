@@ -57,13 +57,13 @@ def run(job: Job, store: Store, pinned: bool = True) -> dict[str, Any]:
     dies by itself leaves a failed record; one that is ended from outside leaves none.
     """
     with store.lock(job):
-        done = store.find(job)
-        if done is None:
+        found = store.find(job)
+        if found is None:
             _train(job, store, pinned)
-            done = store.find(job)
-    if done is None:
+            found = store.find(job)
+    if found is None:
         raise UserError(f"the run {job.cell.id} seed {job.seed} left no readable record")
-    return done
+    return found
 
 
 def _train(job: Job, store: Store, pinned: bool) -> None:
@@ -138,9 +138,9 @@ def run_all(
             if job is None:
                 return
             try:
-                done = run(job, store, pinned)
+                found = run(job, store, pinned)
                 with lock:
-                    on_done(job, done)
+                    on_done(job, found)
             except BaseException as error:
                 errors.append(error)
                 return

@@ -56,7 +56,7 @@ def read(path: Path) -> Dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
         stated = content.pop("checksum")
-        checksum = _checksum(content)
+        found = _checksum(content)
     except (ValueError, KeyError, AttributeError, TypeError, OSError, RecursionError) as error:
         raise UserError(
             f"the run record {path} is damaged ({type(error).__name__}: {error}); "
@@ -69,7 +69,7 @@ def read(path: Path) -> Dict[str, Any]:
             f"found schema {content.get('schema')}, missing: {', '.join(missing) or 'none'}; "
             "remove it and the run is done again"
         )
-    if stated != checksum:
+    if stated != found:
         raise UserError(
             f"the run record {path} is damaged: its content does not match its checksum {stated}; "
             "remove it and the run is done again"

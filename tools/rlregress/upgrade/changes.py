@@ -151,7 +151,7 @@ class _Ground:
 
 def _grounds(path: Path) -> list[_Ground]:
     tables = tomllib.loads(path.read_text(encoding="utf-8")).get("ground", [])
-    grounds = []
+    found = []
     for number, table in enumerate(tables, start=1):
         where = f"{path}, [[ground]] {number}"
         fits = isinstance(table.get("requires"), list) and set(table) <= {
@@ -162,8 +162,8 @@ def _grounds(path: Path) -> list[_Ground]:
         for key in ("since", "until"):
             _version(where, table.get(key, "0"))
         requires = tuple(table["requires"])
-        grounds.append(_Ground(table["since"], requires, table.get("until", "")))
-    return grounds
+        found.append(_Ground(table["since"], requires, table.get("until", "")))
+    return found
 
 
 def read(path: Path) -> tuple[tuple[str, ...], tuple[Change, ...]]:
@@ -209,14 +209,14 @@ def _version(where: str, text: str) -> Version:
         raise UserError(f"{where} is '{text}', expected a version") from None
 
 
-def _releases(path: Path, given: Any) -> tuple[str, ...]:
+def _releases(path: Path, found: Any) -> tuple[str, ...]:
     where = f"{path}: key 'releases'"
-    if not isinstance(given, list) or not given or not all(isinstance(one, str) for one in given):
-        raise UserError(f"{where} is {given!r}, expected a list of the published releases")
-    for before, release in pairwise(given):
+    if not isinstance(found, list) or not found or not all(isinstance(one, str) for one in found):
+        raise UserError(f"{where} is {found!r}, expected a list of the published releases")
+    for before, release in pairwise(found):
         if _version(where, release) <= _version(where, before):
             raise UserError(f"{where}: {release} follows {before}, expected oldest first")
-    return tuple(given)
+    return tuple(found)
 
 
 def _change(where: str, table: Mapping[str, Any], published: Sequence[str]) -> Change:

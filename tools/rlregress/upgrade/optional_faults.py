@@ -102,11 +102,11 @@ def seed(
     faults: Sequence[OptionalFault], workers: int, say: cached_folders.Say
 ) -> list[OptionalResult]:
     """Trace every training of the installed code, and again with each fault that it runs."""
-    results: list[OptionalResult] = []
+    found: list[OptionalResult] = []
     for name in dict.fromkeys(fault.framework for fault in faults):
         of = [fault for fault in faults if fault.framework == name]
-        results += _seed(frameworks.get(name), of, workers, say)
-    return results
+        found += _seed(frameworks.get(name), of, workers, say)
+    return found
 
 
 def _seed(
@@ -122,10 +122,8 @@ def _seed(
         trainings = {training.name: training for training in traced.every(adapter)}
         every_trace = sides.record_once("B", list(trainings.values()), lines=True)
         traces = {name: trace for name, trace in every_trace.items() if not trace.failure}
-        seeded = proof.seed(
-            every, trainings, traces, lambda jobs: sides.record_once("B", jobs), say
-        )
-    by_fault = {each.fault: each for each in seeded}
+        found = proof.seed(every, trainings, traces, lambda jobs: sides.record_once("B", jobs), say)
+    by_fault = {each.fault: each for each in found}
     return [
         OptionalResult(f, by_fault[made] if made is not None else None)
         for f, made in fitting.items()

@@ -67,13 +67,13 @@ class Scenario:
 
 def jobs(adapter: Any) -> dict[str, dict[str, Any]]:
     """All traced trainings of an adapter by title: the plain ones, and those of scenarios."""
-    by_title: dict[str, dict[str, Any]] = {
+    found: dict[str, dict[str, Any]] = {
         algorithm: {"algorithm": algorithm} for algorithm in adapter.trace_trainings()
     }
     for scenario in of(adapter):
         for algorithm in scenario.algorithms:
-            by_title[scenario.title(algorithm)] = scenario.job(algorithm)
-    return by_title
+            found[scenario.title(algorithm)] = scenario.job(algorithm)
+    return found
 
 
 def of(adapter: Any) -> tuple[Scenario, ...]:
@@ -86,9 +86,9 @@ def of(adapter: Any) -> tuple[Scenario, ...]:
     more = [of_framework] if of_framework.is_dir() else []
     own = adapter.scenarios()
     more += [own] if own is not None else []
-    scenarios = load() + tuple(scenario for path in more for scenario in load(path))
-    _no_duplicates(scenarios)
-    return scenarios
+    found = load() + tuple(scenario for path in more for scenario in load(path))
+    _no_duplicates(found)
+    return found
 
 
 def load(path: Path | None = None) -> tuple[Scenario, ...]:
@@ -111,9 +111,9 @@ def load(path: Path | None = None) -> tuple[Scenario, ...]:
     files = files or ([path] if path != folder else [])
     if not files:
         raise UserError(f"{path} holds no scenarios; expected TOML files with [[scenario]] tables")
-    scenarios = tuple(scenario for file in files for scenario in _load_file(file, known))
-    _no_duplicates(scenarios)
-    return scenarios
+    found = tuple(scenario for file in files for scenario in _load_file(file, known))
+    _no_duplicates(found)
+    return found
 
 
 def _read(path: Path) -> tuple[str, dict[str, Any]]:
@@ -235,9 +235,9 @@ def _fits(value: Any, kind: str, words: Sequence[str]) -> bool:
     return all(_fits(item, each, words) for item in value)
 
 
-def _no_duplicates(scenarios: Sequence[Scenario]) -> None:
+def _no_duplicates(found: Sequence[Scenario]) -> None:
     seen: dict[str, Scenario] = {}
-    for scenario in scenarios:
+    for scenario in found:
         for algorithm in scenario.algorithms:
             other = seen.setdefault(scenario.title(algorithm), scenario)
             if other is not scenario:
