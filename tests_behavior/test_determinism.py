@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.environments.claims import assert_other_parameters, assert_same_parameters
-from rlregress.environments.settings import setting
 from rlregress.frameworks.base import Adapter, Checkpoint, TrainingRequest
 from rlregress.training.evaluation import Evaluator
+from tests_behavior.assertions import assert_other_parameters, assert_same_parameters
+from tests_behavior.settings import setting
 
 
 def make_env() -> gymnasium.Env:

@@ -11,16 +11,16 @@ from functools import partial
 import numpy as np
 import pytest
 
-from rlregress.environments.claims import assert_stored
-from rlregress.environments.counter import (
+from rlregress.frameworks.base import Adapter, TrainingRequest, Transitions
+from tests_behavior.assertions import assert_stored
+from tests_behavior.counter import (
     STEP,
     FinalAsFirst,
     ResetAsFinal,
     StepCounter,
 )
-from rlregress.environments.limit import LimitIs
-from rlregress.environments.settings import setting
-from rlregress.frameworks.base import Adapter, TrainingRequest, Transitions
+from tests_behavior.limit import LimitIs
+from tests_behavior.settings import setting
 
 OBSERVATIONS = [[0, 1, 2, 3, 4], [5, 6, 7, 0, 1], [2, 3, 4, 5, 6]]
 NEXT = [[1, 2, 3, 4, 5], [6, 7, 8, 1, 2], [3, 4, 5, 6, 7]]

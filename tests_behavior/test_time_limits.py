@@ -10,16 +10,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlregress.environments.claims import assert_values_far, assert_values_near
-from rlregress.environments.limit import LimitIs
-from rlregress.environments.ring import (
+from rlregress.frameworks.base import Adapter, TrainingRequest
+from tests_behavior.assertions import assert_values_far, assert_values_near
+from tests_behavior.limit import LimitIs
+from tests_behavior.ring import (
     Ring,
     finite_horizon_values,
     infinite_horizon_value,
     observations,
 )
-from rlregress.environments.settings import setting
-from rlregress.frameworks.base import Adapter, TrainingRequest
+from tests_behavior.settings import setting
 
 DISCOUNT = 0.98
 # Seeds 0 to 2 come within 0.9. A bootstrap that is not discounted gives about 56, and one that is

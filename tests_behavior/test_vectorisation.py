@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from rlregress.environments.claims import assert_rows_belong_together, assert_stored
-from rlregress.environments.counter import EPISODE, STEP, ResetAsFinal, StepCounter, numbered
-from rlregress.environments.settings import setting
 from rlregress.frameworks.base import Adapter, TrainingRequest, Transitions
+from tests_behavior.assertions import assert_rows_belong_together, assert_stored
+from tests_behavior.counter import EPISODE, STEP, ResetAsFinal, StepCounter, numbered
+from tests_behavior.settings import setting
 
 OBSERVATIONS = [[0, 1, 2, 3, 4], [5, 6, 7, 0, 1], [2, 3, 4, 5, 6]]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import signal
 import sys
@@ -156,8 +155,8 @@ def gate(
     inconclusive. Its report is upgrade.md and upgrade.json; what follows -- are the arguments of
     the script.
     """
+    from rlregress.commands import gate as gate_command
     from rlregress.gate.run import GateOptions
-    from rlregress.reporting import gate as gate_report
 
     if inconclusive not in ("code", "pass", "fail"):
         raise UserError(f"--inconclusive is '{inconclusive}', expected code, pass or fail")
@@ -165,13 +164,13 @@ def gate(
         raise UserError("--asked is nan, expected a share between 0 and 1")
     if from_ is not None or to is not None:
         _refuse(context, _OF_RETURNS, "an upgrade does not take", "leave it out")
-        from rlregress.reporting import traces
-        from rlregress.reporting import upgrade as upgrade_report
+        from rlregress.commands import upgrade as upgrade_command
+        from rlregress.tracing import jobs
         from rlregress.upgrade.gate import Options
 
         job = None
         if script is not None:
-            job = traces.of_script(script, context.args, _names("--package", package), steps)
+            job = jobs.of_script(script, context.args, _names("--package", package), steps)
         options_ = Options(
             a="installed" if from_ is None else from_,
             b="installed" if to is None else to,
@@ -187,7 +186,7 @@ def gate(
             script=job,
             say=typer.echo,
         )
-        raise typer.Exit(_gate_code(upgrade_report.judge(options_), inconclusive))
+        raise typer.Exit(_gate_code(upgrade_command.judge(options_), inconclusive))
     _refuse(context, _OF_UPGRADE, "only an upgrade takes", "name a side with --from or --to")
     if context.args:
         raise UserError(
@@ -207,7 +206,7 @@ def gate(
         store=str(Path(store).resolve()) if store else "",
         workers=workers,
     )
-    raise typer.Exit(_gate_code(gate_report.judge(options), inconclusive))
+    raise typer.Exit(_gate_code(gate_command.judge(options), inconclusive))
 
 
 @app.command()
@@ -219,15 +218,11 @@ def probe(
 
     Exit code 0: all is as documented in baselines/details, 1: something is not, 2: could not ask.
     """
+    from rlregress.commands import frameworks as frameworks_command
     from rlregress.gate import selection
-    from rlregress.reporting import fingerprint
 
-    found = fingerprint.collect(selection.adapters(_names("--framework", framework)))
-    if as_json:
-        typer.echo(json.dumps(found, indent=1))
-    else:
-        fingerprint.show(found)
-    raise typer.Exit(1 if fingerprint.differing(found) else 0)
+    adapters = selection.adapters(_names("--framework", framework))
+    raise typer.Exit(frameworks_command.probe(adapters, as_json))
 
 
 @app.command()
@@ -248,14 +243,14 @@ def compare(
 
     if as_markdown and as_json:
         raise UserError("--markdown and --json are two formats; give one of them")
-    found = comparison.compare(selection.adapters(frameworks_))
+    compared = comparison.compare(selection.adapters(frameworks_))
     if as_json:
-        typer.echo(compare_report.as_json(found))
+        typer.echo(compare_report.as_json(compared))
     elif as_markdown:
-        typer.echo(compare_report.markdown(found))
+        typer.echo(compare_report.markdown(compared))
     else:
-        compare_report.show(found)
-    raise typer.Exit(1 if found.undecided else 0)
+        compare_report.show(compared)
+    raise typer.Exit(1 if compared.undecided else 0)
 
 
 @app.command()
@@ -269,14 +264,10 @@ def details(
 
     Exit code 0, or 2 if there is no such detail.
     """
+    from rlregress.commands import frameworks as frameworks_command
     from rlregress.gate import selection
-    from rlregress.reporting import details as details_report
 
-    adapters = selection.adapters(_names("--framework", framework))
-    if detail is None:
-        details_report.counts(adapters)
-    elif not details_report.family(detail):
-        details_report.one(detail, adapters)
+    frameworks_command.details(detail, selection.adapters(_names("--framework", framework)))
 
 
 @app.command()
@@ -288,15 +279,11 @@ def claims(
 
     Exit code 0: every verdict is the recorded one, 1: some verdict is another, 2: could not judge.
     """
+    from rlregress.commands import frameworks as frameworks_command
     from rlregress.gate import selection
-    from rlregress.reporting import claims as claims_report
 
     adapters = selection.adapters(_names("--framework", framework))
-    found = claims_report.collect(adapters)
-    claims_report.show(found)
-    if write:
-        claims_report.write(found, adapters)
-    raise typer.Exit(1 if claims_report.differing(found) else 0)
+    raise typer.Exit(frameworks_command.claims(adapters, write))
 
 
 @app.command()
@@ -314,8 +301,8 @@ def plan(
 
     Trains and writes nothing. Exit code 0, or 2 if there is nothing to train.
     """
+    from rlregress.commands import gate as gate_command
     from rlregress.gate import selection
-    from rlregress.reporting import plan as plan_report
 
     chosen = selection.Selection(
         budget,
@@ -324,8 +311,7 @@ def plan(
         _names("--environment", environment),
         cells,
     )
-    for line in plan_report.lines(chosen, seeds, workers, store):
-        typer.echo(line)
+    gate_command.plan(chosen, seeds, workers, store)
 
 
 @app.command()
@@ -381,20 +367,20 @@ def faults(
     --traced, if less than nine in ten are found in the right file and function; with --optional, if
     less than nine in ten are found. 2: a name is unknown.
     """
+    from rlregress.commands import faults as faults_command
     from rlregress.gate import selection
-    from rlregress.reporting import faults as faults_report
 
     adapters = [adapter.name for adapter in selection.adapters(_names("--framework", framework))]
     if traced and optional:
         raise UserError("--traced and --optional are two catalogues of faults; name one of them")
-    show = (
-        faults_report.show_traced
+    seed = (
+        faults_command.by_traces
         if traced
-        else faults_report.show_optional
+        else faults_command.under_options
         if optional
-        else faults_report.show
+        else faults_command.by_probes
     )
-    raise typer.Exit(0 if show(adapters, _names("--only", only), workers) else 1)
+    raise typer.Exit(0 if seed(adapters, _names("--only", only), workers) else 1)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": False})
@@ -412,12 +398,13 @@ def trace(
     Recorded twice. Exit code 0: the trace repeats itself to the bit, 3: it does not and proves
     nothing, 2: nothing could be recorded.
     """
-    from rlregress.reporting import traces
+    from rlregress.commands import traces as traces_command
+    from rlregress.tracing import jobs
 
-    job = traces.job(
+    job = jobs.job(
         script, list(context.args), framework, algorithm, _names("--package", package), steps
     )
-    raise typer.Exit(traces.record(job, output))
+    raise typer.Exit(traces_command.record(job, output))
 
 
 @app.command()
@@ -426,9 +413,9 @@ def diff(a: Annotated[Path, typer.Argument()], b: Annotated[Path, typer.Argument
 
     Exit code 0: equal to the bit or up to rounding, 1: diverged, 2: a trace cannot be read.
     """
-    from rlregress.reporting import traces
+    from rlregress.commands import traces as traces_command
 
-    raise typer.Exit(traces.diff(a, b))
+    raise typer.Exit(traces_command.diff(a, b))
 
 
 @app.command()
@@ -453,14 +440,13 @@ def histories(
     Takes hours; every judged pair is kept in baselines/histories, and the same command goes on
     from there. Exit code 0, or 2 if a name is unknown.
     """
-    from rlregress.reporting import histories as histories_report
+    from rlregress.commands import upgrade as upgrade_command
     from rlregress.upgrade import changes
 
     names = _names("--framework", framework) or list(changes.known())
     if not show:
-        histories_report.run(names, _names("--only", only), workers, typer.echo)
-    for line in histories_report.lines(names):
-        typer.echo(line)
+        upgrade_command.judge_histories(names, _names("--only", only), workers)
+    upgrade_command.show_histories(names)
 
 
 @app.command()

@@ -28,11 +28,11 @@ from rlregress.details import catalogue
 from rlregress.details.implementation import Implementation, documented, implementations
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
+from rlregress.gate import evidence as evidence_file
 from rlregress.gate import selection
 from rlregress.gate.baseline import FIRST_NEW_SEED
 from rlregress.gate.judging import Verdict, judge
 from rlregress.gate.session import Session, open_session
-from rlregress.reporting import evidence as evidence_file
 from rlregress.reporting import terminal
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Job
@@ -51,7 +51,7 @@ _COLLECTED = pytest.StashKey[list[dict[str, Any]]]()
 
 
 @dataclass(frozen=True)
-class Training:
+class Run:
     """One run of the session."""
 
     session: Session
@@ -207,9 +207,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     except UserError as error:
         raise pytest.Collector.CollectError(str(error)) from None
     if "training" in names:
-        trainings = [Training(session, job) for job in session.ordered_jobs()]
-        ids = [f"{t.job.cell.id}-seed{t.job.seed}" for t in trainings]
-        metafunc.parametrize("training", trainings, ids=ids)
+        runs = [Run(session, job) for job in session.ordered_jobs()]
+        ids = [f"{run.job.cell.id}-seed{run.job.seed}" for run in runs]
+        metafunc.parametrize("training", runs, ids=ids)
     if "judged_cell" in names:
         cells = [Judged(session, cell.id) for cell in session.cells if session.judged]
         metafunc.parametrize("judged_cell", cells, ids=[cell.name for cell in cells])
@@ -283,6 +283,17 @@ def _subject(item: pytest.Item) -> str:
     return ""
 
 
+def _judged(item: pytest.Item) -> tuple[str, str] | None:
+    """What a test trains or judges the returns of: "cell" or "group", and its name."""
+    params = getattr(getattr(item, "callspec", None), "params", {})
+    if "training" in params:
+        return "cell", params["training"].job.cell.id
+    for kind in ("cell", "group"):
+        if f"judged_{kind}" in params:
+            return kind, params[f"judged_{kind}"].name
+    return None
+
+
 def _without_subject(item: pytest.Item) -> bool:
     """Whether the item stands for an empty list: a budget that is not judged has no verdicts."""
     params = getattr(getattr(item, "callspec", None), "params", {})
@@ -308,7 +319,10 @@ def _rank(item: pytest.Item) -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Drop what nobody asks for, put what explains most first, note each test's framework."""
+    """Drop what nobody asks for, put what explains most first, note what each test is about.
+
+    That is a framework, and of returns a cell or a group.
+    """
     empty = {item for item in items if _without_subject(item)}
     details = selection.details(_names(config, "--detail"))
     algorithms = _names(config, "--algorithm")
@@ -334,6 +348,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         subject = _subject(item)
         if subject:
             item.user_properties.append(("framework", subject))
+        judged = _judged(item)
+        if judged is not None:
+            item.user_properties.append(judged)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -350,7 +367,7 @@ def pytest_runtest_makereport(
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None and call.excinfo is not None and call.excinfo.errisinstance(UserError):
         report.longrepr = str(call.excinfo.value)
-        report.user_properties.append((evidence_file.COULD_NOT_JUDGE, "true"))
+        report.user_properties.append((evidence_file.USER_ERROR, "true"))
     return report
 
 
@@ -403,7 +420,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     entries = config.stash[_COLLECTED]
     if config.stash.get(_INTERRUPTED, False) and _SESSION in config.stash:
         terminalreporter.write_line(terminal.interrupted(session_of(config).store.folder))
-    for line in terminal.verdict_lines(entries):
+    for line in terminal.verdict_lines(evidence_file.verdicts(entries)):
         terminalreporter.write_line(line)
     target = config.getoption("--evidence")
     if target and not _is_xdist_worker():

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from rlregress import __version__, cli, frameworks, suite
+from rlregress.commands import traces
 from rlregress.gate import baseline, recording
 from rlregress.gate import run as gate_run
-from rlregress.reporting import traces
 from rlregress.training.store import Store
-from rlregress.upgrade import ground
+from rlregress.upgrade import pair
 
 ADAPTER = """
 from rlregress.frameworks.base import Adapter
@@ -399,7 +399,7 @@ def test_a_gate_without_a_default(command, copied_suite):
 def test_a_target_that_cannot_be_written(command, tmp_path, monkeypatch, arguments, said):
     """Where nothing can be written is said before anything is run."""
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr(traces.run, "record_twice", _not_to_be_called)
+    monkeypatch.setattr(traces, "record_twice", _not_to_be_called)
     monkeypatch.setattr(gate_run.subprocess, "Popen", _not_to_be_called)
     places = {"file": tmp_path / "file", "folder": tmp_path}
     code, _, error = command(*(part.format(**places) for part in arguments))
@@ -514,7 +514,7 @@ def test_a_wrong_option_of_pytest(options, said):
 )
 def test_a_wrong_name_of_an_upgrade(command, tmp_path, monkeypatch, option, said):
     """A wrong algorithm or scenario is named before a side is made."""
-    monkeypatch.setattr(ground, "prepare", _not_to_be_called)
+    monkeypatch.setattr(pair, "with_versions", _not_to_be_called)
     package = frameworks.get("sb3").packages[0]
     code, _, error = command(
         "gate", "--from", f"{package}==0.0.1", option, "nope", "--report", str(tmp_path)

@@ -1,1 +1,1 @@
-"""Toy environments with a known answer, and what is claimed of an agent trained in them."""
+"""Scripted Atari games, with what plays and looks at them."""

@@ -129,20 +129,20 @@ def find(cell: Cell, protocol: Protocol) -> Baseline | None:
     path = path_of(cell)
     if not path.exists():
         return None
-    found = load(path)
-    if found.protocol != protocol:
+    stored = load(path)
+    if stored.protocol != protocol:
         raise UserError(
-            f"{path} was recorded with another budget: found {asdict(found.protocol)}, expected "
+            f"{path} was recorded with another budget: found {asdict(stored.protocol)}, expected "
             f"{asdict(protocol)}; record it again"
         )
-    return found
+    return stored
 
 
 def how_to_record(cell: Cell) -> str:
     """What to do about a cell without stored runs, in one sentence."""
     own = {**asdict(cell), "budget": ""}
     others = sorted(
-        found.cell.budget for found in every() if {**asdict(found.cell), "budget": ""} == own
+        stored.cell.budget for stored in every() if {**asdict(stored.cell), "budget": ""} == own
     )
     there = f"there are stored runs of budget {', '.join(others)}; " if others else ""
     return (
@@ -175,9 +175,9 @@ def check_hyperparameters(stored: Baseline, given: Mapping[str, Any]) -> None:
 def seconds_per_step(cell: Cell, known: Sequence[Baseline]) -> float:
     """CPU seconds per environment step, from stored runs of any budget; 0 if there are none."""
     own = {**asdict(cell), "budget": ""}
-    for found in known:
-        if {**asdict(found.cell), "budget": ""} == own:
-            return found.cpu_seconds / found.protocol.total_steps
+    for stored in known:
+        if {**asdict(stored.cell), "budget": ""} == own:
+            return stored.cpu_seconds / stored.protocol.total_steps
     return 0.0
 
 
@@ -186,18 +186,18 @@ def every() -> list[Baseline]:
     return [load(path) for path in sorted(folder().glob("*.toml"))]
 
 
-def _run_table(found: Mapping[str, Any]) -> dict[str, Any]:
+def _run_table(run_record: Mapping[str, Any]) -> dict[str, Any]:
     table = {
-        "seed": found["job"]["seed"],
-        "status": found["status"],
-        "return": found["final_return"],
-        "episode_returns": found["episode_returns"],
-        "steps": found["steps"],
-        "cpu_seconds": found["time"].get("cpu_seconds", 0.0),
-        "wall_seconds": found["time"].get("wall_seconds", 0.0),
-        "started_at": found["time"].get("started_at", ""),
-        "parameters_sha256": found["parameters_sha256"] or "",
-        "failure": found["failure"],
+        "seed": run_record["job"]["seed"],
+        "status": run_record["status"],
+        "return": run_record["final_return"],
+        "episode_returns": run_record["episode_returns"],
+        "steps": run_record["steps"],
+        "cpu_seconds": run_record["time"].get("cpu_seconds", 0.0),
+        "wall_seconds": run_record["time"].get("wall_seconds", 0.0),
+        "started_at": run_record["time"].get("started_at", ""),
+        "parameters_sha256": run_record["parameters_sha256"] or "",
+        "failure": run_record["failure"],
     }
     if table["return"] is None:
         del table["return"]
@@ -207,13 +207,13 @@ def _run_table(found: Mapping[str, Any]) -> dict[str, Any]:
     return table
 
 
-def _provenance(job: Job, found: Mapping[str, Any]) -> dict[str, Any]:
+def _provenance(job: Job, run_record: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "versions": dict(job.versions),
         "sources": dict(job.sources),
-        "python": found["platform"].get("python", ""),
-        "cpu": found["platform"].get("cpu", ""),
-        "threads": found["platform"].get("torch_threads", 0),
+        "python": run_record["platform"].get("python", ""),
+        "cpu": run_record["platform"].get("cpu", ""),
+        "threads": run_record["platform"].get("torch_threads", 0),
     }
 
 
@@ -239,7 +239,7 @@ def write(jobs: Sequence[Job], records: Sequence[Mapping[str, Any]]) -> Path:
         UserError: the runs were not made on one kind of machine with one set of versions.
     """
     pairs = sorted(zip(jobs, records, strict=True), key=lambda pair: pair[0].seed)
-    provenances = [_provenance(job, found) for job, found in pairs]
+    provenances = [_provenance(job, run_record) for job, run_record in pairs]
     for provenance in provenances:
         if provenance != provenances[0]:
             raise UserError(
@@ -254,7 +254,7 @@ def write(jobs: Sequence[Job], records: Sequence[Mapping[str, Any]]) -> Path:
         "hyperparameters": _without_null(first.hyperparameters),
         "seeds": len(pairs),
         "provenance": provenances[0],
-        "run": [_run_table(found) for _, found in pairs],
+        "run": [_run_table(run_record) for _, run_record in pairs],
     }
     path = path_of(first.cell)
     path.parent.mkdir(parents=True, exist_ok=True)

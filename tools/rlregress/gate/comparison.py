@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from rlregress.details import catalogue
 from rlregress.details.implementation import implementations
 from rlregress.errors import UserError
+from rlregress.faults.places import SourceLine, place
 from rlregress.frameworks.base import Adapter
-from rlregress.gate.places import Place, place
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Answer:
     variant: str | None
     meaning: str
     deviation: str
-    place: Place | None
+    place: SourceLine | None
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class Row:
     @property
     def differs(self) -> bool:
         """Whether frameworks that were asked do not all give the same answers."""
-        found = {frozenset(a.variant for a in answers) for answers in self.answers.values()}
-        return len(found) > 1
+        variants = {frozenset(a.variant for a in answers) for answers in self.answers.values()}
+        return len(variants) > 1
 
     @property
     def undecided(self) -> bool:
@@ -94,12 +94,12 @@ class Comparison:
 
 
 def _answers(adapter: Adapter, detail: catalogue.Detail) -> tuple[Answer, ...]:
-    found = []
+    answers = []
     for implementation in implementations(adapter, detail.id):
         variant = implementation.judgement.variant
         documented = implementation.documented
         known = documented is not None and documented.variant == variant
-        found.append(
+        answers.append(
             Answer(
                 implementation.scope,
                 variant,
@@ -108,7 +108,7 @@ def _answers(adapter: Adapter, detail: catalogue.Detail) -> tuple[Answer, ...]:
                 place(implementation),
             )
         )
-    return tuple(found)
+    return tuple(answers)
 
 
 def compare(adapters: Sequence[Adapter]) -> Comparison:

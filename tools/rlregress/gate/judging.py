@@ -33,11 +33,11 @@ def judge(session: Session) -> dict[str, Verdict]:
     verdicts: dict[str, Verdict] = {}
     worst = _worst_returns()
     if session.stored:
-        found = judge_cells(
+        of_cells = judge_cells(
             {cell.id: _sample(session, cell, worst) for cell in session.stored}, alpha=alpha
         )
-        verdicts.update(found.cells)
-        verdicts.update(found.groups)
+        verdicts.update(of_cells.cells)
+        verdicts.update(of_cells.groups)
     if session.bands:
         table = budget(session.cells[0].budget).published
         samples = {
@@ -56,13 +56,15 @@ def _returns(session: Session, cell: Cell) -> list[float]:
     """Final returns of the new runs, NaN for a run that failed."""
     values = []
     for job in session.jobs(cell):
-        found = session.store.find(job)
-        if found is None:
+        run_record = session.store.find(job)
+        if run_record is None:
             raise UserError(
                 f"the record of {cell.id} seed {job.seed} is damaged; start the same command "
                 "again: it does only this run"
             )
-        values.append(math.nan if found["final_return"] is None else found["final_return"])
+        values.append(
+            math.nan if run_record["final_return"] is None else run_record["final_return"]
+        )
     return values
 
 
@@ -111,8 +113,8 @@ def smallest_visible_drop(session: Session, cell: Cell) -> float | None:
 
 def smallest_common_drop(session: Session, group: str) -> float | None:
     """Share of the stored means that all cells of a group must lose to be seen with 80 % power."""
-    members = [found for cell, found in session.stored.items() if cell.group == group]
-    returns = [np.array(found.returns) for found in members]
+    members = [stored for cell, stored in session.stored.items() if cell.group == group]
+    returns = [np.array(stored.returns) for stored in members]
     spreads = [
         math.nan if at_ceiling(values) else float(values.std(ddof=1)) / scale_of(values)
         for values in returns

@@ -6,13 +6,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rlregress.gate import evidence
 from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED, worst_verdict
 
 #: of a framework without stored runs: what could be asked of it holds
 FORMULAS_HOLD = "formulas hold"
-#: exit codes of the gate; 2 is kept for "could not judge" (usage, environment)
-EXIT_CODES = {HOLDS: 0, IMPROVED: 0, REGRESSED: 1, INCONCLUSIVE: 3}
-COULD_NOT_JUDGE = 2
+#: of what could not be asked (usage, environment, too little of an upgrade)
+COULD_NOT_JUDGE = "could not judge"
+#: exit codes of the gate
+EXIT_CODES = {HOLDS: 0, IMPROVED: 0, REGRESSED: 1, COULD_NOT_JUDGE: 2, INCONCLUSIVE: 3}
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,33 @@ class FrameworkOutcome:
     tests: Mapping[str, Mapping[str, int]]
     failures: tuple[Mapping[str, Any], ...]
     verdicts: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """Everything that a gate comes to.
+
+    Attributes:
+        outcomes: by framework.
+        broken: entries of the evidence that say that the suite itself failed.
+        unjudged: cells, groups and tests that no verdict was reached on.
+        versions, sources, copies: full name of a framework -> package -> version, module ->
+            digest of the files, and module -> folder of what are not the installed files.
+        alpha: probability of a false alarm.
+        seconds: of wall-clock time.
+        exit_code: see ``exit_code``.
+    """
+
+    outcomes: Sequence[FrameworkOutcome]
+    broken: Sequence[Mapping[str, Any]]
+    unjudged: Sequence[str]
+    versions: Mapping[str, Mapping[str, str]]
+    sources: Mapping[str, Mapping[str, str]]
+    copies: Mapping[str, Mapping[str, str]]
+    alpha: float
+    budget: str
+    seconds: float
+    exit_code: int
 
 
 def _covers(group: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
@@ -82,11 +111,7 @@ def outcomes(
             tier = tests.setdefault(entry["tier"], {})
             tier[entry["outcome"]] = tier.get(entry["outcome"], 0) + 1
         failures = [entry for entry in own if entry["outcome"] == "failed"]
-        verdicts = {
-            entry["test"].partition("[")[2].rstrip("]"): entry["verdict"]
-            for entry in own
-            if isinstance(entry.get("verdict"), dict)
-        }
+        verdicts = evidence.verdicts(own)
         verdict = _verdict(failures, verdicts)
         if not failures and not _trained(framework, trained):
             verdict = FORMULAS_HOLD
@@ -106,33 +131,32 @@ def broken(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def unjudged(names: Iterable[str], entries: list[dict[str, Any]]) -> list[str]:
     """Cells and groups of the session that no test has given a verdict on."""
-    judged = {
-        entry["test"].partition("[")[2].rstrip("]")
-        for entry in entries
-        if isinstance(entry.get("verdict"), dict)
-    }
-    return sorted(set(names) - judged)
+    return sorted(set(names) - evidence.verdicts(entries).keys())
 
 
 def untested(
-    found: Iterable[FrameworkOutcome],
+    of_frameworks: Iterable[FrameworkOutcome],
     frameworks: Iterable[str],
     trained: Collection[str] | None = None,
 ) -> list[str]:
     """Tiers of a selected framework in which no test has passed: ``framework tier``."""
-    passed = {(o.framework, tier) for o in found for tier, n in o.tests.items() if n.get("passed")}
+    passed = {
+        (o.framework, tier) for o in of_frameworks for tier, n in o.tests.items() if n.get("passed")
+    }
     wanted = {(name, tier) for name in frameworks for tier in ("unit", "behavior")}
     wanted |= {(name, "performance") for name in frameworks if _trained(name, trained)}
     return [" ".join(pair) for pair in sorted(wanted - passed)]
 
 
 def exit_code(
-    found: list[FrameworkOutcome], entries: list[dict[str, Any]], missing: Sequence[str] = ()
+    of_frameworks: list[FrameworkOutcome],
+    entries: list[dict[str, Any]],
+    missing: Sequence[str] = (),
 ) -> int:
     """0 holds, 1 regressed, 2 could not judge (also: verdicts are missing), 3 inconclusive."""
-    if any(outcome.verdict == REGRESSED for outcome in found):
+    if any(outcome.verdict == REGRESSED for outcome in of_frameworks):
         return EXIT_CODES[REGRESSED]
-    if not found or missing or broken(entries):
-        return COULD_NOT_JUDGE
-    verdicts = [outcome.verdict for outcome in found if outcome.verdict != FORMULAS_HOLD]
+    if not of_frameworks or missing or broken(entries):
+        return EXIT_CODES[COULD_NOT_JUDGE]
+    verdicts = [outcome.verdict for outcome in of_frameworks if outcome.verdict != FORMULAS_HOLD]
     return EXIT_CODES[worst_verdict(verdicts)] if verdicts else 0

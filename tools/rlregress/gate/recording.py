@@ -55,18 +55,20 @@ def record(
     queue = [of_cell[cell][number] for number in range(seeds) for cell in cells]
     done: list[str] = []
 
-    def on_done(job: Job, found: dict[str, Any]) -> None:
+    def on_done(job: Job, run_record: dict[str, Any]) -> None:
         done.append(job.key)
         print(
-            f"[{len(done)}/{len(queue)}] {job.cell.id} seed {job.seed}: {found['status']}, "
-            f"return {found['final_return']}",
+            f"[{len(done)}/{len(queue)}] {job.cell.id} seed {job.seed}: {run_record['status']}, "
+            f"return {run_record['final_return']}",
             flush=True,
         )
 
     launch.run_all(queue, folder, workers or os.cpu_count() or 1, on_done)
     for jobs in of_cell.values():
         records = [folder.find(job) for job in jobs]
-        path = baseline.write(jobs, [found for found in records if found is not None])
+        path = baseline.write(
+            jobs, [run_record for run_record in records if run_record is not None]
+        )
         yield f"wrote {path}"
         returns = baseline.load(path).returns
         if len(returns) >= 2:

@@ -1,4 +1,4 @@
-"""Run the three tiers in one pytest session and collect what was found."""
+"""The gate: check what was asked, run the tiers as one pytest session, judge what was found."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from rlregress import suite
+from rlregress.details.implementation import documented
 from rlregress.errors import UserError
+from rlregress.gate import evidence, outcome, selection
 from rlregress.gate.baseline import FIRST_NEW_SEED
-from rlregress.training import launch
+from rlregress.gate.outcome import GateResult
+from rlregress.gate.session import open_session
+from rlregress.training import identity, launch
 from rlregress.training.record import check_writable
 
 #: what an interrupted pytest is given to end by itself.
@@ -103,3 +109,54 @@ def run(options: GateOptions) -> None:
             f"pytest ended with status {status} and judged nothing; the command was: "
             + " ".join(command)
         )
+
+
+def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
+    """Check, run and judge.
+
+    Raises:
+        UserError: what was asked cannot be judged, or pytest could not run.
+    """
+    started = time.monotonic()
+    # everything that can be wrong with the request is said before anything is started
+    frameworks = selection.names("--framework", options.frameworks)
+    session = open_session(
+        selection.Selection(
+            options.budget,
+            frameworks,
+            selection.names("--algorithm", options.algorithms),
+            selection.names("--environment", options.environments),
+            options.cells,
+        ),
+        options.seeds,
+        options.store,
+        options.alpha,
+        options.first_seed,
+    )
+    adapters = selection.adapters(frameworks)
+    versions = {adapter.full_name: identity.versions(adapter) for adapter in adapters}
+    sources = {adapter.full_name: identity.sources(adapter) for adapter in adapters}
+    copies = {adapter.full_name: identity.changed_copies(adapter) for adapter in adapters}
+    for adapter in adapters:
+        documented(adapter)
+    check_writable(session.store.folder, "run records")
+    clear(options)
+    say(f"gate: {session.describe()}")
+    run(options)
+    entries = evidence.read(options.evidence)
+    trained = {cell.framework for cell in session.cells}
+    outcomes = outcome.outcomes(entries, trained)
+    unjudged = outcome.unjudged(session.verdict_names(), entries)
+    unjudged += [f"tests of {name}" for name in outcome.untested(outcomes, versions, trained)]
+    return GateResult(
+        outcomes,
+        outcome.broken(entries),
+        unjudged,
+        versions,
+        sources,
+        copies,
+        options.alpha,
+        options.budget,
+        round(time.monotonic() - started, 1),
+        outcome.exit_code(outcomes, entries, unjudged),
+    )

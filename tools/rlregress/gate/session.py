@@ -103,11 +103,11 @@ class Session:
             self._seconds[cell] = per_step * jobs[0].protocol.total_steps
 
     def _compare_with(self, cell: Cell, job: Job, table: str) -> None:
-        found = baseline.find(cell, job.protocol)
+        stored = baseline.find(cell, job.protocol)
         band = published.band_of(cell, table) if table else None
-        if found is not None:
-            baseline.check_hyperparameters(found, job.hyperparameters)
-            self.stored[cell] = found
+        if stored is not None:
+            baseline.check_hyperparameters(stored, job.hyperparameters)
+            self.stored[cell] = stored
         elif band is not None:
             self.bands[cell] = band
         else:

@@ -10,11 +10,10 @@ from itertools import groupby
 from rich.console import Console
 from rich.table import Table
 
-from rlregress import frameworks, suite
 from rlregress.claims import sources
-from rlregress.claims.names import settle_names
-from rlregress.claims.settle import UNPROBED, Settled, ask, report, settle
-from rlregress.claims.statements import NOT_CHECKABLE, VERDICTS, load
+from rlregress.claims.collect import Answers
+from rlregress.claims.settle import UNPROBED, Settled, report
+from rlregress.claims.statements import NOT_CHECKABLE, VERDICTS
 from rlregress.frameworks.base import Adapter
 
 _VERDICTS = (*VERDICTS, NOT_CHECKABLE, UNPROBED)
@@ -32,31 +31,9 @@ did, what the sentence says. *not checkable*: the reason stands in the place of 
 """
 
 
-def collect(adapters: Sequence[Adapter]) -> list[Settled]:
-    """Every claim about one of the frameworks, settled, and those that cannot be checked.
-
-    In the order of the files; a claim about a framework of which there are several copies comes
-    once for each.
-    """
-    chosen = {adapter.name for adapter in adapters}
-    left_out = set(frameworks.names()) - chosen
-    found = []
-    for claim in load(suite.baselines() / "claims"):
-        if claim.not_checkable and claim.framework not in left_out:
-            found.append(Settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable))
-        found += [
-            settle(claim, adapter)
-            for adapter in adapters
-            if adapter.name == claim.framework and not claim.not_checkable
-        ]
-    names = [one for adapter in adapters for one in settle_names(adapter)]
-    rows = list(dict.fromkeys((one.claim.place, one.claim.quote) for one in names))
-    return found + sorted(names, key=lambda one: rows.index((one.claim.place, one.claim.quote)))
-
-
-def differing(found: Sequence[Settled]) -> list[str]:
+def differing(settled: Sequence[Settled]) -> list[str]:
     """One text for each claim whose verdict is not the recorded one."""
-    return [report(one) for one in found if not one.as_recorded]
+    return [report(one) for one in settled if not one.as_recorded]
 
 
 @dataclass(frozen=True)
@@ -74,36 +51,36 @@ class Counts:
     verdicts: Mapping[str, int]
 
 
-def counts(found: Sequence[Settled]) -> list[Counts]:
+def counts(settled: Sequence[Settled]) -> list[Counts]:
     """One entry for each document, framework with its version, and kind of sentence.
 
     What cannot be checked of a framework stands in a line without a version.
     """
     counted: dict[tuple[str, str, str], Counter[str]] = {}
-    for one in found:
+    for one in settled:
         said_of = "something else" if one.claim.said_of else "it"
         key = (one.claim.document, _about(one), said_of)
         counted.setdefault(key, Counter())[one.verdict] += 1
-    largest = _documents(found)
+    largest = _documents(settled)
     ordered = sorted(counted.items(), key=lambda pair: (largest.index(pair[0][0]), *pair[0][1:]))
     return [Counts(*key, verdicts) for key, verdicts in ordered]
 
 
-def _documents(found: Sequence[Settled]) -> list[str]:
+def _documents(settled: Sequence[Settled]) -> list[str]:
     """The documents, the one with most claims first."""
-    return [name for name, _ in Counter(one.claim.document for one in found).most_common()]
+    return [name for name, _ in Counter(one.claim.document for one in settled).most_common()]
 
 
 def _about(one: Settled) -> str:
     return f"{one.claim.framework} {one.version}".strip()
 
 
-def claims_markdown(found: Sequence[Settled], adapters: Sequence[Adapter]) -> str:
+def claims_markdown(settled: Sequence[Settled], adapters: Sequence[Adapter]) -> str:
     """The whole document; the same text for the same data, probes and versions."""
     versions = ", ".join(f"{adapter.title} {adapter.version()}" for adapter in adapters)
-    lines = [_HEAD.format(versions=versions), *_count_rows(found), ""]
-    for document in _documents(found):
-        of_document = [one for one in found if one.claim.document == document]
+    lines = [_HEAD.format(versions=versions), *_count_rows(settled), ""]
+    for document in _documents(settled):
+        of_document = [one for one in settled if one.claim.document == document]
         lines += [f"## {document}", ""]
         for place, of_place in groupby(of_document, key=lambda one: one.claim.place):
             lines += [f"### {place}", ""]
@@ -112,14 +89,20 @@ def claims_markdown(found: Sequence[Settled], adapters: Sequence[Adapter]) -> st
     return "\n".join(lines)
 
 
-def write(found: Sequence[Settled], adapters: Sequence[Adapter]) -> None:
-    """Write ``docs/claims.md``."""
-    items = sources.load(suite.baselines() / "sources")
-    text = "\n".join([claims_markdown(found, adapters), *index_rows(items, adapters), ""])
-    (suite.root() / "docs" / "claims.md").write_text(text, encoding="utf-8")
+def page(
+    settled: Sequence[Settled],
+    items: Sequence[sources.Item],
+    answers: Answers,
+    adapters: Sequence[Adapter],
+) -> str:
+    """``docs/claims.md``."""
+    rows = index_rows(items, answers, adapters)
+    return "\n".join([claims_markdown(settled, adapters), *rows, ""])
 
 
-def index_rows(items: Sequence[sources.Item], adapters: Sequence[Adapter]) -> Iterator[str]:
+def index_rows(
+    items: Sequence[sources.Item], answers: Answers, adapters: Sequence[Adapter]
+) -> Iterator[str]:
     """Everything that the sources name, with what asks it and what the code answers."""
     yield "## Index of what the sources name"
     yield ""
@@ -127,25 +110,25 @@ def index_rows(items: Sequence[sources.Item], adapters: Sequence[Adapter]) -> It
     yield f"| where | what | asked by | {heads} |"
     yield "|---|---|---|" + "---|" * len(adapters)
     for item in items:
-        asked = [(f"`{one}`", {"detail": one}) for one in item.details]
-        asked += [(f"default `{one}`", {"default": one}) for one in item.defaults]
+        asked = [(f"`{one}`", ("detail", one)) for one in item.details]
+        asked += [(f"default `{one}`", ("default", one)) for one in item.defaults]
         where = f"{item.place} | {item.title}"
         for words, subject in asked:
-            answers = [_found(ask(adapter, **subject)) or "-" for adapter in adapters]
-            yield f"| {where} | {words} | {' | '.join(map(_cell, answers))} |"
+            answered = [_answered(of_framework) or "-" for of_framework in answers[subject]]
+            yield f"| {where} | {words} | {' | '.join(map(_escaped, answered))} |"
             where = " | "
         if item.not_code:
             yield f"| {where} | *no code*: {item.not_code} | {' | '.join([''] * len(adapters))} |"
 
 
-def _count_rows(found: Sequence[Settled]) -> Iterator[str]:
-    total = Counter(one.verdict for one in found)
-    claims = len({one.claim.id for one in found})
-    yield f"{claims} claims, {len(found)} verdicts (one for each copy of a framework)."
+def _count_rows(settled: Sequence[Settled]) -> Iterator[str]:
+    total = Counter(one.verdict for one in settled)
+    claims = len({one.claim.id for one in settled})
+    yield f"{claims} claims, {len(settled)} verdicts (one for each copy of a framework)."
     yield ""
     yield f"| source | framework | said of | {' | '.join(_VERDICTS)} |"
     yield "|---|---|---|" + "---:|" * len(_VERDICTS)
-    for one in counts(found):
+    for one in counts(settled):
         numbers = " | ".join(str(one.verdicts.get(verdict, 0)) for verdict in _VERDICTS)
         yield f"| {one.document} | {one.framework} | {one.said_of} | {numbers} |"
     yield f"| **all** | | | {' | '.join(str(total[verdict]) for verdict in _VERDICTS)} |"
@@ -156,7 +139,7 @@ def _code(text: str) -> str:
     return f"`` {text} ``"
 
 
-def _cell(text: str) -> str:
+def _escaped(text: str) -> str:
     return text.replace("|", "\\|")
 
 
@@ -175,9 +158,11 @@ def _row(one: Settled) -> str:
     scope = f", {claim.scope}" if claim.scope else ""
     subject = f"`{claim.subject}`" if claim.subject else ""
     says = " or ".join(_one(value) for value in claim.says)
-    found = _found(one.found) or ("-" if claim.says else "")
+    answered = _answered(one.found) or ("-" if claim.says else "")
     verdict = f"**{one.verdict}**" + (f" ({one.reason})" if one.reason else "")
-    return f"| {' | '.join(map(_cell, (_about(one) + scope, subject, says, found, verdict)))} |"
+    return (
+        f"| {' | '.join(map(_escaped, (_about(one) + scope, subject, says, answered, verdict)))} |"
+    )
 
 
 def _notes(settled: Sequence[Settled]) -> Iterator[str]:
@@ -198,24 +183,24 @@ def _one(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _found(found: Mapping[str, str]) -> str:
+def _answered(answers: Mapping[str, str]) -> str:
     by_answer: dict[str, list[str]] = {}
-    for scope, answer in found.items():
+    for scope, answer in answers.items():
         by_answer.setdefault(answer, []).append(scope)
     return "; ".join(f"{answer} ({', '.join(scopes)})" for answer, scopes in by_answer.items())
 
 
-def show(found: Sequence[Settled]) -> None:
+def show(settled: Sequence[Settled]) -> None:
     """Print the counts, then every claim whose verdict is not the recorded one."""
     console = Console()
     if not console.is_terminal:
         console = Console(width=_WIDTH_OF_FILES)
     table = Table("source", "framework", "said of", *_VERDICTS)
-    for one in counts(found):
+    for one in counts(settled):
         numbers = [str(one.verdicts.get(verdict, 0)) for verdict in _VERDICTS]
         table.add_row(one.document.partition(",")[0], one.framework, one.said_of, *numbers)
     console.print(table)
-    texts = differing(found)
+    texts = differing(settled)
     for text in texts:
         console.print(text, markup=False, highlight=False)
-    console.print(f"{len(found)} verdicts, {len(texts)} not as recorded.")
+    console.print(f"{len(settled)} verdicts, {len(texts)} not as recorded.")

@@ -23,7 +23,7 @@ def _short(answers: Iterable[Answer]) -> list[tuple[str, str]]:
     return [(variant, ", ".join(names)) for variant, names in scopes.items()]
 
 
-def _cell(row: Row, name: str) -> str:
+def _variants(row: Row, name: str) -> str:
     if name not in row.answers:
         return f"- ({escape(row.absent[name])})" if name in row.absent else "-"
     short = _short(row.answers[name])
@@ -44,14 +44,14 @@ def show(comparison: Comparison) -> None:
         table.add_column(_title(name, version), overflow="fold")
     table.add_column("consequence")
     for row in comparison.different:
-        cells = [_cell(row, name) for name in names]
-        table.add_row(row.detail.id, *cells, escape(row.detail.consequence))
+        columns = [_variants(row, name) for name in names]
+        table.add_row(row.detail.id, *columns, escape(row.detail.consequence))
     console.print(table)
     if comparison.undecided:
         console.print(f"[bold red]{len(comparison.undecided)} cannot be compared:[/]")
         for row in comparison.undecided:
-            found = "; ".join(f"{name}: {_cell(row, name)}" for name in row.answers)
-            console.print(f"  {row.detail.id}: {found}".replace("\n", " "))
+            said = "; ".join(f"{name}: {_variants(row, name)}" for name in row.answers)
+            console.print(f"  {row.detail.id}: {said}".replace("\n", " "))
     console.print(f"{len(comparison.same)} details are done alike:")
     for row in comparison.same:
         answers = next(iter(row.answers.values()))
@@ -147,5 +147,5 @@ def as_json(comparison: Comparison) -> str:
 
     alike = [*comparison.same, *comparison.alone]
     rows = [*comparison.different, *comparison.undecided, *alike]
-    found = {"versions": dict(comparison.versions), "details": [plain(row) for row in rows]}
-    return json.dumps(found, indent=1)
+    compared = {"versions": dict(comparison.versions), "details": [plain(row) for row in rows]}
+    return json.dumps(compared, indent=1)

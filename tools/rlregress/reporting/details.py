@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rlregress import suite
 from rlregress.claims import sources
 from rlregress.details import catalogue
-from rlregress.details.implementation import documented
-from rlregress.frameworks.base import Adapter
-from rlregress.gate import faults
+from rlregress.details.expectations import Expectation
+from rlregress.gate.asked import Asked
 
 _WIDTH_OF_FILES = 130
 
@@ -36,74 +33,61 @@ def _families() -> Table:
     return table
 
 
-def _sources() -> Table:
+def _sources(items: Sequence[sources.Item]) -> Table:
     title = "What the sources name"
     table = Table("source", "items", "asked", "no statement about code", "details", title=title)
     of_group: dict[str, list[sources.Item]] = {}
-    for item in sources.load(suite.baselines() / "sources"):
+    for item in items:
         group = item.id.rpartition(".")[0] if item.id.count(".") > 1 else item.id.partition(".")[0]
         of_group.setdefault(group, []).append(item)
-    for group, items in of_group.items():
-        asked = [item for item in items if item.details or item.defaults]
-        details = {id for item in items for id in item.details}
-        counts = (len(items), len(asked), len(items) - len(asked), len(details))
+    for group, named in of_group.items():
+        asked = [item for item in named if item.details or item.defaults]
+        details = {id for item in named for id in item.details}
+        counts = (len(named), len(asked), len(named) - len(asked), len(details))
         table.add_row(group, *map(str, counts))
     return table
 
 
-def _frameworks(adapters: Sequence[Adapter]) -> Table:
+def _frameworks(frameworks: Sequence[Asked]) -> Table:
     columns = ("details", "in scopes", "variants", "known deviations", "has no such", "faults")
     table = Table("framework", *columns, title="What the frameworks are asked")
-    for adapter in adapters:
-        known = documented(adapter)
-        asked = set(adapter.probes())
-        entries = [entry for cell, entry in known.items() if cell in asked]
-        counts: tuple[Any, ...] = (
-            len({id for id, _ in asked}),
-            len(asked),
-            len({(entry.id, entry.variant) for entry in entries}),
-            sum(bool(entry.deviation) for entry in entries),
-            len(adapter.absent()),
-            len(faults.load(adapter.name)),
-        )
-        table.add_row(f"{adapter.full_name} {adapter.version()}", *map(str, counts))
+    for each in frameworks:
+        numbers = (each.details, each.scopes, each.variants, each.deviations, each.absent)
+        table.add_row(f"{each.framework} {each.version}", *map(str, (*numbers, each.faults)))
     return table
 
 
-def counts(adapters: Sequence[Adapter]) -> None:
+def counts(items: Sequence[sources.Item], frameworks: Sequence[Asked]) -> None:
     """Print how many details there are, by family, source and framework."""
     console = _console()
-    for table in (_families(), _sources(), _frameworks(adapters)):
+    for table in (_families(), _sources(items), _frameworks(frameworks)):
         console.print(table)
 
 
-def family(name: str) -> bool:
-    """Print the details whose ids begin with ``name``; False: there is none."""
-    found = catalogue.of_family(name)
+def family(of: Sequence[catalogue.Detail]) -> None:
+    """Print the details of a family, one a line."""
     table = Table("detail", "question", "variants")
-    for detail in found:
+    for detail in of:
         table.add_row(detail.id, escape(detail.question), ", ".join(detail.variants))
-    if found:
-        _console().print(table)
-        print(f"{len(found)} details; rlregress details ID prints one in full")
-    return bool(found)
+    _console().print(table)
+    print(f"{len(of)} details; rlregress details ID prints one in full")
 
 
-def one(id: str, adapters: Sequence[Adapter]) -> None:
+def one(
+    detail: catalogue.Detail, documented: Mapping[str, Mapping[tuple[str, str], Expectation]]
+) -> None:
     """Print one entry of the catalogue and what is documented of it.
 
-    Raises:
-        UserError: there is no such detail, or what is documented cannot be read; nothing is
-            printed.
+    Args:
+        documented: full name of a framework -> detail and scope -> what is documented.
     """
-    detail = catalogue.get(id)
     table = Table("variant", "meaning", "documented of")
     for variant in detail.variants.values():
         frameworks = [
-            f"{adapter.full_name} [{scope}]"
-            for adapter in adapters
-            for (of, scope), entry in documented(adapter).items()
-            if of == id and entry.variant == variant.name
+            f"{framework} [{scope}]"
+            for framework, entries in documented.items()
+            for (of, scope), entry in entries.items()
+            if of == detail.id and entry.variant == variant.name
         ]
         table.add_row(variant.name, escape(variant.meaning), escape(", ".join(frameworks)))
     console = _console()

@@ -1,96 +1,74 @@
-"""``rlregress faults``: the table of seeded faults and what they moved."""
+"""``rlregress faults``: what the probes and the traces said of seeded faults."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
-from rlregress.gate import seeding
-from rlregress.gate.faults import Seen, chosen
+from rlregress.faults.probed import Seen
+from rlregress.faults.traced import TracedResult
 from rlregress.tracing.processes import last_words
-from rlregress.upgrade import options, seeded
-
-#: share of the traced faults that have to be found in the right file and function.
-RIGHT = 0.9
+from rlregress.upgrade.optional_faults import OptionalResult
 
 
-def _line(seen: Seen) -> str:
+def probed_line(framework: str, seen: Seen) -> str:
+    """What the probes said of one fault."""
     moved = "; ".join(
-        f"{id}: " + ", ".join(f"{found} [{scope}]" for scope, found in scopes.items())
+        f"{id}: " + ", ".join(f"{variant} [{scope}]" for scope, variant in scopes.items())
         for id, scopes in sorted(seen.changed.items())
     )
     if "" in seen.changed:
         # what ended the process that was to ask the probes
-        return f"{'NOT SEEDED':<16}{seen.fault.name}: {seen.changed[''][''].strip()}"
+        return f"{framework} {'NOT SEEDED':<16}{seen.fault.name}: {seen.changed[''][''].strip()}"
     said = "seen" if seen.detected else "NOT AS EXPECTED"
-    line = f"{said:<16}{seen.fault.name}: {moved or 'no detail changed'}"
+    line = f"{framework} {said:<16}{seen.fault.name}: {moved or 'no detail changed'}"
     if not seen.detected:
         expected = sorted({*seen.fault.turns, *seen.fault.also})
         line += f" (expected: {', '.join(expected)}; {seen.fault.turns[0]}: {seen.fault.finds})"
     return line
 
 
-def show(frameworks: Sequence[str], names: Sequence[str], workers: int) -> bool:
-    """Seed, probe and print, fault by fault; whether all of them were seen as expected."""
-    pairs = chosen(frameworks, names)
-
-    seen: list[Seen] = []
-    for framework in frameworks:
-        faults = [fault for of, fault in pairs if of == framework]
-        if not faults:
-            continue
-        for found in seeding.seed(framework, faults, workers or os.cpu_count() or 1):
-            print(f"{framework} {_line(found)}", flush=True)
-            seen.append(found)
-    detected = sum(found.detected for found in seen)
-    print(f"{detected} of {len(seen)} seeded faults were seen as expected")
-    return detected == len(seen)
+def probed_summary(seen: Sequence[Seen]) -> str:
+    """How many faults the probes saw as expected."""
+    detected = sum(each.detected for each in seen)
+    return f"{detected} of {len(seen)} seeded faults were seen as expected"
 
 
-def _traced(found: seeded.Found) -> str:
-    fault, first = found.fault, found.comparison.first
-    said = "found" if found.right else "ELSEWHERE" if found.found else "NOT FOUND"
+def traced_line(result: TracedResult) -> str:
+    """What the traces said of one fault."""
+    fault, first = result.fault, result.comparison.first
+    said = "found" if result.right else "ELSEWHERE" if result.found else "NOT FOUND"
     name = f"{fault.framework} {fault.algorithm} {fault.name}"
-    line = f"{said:<10}{name:<58} {found.comparison.verdict}"
-    if first is not None and found.events:
-        event = found.events[0]
+    line = f"{said:<10}{name:<58} {result.comparison.verdict}"
+    if first is not None and result.events:
+        event = result.events[0]
         line += f", {first.kind} at {event.place} {event.function}"
-    if not found.right:
+    if not result.right:
         line += f" (expected: {fault.kind} at {', '.join(fault.at)})"
-    if found.failure:
-        line += f"; it ended in {last_words(found.failure)}"
+    if result.failure:
+        line += f"; it ended in {last_words(result.failure)}"
     return line
 
 
-def show_traced(frameworks: Sequence[str], names: Sequence[str], workers: int) -> bool:
-    """Seed, trace and print, fault by fault; whether enough were found in the right place."""
-    seen: list[seeded.Found] = []
-    for found in seeded.seed(seeded.chosen(frameworks, names), workers or os.cpu_count() or 1):
-        print(_traced(found), flush=True)
-        seen.append(found)
-    diverged, right = sum(f.found for f in seen), sum(f.right for f in seen)
-    kinds = sum(f.found and f.events != [] and _kind(f) == f.fault.kind for f in seen)
-    print(
-        f"{diverged} of {len(seen)} found, {right} with the right file and function; "
-        f"{kinds} with the expected kind, {sum(f.named for f in seen)} with the changed function "
-        "itself in the place or its callers"
+def traced_summary(results: Sequence[TracedResult]) -> str:
+    """How many faults the traces found, and where."""
+    diverged, right = sum(r.found for r in results), sum(r.right for r in results)
+    kinds = sum(r.found and r.events != [] and _kind(r) == r.fault.kind for r in results)
+    named = sum(r.named for r in results)
+    return (
+        f"{diverged} of {len(results)} found, {right} with the right file and function; "
+        f"{kinds} with the expected kind, {named} with the changed function itself in the place or "
+        "its callers"
     )
-    return diverged >= RIGHT * len(seen) and right >= RIGHT * len(seen)
 
 
-def _kind(found: seeded.Found) -> str:
-    return found.comparison.first.kind if found.comparison.first is not None else ""
+def _kind(result: TracedResult) -> str:
+    return result.comparison.first.kind if result.comparison.first is not None else ""
 
 
-def show_optional(names: Sequence[str], only: Sequence[str], workers: int) -> bool:
-    """Seed faults that show only under an option, and print what the scenarios say of each."""
-
-    def say(line: str) -> None:
-        print(line, flush=True)
-
-    found = options.seed(options.chosen(names, only), workers or os.cpu_count() or 1, say)
-    fitting = [each for each in found if each.seeded is not None]
-    for each in found:
+def optional_lines(results: Sequence[OptionalResult]) -> list[str]:
+    """What the scenarios said of each fault that shows only under an option, and of all."""
+    lines = []
+    for each in results:
         fault, seeded = each.fault, each.seeded
         if seeded is None:
             word = "does not fit this version"
@@ -101,11 +79,12 @@ def show_optional(names: Sequence[str], only: Sequence[str], workers: int) -> bo
             word = f"not seeded: {seeded.misfit}"
         else:
             word = f"run by {len(seeded.trainings)}, not seen" if seeded.trainings else "never run"
-        say(f"{fault.framework} {fault.name} ({fault.option}): {word}")
+        lines.append(f"{fault.framework} {fault.name} ({fault.option}): {word}")
+    fitting = [each for each in results if each.seeded is not None]
     seen, right = sum(each.seen for each in fitting), sum(each.right for each in fitting)
     share = seen / len(fitting) if fitting else 0.0
-    say(
+    return [
+        *lines,
         f"{seen} of {len(fitting)} faults under an option are found ({share:.0%}), {right} where "
-        f"they are; {len(found) - len(fitting)} do not fit the installed version"
-    )
-    return bool(fitting) and share >= 0.9
+        f"they are; {len(results) - len(fitting)} do not fit the installed version",
+    ]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from rlregress.gate.outcome import FORMULAS_HOLD, FrameworkOutcome
+from rlregress.gate.outcome import FORMULAS_HOLD, FrameworkOutcome, GateResult
 from rlregress.reporting import words
 
 #: new seeds that neither the stored runs nor a default gate has
@@ -31,18 +31,11 @@ def _quoted(failure: Mapping[str, Any]) -> list[str]:
     return ["```", failure["message"], "```"]
 
 
-def markdown(
-    outcomes: Sequence[FrameworkOutcome],
-    broken: Sequence[Mapping[str, Any]],
-    missing: Sequence[str],
-    versions: Mapping[str, Mapping[str, str]],
-    copies: Mapping[str, Mapping[str, str]],
-    alpha: float,
-) -> str:
+def markdown(result: GateResult) -> str:
     """The summary: verdict first, then what it rests on, failures in full."""
     lines = ["# Gate", ""]
-    for outcome in outcomes:
-        installed = ", ".join(f"{k} {v}" for k, v in versions[outcome.framework].items())
+    for outcome in result.outcomes:
+        installed = ", ".join(f"{k} {v}" for k, v in result.versions[outcome.framework].items())
         lines += [
             f"## {outcome.framework}: {outcome.verdict}",
             "",
@@ -51,7 +44,7 @@ def markdown(
             f"Tests: {_tests(outcome)}.",
             "",
         ]
-        for module, place in copies[outcome.framework].items():
+        for module, place in result.copies[outcome.framework].items():
             lines += [f"Not the installed files: `{module}` was imported from `{place}`.", ""]
         for failure in outcome.failures:
             lines += [f"Failed: `{failure['test']}`", "", *_quoted(failure), ""]
@@ -64,13 +57,13 @@ def markdown(
             lines.append("")
         if any(verdict["verdict"] == "regressed" for verdict in outcome.verdicts.values()):
             lines += [f"Confirm with fresh seeds: rlregress gate {CONFIRM}.", ""]
-    for failure in broken:
+    for failure in result.broken:
         lines += [f"The suite itself failed: `{failure['test']}`", "", *_quoted(failure), ""]
-    if missing:
-        lines += [f"No verdict could be reached on: {', '.join(missing)}.", ""]
+    if result.unjudged:
+        lines += [f"No verdict could be reached on: {', '.join(result.unjudged)}.", ""]
     lines.append(
         f"Error rate: if nothing changed, the returns of some framework are called `regressed` in "
-        f"at most {alpha:.0%} of such gates. Every line above names the drop that it would have "
-        "seen with 80 % power; a smaller one may be there."
+        f"at most {result.alpha:.0%} of such gates. Every line above names the drop that it would "
+        "have seen with 80 % power; a smaller one may be there."
     )
     return "\n".join(lines) + "\n"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from rlregress.reporting import words
 
 
-def verdict_lines(entries: list[dict[str, Any]]) -> list[str]:
-    """The verdicts of a session; nothing if it judged none."""
-    found = words.lines(entries)
-    return ["", "verdicts on returns", *found] if found else []
+def verdict_lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The verdicts of a session, by cell and group; nothing if it judged none."""
+    lines = words.lines(verdicts)
+    return ["", "verdicts on returns", *lines] if lines else []
 
 
 def interrupted(store: Path) -> str:

@@ -9,43 +9,43 @@ from typing import Any
 from rlregress.reporting.upgrade_text import headline
 from rlregress.upgrade import coverage, explained
 from rlregress.upgrade.coverage import Reach
-from rlregress.upgrade.found import UNDOCUMENTED, OfFramework, OfScript, Upgrade
-from rlregress.upgrade.prove import Proof
+from rlregress.upgrade.proof import Proof
+from rlregress.upgrade.result import UNDOCUMENTED, OfFramework, OfScript, Upgrade
 from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import NotTraced, Traced
 
 
-def as_json(found: Upgrade) -> dict[str, Any]:
+def as_json(result: Upgrade) -> dict[str, Any]:
     """The report as plain data."""
     return {
-        "from": found.a.wanted.text,
-        "to": found.b.wanted.text,
-        "verdict": found.verdict,
-        "headline": headline(found),
-        "exit_code": found.exit_code,
-        "asked": {name: [tally.asked, tally.all] for name, tally in found.tallies.items()},
+        "from": result.a.requested.text,
+        "to": result.b.requested.text,
+        "verdict": result.verdict,
+        "headline": headline(result),
+        "exit_code": result.exit_code,
+        "asked": {name: [tally.asked, tally.all] for name, tally in result.tallies.items()},
         "sides": {
             side.side.label: {"how": side.how, "because": side.why, "although": side.notes}
-            for side in (found.a, found.b)
+            for side in (result.a, result.b)
         },
-        "versions": found.differing,
-        "frameworks": {of.adapter.full_name: _plain(of) for of in found.frameworks},
-        "script": _script(found.script),
-        "physics": [asdict(moved) for moved in found.physics],
+        "versions": result.differing,
+        "frameworks": {of.name: _plain(of) for of in result.frameworks},
+        "script": _script(result.script),
+        "physics": [asdict(moved) for moved in result.physics],
     }
 
 
-def _script(found: OfScript | None) -> dict[str, Any] | None:
-    if found is None:
+def _script(result: OfScript | None) -> dict[str, Any] | None:
+    if result is None:
         return None
-    if isinstance(found.held, NotTraced):
-        return {found.held.name: {"not_traced": dict(found.held.sides)}}
+    if isinstance(result.held, NotTraced):
+        return {result.held.name: {"not_traced": dict(result.held.sides)}}
     return {
-        found.held.name: {
-            **_trace(found.held, found.causes.get(found.held.name), ()),
-            "functions": [_reach(each) for each in found.reach],
-            "functions_beside": found.beside,
-            "proof": found.proof and _proof(found.proof),
+        result.held.name: {
+            **_trace(result.held, result.causes.get(result.held.name), ()),
+            "functions": [_reach(each) for each in result.reach],
+            "functions_beside": result.beside,
+            "proof": result.proof and _proof(result.proof),
         }
     }
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from rlregress.gate.outcome import COULD_NOT_JUDGE
+from rlregress.reporting import causes
 from rlregress.tracing import explain
-from rlregress.upgrade import concerned, coverage, explained
-from rlregress.upgrade import found as verdicts
+from rlregress.upgrade import coverage, explained
 from rlregress.upgrade.coverage import DIVERGED, STATES, Reach
 from rlregress.upgrade.explained import Finding
 from rlregress.upgrade.fingerprints import (
@@ -22,22 +24,33 @@ from rlregress.upgrade.fingerprints import (
     Details,
     NotAsked,
 )
-from rlregress.upgrade.found import OfFramework, OfScript, Upgrade
+from rlregress.upgrade.functions import Changed
 from rlregress.upgrade.physics import Moved
-from rlregress.upgrade.prove import Proof
+from rlregress.upgrade.proof import Proof
+from rlregress.upgrade.result import (
+    AS_DOCUMENTED,
+    AS_FAR,
+    CHANGED,
+    UNCHANGED,
+    UNDOCUMENTED,
+    OfFramework,
+    OfScript,
+    Upgrade,
+)
 from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import NotTraced, Traced
+from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED
 
 _SENTENCES = {
-    verdicts.UNCHANGED: "everything was asked of both sides, and nothing changed",
-    verdicts.AS_FAR: "nothing changed in what was asked; what was not is listed first",
-    verdicts.CHANGED: "something changed, and its effect on returns was not measured",
-    verdicts.AS_DOCUMENTED: "what changed is documented to change",
-    verdicts.HOLDS: "something changed, and the returns hold",
-    verdicts.IMPROVED: "something changed, and the returns improved",
-    verdicts.REGRESSED: "returns regressed, or documented behaviour is violated",
-    verdicts.INCONCLUSIVE: "something changed, and the returns cannot tell whether it matters",
-    verdicts.COULD_NOT_JUDGE: "too much could not be asked for a verdict",
+    UNCHANGED: "everything was asked of both sides, and nothing changed",
+    AS_FAR: "nothing changed in what was asked; what was not is listed first",
+    CHANGED: "something changed, and its effect on returns was not measured",
+    AS_DOCUMENTED: "what changed is documented to change",
+    HOLDS: "something changed, and the returns hold",
+    IMPROVED: "something changed, and the returns improved",
+    REGRESSED: "returns regressed, or documented behaviour is violated",
+    INCONCLUSIVE: "something changed, and the returns cannot tell whether it matters",
+    COULD_NOT_JUDGE: "too much could not be asked for a verdict",
 }
 _WHY = {
     PACKAGE: "a package that it needs is missing",
@@ -54,69 +67,78 @@ _SHOWN = 12
 _LISTED = 40
 
 
-def lines(found: Upgrade) -> list[str]:
+def lines(result: Upgrade) -> list[str]:
     """The report as Markdown."""
-    a, b = found.a.wanted.text, found.b.wanted.text
-    text = [f"# {a} -> {b}: {headline(found)}", "", f"{_sentence(found).capitalize()}.", ""]
-    if not found.frameworks and found.script is None:
-        named = ", ".join(sorted(concerned.changed(found.a.wanted, found.b.wanted))) or "none"
+    a, b = result.a.requested.text, result.b.requested.text
+    text = [f"# {a} -> {b}: {headline(result)}", "", f"{_sentence(result).capitalize()}.", ""]
+    if not result.frameworks and result.script is None:
+        named = ", ".join(sorted(result.pinned)) or "none"
         said = "None of the packages that differ is needed by a framework, and nothing was run"
         return [*text, f"{said}: {named}."]
-    text += [*_summary(found), "", *_not_asked(found), *_table(found), ""]
-    text += _sides(found)
-    for of in found.frameworks:
+    text += [*_summary(result), "", *_not_asked(result), *_table(result), ""]
+    text += _sides(result)
+    for of in result.frameworks:
         text += _framework(of)
-    if found.script is not None:
-        text += ["## Script", "", *_script(found.script)]
-    if found.physics:
-        text += _physics(found.physics)
+    if result.script is not None:
+        text += ["## Script", "", *_script(result.script)]
+    if result.physics:
+        text += _physics(result.physics)
     return [line for n, line in enumerate(text) if line or n == 0 or text[n - 1]]
 
 
-def headline(found: Upgrade) -> str:
+def last_lines(result: Upgrade, folder: Path) -> list[str]:
+    """Where the report is, and the verdict."""
+    unreached = ", which also lists what the traces did not reach," if result.traced else ""
+    return [
+        f"report: {folder} (upgrade.md{unreached} and upgrade.json)",
+        f"verdict {result.a.requested.text} -> {result.b.requested.text}: {headline(result)}",
+    ]
+
+
+def headline(result: Upgrade) -> str:
     """The verdict; how much was asked, if not everything; and which trainings only round."""
-    rounded = [t.name for t in found.traced if t.comparison.verdict == "close" and t.repeats]
+    rounded = [t.name for t in result.traced if t.comparison.verdict == "close" and t.repeats]
     rounding = f"; rounding in {_some(rounded)}" if rounded else ""
-    return _verdict(found) + rounding
+    return _verdict(result) + rounding
 
 
-def _verdict(found: Upgrade) -> str:
-    open_ = [(name, tally) for name, tally in found.tallies.items() if not tally.whole]
-    if found.verdict in (verdicts.UNCHANGED, verdicts.REGRESSED) or not open_:
-        return found.verdict
+def _verdict(result: Upgrade) -> str:
+    open_ = [(name, tally) for name, tally in result.tallies.items() if not tally.whole]
+    if result.verdict in (UNCHANGED, REGRESSED) or not open_:
+        return result.verdict
     counts = ", ".join(f"{tally} {name}" for name, tally in open_)
-    if found.verdict in (verdicts.AS_FAR, verdicts.COULD_NOT_JUDGE):
-        return f"{found.verdict} ({counts})"
-    return f"{found.verdict} (asked: {counts})"
+    if result.verdict in (AS_FAR, COULD_NOT_JUDGE):
+        return f"{result.verdict} ({counts})"
+    return f"{result.verdict} (asked: {counts})"
 
 
-def _sentence(found: Upgrade) -> str:
+def _sentence(result: Upgrade) -> str:
     """What the verdict means, here."""
-    proved = found.traced and all(traced.proved for traced in found.traced)
-    if found.verdict == verdicts.CHANGED and proved:
+    proved = result.traced and all(traced.proved for traced in result.traced)
+    if result.verdict == CHANGED and proved:
         return (
             "every training that was traced does the same on both sides; something else changed, "
             "see below, and concerns you if you use it"
         )
-    if not found.frameworks and found.script is None:
+    if not result.frameworks and result.script is None:
         return "nothing was asked: nothing that differs concerns a framework"
-    violated = [d.id for of in found.frameworks for d in of.violated]
+    violated = [d.id for of in result.frameworks for d in of.violated]
     if violated:
         return f"documented behaviour is violated: {', '.join(dict.fromkeys(violated))}"
-    return _SENTENCES[found.verdict]
+    return _SENTENCES[result.verdict]
 
 
-def _summary(found: Upgrade) -> list[str]:
+def _summary(result: Upgrade) -> list[str]:
     """One line for each kind of question."""
-    words = Counter(traced.word for traced in found.traced)
+    words = Counter(traced.word for traced in result.traced)
     traces = [f"{count} {word}" for word, count in words.items()]
-    same = sum(len(of.same_code) for of in found.frameworks)
+    same = sum(len(of.same_code) for of in result.frameworks)
     traces += [f"{same} need none: they run no code that differs"] if same else []
     text = [f"- traces: {', '.join(traces) or 'none'}"]
-    for of in found.frameworks:
+    for of in result.frameworks:
         details = of.details
         text.append(
-            f"- {of.adapter.title}: of {details.all} details {details.alike} asked and alike, "
+            f"- {of.title}: of {details.all} details {details.alike} asked and alike, "
             f"{len(details.changed)} asked and different, {len(details.not_asked)} not asked"
             f"{_absent(details)}; {len(of.defaults)} changed defaults"
         )
@@ -126,9 +148,9 @@ def _summary(found: Upgrade) -> list[str]:
             text.append(f"- {len(of.reach)} functions whose code differs: {counts}")
         if of.proof is not None:
             text.append(f"- {_proof_sentence(of.proof)}")
-    if found.physics:
-        moved = sum(m.moves for m in found.physics)
-        text.append(f"- physics: {moved} of {len(found.physics)} environments differ")
+    if result.physics:
+        moved = sum(m.moves for m in result.physics)
+        text.append(f"- physics: {moved} of {len(result.physics)} environments differ")
     return text
 
 
@@ -143,17 +165,17 @@ def _absent(details: Details) -> str:
 # -- what was not asked ----------------------------------------------------------------------------
 
 
-def _not_asked(found: Upgrade) -> list[str]:
+def _not_asked(result: Upgrade) -> list[str]:
     text: list[str] = []
-    for of in found.frameworks:
+    for of in result.frameworks:
         text += _details_not_asked(of)
         gaps = [each for each in of.not_traced if each.counts]
         if gaps:
-            text += [f"{of.adapter.title}: trainings that could not be compared:", ""]
+            text += [f"{of.title}: trainings that could not be compared:", ""]
             text += [*(f"- {each}" for each in gaps), ""]
         if of.unreached:
             text += [
-                f"{of.adapter.title}: changed functions that no training or probe has called:",
+                f"{of.title}: changed functions that no training or probe has called:",
                 "",
                 *_reach_lines(_near(of), _LISTED),
                 "",
@@ -161,9 +183,9 @@ def _not_asked(found: Upgrade) -> list[str]:
         if of.unread:
             text += ["Defaults that could not be compared:", ""]
             text += [*(f"- {each}" for each in of.unread), ""]
-    if found.script is not None and isinstance(found.script.held, NotTraced):
-        text += ["The script could not be compared:", "", f"- {found.script.held}", ""]
-    missing = [m for m in found.physics if m.missing]
+    if result.script is not None and isinstance(result.script.held, NotTraced):
+        text += ["The script could not be compared:", "", f"- {result.script.held}", ""]
+    missing = [m for m in result.physics if m.missing]
     if missing:
         text += ["Environments that could not be compared:", ""]
         text += [f"- {m.environment}: not on side {m.missing}: {m.note}" for m in missing]
@@ -173,7 +195,7 @@ def _not_asked(found: Upgrade) -> list[str]:
 
 def _near(of: OfFramework) -> list[Reach]:
     """Functions that nothing has reached: those whose class or file is used first."""
-    own = of.adapter.modules[0]
+    own = of.module
     return sorted(
         of.unreached,
         key=lambda each: (
@@ -192,7 +214,7 @@ def _details_not_asked(of: OfFramework) -> list[str]:
         groups.setdefault((kind, each.side, each.text), []).append(each)
     if not groups:
         return []
-    text = [f"{of.adapter.title}: {len(of.details.not_asked)} of {of.details.all} details:", ""]
+    text = [f"{of.title}: {len(of.details.not_asked)} of {of.details.all} details:", ""]
     for (kind, side, said), group in sorted(groups.items(), key=lambda item: -len(item[1])):
         names = _some([f"`{each.id}` [{each.scope}]" for each in group], 4)
         place = f" ({group[0].place})" if group[0].place else ""
@@ -208,22 +230,22 @@ def _some(names: Sequence[str], shown: int = _SHOWN) -> str:
 # -- the table and the sides -----------------------------------------------------------------------
 
 
-def _table(found: Upgrade) -> list[str]:
+def _table(result: Upgrade) -> list[str]:
     rows = ["| framework | training | trace | events | lines reached |", "|" + "---|" * 5]
-    for of in found.frameworks:
+    for of in result.frameworks:
         shown = [t for t in of.traced if t.plain or t.comparison.verdict != "equal"]
-        rows += [_row(of.adapter.title, traced) for traced in shown]
+        rows += [_row(of.title, traced) for traced in shown]
         rest = [t for t in of.traced if t not in shown]
         if rest:
             events = sum(t.comparison.compared for t in rest)
-            rows.append(f"| {of.adapter.title} | {len(rest)} scenarios | equal | {events} | |")
+            rows.append(f"| {of.title} | {len(rest)} scenarios | equal | {events} | |")
         if of.same_code:
             count = len(of.same_code)
-            rows.append(f"| {of.adapter.title} | {count} more | run no code that differs | | |")
-        elif not of.traced and found.script is None:
-            rows.append(f"| {of.adapter.title} | none | no training on both sides | 0 | |")
-    if found.script is not None and isinstance(found.script.held, Traced):
-        rows.append(_row("script", found.script.held))
+            rows.append(f"| {of.title} | {count} more | run no code that differs | | |")
+        elif not of.traced and result.script is None:
+            rows.append(f"| {of.title} | none | no training on both sides | 0 | |")
+    if result.script is not None and isinstance(result.script.held, Traced):
+        rows.append(_row("script", result.script.held))
     return rows
 
 
@@ -234,10 +256,10 @@ def _row(owner: str, traced: Traced) -> str:
     return f"| {' | '.join(map(str, cells))} |"
 
 
-def _sides(found: Upgrade) -> list[str]:
-    text = [line.strip() for side in (found.a, found.b) for line in side.lines]
+def _sides(result: Upgrade) -> list[str]:
+    text = [line.strip() for side in (result.a, result.b) for line in side.lines]
     text = [f"- {line}" for line in text]
-    differing = [f"{name} {one} -> {other}" for name, (one, other) in found.differing.items()]
+    differing = [f"{name} {one} -> {other}" for name, (one, other) in result.differing.items()]
     if differing:
         text.append(f"- on both sides, in other versions: {', '.join(differing)}")
     return ["## Sides", "", *text, ""]
@@ -249,7 +271,7 @@ def _sides(found: Upgrade) -> list[str]:
 def _framework(of: OfFramework) -> list[str]:
     one, other = of.versions
     versions = [f"{name} {one.get(name)} -> {v}" for name, v in other.items() if one.get(name) != v]
-    text = [f"## {of.adapter.title}: {of.verdict}", ""]
+    text = [f"## {of.title}: {of.verdict}", ""]
     text += ["; ".join(versions) or "The same versions.", ""]
     text += _details(of)
     if of.defaults:
@@ -258,7 +280,7 @@ def _framework(of: OfFramework) -> list[str]:
         text += ["### Traces", ""]
     for traced in of.traced:
         if traced.comparison.verdict != "equal" or traced.plain:
-            text += _traced(traced, of.causes.get(traced.name), of.details.changed)
+            text += _traced(traced, of.causes.get(traced.name), of.details.changed, of.differences)
     equal = [t.name for t in of.traced if t.comparison.verdict == "equal" and not t.plain]
     if equal:
         text += [f"Equal to the bit: {', '.join(equal)}.", ""]
@@ -301,35 +323,40 @@ def _finding(of: OfFramework, finding: Finding) -> list[str]:
     """Changed details with one cause are one finding."""
     text = []
     for d in finding.details:
-        stands = of.standing.get((d.id, d.scope), verdicts.UNDOCUMENTED)
-        said = explained.documented(of.adapter, d)
+        stands = of.standing.get((d.id, d.scope), UNDOCUMENTED)
+        said = of.documented.get((d.id, d.scope), ())
         text.append(f"- `{d.id}` [{d.scope}]: {d.words} ({stands}). {d.consequence}")
         text += [f"  - {row}" for row in d.numbers()]
         text += [f"  - documented: {'; '.join(said)}"] if said else []
     shown = finding.functions[:2]
     for function in shown:
         text += [f"  - differs: `{function}`", ""]
-        text += [f"        {row}" for row in explained.source_difference(function)]
+        text += [f"        {row}" for row in of.differences.get(function, ())]
         text.append("")
     return text
 
 
-def _traced(traced: Traced, cause: Cause | None, details: Sequence[ChangedDetail]) -> list[str]:
+def _traced(
+    traced: Traced,
+    cause: Cause | None,
+    details: Sequence[ChangedDetail],
+    differences: Mapping[Changed, Sequence[str]],
+) -> list[str]:
     text = [f"**{traced.name}: {traced.word}**", ""]
     text += [f"    {note}" for note in traced.notes]
     text += [f"    {line}" for line in explain.comparison(traced.comparison, traced.a, traced.b)]
-    text += [f"    {line}" for line in explained.words(cause, details)]
+    text += [f"    {line}" for line in causes.lines(cause, details)]
     if cause is not None and cause.functions:
-        text += ["", *(f"        {row}" for row in explained.source_difference(cause.functions[0]))]
+        text += ["", *(f"        {row}" for row in differences.get(cause.functions[0], ()))]
     return [*text, ""]
 
 
-def _script(found: OfScript) -> list[str]:
-    if isinstance(found.held, NotTraced):
-        return [f"{found.held}", ""]
-    text = _traced(found.held, found.causes.get(found.held.name), ())
-    text += _reach(found.reach, {"that the script does not call": found.beside})
-    return text if found.proof is None else [*text, *_proof(found.proof)]
+def _script(result: OfScript) -> list[str]:
+    if isinstance(result.held, NotTraced):
+        return [f"{result.held}", ""]
+    text = _traced(result.held, result.causes.get(result.held.name), (), result.differences)
+    text += _reach(result.reach, {"that the script does not call": result.beside})
+    return text if result.proof is None else [*text, *_proof(result.proof)]
 
 
 def _reach(reach: Sequence[Reach], beside: Mapping[str, int]) -> list[str]:
@@ -394,10 +421,10 @@ def _physics(moved: Sequence[Moved]) -> list[str]:
     return [*text, ""]
 
 
-def not_reached(found: Upgrade) -> list[str]:
+def not_reached(result: Upgrade) -> list[str]:
     """What equal traces say nothing about: lines, and what went one way only."""
     text: list[str] = []
-    missed = coverage.missed(found.traced)
+    missed = coverage.missed(result.traced)
     if missed:
         text += [
             "## What the traces did not reach",
@@ -409,7 +436,7 @@ def not_reached(found: Upgrade) -> list[str]:
         for file, numbers in missed.items():
             text.append(f"- `{file}` {_some(coverage.ranges(numbers).split(', '))}")
         text.append("")
-    one_way = coverage.Reached({t.name: t.b for t in found.traced}).one_way()
+    one_way = coverage.Reached({t.name: t.b for t in result.traced}).one_way()
     if one_way:
         text += ["## Branches taken one way only", "", "Branches, clamps and masks of side B:", ""]
         text += [f"- `{branch.file}:{branch.line}` {branch.said}" for branch in one_way]

@@ -61,20 +61,17 @@ def line(name: str, verdict: Mapping[str, Any]) -> str:
     return (band_line if "adjusted_p" in verdict else cell_line)(name, verdict)
 
 
-def lines(entries: list[dict[str, Any]]) -> list[str]:
-    """All verdict lines of a session, and the error rate that holds for them together."""
-    found = []
-    alpha = None
-    for entry in sorted(entries, key=lambda e: e["test"]):
-        verdict = entry.get("verdict")
-        if not isinstance(verdict, dict):
-            continue
-        name = entry["test"].partition("[")[2].rstrip("]")
-        found.append(line(name, verdict))
-        alpha = verdict["alpha"]
-    if found:
-        found.append(
-            f"If nothing changed, some line above says 'regressed' in at most {alpha:.0%} of such "
-            "sessions."
-        )
-    return found
+def lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """All verdict lines of a session, and the error rate that holds for them together.
+
+    Args:
+        verdicts: name of a cell or of a group -> its verdict.
+    """
+    if not verdicts:
+        return []
+    alpha = list(verdicts.values())[-1]["alpha"]
+    return [
+        *(line(name, verdict) for name, verdict in verdicts.items()),
+        f"If nothing changed, some line above says 'regressed' in at most {alpha:.0%} of such "
+        "sessions.",
+    ]

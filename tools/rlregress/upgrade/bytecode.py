@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rlregress.upgrade import making, metadata, wheels
+from rlregress.upgrade import cached_folders, metadata, wheels
 
 #: modules for which processes of their own pay.
 _MANY = 100
@@ -23,9 +23,9 @@ _MANY = 100
 
 def keep(overlay: Path) -> None:
     """Give every module in an overlay its bytecode."""
-    found = metadata.in_folder(overlay).values()
-    stores = {_store(overlay, x): [*_modules(overlay, x)] for x in found}
-    new = {store: paths for store, paths in stores.items() if making.ready(store) is None}
+    distributions = metadata.in_folder(overlay).values()
+    stores = {_store(overlay, x): [*_modules(overlay, x)] for x in distributions}
+    new = {store: paths for store, paths in stores.items() if cached_folders.ready(store) is None}
     _compile([path for paths in new.values() for path in paths])
     for store, paths in stores.items():
         compiled = [(path, _compiled(path)) for path in paths]
@@ -39,17 +39,17 @@ def keep(overlay: Path) -> None:
                 os.link(kept, path)
 
 
-def _store(overlay: Path, found: importlib.metadata.Distribution) -> Path:
+def _store(overlay: Path, distribution: importlib.metadata.Distribution) -> Path:
     """Where the bytecode of a package is kept; it holds for files of one time of unpacking."""
-    first = next(_modules(overlay, found), overlay)
+    first = next(_modules(overlay, distribution), overlay)
     unpacked = first.stat().st_mtime_ns
-    name = f"{wheels.TAG}-{metadata.name_of(found)}-{found.version}-{unpacked}"
-    return making.cache() / "bytecode" / name
+    name = f"{wheels.TAG}-{metadata.name_of(distribution)}-{distribution.version}-{unpacked}"
+    return cached_folders.cache() / "bytecode" / name
 
 
-def _modules(overlay: Path, found: importlib.metadata.Distribution) -> Iterator[Path]:
+def _modules(overlay: Path, distribution: importlib.metadata.Distribution) -> Iterator[Path]:
     """The modules of a package, without its tests."""
-    for path in found.files or ():
+    for path in distribution.files or ():
         here = overlay / path
         if path.suffix == ".py" and "tests" not in path.parts and here.is_file():
             yield here
@@ -75,4 +75,4 @@ def _fill(store: Path, pairs: list[tuple[Path, Path]]) -> None:
             os.link(path, here)
         return {"modules": len(pairs)}
 
-    making.made(store, make)
+    cached_folders.made(store, make)

@@ -26,34 +26,34 @@ def callers(function: Changed, folders: Sequence[str]) -> list[str]:
     called = kind.rpartition(".")[2] if name in ("__init__", "__new__") else name
     if called.startswith("__"):
         return []
-    found = []
+    sentences = []
     for folder in folders:
         for path in sorted(Path(folder).rglob("*.py")):
             for where, conditions in _calls(path).get(called, ()):
                 held = f" if {' and '.join(conditions)}" if conditions else ""
                 file = path.relative_to(Path(folder).parent)
                 sentence = f"called by {where or 'the module'} ({file}){held}"
-                if where != function.name and sentence not in found:
-                    found.append(sentence)
-                if len(found) >= _SHOWN:
-                    return found
-    return found
+                if where != function.name and sentence not in sentences:
+                    sentences.append(sentence)
+                if len(sentences) >= _SHOWN:
+                    return sentences
+    return sentences
 
 
 @cache
 def _calls(path: Path) -> Mapping[str, list[tuple[str, list[str]]]]:
     """Name that is called in a file -> where, and under which conditions."""
-    found: dict[str, list[tuple[str, list[str]]]] = {}
+    places: dict[str, list[tuple[str, list[str]]]] = {}
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, SyntaxError):
-        return found
+        return places
 
     def visit(node: ast.AST, where: str, conditions: list[str]) -> None:
         if isinstance(node, ast.Call):
             own = node.func
             last = own.attr if isinstance(own, ast.Attribute) else getattr(own, "id", "")
-            found.setdefault(last, []).append((where, conditions))
+            places.setdefault(last, []).append((where, conditions))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             where, conditions = f"{where}.{node.name}" if where else node.name, []
         if isinstance(node, ast.If):
@@ -68,4 +68,4 @@ def _calls(path: Path) -> Mapping[str, list[tuple[str, list[str]]]]:
             visit(each, where, conditions)
 
     visit(tree, "", [])
-    return found
+    return places

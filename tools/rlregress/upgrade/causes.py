@@ -29,14 +29,14 @@ def with_new(cause: Cause, functions: Sequence[Changed]) -> Cause:
     """
     alone = [each for each in functions if each.how != CHANGED and not each.at_import]
     left = [each for each in alone if each not in cause.functions]
-    found: list[Changed] = []
+    new: list[Changed] = []
     named = list(cause.functions)
     while named:
         called = [each for each in left if _calls(named[0], each)]
-        found += called
+        new += called
         left = [each for each in left if each not in called]
         named = [*named[1:], *called]
-    return replace(cause, new=tuple(found))
+    return replace(cause, new=tuple(new))
 
 
 def _calls(caller: Changed, function: Changed) -> bool:
@@ -72,15 +72,15 @@ def causes(
     firsts = {places[one.name] or one.name: one.name for one in reversed(shortest)}
     # one of each place before the others
     order = sorted(shortest, key=lambda one: one.name not in firsts.values())
-    found: dict[str, Cause] = {}
+    by_name: dict[str, Cause] = {}
     size = WAVE
     while order:
         wave = {one.name: one for one in order[:size]}
         order, size = order[size:], min(2 * size, _MOST)
-        known = {each for cause in found.values() for each in cause.movers}
+        known = {each for cause in by_name.values() for each in cause.movers}
         searches = {name: search(one, functions, known) for name, one in wave.items()}
-        limit -= _run(searches, wave, trainings, record, limit, found)
-    return {one.name: found[one.name] for one in parted}
+        limit -= _run(searches, wave, trainings, record, limit, by_name)
+    return {one.name: by_name[one.name] for one in parted}
 
 
 def _run(
@@ -89,7 +89,7 @@ def _run(
     trainings: Mapping[str, Training],
     record: Record,
     limit: float,
-    found: dict[str, Cause],
+    by_name: dict[str, Cause],
 ) -> float:
     """Run searches side by side, turn by turn; how many recordings it took, as ``LIMIT``."""
     asked: dict[str, list[Group]] = {}
@@ -97,7 +97,7 @@ def _run(
     taken = 0
     of_each = dict.fromkeys(searches, 0)
     for name, looking in searches.items():
-        _send(name, looking, None, asked, found)
+        _send(name, looking, None, asked, by_name)
     while asked:
         jobs: dict[tuple[str, Group], Training] = {}
         for name, groups in asked.items():
@@ -113,7 +113,7 @@ def _run(
             traces = {
                 group: recorded[jobs[name, group].name] for group in groups if (name, group) in jobs
             }
-            _send(name, searches[name], traces, asked, found)
+            _send(name, searches[name], traces, asked, by_name)
     return spent
 
 
@@ -126,10 +126,10 @@ def _send(
     looking: Search,
     traces: Mapping[Group, Trace] | None,
     asked: dict[str, list[Group]],
-    found: dict[str, Cause],
+    by_name: dict[str, Cause],
 ) -> None:
     try:
         asked[name] = next(looking) if traces is None else looking.send(traces)
     except StopIteration as ended:
         asked.pop(name, None)
-        found[name] = ended.value
+        by_name[name] = ended.value

@@ -76,7 +76,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Pair:
+class ReleasePair:
     """Two neighbouring published releases and what changed from one to the other.
 
     Attributes:
@@ -118,11 +118,11 @@ def releases(framework: str) -> tuple[str, ...]:
     return read(_existing(framework)).releases
 
 
-def pairs(framework: str) -> tuple[Pair, ...]:
+def pairs(framework: str) -> tuple[ReleasePair, ...]:
     """All neighbouring releases, oldest first, with their changes; UserError as ``load``."""
     found = read(_existing(framework))
     return tuple(
-        Pair(
+        ReleasePair(
             before,
             release,
             tuple(c for c in found.change if c.release == release),

@@ -77,8 +77,8 @@ class Reached:
         self._files: dict[str, list[str]] = {}
         self._ways: dict[tuple[str, int], tuple[bool, bool, str]] = {}
         self._seen: dict[tuple[str, int, str, str], set[str]] = {}
-        for name, found in traces.items():
-            self._add(name, found.header)
+        for name, trace in traces.items():
+            self._add(name, trace.header)
 
     def note(self, name: str, entered: Mapping[str, Sequence[str]]) -> None:
         """A training that has entered functions, by file."""
@@ -106,25 +106,25 @@ class Reached:
     def around(self, function: Changed) -> set[str]:
         """Names of the trainings that use its class, or its file if it has none."""
         kind = function.name.rpartition(".")[0]
-        found: set[str] = set()
+        users: set[str] = set()
         for (file, name), trainings in self._entered.items():
             if file == function.file and (not kind or name.startswith(f"{kind}.")):
-                found.update(trainings)
-        return found
+                users.update(trainings)
+        return users
 
     def one_way(self) -> list[Branch]:
         """Branches, clamps and masks that went one way only."""
-        found = []
+        branches = []
         for (file, line), (held, failed, text) in self._ways.items():
             if not (held and failed):
                 never = "true" if not held else "false"
-                found.append(Branch(file, line, "", f"`{text}` was never {never}"))
+                branches.append(Branch(file, line, "", f"`{text}` was never {never}"))
         for (file, line, function, operation), seen in self._seen.items():
             never_ways = [way for way in WAYS[operation] if way not in seen]
             if never_ways:
                 said = f"{operation}: never {' and never '.join(never_ways)}"
-                found.append(Branch(file, line, function, said))
-        return sorted(found, key=lambda branch: (branch.file, branch.line, branch.said))
+                branches.append(Branch(file, line, function, said))
+        return sorted(branches, key=lambda branch: (branch.file, branch.line, branch.said))
 
 
 def reach(
@@ -151,7 +151,7 @@ def reach(
         sides["B"].note(name, entered)
     parted = {t.name for t in traced if not t.proved}
     branches = {label: side.one_way() for label, side in sides.items()}
-    found = []
+    reached = []
     for function in functions:
         label = "A" if function.how == REMOVED else "B"
         side, own = sides[label], function.a if function.how == REMOVED else function.b
@@ -168,7 +168,7 @@ def reach(
         around = sides["A"].around(function) | sides["B"].around(function)
         algorithms = {name.partition(" ")[0] for name in around}
         hints = () if trainings or function.how == REMOVED else tuple(callers(function, folders))
-        found.append(
+        reached.append(
             Reach(
                 function,
                 trainings,
@@ -179,7 +179,7 @@ def reach(
                 tuple(sorted(algorithms)),
             )
         )
-    return sorted(found, key=lambda each: (STATES.index(each.state), each.function.key))
+    return sorted(reached, key=lambda each: (STATES.index(each.state), each.function.key))
 
 
 def of_the_algorithms(
@@ -199,9 +199,9 @@ def beside(name: str, periphery: Sequence[str]) -> bool:
     return any(fnmatch(name, each) for each in periphery)
 
 
-def share(found: Trace) -> float | None:
+def share(traced: Trace) -> float | None:
     """Share of the executable lines that a training has reached; None if they were not noted."""
-    rows = list(found.header["lines"].values())
+    rows = list(traced.header["lines"].values())
     executable = sum(len(every) for _, every in rows)
     return sum(len(hit) for hit, _ in rows) / executable if executable else None
 
@@ -220,10 +220,10 @@ def missed(traced: Sequence[Traced]) -> dict[str, list[int]]:
 
 def ranges(lines: Iterable[int]) -> str:
     """Line numbers as ranges."""
-    found: list[list[int]] = []
+    spans: list[list[int]] = []
     for line in sorted(lines):
-        if found and line == found[-1][1] + 1:
-            found[-1][1] = line
+        if spans and line == spans[-1][1] + 1:
+            spans[-1][1] = line
         else:
-            found.append([line, line])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in found)
+            spans.append([line, line])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)

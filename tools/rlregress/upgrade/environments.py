@@ -1,12 +1,13 @@
 """Environments of the two sides: an overlay on what is installed, or one of their own.
 
-Everything is resolved first. What then differs from the installed environment is put in front of
-it, whatever it is, but torch. Both are kept by their exact content, so that they are made once.
+What of the resolved versions differs from the installed environment is put in front of it, whatever
+it is, but torch. Both are kept by their exact content, so that they are made once.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -14,13 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from packaging.utils import canonicalize_name
+
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import Side, current_paths
-from rlregress.upgrade import bytecode, making, needs, resolving, stacks, wheels
-from rlregress.upgrade.resolving import Resolved
-from rlregress.upgrade.wanted import Wanted
+from rlregress.upgrade import bytecode, cached_folders, installed, metadata, wheels, working_tree
+from rlregress.upgrade.pair import Pair, ResolvedSide
+from rlregress.upgrade.requested import Requested
+from rlregress.upgrade.resolving import Resolved, versions
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class Prepared:
         notes: what does not fit together and is run all the same.
     """
 
-    wanted: Wanted
+    requested: Requested
     side: Side
     how: str
     cached: bool = False
@@ -46,64 +50,83 @@ class Prepared:
     @property
     def lines(self) -> list[str]:
         """In words: what this side is."""
-        found = ", from the cache" if self.cached else ""
-        first = f"side {self.side.label}: {self.wanted.text} ({self.how}{found})"
-        rows = [f"  {x}" for x in self.wanted.understood]
+        source = ", from the cache" if self.cached else ""
+        first = f"side {self.side.label}: {self.requested.text} ({self.how}{source})"
+        rows = [f"  {x}" for x in self.requested.understood]
         rows += [f"  because {why}" for why in self.why]
         rows += [f"  with {', '.join(self.beside)}"] if self.beside else []
         return [first, *rows, *(f"  although {note}" for note in self.notes)]
 
 
 def prepare(
-    label: str, wanted: Wanted, adapters: Sequence[Adapter], say: making.Say = making.silent
-) -> Prepared:
-    """Make a side, or find it.
+    pair: Pair, say: cached_folders.Say = cached_folders.silent
+) -> tuple[Prepared, Prepared]:
+    """Make both sides, or find them.
 
     Raises:
-        UserError: a version that does not exist, no network, a tree without a framework.
+        UserError: no network, a tree without a framework.
     """
-    if wanted.environment is not None:
-        return Prepared(wanted, _of_environment(label, wanted.environment), "your environment")
-    if wanted.tree is not None:
-        return Prepared(wanted, _of_tree(label, wanted.tree, adapters), "tree")
-    if not wanted.requirements:
-        return Prepared(wanted, Side(label, paths=current_paths()), "installed")
-    asked = resolving.problem(wanted, adapters, alone(wanted))
-    return made(label, wanted, adapters, resolving.resolve(asked, say)[1], say)
+    a, b = (prepared(side, pair.adapters, say) for side in (pair.a, pair.b))
+    return a, b
 
 
-def alone(wanted: Wanted) -> bool:
-    """Whether a side cannot stand on what is installed: it asks for another torch."""
-    return any(stacks.name_of(r) == "torch" and not needs.installed(r) for r in wanted.requirements)
-
-
-def made(
-    label: str, wanted: Wanted, adapters: Sequence[Adapter], found: Resolved, say: making.Say
+def prepared(
+    side: ResolvedSide,
+    adapters: Sequence[Adapter],
+    say: cached_folders.Say = cached_folders.silent,
 ) -> Prepared:
-    """Install what was resolved, or find it."""
-    if alone(wanted):
-        folder, cached = environment(found, say)
-        python = str(folder / "bin" / "python")
+    """Make one side, or find it; as ``prepare``."""
+    label, requested, resolved = side.label, side.requested, side.versions
+    if requested.environment is not None:
+        run = _of_environment(label, requested.environment)
+        return Prepared(requested, run, "your environment")
+    if requested.tree is not None:
+        return Prepared(requested, _of_tree(label, requested.tree, adapters), "tree")
+    if resolved is not None and side.own_environment:
+        folder, cached = environment(resolved, say)
+        run = Side(label, python=str(folder / "bin" / "python"))
         why = ("an overlay cannot hold another torch",)
-        side = Side(label, python=python)
-        return Prepared(wanted, side, "environment", cached, why, notes=tuple(found.notes))
-    rows = found.moved
-    if not rows:
-        return Prepared(wanted, Side(label, paths=current_paths()), "installed")
-    folder, cached = overlay(rows, found.tools, say)
-    side = Side(label, paths=(str(folder), *current_paths()))
-    notes = (*found.notes, *needs.against(folder, adapters))
-    beside = tuple(_beside(rows, wanted))
-    return Prepared(wanted, side, "overlay", cached, beside=beside, notes=notes)
+        return Prepared(requested, run, "environment", cached, why, notes=tuple(resolved.notes))
+    rows = resolved.moved if resolved is not None else []
+    if resolved is None or not rows:
+        return Prepared(requested, Side(label, paths=current_paths()), "installed")
+    folder, cached = overlay(rows, resolved.tools, say)
+    run = Side(label, paths=(str(folder), *current_paths()))
+    notes = (*resolved.notes, *_conflicts(folder, adapters))
+    beside = tuple(_beside(rows, requested))
+    return Prepared(requested, run, "overlay", cached, beside=beside, notes=notes)
 
 
-def _beside(rows: Iterable[str], wanted: Wanted) -> list[str]:
+def _conflicts(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
+    """What an overlay's packages, and the frameworks below it, ask for and do not get, in words."""
+    here = metadata.in_folder(folder)
+    below = {
+        p
+        for a in adapters
+        for p in a.packages
+        if p not in here and installed.version(p) is not None
+    }
+    asking = [*here.values(), *(importlib.metadata.distribution(p) for p in sorted(below))]
+    notes = []
+    for distribution in asking:
+        for requirement in metadata.required(distribution):
+            name = str(canonicalize_name(requirement.name))
+            given = here[name].version if name in here else installed.version(name)
+            asks = metadata.name_of(distribution)
+            if given is None or not {asks, name} & here.keys():
+                continue
+            if not metadata.admits(requirement.specifier, installed.public(given)):
+                notes.append(f"{asks} {distribution.version} asks for {requirement}, not {given}")
+    return sorted(set(notes))
+
+
+def _beside(rows: Iterable[str], requested: Requested) -> list[str]:
     """In words, what is installed in another version and not pinned."""
-    moved = resolving.versions(rows)
+    moved = versions(rows)
     return [
-        f"{name} {version} instead of {needs.version(name)}"
+        f"{name} {version} instead of {installed.version(name)}"
         for name, version in moved.items()
-        if name not in wanted.packages and needs.version(name) is not None
+        if name not in requested.packages and installed.version(name) is not None
     ]
 
 
@@ -118,13 +141,13 @@ def _of_tree(label: str, tree: Path, adapters: Sequence[Adapter]) -> Side:
     for adapter in adapters:
         if adapter.checkout and adapter.is_checkout(tree):
             return Side(label, paths=current_paths(), variables={adapter.checkout: str(tree)})
-        root = root_of(adapter, tree)
+        root = working_tree.root_of(adapter, tree)
         if root is not None:
             return Side(label, paths=(str(root), *current_paths()))
     if not adapters:
         # of a script: whatever it imports
-        for root in reversed(roots(tree)):
-            if modules(root):
+        for root in reversed(working_tree.roots(tree)):
+            if working_tree.modules(root):
                 return Side(label, paths=(str(root), *current_paths()))
     known = ", ".join(m for name in frameworks.names() for m in frameworks.get(name).modules[:1])
     raise UserError(
@@ -133,34 +156,17 @@ def _of_tree(label: str, tree: Path, adapters: Sequence[Adapter]) -> Side:
     )
 
 
-def roots(tree: Path) -> tuple[Path, Path]:
-    """Where the packages of a working tree may lie."""
-    return tree, tree / "src"
-
-
-def root_of(adapter: Adapter, tree: Path) -> Path | None:
-    """The folder of a working tree with a package of the framework; None: there is none."""
-    for root in roots(tree):
-        if any((root / module / "__init__.py").is_file() for module in adapter.modules):
-            return root
-    return None
-
-
-def modules(root: Path) -> list[str]:
-    """Importable packages and modules in a folder."""
-    packages = [path.parent.name for path in root.glob("*/__init__.py")]
-    return sorted(packages + [path.stem for path in root.glob("*.py") if path.stem != "setup"])
-
-
 # -- what is installed ---------------------------------------------------------------------------
 
 
 def _folder(kind: str, rows: Iterable[str]) -> Path:
     digest = hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest()[:16]
-    return making.cache() / kind / f"{wheels.TAG}-{digest}"
+    return cached_folders.cache() / kind / f"{wheels.TAG}-{digest}"
 
 
-def overlay(rows: Sequence[str], tools: Sequence[str], say: making.Say) -> tuple[Path, bool]:
+def overlay(
+    rows: Sequence[str], tools: Sequence[str], say: cached_folders.Say
+) -> tuple[Path, bool]:
     """Folder of exactly these packages, to stand before what is installed; whether it was there."""
     folder = _folder("overlays", rows)
 
@@ -170,25 +176,25 @@ def overlay(rows: Sequence[str], tools: Sequence[str], say: making.Say) -> tuple
         bytecode.keep(target)
         return {"requirements": list(rows)}
 
-    return folder, making.made(folder, make, say)
+    return folder, cached_folders.made(folder, make, say)
 
 
-def environment(found: Resolved, say: making.Say) -> tuple[Path, bool]:
+def environment(resolved: Resolved, say: cached_folders.Say) -> tuple[Path, bool]:
     """Folder of an environment of its own, and whether it was there."""
-    folder = _folder("environments", found.rows.values())
-    if making.ready(folder) is not None and not (folder / "bin" / "python").exists():
+    folder = _folder("environments", resolved.rows.values())
+    if cached_folders.ready(folder) is not None and not (folder / "bin" / "python").exists():
         # its interpreter is gone: a link that leads nowhere
-        (folder / making.READY).unlink()
+        (folder / cached_folders.READY).unlink()
 
     def make(target: Path) -> dict[str, Any]:
-        say(f"installing {' '.join(found.rows.values())} into an environment of its own")
+        say(f"installing {' '.join(resolved.rows.values())} into an environment of its own")
         subprocess.run(
             [sys.executable, "-m", "venv", "--without-pip", str(target)],
             check=True,
             capture_output=True,
         )
         python = ["--python", str(target / "bin" / "python")]
-        wheels.install(python, list(found.rows.values()), found.tools, say)
-        return {"requirements": list(found.rows.values())}
+        wheels.install(python, list(resolved.rows.values()), resolved.tools, say)
+        return {"requirements": list(resolved.rows.values())}
 
-    return folder, making.made(folder, make, say)
+    return folder, cached_folders.made(folder, make, say)

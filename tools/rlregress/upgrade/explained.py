@@ -14,14 +14,12 @@ from rlregress.details.implementation import stated
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.upgrade.fingerprints import ChangedDetail
-from rlregress.upgrade.found import DOCUMENTED, UNDOCUMENTED, VIOLATED
 from rlregress.upgrade.functions import Changed
+from rlregress.upgrade.result import DOCUMENTED, UNDOCUMENTED, VIOLATED
 from rlregress.upgrade.search import Cause
 
 #: lines of a source difference that are shown.
 _SHOWN = 24
-#: functions of one side alone that are named.
-_NEW = 4
 
 
 @dataclass(frozen=True)
@@ -107,36 +105,15 @@ def source_difference(function: Changed) -> list[str]:
     return rows[:_SHOWN] + more
 
 
-#: of functions that move a training: whether that is all.
-_MOVED = {
-    None: "with side A's code of them this training changes",
-    True: "with side A's code of them side B trains as side A does",
-    False: "with side A's code of them this training changes, and still differs from side A",
-}
+def differences(
+    causes: Iterable[Cause], details: Iterable[ChangedDetail], changed: Sequence[Changed]
+) -> dict[Changed, list[str]]:
+    """Function -> its lines that differ, of the functions by which a report explains.
 
-
-def words(cause: Cause | None, details: Sequence[ChangedDetail]) -> list[str]:
-    """In words: what makes a training part."""
-    if cause is None:
-        return []
-    said = []
-    if cause.alone is not None:
-        said.append(f"cause: {cause.alone}; with side A's code of it side B trains as side A does")
-    elif cause.moving:
-        names = ", ".join(map(str, cause.movers))
-        said.append(f"influenced by {names}: {_MOVED[cause.whole]}")
-    elif cause.together:
-        names = ", ".join(map(str, cause.together))
-        whole = "; side B then trains as side A does" if cause.whole else ""
-        said.append(
-            f"influenced by {names}, or by some of them, replaced together by side A's code{whole}"
-        )
-    elif cause.functions:
-        said.append(f"first differs in changed code: {', '.join(map(str, cause.functions))}")
-    if cause.new:
-        more = f" and {len(cause.new) - _NEW} more" if len(cause.new) > _NEW else ""
-        names = ", ".join(map(str, cause.new[:_NEW]))
-        said.append(f"uses functions that only one side has: {names}{more}")
-    for detail in details_of(cause, details):
-        said.append(f"explained by {detail.id} [{detail.scope}]: {detail.words}")
-    return said
+    Args:
+        details: the changed ones; ``changed``: the functions that may be below them.
+    """
+    named = [function for cause in causes for function in cause.functions[:1]]
+    for finding in findings(details, changed):
+        named += finding.functions
+    return {function: source_difference(function) for function in dict.fromkeys(named)}

@@ -17,7 +17,7 @@ from rlregress.details import catalogue
 from rlregress.details.judge import judge
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import Side
-from rlregress.upgrade import asking
+from rlregress.upgrade import side_process
 
 #: why a probe gave no answer: a package of others is missing, the framework does not have what it
 #: asks about, the code is none that it knows, it ended in an error, or there is no such probe.
@@ -88,19 +88,19 @@ def fingerprint(side: Side, kept: Path, adapter: Adapter) -> Fingerprint:
         for detail in catalogue.all_details()
     }
     job = {"framework": adapter.full_name, "inputs": inputs}
-    return _read(asking.ask(side, "rlregress.frameworks.ask", job, kept))
+    return _read(side_process.ask(side, "rlregress.frameworks.ask", job, kept))
 
 
 def _read(answers: Mapping[str, Any]) -> Fingerprint:
     functions: list[Function] = [(file, name) for file, name in answers["functions"]]
-    found: dict[Key, Answer] = {}
-    for cell, given in answers["observed"].items():
-        id, _, scope = cell.partition(" ")
-        found[id, scope] = _answer(id, given, functions)
+    answered: dict[Key, Answer] = {}
+    for asked, given in answers["observed"].items():
+        id, _, scope = asked.partition(" ")
+        answered[id, scope] = _answer(id, given, functions)
     return Fingerprint(
         answers["versions"],
         tuple(answers["algorithms"]),
-        found,
+        answered,
         answers["defaults"],
         answers["defaults_unread"],
         answers["signatures"],
@@ -217,16 +217,16 @@ def compared(a: Fingerprint, b: Fingerprint, later: Collection[Key] = ()) -> Det
     alike = 0
     changed, not_asked, absent = [], [], []
     gone = Answer(None, None, "there is no such probe of this copy", NO_PROBE)
-    for cell in sorted(set(a.found) | set(b.found)):
-        one, other = a.found.get(cell, gone), b.found.get(cell, gone)
-        if one.why == other.why == ABSENT and cell in later:
-            absent.append(_not_asked(cell, one, other))
+    for key in sorted(set(a.found) | set(b.found)):
+        one, other = a.found.get(key, gone), b.found.get(key, gone)
+        if one.why == other.why == ABSENT and key in later:
+            absent.append(_not_asked(key, one, other))
         elif one.observed is None or other.observed is None:
-            not_asked.append(_not_asked(cell, one, other))
+            not_asked.append(_not_asked(key, one, other))
         elif one.variant != other.variant or (
             one.variant is None and not _same(one.observed, other.observed)
         ):
-            changed.append(ChangedDetail(*cell, one, other))
+            changed.append(ChangedDetail(*key, one, other))
         else:
             alike += 1
     return Details(alike, tuple(changed), tuple(not_asked), tuple(absent))
@@ -238,12 +238,12 @@ def _same(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     )
 
 
-def _not_asked(cell: Key, one: Answer, other: Answer) -> NotAsked:
+def _not_asked(key: Key, one: Answer, other: Answer) -> NotAsked:
     missing = [(label, x) for label, x in (("A", one), ("B", other)) if x.observed is None]
     side = " and ".join(label for label, _ in missing)
     answer = missing[0][1]
     texts = dict.fromkeys(x.text for _, x in missing)
-    return NotAsked(*cell, side, answer.why, "; ".join(texts), answer.whose, answer.place)
+    return NotAsked(*key, side, answer.why, "; ".join(texts), answer.whose, answer.place)
 
 
 @dataclass(frozen=True)
@@ -265,13 +265,13 @@ class ChangedDefault:
 
 def changed_defaults(a: Fingerprint, b: Fingerprint) -> list[ChangedDefault]:
     """Hyperparameters and parameters that both sides have, with other defaults."""
-    found = []
-    for cell in sorted(set(a.defaults) & set(b.defaults)):
-        algorithm, _, scope = cell.partition(" ")
-        found += _other(f"{algorithm} [{scope}]", a.defaults[cell], b.defaults[cell])
+    changed = []
+    for key in sorted(set(a.defaults) & set(b.defaults)):
+        algorithm, _, scope = key.partition(" ")
+        changed += _other(f"{algorithm} [{scope}]", a.defaults[key], b.defaults[key])
     for owner in sorted(set(a.signatures) & set(b.signatures)):
-        found += _other(owner, a.signatures[owner], b.signatures[owner])
-    return found
+        changed += _other(owner, a.signatures[owner], b.signatures[owner])
+    return changed
 
 
 def _other(owner: str, a: Mapping[str, str], b: Mapping[str, str]) -> list[ChangedDefault]:
@@ -285,9 +285,9 @@ def _other(owner: str, a: Mapping[str, str], b: Mapping[str, str]) -> list[Chang
 def unread(a: Fingerprint, b: Fingerprint) -> list[str]:
     """Defaults that could not be compared, each with the side and the reason."""
     return [
-        f"{cell} on side {label}: {why}"
+        f"{key} on side {label}: {why}"
         for label, side in (("A", a), ("B", b))
-        for cell, why in sorted(side.unread.items())
+        for key, why in sorted(side.unread.items())
     ]
 
 

@@ -111,18 +111,18 @@ def changed(a: Sequence[str], b: Sequence[str]) -> list[Changed]:
         a, b: folders of the packages on either side.
     """
     one, other = files(a), files(b)
-    found: list[Changed] = []
+    differing: list[Changed] = []
     classes: list[set[tuple[str, str]]] = [set(), set()]
     for file in sorted(set(one) | set(other)):
         paths = one.get(file), other.get(file)
         texts = [path.read_bytes() if path is not None else b"" for path in paths]
         if texts[0] != texts[1]:
             sides = [of_text(t) if path else {} for t, path in zip(texts, paths, strict=True)]
-            found += _compared(file, paths, sides)
+            differing += _compared(file, paths, sides)
             for known, side in zip(classes, sides, strict=True):
                 known |= {(file, name) for name in side}
     stayed = classes[0] & classes[1]
-    return _with_moved([replace(each, within=_class(each) in stayed) for each in found])
+    return _with_moved([replace(each, within=_class(each) in stayed) for each in differing])
 
 
 def _class(function: Changed) -> tuple[str, str]:
@@ -131,11 +131,11 @@ def _class(function: Changed) -> tuple[str, str]:
     return function.file, f"{BODY} {above}"
 
 
-def _with_moved(found: Sequence[Changed]) -> list[Changed]:
+def _with_moved(differing: Sequence[Changed]) -> list[Changed]:
     """What is gone from one file and new in another, under one name, has moved."""
-    gone = _by_name(each for each in found if each.how == REMOVED and not each.at_import)
-    new = _by_name(each for each in found if each.how == ADDED and not each.at_import)
-    left = list(found)
+    gone = _by_name(each for each in differing if each.how == REMOVED and not each.at_import)
+    new = _by_name(each for each in differing if each.how == ADDED and not each.at_import)
+    left = list(differing)
     for name in sorted(set(gone) & set(new)):
         for one, other in _pairs(gone[name], new[name]):
             left.remove(one)
@@ -147,10 +147,10 @@ def _with_moved(found: Sequence[Changed]) -> list[Changed]:
 
 
 def _by_name(functions: Iterable[Changed]) -> dict[str, list[Changed]]:
-    found: dict[str, list[Changed]] = {}
+    named: dict[str, list[Changed]] = {}
     for each in functions:
-        found.setdefault(each.name, []).append(each)
-    return found
+        named.setdefault(each.name, []).append(each)
+    return named
 
 
 def _pairs(gone: Sequence[Changed], new: Sequence[Changed]) -> Iterator[tuple[Changed, Changed]]:
@@ -198,7 +198,7 @@ def of_text(text: bytes) -> Mapping[str, Function]:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return {}
-    found: dict[str, Function] = {}
+    functions: dict[str, Function] = {}
 
     def visit(node: ast.AST, above: str) -> None:
         for child in getattr(node, "body", []):
@@ -209,14 +209,14 @@ def of_text(text: bytes) -> Mapping[str, Function]:
             name = f"{above}.{child.name}" if above else child.name
             if isinstance(child, ast.ClassDef):
                 lines = (first_line(child), child.end_lineno or 0)
-                found[f"{BODY} {name}"] = Function(f"{BODY} {name}", *lines, _own_code(child))
+                functions[f"{BODY} {name}"] = Function(f"{BODY} {name}", *lines, _own_code(child))
                 visit(child, name)
             elif not _for_types(child):
                 lines = (first_line(child), child.end_lineno or 0)
                 # of several of one name, as of a property and its setter, all count
-                known = found.get(name, Function(name, *lines, ""))
+                known = functions.get(name, Function(name, *lines, ""))
                 code = known.code + _own_code(child)
-                found[name] = Function(name, known.first, lines[1], code)
+                functions[name] = Function(name, known.first, lines[1], code)
                 visit_nested(child, name)
             return
         # functions that are defined under a condition, or where an import fails
@@ -228,8 +228,8 @@ def of_text(text: bytes) -> Mapping[str, Function]:
             _visit_statement(inner, name)
 
     visit(tree, "")
-    found[MODULE] = Function(MODULE, 1, 1, _own_code(tree))
-    return found
+    functions[MODULE] = Function(MODULE, 1, 1, _own_code(tree))
+    return functions
 
 
 def _statements(node: ast.stmt) -> Iterator[ast.stmt]:

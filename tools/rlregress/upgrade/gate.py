@@ -16,28 +16,29 @@ from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import current
 from rlregress.tracing.trace import Trace
 from rlregress.upgrade import (
+    affected,
+    cached_folders,
     causes,
-    concerned,
     coverage,
+    environments,
     explained,
     fingerprints,
     functions,
-    ground,
     interpreters,
-    making,
     physics,
-    prove,
+    proof,
+    requested,
     returns,
     scenarios,
     selection,
     state,
     traced,
-    wanted,
 )
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.fingerprints import Fingerprint
-from rlregress.upgrade.found import OfFramework, OfScript, Upgrade
 from rlregress.upgrade.functions import Changed
+from rlregress.upgrade.pair import Pair, resolve
+from rlregress.upgrade.result import OfFramework, OfScript, Upgrade
 from rlregress.upgrade.search import Cause
 from rlregress.upgrade.sides import MARKS, Entered, Noted, Sides
 from rlregress.upgrade.traced import NotTraced, Traced, Training
@@ -74,7 +75,7 @@ class Options:
     workers: int = 2
     script: Mapping[str, Any] | None = None
     keep: Path | None = None
-    say: Callable[[str], None] = field(default=making.silent)
+    say: Callable[[str], None] = field(default=cached_folders.silent)
 
 
 def run(options: Options) -> Upgrade:
@@ -88,21 +89,28 @@ def run(options: Options) -> Upgrade:
             "a script is traced instead of the built-in trainings, and --algorithm chooses among "
             "those; leave one of the two out"
         )
-    asked = (wanted.parse(options.a), wanted.parse(options.b))
-    adapters = concerned.adapters(asked, options.frameworks, options.script is not None)
+    asked = (requested.parse(options.a), requested.parse(options.b))
+    pinned = affected.packages(*asked)
+    adapters = affected.adapters(*asked, pinned, options.frameworks, options.script is not None)
     if not adapters and options.script is None:
         idle = [Prepared(side, current(x), "not made") for x, side in zip("AB", asked, strict=True)]
-        return Upgrade(idle[0], idle[1], ())
+        return Upgrade(idle[0], idle[1], (), pinned=pinned)
     _check_names(adapters, options)
-    a, b = ground.prepare(*asked, adapters, options.say)
+    pair = resolve(*asked, pinned, adapters, options.say)
+    a, b = environments.prepare(pair, options.say)
     for line in (*a.lines, *b.lines):
         options.say(line)
     _check(a, b)
-    script = traced.script_training(options.script, *asked) if options.script is not None else None
-    with _work(a, b, adapters, options, script) as folders:
-        found = _compared(a, b, adapters, folders, options, script)
-    judged = tuple(_judged(of, b, options) for of in found.frameworks)
-    return replace(found, frameworks=judged)
+    script = None
+    if options.script is not None:
+        script = traced.script_training(options.script, pair.imports)
+    with _work(a, b, pair.adapters, options, script) as folders:
+        result = _compared(pair, a, b, folders, options, script)
+    judged = tuple(
+        _judged(of, adapter, b, options)
+        for of, adapter in zip(result.frameworks, pair.adapters, strict=True)
+    )
+    return replace(result, frameworks=judged, differing=state.differing(a, b))
 
 
 def _check_names(adapters: Sequence[Adapter], options: Options) -> None:
@@ -148,13 +156,13 @@ def _work(
             for of_side in states:
                 folder = options.keep / _key([of_side, *shared])
                 if folder not in folders:
-                    stack.enter_context(making.locked(folder, options.say))
+                    stack.enter_context(cached_folders.locked(folder, options.say))
                 folder.mkdir(parents=True, exist_ok=True)
                 folders.append(folder)
             yield folders[0], folders[1]
         return
-    folder = making.cache() / "gates" / _key([*states, *shared])
-    with making.locked(folder, options.say):
+    folder = cached_folders.cache() / "gates" / _key([*states, *shared])
+    with cached_folders.locked(folder, options.say):
         if (folder / _FINISHED).exists():
             shutil.rmtree(folder)
         pair = folder / MARKS[0], folder / MARKS[1]
@@ -177,24 +185,24 @@ def _key(parts: Sequence[str]) -> str:
 
 
 def _compared(
+    pair: Pair,
     a: Prepared,
     b: Prepared,
-    adapters: Sequence[Adapter],
     folders: tuple[Path, Path],
     options: Options,
     script: Training | None,
 ) -> Upgrade:
     """Everything that is asked of both sides."""
+    adapters = pair.adapters
     with Sides((a.side, b.side), folders, options.workers, options.say) as sides:
         prints = [
             sides.ask(f"{adapter.full_name}-details", fingerprints.fingerprint, adapter)
             for adapter in adapters
         ]
-        asks_physics = concerned.physics(a.wanted, b.wanted)
-        played = sides.ask("physics", physics.played) if asks_physics else None
+        played = sides.ask("physics", physics.played) if pair.moves_physics else None
         asked = [(one.result(), other.result()) for one, other in prints]
         chosen = _trainings(adapters, asked, options)
-        found = [
+        of_frameworks = [
             _framework(sides, adapter, pair, trainings, state.alike_beside(a, b, adapter), options)
             for adapter, pair, trainings in zip(adapters, asked, chosen, strict=True)
         ]
@@ -205,7 +213,7 @@ def _compared(
             options.say(
                 f"physics: {sum(m.moves for m in moved)} of {len(moved)} environments differ"
             )
-    return Upgrade(a, b, tuple(found), tuple(moved), of_script)
+    return Upgrade(a, b, tuple(of_frameworks), tuple(moved), of_script)
 
 
 def _trainings(
@@ -294,18 +302,22 @@ def _framework(
     left = [training for training in trainings if training.name not in same]
     held, lost, traces = _traces(sides, left, lines, options)
     reach = tuple(coverage.reach(differing, held, _probed(pair), other.folders, same))
-    found = {
+    causes_ = {
         name: causes.with_new(cause, within)
         for name, cause in _causes(sides, held, trainings, differing, options).items()
     }
     proof = None
     if options.prove:
         proof = _prove(sides, reach, held, trainings, traces[1], options)
+    changed = {(d.id, d.scope): d for d in details.changed}
     return OfFramework(
-        adapter,
+        adapter.full_name,
+        adapter.title,
+        adapter.modules[0] if adapter.modules else "",
         (one.versions, other.versions),
         details,
-        {(d.id, d.scope): explained.standing(adapter, d, versions[1]) for d in details.changed},
+        {key: explained.standing(adapter, d, versions[1]) for key, d in changed.items()},
+        {key: explained.documented(adapter, d) for key, d in changed.items()},
         defaults,
         tuple(fingerprints.unread(one, other)),
         tuple(held),
@@ -314,7 +326,8 @@ def _framework(
         reach,
         len(beside),
         len(within) - len(differing),
-        found,
+        causes_,
+        explained.differences(causes_.values(), details.changed, differing),
         proof,
         threshold=options.asked,
     )
@@ -359,14 +372,14 @@ def _sources(adapter: Adapter) -> list[Path]:
 
 def _probed(pair: tuple[Fingerprint, Fingerprint]) -> dict[tuple[str, str], list[str]]:
     """Function -> details whose probes have entered it and were answered on both sides."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for cell, answer in pair[1].found.items():
-        other = pair[0].found.get(cell)
+    details: dict[tuple[str, str], list[str]] = {}
+    for key, answer in pair[1].found.items():
+        other = pair[0].found.get(key)
         if answer.observed is None or other is None or other.observed is None:
             continue
         for function in answer.entered | other.entered:
-            found.setdefault(function, []).append(f"{cell[0]} [{cell[1]}]")
-    return found
+            details.setdefault(function, []).append(f"{key[0]} [{key[1]}]")
+    return details
 
 
 def _traces(
@@ -376,35 +389,29 @@ def _traces(
     if not trainings:
         return [], [], ({}, {})
     a, b = sides.record(trainings, lines)
-    again: tuple[dict[str, Trace], dict[str, Trace]] | None = None
-    parted = [t for t in trainings if _parts(t.name, a[t.name], b[t.name])]
+    once = {t.name: traced.compared_once(t.name, a[t.name], b[t.name]) for t in trainings}
+    parted = [training for training in trainings if traced.parts(once[training.name])]
+    again: tuple[dict[str, Trace], dict[str, Trace]] = {}, {}
     if parted:
         options.say(
             f"recording {len(parted)} trainings again, to see whether they repeat themselves"
         )
         again = sides.record(parted, again=True)
-
-    def repetition(name: str) -> Callable[[], tuple[Trace, Trace]]:
-        assert again is not None or name not in {t.name for t in parted}
-        return lambda: (again[0][name], again[1][name])  # type: ignore[index]
-
     held, lost = [], []
     for training in trainings:
         name = training.name
-        found = traced.compared(name, a[name], b[name], repetition(name))
-        if isinstance(found, Traced):
-            held.append(found)
-            if not found.proved or found.plain:
-                options.say(f"{training.owner} {name}: {found.word}")
-        else:
-            lost.append(found)
-            if found.counts:
-                options.say(f"{training.owner} {found}")
+        comparison = once[name]
+        if isinstance(comparison, NotTraced):
+            lost.append(comparison)
+            if comparison.counts:
+                options.say(f"{training.owner} {comparison}")
+            continue
+        repetitions = (again[0][name], again[1][name]) if name in again[0] else None
+        both = traced.with_repetitions(name, comparison, a[name], b[name], repetitions)
+        held.append(both)
+        if not both.proved or both.plain:
+            options.say(f"{training.owner} {name}: {both.word}")
     return held, lost, (a, b)
-
-
-def _parts(name: str, a: Trace, b: Trace) -> bool:
-    return traced.lost(name, a, b) is None and traced.held_against(a, b).verdict != "equal"
 
 
 def _causes(
@@ -431,10 +438,10 @@ def _prove(
     trainings: Sequence[Training],
     traces: Mapping[str, Trace],
     options: Options,
-) -> prove.Proof:
+) -> proof.Proof:
     names = {t.name for t in held if t.proved}
     options.say(f"seeding up to {options.prove} faults into {len(reach)} changed functions")
-    return prove.prove(
+    return proof.prove(
         reach,
         {training.name: training for training in trainings},
         {name: trace for name, trace in traces.items() if name in names},
@@ -451,31 +458,33 @@ def _script(sides: Sides, script: Training, options: Options) -> OfScript:
         one, other = sides.record([script], again=True)
         return one[script.name], other[script.name]
 
-    found = traced.compared(script.name, a[script.name], b[script.name], again)
-    word = found.word if isinstance(found, Traced) else "could not be compared"
+    held = traced.compared(script.name, a[script.name], b[script.name], again)
+    word = held.word if isinstance(held, Traced) else "could not be compared"
     options.say(f"script {script.name}: {word}")
-    if isinstance(found, NotTraced):
-        return OfScript(found)
-    folders = [list(side.header["folders"]) for side in (found.a, found.b)]
+    if isinstance(held, NotTraced):
+        return OfScript(held)
+    folders = [list(side.header["folders"]) for side in (held.a, held.b)]
     differing = functions.changed(*folders)
     changed = [each for each in differing if each.counts]
-    every = coverage.reach(changed, [found], {}, folders[1])
+    every = coverage.reach(changed, [held], {}, folders[1])
     reach = tuple(each for each in every if each.trainings)
     entered = [each.function for each in reach]
     causes_ = {
         name: causes.with_new(cause, differing)
-        for name, cause in _causes(sides, [found], [script], entered, options).items()
+        for name, cause in _causes(sides, [held], [script], entered, options).items()
     }
     proof = None
     if options.prove:
-        proof = _prove(sides, reach, [found], [script], b, options)
-    return OfScript(found, reach, len(every) - len(reach), causes_, proof)
+        proof = _prove(sides, reach, [held], [script], b, options)
+    differences = explained.differences(causes_.values(), (), ())
+    return OfScript(held, reach, len(every) - len(reach), causes_, differences, proof)
 
 
-def _judged(found: OfFramework, b: Prepared, options: Options) -> OfFramework:
-    names = found.to_train
+def _judged(of: OfFramework, adapter: Adapter, b: Prepared, options: Options) -> OfFramework:
+    names = of.to_train
     if not options.returns or not names:
-        return found
-    options.say(f"{found.adapter.name}: trainings of {', '.join(names)} on side B")
-    folder = options.report / f"returns-{found.adapter.name}"
-    return replace(found, returns=returns.judge(found.adapter, names, b.side, folder))
+        return of
+    options.say(f"{adapter.name}: trainings of {', '.join(names)} on side B")
+    folder = options.report / f"returns-{adapter.name}"
+    verdict = returns.judge(adapter, names, b.side, folder)
+    return replace(of, returns=verdict, stored=frozenset(returns.stored(adapter)))

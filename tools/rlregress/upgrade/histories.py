@@ -16,23 +16,26 @@ from typing import Any
 
 from rlregress import datafiles, suite
 from rlregress.errors import UserError
+from rlregress.gate.outcome import COULD_NOT_JUDGE
 from rlregress.training.record import write_atomically
-from rlregress.upgrade import changes, coverage, found, making
-from rlregress.upgrade.changes import Change, Pair
+from rlregress.upgrade import cached_folders, changes, coverage
+from rlregress.upgrade.changes import Change, ReleasePair
+from rlregress.upgrade.result import AS_DOCUMENTED, CHANGED
+from rlregress.verdicts.outcome import INCONCLUSIVE, REGRESSED
 
 #: what became of a change.
 CAUSE, FLAGGED, UNREACHED = "flagged with the cause", "flagged without", "named as not reached"
 MISSED, NOT_JUDGED = "missed", "not judged"
 OUTCOMES = (CAUSE, FLAGGED, UNREACHED, MISSED, NOT_JUDGED)
 #: verdicts that say that something changed.
-RED = frozenset({found.REGRESSED, found.CHANGED, found.INCONCLUSIVE, found.AS_DOCUMENTED})
+RED = frozenset({REGRESSED, CHANGED, INCONCLUSIVE, AS_DOCUMENTED})
 
 #: judges a pair of releases: the report as plain data.
-Judge = Callable[[Pair], Mapping[str, Any]]
+Judge = Callable[[ReleasePair], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class Seen:
+class JudgedChange:
     """What the gate said of one change.
 
     Attributes:
@@ -60,7 +63,7 @@ class Judged:
     verdict: str
     headline: str
     seconds: float
-    changes: tuple[Seen, ...]
+    changes: tuple[JudgedChange, ...]
 
     @property
     def healthy(self) -> bool:
@@ -70,7 +73,7 @@ class Judged:
     @property
     def red(self) -> bool:
         """Whether the gate would have stopped somebody; what is documented to change does not."""
-        return self.verdict in RED - {found.AS_DOCUMENTED}
+        return self.verdict in RED - {AS_DOCUMENTED}
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,10 @@ def load(framework: str) -> tuple[Judged, ...]:
 
 
 def run(
-    framework: str, judge: Judge, only: Sequence[str] = (), say: making.Say = making.silent
+    framework: str,
+    judge: Judge,
+    only: Sequence[str] = (),
+    say: cached_folders.Say = cached_folders.silent,
 ) -> Iterator[Judged]:
     """Judge every pair that has no result yet, and keep what was said after each.
 
@@ -122,7 +128,7 @@ def run(
         try:
             data: Mapping[str, Any] = judge(pair)
         except UserError as error:
-            data = {"verdict": found.COULD_NOT_JUDGE, "headline": f"could not judge: {error}"}
+            data = {"verdict": COULD_NOT_JUDGE, "headline": f"could not judge: {error}"}
         result = judged(pair, data, time.monotonic() - begun)
         results[pair.release] = result
         _keep(framework, [results[p.release] for p in pairs if p.release in results])
@@ -134,7 +140,7 @@ def _keep(framework: str, rows: Sequence[Judged]) -> None:
     write_atomically(path_of(framework), text + "\n")
 
 
-def judged(pair: Pair, data: Mapping[str, Any], seconds: float) -> Judged:
+def judged(pair: ReleasePair, data: Mapping[str, Any], seconds: float) -> Judged:
     """What a report says of the changes of a pair."""
     return Judged(
         pair.before,
@@ -146,21 +152,21 @@ def judged(pair: Pair, data: Mapping[str, Any], seconds: float) -> Judged:
     )
 
 
-def _seen(change: Change, data: Mapping[str, Any]) -> Seen:
+def _seen(change: Change, data: Mapping[str, Any]) -> JudgedChange:
     frameworks = list(data.get("frameworks", {}).values())
     for of in frameworks:
         by = _named(change, of)
         if by:
-            return Seen(change.id, CAUSE, by)
+            return JudgedChange(change.id, CAUSE, by)
     if data["verdict"] in RED and any(_parts(change, of) for of in frameworks):
-        return Seen(change.id, FLAGGED)
+        return JudgedChange(change.id, FLAGGED)
     for of in frameworks:
         for row in of["functions"]:
             name = f"{row['file']} {row['function']}"
             if name in change.functions and row["state"] == coverage.UNREACHED:
-                return Seen(change.id, UNREACHED, row["function"])
-    judged_ = frameworks and data["verdict"] != found.COULD_NOT_JUDGE
-    return Seen(change.id, MISSED if judged_ else NOT_JUDGED)
+                return JudgedChange(change.id, UNREACHED, row["function"])
+    judged_ = frameworks and data["verdict"] != COULD_NOT_JUDGE
+    return JudgedChange(change.id, MISSED if judged_ else NOT_JUDGED)
 
 
 def _named(change: Change, of: Mapping[str, Any]) -> str:

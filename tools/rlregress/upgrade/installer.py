@@ -21,7 +21,7 @@ from packaging.requirements import Requirement
 from packaging.version import InvalidVersion, Version
 
 from rlregress.errors import UserError
-from rlregress.upgrade import making
+from rlregress.upgrade import cached_folders
 
 #: pip, which is asked how it is configured and which versions are published.
 PIP: tuple[str, ...] = (sys.executable, "-m", "pip")
@@ -46,10 +46,10 @@ class Unreadable(UserError):
 def executable() -> str:
     """The program: of this environment, or on the path."""
     beside = Path(sys.executable).parent / "uv"
-    found = str(beside) if beside.is_file() else shutil.which("uv")
-    if found is None:
+    program = str(beside) if beside.is_file() else shutil.which("uv")
+    if program is None:
         raise UserError("uv, which makes the two sides, is not installed; run: pip install uv")
-    return found
+    return program
 
 
 #: setting of pip -> variable of uv, and what separates several values there.
@@ -71,16 +71,16 @@ def _as_pip() -> dict[str, str]:
     """Variables with which uv asks where pip is configured to ask."""
     command = [*PIP, "config", "list"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     for line in ended.stdout.splitlines():
         key, _, value = line.partition("=")
         variable, between = _SETTINGS.get(key.rpartition(".")[2], ("", ""))
         if variable:
-            found[variable] = between.join(str(ast.literal_eval(value)).split())
-    if "UV_INDEX" in found:
+            variables[variable] = between.join(str(ast.literal_eval(value)).split())
+    if "UV_INDEX" in variables:
         # as pip does: the best version of all indexes, not the first index with the package
-        found["UV_INDEX_STRATEGY"] = "unsafe-best-match"
-    return found
+        variables["UV_INDEX_STRATEGY"] = "unsafe-best-match"
+    return variables
 
 
 def _environment() -> dict[str, str]:
@@ -90,7 +90,7 @@ def _environment() -> dict[str, str]:
     for key, value in configured.items():
         made.setdefault(key, value)
     # on the disk of what is made from it: links, not copies
-    made.setdefault("UV_CACHE_DIR", str(making.cache() / "uv"))
+    made.setdefault("UV_CACHE_DIR", str(cached_folders.cache() / "uv"))
     made.setdefault("UV_HTTP_RETRIES", "1")
     made.update(UV_NO_PROGRESS="1", NO_COLOR="1")
     return made
@@ -120,7 +120,7 @@ def run(arguments: Sequence[str], asked: str, also: Mapping[str, str] | None = N
 def _called(
     arguments: Sequence[str], variables: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    making.cache().mkdir(parents=True, exist_ok=True)
+    cached_folders.cache().mkdir(parents=True, exist_ok=True)
     return subprocess.run(
         [executable(), "--quiet", *arguments],
         capture_output=True,
@@ -128,7 +128,7 @@ def _called(
         check=False,
         env=dict(variables),
         # away from what the settings of a project say
-        cwd=making.cache(),
+        cwd=cached_folders.cache(),
     )
 
 
@@ -145,7 +145,7 @@ def failure(said: str, asked: str) -> UserError:
     if _unreachable(said):
         return Unreachable(
             f"'{asked}' could not be installed: the package index cannot be reached and not all "
-            f"of it is in the cache {making.cache()}; try again with a network, {kept}"
+            f"of it is in the cache {cached_folders.cache()}; try again with a network, {kept}"
         )
     broken = re.search(r"Because (\S+==\S+) has invalid metadata", said)
     if "Failed to parse metadata" in said:

@@ -27,8 +27,8 @@ def distributions(python: str) -> dict[str, str]:
     if ended.returncode:
         said = last_words(ended.stderr)
         raise UserError(f"the interpreter {python} cannot be used: {said}")
-    interpreter, found = json.loads(ended.stdout)
-    return {"python": interpreter, **{canonicalize_name(k): v for k, v in found.items()}}
+    interpreter, versions = json.loads(ended.stdout)
+    return {"python": interpreter, **{canonicalize_name(k): v for k, v in versions.items()}}
 
 
 def python_of(side: Side) -> str:

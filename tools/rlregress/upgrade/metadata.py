@@ -15,13 +15,13 @@ from packaging.version import InvalidVersion, Version
 
 def in_folder(folder: Path) -> dict[str, importlib.metadata.Distribution]:
     """Canonical name -> what lies in a folder."""
-    found = importlib.metadata.distributions(path=[str(folder)])
-    return {name_of(d): d for d in found if d.metadata["Name"]}
+    distributions = importlib.metadata.distributions(path=[str(folder)])
+    return {name_of(d): d for d in distributions if d.metadata["Name"]}
 
 
-def name_of(found: importlib.metadata.Distribution) -> str:
+def name_of(distribution: importlib.metadata.Distribution) -> str:
     """The canonical name."""
-    return str(canonicalize_name(found.metadata["Name"]))
+    return str(canonicalize_name(distribution.metadata["Name"]))
 
 
 def readable(row: str) -> Requirement | None:
@@ -34,9 +34,9 @@ def readable(row: str) -> Requirement | None:
     return None
 
 
-def required(found: importlib.metadata.Distribution) -> Iterator[Requirement]:
+def required(distribution: importlib.metadata.Distribution) -> Iterator[Requirement]:
     """What holds for this interpreter, without extras."""
-    for row in found.requires or ():
+    for row in distribution.requires or ():
         requirement = readable(row)
         if requirement is None:
             continue

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 import tomllib
 from collections.abc import Sequence
-from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -13,51 +12,9 @@ from packaging.utils import canonicalize_name
 from rlregress import frameworks, suite
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.upgrade import metadata
+from rlregress.upgrade import installed, metadata
 
 ESSENTIAL = ("numpy", "scipy", "gymnasium[mujoco]", "filelock", "packaging")
-
-
-def version(package: str) -> str | None:
-    """The installed version, or None."""
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
-def public(version_: str) -> str:
-    """A version without its local part, such as the kind of a build."""
-    return version_.partition("+")[0]
-
-
-def installed(row: str) -> bool:
-    """Whether exactly what a pinned requirement asks for is installed."""
-    requirement = Requirement(row)
-    found = version(requirement.name)
-    return (
-        found is not None
-        and not requirement.url
-        and (requirement.specifier.contains(found, prereleases=True))
-    )
-
-
-def against(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
-    """What an overlay's packages, and the frameworks below it, ask for and do not get, in words."""
-    here = metadata.in_folder(folder)
-    below = {p for a in adapters for p in a.packages if p not in here and version(p) is not None}
-    asking = [*here.values(), *(importlib.metadata.distribution(p) for p in sorted(below))]
-    notes = []
-    for found in asking:
-        for requirement in metadata.required(found):
-            name = str(canonicalize_name(requirement.name))
-            given = here[name].version if name in here else version(name)
-            asks = metadata.name_of(found)
-            if given is None or not {asks, name} & here.keys():
-                continue
-            if not metadata.admits(requirement.specifier, public(given)):
-                notes.append(f"{asks} {found.version} asks for {requirement}, not {given}")
-    return sorted(set(notes))
 
 
 def held(adapters: Sequence[Adapter], pinned: frozenset[str]) -> frozenset[str]:
@@ -71,10 +28,12 @@ def held(adapters: Sequence[Adapter], pinned: frozenset[str]) -> frozenset[str]:
         first, *others = (str(canonicalize_name(name)) for name in adapter.packages)
         # of a framework that is pinned, the packages that belong to it move with it
         kept |= {first} if first in pinned else {first, *others}
-    for found in importlib.metadata.distributions():
-        if found.metadata["Name"] and found.read_text("direct_url.json"):
-            kept.add(metadata.name_of(found))
-    return frozenset(name for name in (kept - pinned) | {"torch"} if version(name) is not None)
+    for distribution in importlib.metadata.distributions():
+        if distribution.metadata["Name"] and distribution.read_text("direct_url.json"):
+            kept.add(metadata.name_of(distribution))
+    return frozenset(
+        name for name in (kept - pinned) | {"torch"} if installed.version(name) is not None
+    )
 
 
 def of_held(names: frozenset[str], pinned: frozenset[str]) -> list[str]:
@@ -85,8 +44,8 @@ def of_held(names: frozenset[str], pinned: frozenset[str]) -> list[str]:
         for requirement in metadata.required(importlib.metadata.distribution(name))
         if canonicalize_name(requirement.name) not in pinned | names
         # scripts that are never imported as a package ask for much that nobody misses
-        and metadata.admits(requirement.specifier, version(requirement.name) or "0")
-        and version(requirement.name) is not None
+        and metadata.admits(requirement.specifier, installed.version(requirement.name) or "0")
+        and installed.version(requirement.name) is not None
     }
     return sorted(rows)
 
@@ -106,7 +65,7 @@ def of_frameworks(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[s
     """The packages of the concerned frameworks that are installed and not pinned."""
     names = {str(canonicalize_name(p)) for a in adapters for p in a.packages} - pinned
     # a framework of scripts may come as a checkout: what is not installed here is no need there
-    return sorted(name for name in names - {"torch"} if version(name) is not None)
+    return sorted(name for name in names - {"torch"} if installed.version(name) is not None)
 
 
 def _declared() -> list[str]:
@@ -119,13 +78,3 @@ def _declared() -> list[str]:
         except importlib.metadata.PackageNotFoundError:
             rows = list(ESSENTIAL)
     return [row for row in rows if "extra ==" not in row]
-
-
-def current(packages: Sequence[str] | None = None) -> list[str]:
-    """Pins of what is installed now: all of it, or some packages."""
-    if packages is None:
-        found = importlib.metadata.distributions()
-        names = {canonicalize_name(d.metadata["Name"]) for d in found if d.metadata["Name"]}
-        packages = sorted(names - {"pip", "setuptools", "wheel", "rlregress"})
-    pairs = [(name, version(name)) for name in packages]
-    return [f"{name}=={public(found)}" for name, found in pairs if found is not None]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rlregress.tracing.run import Side
-from rlregress.upgrade import asking
+from rlregress.upgrade import side_process
 
 #: environments whose physics is compared where gymnasium or mujoco changes.
 ENVIRONMENTS = (
@@ -53,7 +53,7 @@ def compared(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Moved]:
 def played(side: Side, kept: Path, environments: Sequence[str] = ENVIRONMENTS) -> Any:
     """Play fixed actions on a side."""
     job = {"environments": list(environments), "steps": PHYSICS_STEPS}
-    return asking.ask(side, "rlregress.tracing.physics", job, kept)
+    return side_process.ask(side, "rlregress.tracing.physics", job, kept)
 
 
 def _moved(id: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> Moved:

@@ -19,9 +19,9 @@ from packaging.version import InvalidVersion, Version
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.upgrade import installer, making, metadata, needs, stacks, wheels
+from rlregress.upgrade import cached_folders, installed, installer, metadata, needs, stacks, wheels
+from rlregress.upgrade.requested import Requested
 from rlregress.upgrade.stacks import name_of
-from rlregress.upgrade.wanted import Wanted
 
 #: a requirement that holds nowhere takes a package out of the resolution.
 _NEVER = "python_version < '0'"
@@ -44,7 +44,7 @@ class Resolved:
     @property
     def moved(self) -> list[str]:
         """What is not installed in this version."""
-        return [row for _, row in sorted(self.rows.items()) if not needs.installed(row)]
+        return [row for _, row in sorted(self.rows.items()) if not installed.holds(row)]
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,9 @@ class Problem:
         rows = [*self.pins, *self.defaults.rows]
         free = [row for row in rows if name_of(row) not in self.fixed]
         out = {*self.held, *self.fixed}
-        found = _compiled([*free, *self.own], out, constraints, self.defaults.build, self.text)
+        compiled = _compiled([*free, *self.own], out, constraints, self.defaults.build, self.text)
         kept = {name_of(row): row for row in rows if name_of(row) in self.fixed}
-        return Resolved({**found, **kept}, self.notes, self.defaults.build)
+        return Resolved({**compiled, **kept}, self.notes, self.defaults.build)
 
     @property
     def text(self) -> str:
@@ -95,15 +95,20 @@ class Problem:
 
 def versions(rows: Iterable[str]) -> dict[str, str]:
     """Name -> version of the rows that name one."""
-    found = {}
+    pinned = {}
     for row in rows:
         for part in Requirement(row).specifier:
             if part.operator in ("==", "===") and not part.version.endswith("*"):
-                found[name_of(row)] = part.version
-    return found
+                pinned[name_of(row)] = part.version
+    return pinned
 
 
-def problem(side: Wanted, adapters: Sequence[Adapter], complete: bool) -> Problem:
+def another_torch(side: Requested) -> bool:
+    """Whether a side cannot stand on what is installed, as it asks for another torch."""
+    return any(name_of(row) == "torch" and not installed.holds(row) for row in side.requirements)
+
+
+def problem(side: Requested, adapters: Sequence[Adapter], complete: bool) -> Problem:
     """What is to be resolved for a side that pins something."""
     defaults = stacks.defaults(side.requirements) if side.lock is None else stacks.Defaults()
     named = side.packages | {name_of(row) for row in defaults.rows}
@@ -116,7 +121,7 @@ def problem(side: Wanted, adapters: Sequence[Adapter], complete: bool) -> Proble
     return Problem(pins, defaults, own, held, lock=bool(side.lock))
 
 
-def resolve(asked: Problem, say: making.Say) -> tuple[Problem, Resolved]:
+def resolve(asked: Problem, say: cached_folders.Say) -> tuple[Problem, Resolved]:
     """The versions of a side, and the problem that has them: as little is given up as can be.
 
     Raises:
@@ -149,7 +154,7 @@ def resolve(asked: Problem, say: making.Say) -> tuple[Problem, Resolved]:
     return least, Resolved(rows, noted)
 
 
-def _eased(asked: Problem, say: making.Say) -> Problem:
+def _eased(asked: Problem, say: cached_folders.Say) -> Problem:
     """The same, with the needs of pinned packages written out where other pins contradict them.
 
     Raises:
@@ -181,15 +186,15 @@ def _eased(asked: Problem, say: making.Say) -> Problem:
 
 
 def _distribution(
-    name: str, row: str, tools: Sequence[str], say: making.Say
+    name: str, row: str, tools: Sequence[str], say: cached_folders.Say
 ) -> importlib.metadata.Distribution:
-    if needs.installed(row):
+    if installed.holds(row):
         return importlib.metadata.distribution(name)
     folder = wheels.unpacked(row, tools, say)
-    found = metadata.in_folder(folder)
-    if name not in found:
-        raise UserError(f"{row} was installed as {', '.join(found) or 'nothing'}")
-    return found[name]
+    unpacked = metadata.in_folder(folder)
+    if name not in unpacked:
+        raise UserError(f"{row} was installed as {', '.join(unpacked) or 'nothing'}")
+    return unpacked[name]
 
 
 def _refuse(row: str, apart: Iterable[tuple[Requirement, str]], pins: Mapping[str, str]) -> None:
@@ -234,12 +239,12 @@ def _compiled(
         limits = wheels.written(folder / "limits.txt", list(constraints))
         build = wheels.written(folder / "build.txt", tools)
         # what a file holds already is kept where it fits
-        found = folder / "found.txt"
-        wheels.written(found, needs.current())
-        command = ["pip", "compile", given, "-o", str(found), "--python", sys.executable]
+        compiled = folder / "found.txt"
+        wheels.written(compiled, installed.pins())
+        command = ["pip", "compile", given, "-o", str(compiled), "--python", sys.executable]
         options = ["--overrides", never, "-c", limits, "-b", build, "--no-annotate", "--no-header"]
         installer.run([*command, *options, "--no-strip-extras"], asked)
-        lines = found.read_text(encoding="utf-8").splitlines()
+        lines = compiled.read_text(encoding="utf-8").splitlines()
     kept = [line.partition(" ;")[0].strip() for line in lines if line and line[0] not in "#- "]
     return {name_of(row): _bare(row) for row in kept}
 

@@ -12,15 +12,15 @@ from typing import Any
 from rlregress import suite
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline, outcome, run
+from rlregress.gate.outcome import COULD_NOT_JUDGE
 from rlregress.tracing.processes import last_words
 from rlregress.tracing.run import Side
 
-COULD_NOT_JUDGE = "could not judge"
 _TIER = "tests_performance"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReturnsVerdict:
     """What the trainings say.
 
     Attributes:
@@ -35,13 +35,15 @@ class Verdict:
 def stored(adapter: Adapter) -> set[str]:
     """Algorithms of a framework that have stored runs to be judged by."""
     return {
-        found.cell.algorithm
-        for found in baseline.every()
-        if found.cell.framework == adapter.name and found.cell.budget == "short"
+        known.cell.algorithm
+        for known in baseline.every()
+        if known.cell.framework == adapter.name and known.cell.budget == "short"
     }
 
 
-def judge(adapter: Adapter, algorithms: Sequence[str], side: Side, report: Path) -> Verdict | None:
+def judge(
+    adapter: Adapter, algorithms: Sequence[str], side: Side, report: Path
+) -> ReturnsVerdict | None:
     """Train the diverged algorithms on a side and judge their returns by the stored runs.
 
     None where nothing is stored of any of them.
@@ -65,22 +67,24 @@ def judge(adapter: Adapter, algorithms: Sequence[str], side: Side, report: Path)
         entries = json.loads(options.evidence.read_text(encoding="utf-8"))["tests"]
     except (OSError, ValueError, KeyError):
         said = last_words(ended.stderr or ended.stdout)
-        return Verdict(COULD_NOT_JUDGE, (f"the trainings did not run: {said}",), report)
+        return ReturnsVerdict(COULD_NOT_JUDGE, (f"the trainings did not run: {said}",), report)
     return of_evidence(adapter.name, entries, chosen, report)
 
 
 def of_evidence(
     framework: str, entries: list[dict[str, Any]], algorithms: Sequence[str], report: Path
-) -> Verdict:
+) -> ReturnsVerdict:
     """The verdict that the tests of the trainings come to."""
     if outcome.broken(entries):
         words = [str(entry["message"]).splitlines()[0] for entry in outcome.broken(entries)]
-        return Verdict(COULD_NOT_JUDGE, tuple(dict.fromkeys(words)), report)
-    found = [of for of in outcome.outcomes(entries) if of.framework == framework]
-    if not found or not found[0].verdicts:
+        return ReturnsVerdict(COULD_NOT_JUDGE, tuple(dict.fromkeys(words)), report)
+    outcomes = [of for of in outcome.outcomes(entries) if of.framework == framework]
+    if not outcomes or not outcomes[0].verdicts:
         word = f"no verdict on {', '.join(algorithms)}"
-        return Verdict(COULD_NOT_JUDGE, (word,), report)
-    return Verdict(found[0].verdict, tuple(map(_line, found[0].verdicts.items())), report)
+        return ReturnsVerdict(COULD_NOT_JUDGE, (word,), report)
+    return ReturnsVerdict(
+        outcomes[0].verdict, tuple(map(_line, outcomes[0].verdicts.items())), report
+    )
 
 
 def _line(named: tuple[str, Mapping[str, Any]]) -> str:

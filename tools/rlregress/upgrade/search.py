@@ -83,12 +83,12 @@ def at(first: Divergence | None, functions: Iterable[Changed]) -> tuple[Changed,
             frames.append((side, event.file, event.line))
             frames += [(side, caller.file, caller.line) for caller in event.callers]
     known = list(functions)
-    found = []
+    nearest = []
     for side, file, line in frames:
         inside = [f for f in known if f.file_on(side) == file and _holds(getattr(f, side), line)]
         # the innermost one
-        found += sorted(inside, key=lambda f: -getattr(f, side).first)[:1]
-    return tuple(dict.fromkeys(found))
+        nearest += sorted(inside, key=lambda f: -getattr(f, side).first)[:1]
+    return tuple(dict.fromkeys(nearest))
 
 
 def _holds(function: Function | None, line: int) -> bool:
@@ -116,9 +116,14 @@ class _Came:
         """Whether the training does something else than on side B."""
         return self.said in (_AS_A, _ELSEWHERE)
 
+    def fitting(self, group: Group) -> Group:
+        """The functions of the group that could be put back."""
+        misfits = dict(self.misfits)
+        return tuple(each for each in group if each not in misfits)
+
 
 @dataclass
-class _Found:
+class _SoFar:
     """What a search has found so far; as ``Cause``."""
 
     alone: Changed | None = None
@@ -176,17 +181,17 @@ def search(one: Traced, functions: Sequence[Changed], known: Iterable[Changed]) 
     """
     place = at(one.comparison.first, functions)
     entered = [each for each in dict.fromkeys((*place, *_entered(one, functions))) if _fits(each)]
-    found, state = _Found(), _State(one)
+    so_far, state = _SoFar(), _State(one)
     before = [each for each in entered if each in set(known)]
     # where it parts at what moves another, that is asked first
     before = [each for each in before if each in place] or before
     if before:
-        state = yield from _as_before(state, before, found)
+        state = yield from _as_before(state, before, so_far)
     for _ in range(_DEPTHS):
-        if found.ended:
+        if so_far.ended:
             break
-        state = yield from _level(state, entered, functions, found)
-    return found.cause(place)
+        state = yield from _level(state, entered, functions, so_far)
+    return so_far.cause(place)
 
 
 def _ask(state: _State, groups: Sequence[Group]) -> _Asking:
@@ -196,7 +201,7 @@ def _ask(state: _State, groups: Sequence[Group]) -> _Asking:
     return {asked[each]: _came(state.one, asked[each], trace) for each, trace in traces.items()}
 
 
-def _as_before(state: _State, before: Sequence[Changed], found: _Found) -> _Stepping:
+def _as_before(state: _State, before: Sequence[Changed], so_far: _SoFar) -> _Stepping:
     """What moves other trainings, all at once; if that moves this one, each by itself."""
     group = tuple(before)
     came = (yield from _ask(state, [group])).get(group)
@@ -207,7 +212,7 @@ def _as_before(state: _State, before: Sequence[Changed], found: _Found) -> _Step
         singly = yield from _ask(state, [(each,) for each in group[:_NEAR]])
     whole = [each for (each,), of in singly.items() if of.said == _AS_A]
     if whole:
-        found.alone, found.ended = whole[0], True
+        so_far.alone, so_far.ended = whole[0], True
         return state
     movers = tuple(each for (each,), of in singly.items() if of.moves)
     if 0 < len(movers) < len(group):
@@ -216,141 +221,168 @@ def _as_before(state: _State, before: Sequence[Changed], found: _Found) -> _Step
         if of_these is None or not of_these.moves:
             return state
         group, came = movers, of_these
-    found.moving += movers
-    misfits = dict(came.misfits)
-    found.together += () if movers else [each for each in group if each not in misfits]
-    found.whole = found.ended = came.said == _AS_A
+    so_far.moving += movers
+    so_far.together += () if movers else came.fitting(group)
+    so_far.whole = so_far.ended = came.said == _AS_A
     return state.with_(group, came.trace)
 
 
+@dataclass
+class _Level:
+    """What came of one pass over the functions: the nearest by themselves, the others in groups.
+
+    Attributes:
+        alone, moving, together, still, failed: as of ``Cause``.
+        came: of every group that was put back.
+        halves: of each group that moves the training.
+        by_file: functions of a file, of which some fail by themselves.
+    """
+
+    alone: Changed | None = None
+    moving: list[Changed] = field(default_factory=list)
+    together: list[Changed] = field(default_factory=list)
+    still: list[Changed] = field(default_factory=list)
+    failed: dict[Changed, str] = field(default_factory=dict)
+    came: dict[Group, _Came] = field(default_factory=dict)
+    halves: list[list[Group]] = field(default_factory=list)
+    by_file: list[Group] = field(default_factory=list)
+
+    def note(self, group: Group, turn: Mapping[Group, _Came]) -> list[Group]:
+        """Note what came of a group in a turn; the smaller groups that are put back next."""
+        said = turn[group].said
+        fitting = turn[group].fitting(group)
+        if said == _AS_B:
+            both = _both_as_b(group, turn, self.halves)
+            (self.together if both else self.still).extend(fitting)
+            return []
+        if len(fitting) > 1:
+            halves = _halves(fitting)
+            if said != _FAILED:
+                self.halves.append(halves)
+            return halves
+        for function in fitting:
+            if said == _FAILED:
+                self.failed[function] = turn[group].why
+            elif said == _AS_A:
+                self.alone = function
+            else:
+                self.moving.append(function)
+        return []
+
+
 def _level(
-    state: _State, entered: Sequence[Changed], functions: Sequence[Changed], found: _Found
+    state: _State, entered: Sequence[Changed], functions: Sequence[Changed], so_far: _SoFar
 ) -> _Stepping:
     """The nearest functions one by one, the others by halves and halves of halves."""
+    ranked = _ranked(state, entered, functions, so_far)
+    level = _Level()
+    groups = _first_groups(ranked)
+    while groups:
+        turn = yield from _ask(state, groups)
+        level.came.update(turn)
+        # what brings side A back makes the others superfluous
+        as_a = [group for group in groups if group in turn and turn[group].said == _AS_A]
+        looked_at = as_a[:1] or groups
+        so_far.open += [each for group in looked_at if group not in turn for each in group]
+        smaller: list[Group] = []
+        for group in [group for group in looked_at if group in turn]:
+            level.failed.update(turn[group].misfits)
+            if group not in level.by_file:
+                smaller += level.note(group, turn)
+            elif turn[group].moves:
+                level.together += yield from _needed(state, group, turn[group], level.came)
+        if level.alone is None:
+            files = _by_file(level.failed, ranked, level.still)
+            files = [group for group in files if group not in level.by_file]
+            level.by_file += files
+            smaller = [*files, *smaller]
+        groups = smaller
+    if len(level.still) == len(ranked) > 1:
+        # none of them by itself, but perhaps all of them
+        every = tuple(ranked)
+        level.came.update((yield from _ask(state, [every])))
+        if every in level.came and level.came[every].moves:
+            level.still, level.together = [], list(every)
+    so_far.still += level.still
+    so_far.failed.update(level.failed)
+    return (yield from _further(state, level, so_far))
+
+
+def _ranked(
+    state: _State, entered: Sequence[Changed], functions: Sequence[Changed], so_far: _SoFar
+) -> list[Changed]:
+    """What is put back at this level, the nearest to the place where the traces part first."""
     first = state.one.comparison.first
     near = at(first, functions)
     # what did nothing before may do something with what is put back since
-    left_out = {*state.base, *(each for each in found.failed if each not in near)}
-    ranked = sorted(
-        (each for each in entered if each not in left_out),
-        key=lambda each: _distance(each, first, near),
-    )
-    alone: Changed | None = None
-    moving: list[Changed] = []
-    together: list[Changed] = []
-    still: list[Changed] = []
-    failed: dict[Changed, str] = {}
-    every: dict[Group, _Came] = {}
-    #: groups that move the training, as their halves
-    split: list[list[Group]] = []
-    #: functions of a file, of which some fail by themselves
-    joined: list[Group] = []
-    groups = _first_groups(ranked)
-    while groups:
-        came = yield from _ask(state, groups)
-        every.update(came)
-        # what brings side A back makes the others superfluous
-        whole = [group for group in groups if group in came and came[group].said == _AS_A]
-        looked_at = whole[:1] or groups
-        found.open += [each for group in looked_at if group not in came for each in group]
-        left: list[Group] = []
-        for group in [group for group in looked_at if group in came]:
-            said, misfits = came[group].said, dict(came[group].misfits)
-            failed.update(misfits)
-            rest = tuple(each for each in group if each not in misfits)
-            if group in joined:
-                if came[group].moves:
-                    together += yield from _needed(state, rest, said, every)
-            elif said == _AS_B and _both_as_b(group, came, split):
-                together += rest
-            elif said == _AS_B:
-                still += rest
-            elif len(rest) > 1:
-                left += _halves(rest)
-                split += [_halves(rest)] if said != _FAILED else []
-            elif rest and said == _FAILED:
-                failed[rest[0]] = came[group].why
-            elif rest and said == _AS_A:
-                alone = rest[0]
-            else:
-                moving += rest
-        more = [group for group in _joined(failed, ranked, still) if group not in joined]
-        joined += more
-        groups = [*more, *left] if alone is None else left
-    if len(still) == len(ranked) > 1:
-        group = tuple(ranked)
-        every.update((yield from _ask(state, [group])))
-        if group in every and every[group].moves:
-            still, together = [], list(group)
-    found.still += still
-    found.failed.update(failed)
-    return (yield from _further(state, alone, moving, together, every, found))
+    left_out = {*state.base, *(each for each in so_far.failed if each not in near)}
+    left = [each for each in entered if each not in left_out]
+    return sorted(left, key=lambda each: _distance(each, first, near))
 
 
-def _further(
-    state: _State,
-    alone: Changed | None,
-    moving: Sequence[Changed],
-    together: Sequence[Changed],
-    every: Mapping[Group, _Came],
-    found: _Found,
-) -> _Stepping:
+def _further(state: _State, level: _Level, so_far: _SoFar) -> _Stepping:
     """With what moves the training put back: whether that is all."""
-    found.ended = True
-    if alone is not None and not state.base:
-        found.alone = alone
-        found.moving += moving
+    so_far.ended = True
+    if level.alone is not None and not state.base:
+        so_far.alone = level.alone
+        so_far.moving += level.moving
         return state
-    if alone is not None:
-        found.moving.append(alone)
-        found.whole = True
+    if level.alone is not None:
+        so_far.moving.append(level.alone)
+        so_far.whole = True
         return state
-    found.moving += moving
-    found.together += together
-    group = (*moving, *together)
+    so_far.moving += level.moving
+    so_far.together += level.together
+    group = (*level.moving, *level.together)
     if not group:
         return state
-    came = every.get(group) or (yield from _ask(state, [group])).get(group)
+    came = level.came.get(group) or (yield from _ask(state, [group])).get(group)
     if came is not None and came.moves:
-        found.whole = came.said == _AS_A
-        if not found.whole:
-            found.ended = False
+        so_far.whole = came.said == _AS_A
+        if not so_far.whole:
+            so_far.ended = False
             return state.with_(group, came.trace)
     return state
 
 
 def _needed(
-    state: _State, group: Group, said: str, every: dict[Group, _Came]
+    state: _State, group: Group, came: _Came, known: dict[Group, _Came]
 ) -> Generator[list[Group], Mapping[Group, Trace], Group]:
-    """Those of a group without which it does something else: parts are left out, ever smaller."""
-    kept, size = group, len(group) // 2
+    """Those of a group without which it does something else: parts are left out, ever smaller.
+
+    Args:
+        came: of the whole group.
+        known: what came of groups, to which what is asked here is added.
+    """
+    kept = came.fitting(group)
+    size = len(kept) // 2
     while size:
         parts = [kept[n : n + size] for n in range(0, len(kept), size)]
         without = [tuple(each for each in kept if each not in part) for part in parts]
-        came = yield from _ask(state, [each for each in without if each])
-        every.update(came)
-        less = [each for each in without if each in came and came[each].said == said]
+        turn = yield from _ask(state, [each for each in without if each])
+        known.update(turn)
+        less = [each for each in without if each in turn and turn[each].said == came.said]
         kept, size = (less[0], min(size, len(less[0]) // 2)) if less else (kept, size // 2)
     return kept
 
 
-def _joined(
+def _by_file(
     failed: Iterable[Changed], ranked: Sequence[Changed], still: Sequence[Changed]
 ) -> list[Group]:
     """The functions of each file of which some fail by themselves: they may fit with their like."""
     files = dict.fromkeys(each.file for each in failed)
     left = [each for each in ranked if each not in still]
-    found = [tuple(each for each in left if each.file == file) for file in files]
-    return [group for group in found if len(group) > 1]
+    groups = [tuple(each for each in left if each.file == file) for file in files]
+    return [group for group in groups if len(group) > 1]
 
 
 def _first_groups(ranked: Sequence[Changed]) -> list[Group]:
     """The nearest alone; the others in a group for each package."""
-    found: list[Group] = [(each,) for each in ranked[:_NEAR]]
+    groups: list[Group] = [(each,) for each in ranked[:_NEAR]]
     packages: dict[str, list[Changed]] = {}
     for each in ranked[_NEAR:]:
         packages.setdefault(each.file.partition("/")[0], []).append(each)
-    return [*found, *map(tuple, packages.values())]
+    return [*groups, *map(tuple, packages.values())]
 
 
 def _distance(function: Changed, first: Divergence | None, near: Sequence[Changed]) -> int:

@@ -148,25 +148,25 @@ class _Side:
     @cached_property
     def own(self) -> frozenset[str]:
         """Simple names of all functions and classes of the packages."""
-        found: set[str] = set()
+        names: set[str] = set()
         for name in self.paths:
             of_file = self.file(name)
-            found.update(each.rpartition(".")[2] for each in of_file.functions)
-            found.update(
+            names.update(each.rpartition(".")[2] for each in of_file.functions)
+            names.update(
                 row.node.name for row in of_file.rows if isinstance(row.node, ast.ClassDef)
             )
-        return frozenset(found)
+        return frozenset(names)
 
     @cached_property
     def bases(self) -> Mapping[str, frozenset[str]]:
         """Simple name of a class -> those of what it is made of."""
-        found: dict[str, frozenset[str]] = {}
+        by_class: dict[str, frozenset[str]] = {}
         for name in self.paths:
             for row in self.file(name).rows:
                 if isinstance(row.node, ast.ClassDef):
                     bases = {_simple(base) for base in row.node.bases}
-                    found[row.node.name] = found.get(row.node.name, frozenset()) | bases
-        return found
+                    by_class[row.node.name] = by_class.get(row.node.name, frozenset()) | bases
+        return by_class
 
     def mentioning(self, names: Iterable[str]) -> list[str]:
         """Files in which a name stands."""
@@ -397,14 +397,14 @@ class _Difference:
 
     def _family(self) -> set[str]:
         """Classes, what they are made of, and what is made of them."""
-        found: set[str] = set(self._classes)
+        family: set[str] = set(self._classes)
         for side in self._sides:
             below: dict[str, set[str]] = {}
             for name, bases in side.bases.items():
                 for base in bases:
                     below.setdefault(base, set()).add(name)
-            found |= _closed(self._classes, side.bases) | _closed(self._classes, below)
-        return found & (set(self._sides[0].bases) | set(self._sides[1].bases))
+            family |= _closed(self._classes, side.bases) | _closed(self._classes, below)
+        return family & (set(self._sides[0].bases) | set(self._sides[1].bases))
 
 
 def _closed(kinds: Iterable[str], step: Mapping[str, Iterable[str]]) -> set[str]:
@@ -518,8 +518,8 @@ def _assigned(node: ast.AST) -> list[str]:
         targets = [node.target]
     else:
         return []
-    found = [each.id for each in targets if isinstance(each, ast.Name)]
-    return found if len(found) == len(targets) else []
+    names = [each.id for each in targets if isinstance(each, ast.Name)]
+    return names if len(names) == len(targets) else []
 
 
 def _filled(node: ast.AST) -> str:

@@ -16,7 +16,7 @@ from rlregress.errors import UserError
 from rlregress.tracing import processes, run, trace
 from rlregress.tracing.run import Side
 from rlregress.tracing.trace import Trace
-from rlregress.upgrade import making
+from rlregress.upgrade import cached_folders
 from rlregress.upgrade.selection import Telling
 from rlregress.upgrade.traced import Training
 
@@ -30,7 +30,7 @@ MARKS = ("a", "b")
 #: ``tracing.record``.
 Noted = bool | Sequence[Sequence[str]]
 NOTHING: Mapping[str, Noted] = {}
-Pair = tuple["Future[Any]", "Future[Any]"]
+Answers = tuple["Future[Any]", "Future[Any]"]
 
 
 class Sides:
@@ -41,7 +41,11 @@ class Sides:
     """
 
     def __init__(
-        self, sides: tuple[Side, Side], folders: tuple[Path, Path], workers: int, say: making.Say
+        self,
+        sides: tuple[Side, Side],
+        folders: tuple[Path, Path],
+        workers: int,
+        say: cached_folders.Say,
     ) -> None:
         self._sides = sides
         self._folders = folders
@@ -57,7 +61,7 @@ class Sides:
             processes.end()
         self._pool.shutdown(cancel_futures=True)
 
-    def ask(self, name: str, question: Callable[..., Any], *arguments: Any) -> Pair:
+    def ask(self, name: str, question: Callable[..., Any], *arguments: Any) -> Answers:
         """Call ``question(side, path of its answer, *arguments)`` for either side."""
         a, b = (
             self._pool.submit(question, side, folder / f"{name}.json", *arguments)
@@ -89,7 +93,7 @@ class Sides:
                 )
                 tasks[label].append(task)
         a, b = (
-            {name: found for task in tasks[label] for name, found in task.result().items()}
+            {name: each for task in tasks[label] for name, each in task.result().items()}
             for label in "AB"
         )
         return a, b
@@ -107,7 +111,7 @@ class Sides:
                 )
                 for n in range(self._workers)
             ]
-            return {name: found for task in tasks for name, found in task.result().items()}
+            return {name: each for task in tasks for name, each in task.result().items()}
 
     def entering(
         self,
@@ -135,13 +139,13 @@ class Sides:
             )
             for n in range(self._workers)
         ]
-        return {name: found for task in tasks for name, found in task.result().items()}
+        return {name: each for task in tasks for name, each in task.result().items()}
 
 
 class _Progress:
     """Says now and then how many trainings are recorded, and how long the rest may take."""
 
-    def __init__(self, total: int, say: making.Say, what: str = "traces") -> None:
+    def __init__(self, total: int, say: cached_folders.Say, what: str = "traces") -> None:
         self._total, self._say, self._what = total, say, what
         self._done = 0
         self._begun = self._said = time.monotonic()
@@ -177,24 +181,24 @@ def recorded(
         mark: goes into the names of the files.
         lines: what is noted of the code that is reached.
     """
-    found: dict[str, Trace] = {}
+    traces: dict[str, Trace] = {}
     for training in trainings:
         path = _path(training, folder, mark)
         if path.is_file():
             try:
-                found[training.name] = trace.load(path)
+                traces[training.name] = trace.load(path)
                 _tell(progress, kept=True)
             except UserError:
                 path.unlink()
-    missing = [training for training in trainings if training.name not in found]
+    missing = [training for training in trainings if training.name not in traces]
     scripts = [training for training in missing if training.job.get("script")]
     for training in scripts:
-        found[training.name] = _script(training, side, _path(training, folder, mark), lines)
+        traces[training.name] = _script(training, side, _path(training, folder, mark), lines)
         _tell(progress)
     batch = [training for training in missing if training not in scripts]
     if batch:
-        found.update(_batch(batch, side, folder, mark, lines, progress))
-    return found
+        traces.update(_batch(batch, side, folder, mark, lines, progress))
+    return traces
 
 
 @dataclass(frozen=True)
@@ -250,12 +254,12 @@ def _script(training: Training, side: Side, path: Path, lines: Noted) -> Trace:
     """A new trace of a script, in a process of its own."""
     part = path.with_suffix(".part")
     try:
-        found = run.record({**training.job, "lines": lines}, part, side)
+        new = run.record({**training.job, "lines": lines}, part, side)
     except UserError as error:
         # such as a fault that does not fit: the others go on
         return trace.failed(str(error))
     part.replace(path)
-    return found
+    return new
 
 
 def _tell(progress: _Progress | None, kept: bool = False) -> None:
@@ -276,7 +280,7 @@ def _batch(
     progress: _Progress | None,
 ) -> dict[str, Trace]:
     """New traces, all from one process, which forks for each."""
-    found: dict[str, Trace] = {}
+    traces: dict[str, Trace] = {}
     paths = {training.name: _path(training, folder, mark) for training in trainings}
     jobs = [
         {**t.job, "lines": lines, "name": t.name, "output": f"{paths[t.name]}.part"}
@@ -297,13 +301,13 @@ def _batch(
     for name, output in paths.items():
         said = Path(f"{output}.part.error")
         if output.is_file():
-            found[name] = trace.load(output)
+            traces[name] = trace.load(output)
         elif said.is_file():
-            found[name] = trace.failed(said.read_text(encoding="utf-8", errors="replace"))
+            traces[name] = trace.failed(said.read_text(encoding="utf-8", errors="replace"))
         else:
-            found[name] = trace.failed(
+            traces[name] = trace.failed(
                 f"the process ended with status {process.returncode}: "
                 f"{processes.last_words(process.stderr)}"
             )
         said.unlink(missing_ok=True)
-    return found
+    return traces

@@ -18,20 +18,26 @@ from rlregress.upgrade.environments import Prepared
 
 def versions(prepared: Prepared) -> dict[str, str]:
     """Name -> version of everything on a side, "python" included."""
-    found = dict(interpreters.distributions(prepared.side.python))
+    by_name = dict(interpreters.distributions(prepared.side.python))
     for path in reversed(prepared.side.paths):
         here = metadata.in_folder(Path(path))
-        found.update({name: distribution.version for name, distribution in here.items()})
-    return found
+        by_name.update({name: distribution.version for name, distribution in here.items()})
+    return by_name
+
+
+def differing(a: Prepared, b: Prepared) -> dict[str, tuple[str, str]]:
+    """Package -> versions on both sides, of all that differ and are on both."""
+    one, other = versions(a), versions(b)
+    return {n: (v, other[n]) for n, v in sorted(one.items()) if other.get(n, v) != v}
 
 
 def state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
     """What decides what a side does: its content, and the environment below it."""
-    parts = [prepared.how, prepared.wanted.key]
+    parts = [prepared.how, prepared.requested.key]
     parts += [f"{name}=={v}" for name, v in sorted(versions(prepared).items())]
-    if prepared.wanted.environment is not None:
+    if prepared.requested.environment is not None:
         # it may have been changed in place, at the same version
-        parts += _stamps(prepared.wanted.environment)
+        parts += _stamps(prepared.requested.environment)
     elif prepared.how != "environment":
         # a changed copy on the path, or a checkout, has the version of the one it was made from
         for adapter in adapters:
@@ -41,7 +47,7 @@ def state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
 
 def alike_beside(a: Prepared, b: Prepared, adapter: Adapter) -> bool:
     """Whether everything but the code under test is known to be the same on both sides."""
-    if any(side.wanted.environment is not None for side in (a, b)):
+    if any(side.requested.environment is not None for side in (a, b)):
         # the same versions may have been changed in place
         return False
     tested = {canonicalize_name(module) for module in adapter.modules}
@@ -54,11 +60,11 @@ def alike_beside(a: Prepared, b: Prepared, adapter: Adapter) -> bool:
 
 def _stamps(folder: Path) -> list[str]:
     """Path, size in bytes and time of change in ns of every source file in an environment."""
-    found = []
+    stamps = []
     for path in sorted(folder.glob("lib*/python*/site-packages/**/*.py")):
         facts = path.stat()
-        found.append(f"{path.relative_to(folder)} {facts.st_size} {facts.st_mtime_ns}")
-    return found
+        stamps.append(f"{path.relative_to(folder)} {facts.st_size} {facts.st_mtime_ns}")
+    return stamps
 
 
 def _digests(adapter: Adapter) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,8 @@ from rlregress.tracing.compare import Comparison, Divergence, compare
 from rlregress.tracing.explain import elsewhere
 from rlregress.tracing.processes import last_words
 from rlregress.tracing.trace import Trace
-from rlregress.upgrade import concerned, scenarios
+from rlregress.upgrade import scenarios
 from rlregress.upgrade.scenarios import Scenario
-from rlregress.upgrade.wanted import Wanted
 
 
 @dataclass(frozen=True)
@@ -65,9 +64,9 @@ def _of(adapter: Adapter, title: str, job: Mapping[str, Any]) -> Training:
     return Training(owner, title, {"framework": owner, "seed": 0, **job})
 
 
-def script_training(job: Mapping[str, Any], a: Wanted, b: Wanted) -> Training:
-    """A script, with the packages that differ between two sides among what is traced of it."""
-    return Training("script", Path(job["script"]).name, {**job, **concerned.traced(a, b)})
+def script_training(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]) -> Training:
+    """A script, with the packages that differ between the two sides among what is traced of it."""
+    return Training("script", Path(job["script"]).name, {**job, **imports})
 
 
 @dataclass(frozen=True)
@@ -138,11 +137,20 @@ def compared(
 ) -> Traced | NotTraced:
     """Side A's trace beside side B's, and both beside their own repetitions where they differ.
 
-    Traces of two processes that are equal to the bit repeat each other: what is out of control in
-    a training would have parted them.
-
     Args:
         again: record both sides once more.
+
+    Raises:
+        UserError: nothing was trained, or nothing of what differs was run.
+    """
+    comparison = compared_once(name, a, b)
+    if isinstance(comparison, NotTraced):
+        return comparison
+    return with_repetitions(name, comparison, a, b, again() if parts(comparison) else None)
+
+
+def compared_once(name: str, a: Trace, b: Trace) -> Comparison | NotTraced:
+    """Side A's trace beside side B's.
 
     Raises:
         UserError: nothing was trained, or nothing of what differs was run.
@@ -152,32 +160,58 @@ def compared(
         return missing
     for label, side in (("A", a), ("B", b)):
         run.check_trained(side, label)
-    found = held_against(a, b)
     _check_imports(a, b)
+    return held_against(a, b)
+
+
+def parts(comparison: Comparison | NotTraced) -> bool:
+    """Whether both sides have to be recorded once more."""
+    return isinstance(comparison, Comparison) and comparison.verdict != "equal"
+
+
+def with_repetitions(
+    name: str,
+    comparison: Comparison,
+    a: Trace,
+    b: Trace,
+    repetitions: tuple[Trace, Trace] | None,
+) -> Traced:
+    """The training on both sides, with whether its traces repeat themselves.
+
+    Traces of two processes that are equal to the bit repeat each other: what is out of control in
+    a training would have parted them.
+
+    Args:
+        repetitions: both sides recorded once more; None where their traces are equal.
+    """
     seeded = [*_seeded(a, b), *elsewhere(b)]
-    if found.verdict == "equal":
-        return Traced(name, found, a, b, True, tuple(seeded))
+    if repetitions is None:
+        return Traced(name, comparison, a, b, True, tuple(seeded))
     repeats, notes = True, [*_broken_off(a, b), *seeded]
-    for label, first, repetition in zip("AB", (a, b), again(), strict=True):
+    for label, first, repetition in zip("AB", (a, b), repetitions, strict=True):
         repeated = run.Repeated(first, held_against(first, repetition), repetition)
         repeats = repeats and repeated.repeats
         notes += [f"side {label}: {line}" for line in repeated.uncontrolled()]
-    return Traced(name, found, a, b, repeats, tuple(notes))
+    return Traced(name, comparison, a, b, repeats, tuple(notes))
 
 
 def held_against(a: Trace, b: Trace) -> Comparison:
     """The comparison; one that goes on where the other breaks off does not do the same."""
-    found, first = compare(a, b), None
-    if found.first is not None and found.first.a is not None and found.first.a.kind != "final":
-        first = found.first
-    if same_end(a, b) or (found.verdict == "diverged" and first is not None):
-        return found
+    comparison, first = compare(a, b), None
+    if (
+        comparison.first is not None
+        and comparison.first.a is not None
+        and comparison.first.a.kind != "final"
+    ):
+        first = comparison.first
+    if same_end(a, b) or (comparison.verdict == "diverged" and first is not None):
+        return comparison
     one, other = ([e for e in side.events if e.kind != "final"] for side in (a, b))
     last = min(len(one), len(other))
     ends = [next(iter(events[last:]), None) for events in (one, other)]
     before = tuple(one[max(0, last - 3) : last])
     return replace(
-        found, verdict="diverged", first=Divergence("order", "", ends[0], ends[1], before)
+        comparison, verdict="diverged", first=Divergence("order", "", ends[0], ends[1], before)
     )
 
 
@@ -230,16 +264,16 @@ def _seeded(a: Trace, b: Trace) -> list[str]:
 
 def _check_imports(a: Trace, b: Trace) -> None:
     """Raise UserError if what differs between the sides was not run."""
-    found = {label: side.header.get("modules", {}) for label, side in (("A", a), ("B", b))}
-    for label, modules in found.items():
+    imported = {label: side.header.get("modules", {}) for label, side in (("A", a), ("B", b))}
+    for label, modules in imported.items():
         if modules and not any(modules.values()):
             raise UserError(
                 f"the script imported nothing of what differs on side {label} "
                 f"({', '.join(sorted(modules))}); expected a script that uses it"
             )
-    for name in sorted(set(found["A"]) & set(found["B"])):
-        file = found["A"][name]
-        if file and file == found["B"][name]:
+    for name in sorted(set(imported["A"]) & set(imported["B"])):
+        file = imported["A"][name]
+        if file and file == imported["B"][name]:
             raise UserError(
                 f"both sides imported '{name}' from {file}, so that nothing differed; expected "
                 "each to find its own: move the script out of that folder, or take it off the path"

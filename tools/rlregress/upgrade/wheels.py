@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from packaging.utils import parse_wheel_filename
 
 from rlregress.errors import UserError
-from rlregress.upgrade import installer, making, metadata
+from rlregress.upgrade import cached_folders, installer, metadata
 
 #: the last pip that builds what has invalid metadata.
 _PIP = "pip==24.0"
@@ -25,7 +25,7 @@ TAG = sys.implementation.cache_tag or sys.implementation.name
 
 
 def install(
-    into: Sequence[str], rows: Sequence[str], build: Sequence[str], say: making.Say
+    into: Sequence[str], rows: Sequence[str], build: Sequence[str], say: cached_folders.Say
 ) -> None:
     """Install exactly some rows, and nothing that they need.
 
@@ -58,23 +58,23 @@ def written(path: Path, rows: Sequence[str]) -> str:
     return str(path)
 
 
-def unpacked(row: str, build: Sequence[str], say: making.Say) -> Path:
+def unpacked(row: str, build: Sequence[str], say: cached_folders.Say) -> Path:
     """The folder with one package alone.
 
     Raises:
         UserError: in one sentence, why there is none.
     """
-    folder = making.cache() / "packages" / f"{TAG}-{row.replace('==', '-')}"
+    folder = cached_folders.cache() / "packages" / f"{TAG}-{row.replace('==', '-')}"
 
     def make(target: Path) -> dict[str, str]:
         install(["--python", sys.executable, "--target", str(target)], [row], build, say)
         return {"package": row}
 
-    making.made(folder, make, say)
+    cached_folders.made(folder, make, say)
     return folder
 
 
-def _mended(row: str, tools: str, say: making.Say) -> Path:
+def _mended(row: str, tools: str, say: cached_folders.Say) -> Path:
     """A wheel of a package whose metadata is mended."""
     folder = mended(row)
 
@@ -88,13 +88,13 @@ def _mended(row: str, tools: str, say: making.Say) -> Path:
         _mend(wheel)
         return {"package": row}
 
-    making.made(folder, make, say)
+    cached_folders.made(folder, make, say)
     return next(folder.glob("*.whl"))
 
 
 def mended(row: str) -> Path:
     """Where the wheel of a package lies if its metadata had to be mended."""
-    return making.cache() / "wheels" / f"{TAG}-{row.replace('==', '-')}"
+    return cached_folders.cache() / "wheels" / f"{TAG}-{row.replace('==', '-')}"
 
 
 def _mend(wheel: Path) -> None:

@@ -1,0 +1,47 @@
+"""Every claim of the sources about some frameworks, settled; and what the sources name, asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rlregress import frameworks, suite
+from rlregress.claims import sources
+from rlregress.claims.names import settle_names
+from rlregress.claims.settle import Settled, ask, settle
+from rlregress.claims.statements import NOT_CHECKABLE, load
+from rlregress.frameworks.base import Adapter
+
+#: "detail" or "default", and its id -> scope -> answer, of each framework.
+Answers = Mapping[tuple[str, str], Sequence[Mapping[str, str]]]
+
+
+def collect(adapters: Sequence[Adapter]) -> list[Settled]:
+    """Every claim about one of the frameworks, settled, and those that cannot be checked.
+
+    In the order of the files; a claim about a framework of which there are several copies comes
+    once for each.
+    """
+    chosen = {adapter.name for adapter in adapters}
+    left_out = set(frameworks.names()) - chosen
+    settled = []
+    for claim in load(suite.baselines() / "claims"):
+        if claim.not_checkable and claim.framework not in left_out:
+            settled.append(Settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable))
+        settled += [
+            settle(claim, adapter)
+            for adapter in adapters
+            if adapter.name == claim.framework and not claim.not_checkable
+        ]
+    names = [one for adapter in adapters for one in settle_names(adapter)]
+    rows = list(dict.fromkeys((one.claim.place, one.claim.quote) for one in names))
+    return settled + sorted(names, key=lambda one: rows.index((one.claim.place, one.claim.quote)))
+
+
+def answers(items: Sequence[sources.Item], adapters: Sequence[Adapter]) -> Answers:
+    """What the frameworks answer to everything that asks what the sources name."""
+    subjects = [("detail", id) for item in items for id in item.details]
+    subjects += [("default", name) for item in items for name in item.defaults]
+    return {
+        (kind, name): [ask(adapter, **{kind: name}) for adapter in adapters]
+        for kind, name in subjects
+    }

@@ -1,0 +1,46 @@
+"""``rlregress faults``: seed known faults and print what the probes or the traces say of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import typer
+
+from rlregress.faults import probed, seeding, traced
+from rlregress.reporting import faults as faults_report
+from rlregress.upgrade import optional_faults
+
+
+def by_probes(names: Sequence[str], only: Sequence[str], workers: int) -> bool:
+    """Seed, probe and print, fault by fault; whether all of them were seen as expected."""
+    pairs = probed.chosen(names, only)
+    seen: list[probed.Seen] = []
+    for name in names:
+        faults = [fault for of, fault in pairs if of == name]
+        if not faults:
+            continue
+        for each in seeding.seed(name, faults, workers or os.cpu_count() or 1):
+            typer.echo(faults_report.probed_line(name, each))
+            seen.append(each)
+    typer.echo(faults_report.probed_summary(seen))
+    return all(each.detected for each in seen)
+
+
+def by_traces(names: Sequence[str], only: Sequence[str], workers: int) -> bool:
+    """Seed, trace and print, fault by fault; whether enough were found in the right place."""
+    results: list[traced.TracedResult] = []
+    for result in traced.seed(traced.chosen(names, only), workers or os.cpu_count() or 1):
+        typer.echo(faults_report.traced_line(result))
+        results.append(result)
+    typer.echo(faults_report.traced_summary(results))
+    return traced.enough(results)
+
+
+def under_options(names: Sequence[str], only: Sequence[str], workers: int) -> bool:
+    """Seed faults that show only under an option, and print what the scenarios say of each."""
+    chosen = optional_faults.chosen(names, only)
+    results = optional_faults.seed(chosen, workers or os.cpu_count() or 1, typer.echo)
+    for line in faults_report.optional_lines(results):
+        typer.echo(line)
+    return optional_faults.enough(results)

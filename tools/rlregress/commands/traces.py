@@ -1,0 +1,49 @@
+"""``rlregress trace`` and ``rlregress diff``: record traces, and compare them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from rlregress.errors import UserError
+from rlregress.reporting import traces as traces_report
+from rlregress.tracing import compare, explain, trace
+from rlregress.tracing.processes import last_words
+from rlregress.tracing.run import current, record_twice
+from rlregress.training.record import check_writable
+
+
+def record(job: Mapping[str, Any], output: Path) -> int:
+    """Record twice and say what was recorded; 0, or 3 if the trace does not repeat itself."""
+    if not output.resolve().parent.is_dir():
+        raise UserError(f"there is no folder {output.resolve().parent} to write the trace to")
+    if output.is_dir():
+        raise UserError(f"{output} is a folder; expected the name of a file for the trace")
+    check_writable(output.resolve().parent, "the trace")
+    repeated = record_twice(job, output, current("A"))
+    if repeated.trace.failure:
+        raise UserError(
+            f"the training ended in an error after {len(repeated.trace.events)} events: "
+            f"{last_words(repeated.trace.failure)}"
+        )
+    for line in traces_report.recorded(repeated, output, output.stat().st_size):
+        typer.echo(line)
+    return 0 if repeated.repeats else 3
+
+
+def diff(a: Path, b: Path) -> int:
+    """Compare two traces and say where they differ first; 0 if equal or close, 1 if diverged."""
+    one, other = trace.load(a), trace.load(b)
+    for path, side in ((a, one), (b, other)):
+        if side.failure:
+            raise UserError(
+                f"the training in {path} ended in an error, and nothing is compared: "
+                f"{last_words(side.failure)}"
+            )
+    comparison = compare.compare(one, other)
+    for line in explain.comparison(comparison, one, other):
+        typer.echo(line)
+    return 1 if comparison.verdict == "diverged" else 0

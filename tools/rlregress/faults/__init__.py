@@ -1,0 +1,1 @@
+"""Faults seeded into copies of the frameworks: which of them do the probes and the traces see?"""

@@ -1,0 +1,98 @@
+"""Which lines of a framework each probe reaches.
+
+A fault in the body of a function can only move the details whose probes reach its statement: the
+others run the same code as before. That is what makes hundreds of faults affordable.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from rlregress.details import catalogue
+from rlregress.details.fingerprint import run_probe
+from rlregress.frameworks.base import Adapter
+
+#: (detail id, scope) of a probe
+Probe = tuple[str, str]
+#: real path of a file -> probe -> lines reached.
+Reach = Mapping[str, Mapping[Probe, frozenset[int]]]
+
+
+def measure(adapter: Adapter) -> Reach:
+    """Run every probe once with its lines counted."""
+    import coverage
+
+    folders = [f"{folder}/*" for folder in adapter.code_folders()]
+    counted = coverage.Coverage(data_file=None, include=folders, config_file=False)
+    counted.start()
+    try:
+        for (id, scope), probe in adapter.probes().items():
+            counted.switch_context(f"{id} {scope}")
+            run_probe(catalogue.get(id), probe)
+    finally:
+        counted.stop()
+    data = counted.get_data()
+    reached: dict[str, dict[Probe, frozenset[int]]] = {}
+    for file in data.measured_files():
+        lines: dict[Probe, set[int]] = {}
+        for line, contexts in data.contexts_by_lineno(file).items():
+            for context in filter(None, contexts):
+                id, _, scope = context.partition(" ")
+                lines.setdefault((id, scope), set()).add(line)
+        real = str(Path(file).resolve())
+        reached[real] = {probed: frozenset(numbers) for probed, numbers in lines.items()}
+    return reached
+
+
+def statement(text: str, line: int, script: bool = False) -> range | None:
+    """Lines of the innermost statement at ``line`` that stands in the body of a function.
+
+    None where it stands elsewhere: a module or a class runs when it is imported, and so do the
+    defaults of a function's arguments. Of a script, whose statements are run one by one, those of
+    the module count as well.
+    """
+    best: ast.stmt | None = None
+    tree = ast.parse(text)
+    functions = ast.FunctionDef | ast.AsyncFunctionDef
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, functions)]
+    for body in [*bodies, *([tree.body] if script else [])]:
+        for node in _statements(body):
+            if node.lineno <= line <= (node.end_lineno or node.lineno):
+                inner = best is None or node.lineno >= best.lineno
+                best = node if inner else best
+    if best is None or isinstance(best, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return None
+    return range(best.lineno, (best.end_lineno or best.lineno) + 1)
+
+
+def _statements(body: Iterable[ast.stmt]) -> Iterable[ast.stmt]:
+    for node in body:
+        yield node
+        if isinstance(node, ast.ClassDef):
+            continue
+        for _, value in ast.iter_fields(node):
+            if isinstance(value, list):
+                yield from _statements(v for v in value if isinstance(v, ast.stmt))
+                for handler in value:
+                    if isinstance(handler, ast.ExceptHandler | ast.match_case):
+                        yield from _statements(handler.body)
+
+
+def probes_at(reach: Reach, path: Path, line: int, script: bool = False) -> set[Probe] | None:
+    """The probes that reach the statement at a line; None if all have to be asked."""
+    of_file = reach.get(str(path.resolve()))
+    lines = statement(path.read_text(encoding="utf-8"), line, script)
+    if of_file is None or lines is None:
+        return None
+    statement_lines = set(lines)
+    return {probe for probe, reached in of_file.items() if reached & statement_lines} or None
+
+
+def foreign_modules(adapter: Adapter) -> list[str]:
+    """Imported top-level modules that are neither under test nor of this library."""
+    own = {*adapter.modules, "rlregress", "__main__"}
+    roots = {name.partition(".")[0] for name in sys.modules}
+    return sorted(name for name in roots - own if not name.startswith("_"))

@@ -1,0 +1,178 @@
+"""Seed faults by the hundred: ``python -m rlregress.faults.seeding FRAMEWORK WORKERS``.
+
+One process measures which probe reaches which line. A second one imports everything that is not
+under test and forks a child for each fault, which imports the framework's changed copy and asks the
+details that the change can move. A job is a line of JSON on the standard input, its answer a line
+on the standard output.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rlregress.errors import UserError
+from rlregress.faults.probed import Fault, Seen, fault_line, seeded
+from rlregress.training import launch
+
+_MODULE = "rlregress.faults.seeding"
+
+
+def seed(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[Seen]:
+    """What the probes say of each fault, in the order in which they end."""
+    measured = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", _MODULE, "measure", framework],
+        input=json.dumps([fault.__dict__ for fault in faults]),
+        env=launch.environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    plan = json.loads(measured.stdout.splitlines()[-1])
+    command = [sys.executable, "-W", "ignore", "-m", _MODULE, "serve", framework, str(workers)]
+    serving = subprocess.Popen(
+        command,
+        env=launch.environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert serving.stdin is not None
+    assert serving.stdout is not None
+    serving.stdin.write(json.dumps(plan) + "\n")
+    serving.stdin.close()
+    by_name = {fault.name: fault for fault in faults}
+    for line in serving.stdout:
+        answer = json.loads(line)
+        yield Seen(by_name[answer["name"]], answer["changed"], tuple(answer["asked"]))
+    serving.wait()
+
+
+def _fault(fields: Mapping[str, Any]) -> Fault:
+    """A fault that came through JSON."""
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
+    return Fault(**values)
+
+
+def _measure(framework: str) -> None:
+    """Print the plan: what to import first, and of each fault which probes to ask."""
+    from rlregress import frameworks
+    from rlregress.faults import reach
+
+    adapter = frameworks.get(framework)
+    reached = reach.measure(adapter)
+    jobs = []
+    for fields in json.load(sys.stdin):
+        fault = _fault(fields)
+        place = fault_line(adapter, fault)
+        probes = None
+        if place is not None:
+            probes = reach.probes_at(reached, *place, script=not adapter.modules)
+        if probes is not None:
+            named = {*fault.turns, *fault.also}
+            probes |= {probe for probe in adapter.probes() if probe[0] in named}
+        jobs.append({"fault": fields, "probes": None if probes is None else sorted(probes)})
+    plan = {"modules": reach.foreign_modules(adapter), "jobs": jobs}
+    print(json.dumps(plan), flush=True)
+
+
+def _serve(framework: str, workers: int) -> None:
+    """Read the plan, fork a child for each fault, print the answers."""
+    plan = json.loads(sys.stdin.readline())
+    for name in plan["modules"]:
+        try:
+            importlib.import_module(name)
+        except Exception:  # what cannot be imported by itself is imported where it is needed
+            sys.modules.pop(name, None)
+    import torch
+
+    from rlregress.details import implementation  # noqa: F401
+
+    torch.set_num_threads(1)
+    running: dict[int, int] = {}
+    for job in plan["jobs"]:
+        if len(running) >= workers:
+            _one_ended(running)
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reading)
+            _child(framework, job, writing)
+        os.close(writing)
+        running[child] = reading
+    while running:
+        _one_ended(running)
+
+
+def _one_ended(running: dict[int, int]) -> None:
+    # an answer may be longer than a pipe holds: read before waiting
+    import select
+
+    ready, _, _ = select.select(list(running.values()), [], [])
+    child = next(pid for pid, reading in running.items() if reading == ready[0])
+    with os.fdopen(running.pop(child), encoding="utf-8") as answer:
+        print(answer.read().strip(), flush=True)
+    os.waitpid(child, 0)
+
+
+def _child(framework: str, job: Mapping[str, Any], writing: int) -> None:
+    """Ask with the fault in place; never returns."""
+    fields = job["fault"]
+    fault = _fault(fields)
+    probes = None if job["probes"] is None else {tuple(probe) for probe in job["probes"]}
+    changed: dict[str, dict[str, str]] = {}
+    asked: list[str] = []
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.dup2(1, 2)
+        warnings.simplefilter("ignore")
+        with seeded(framework, fault) as environment:
+            os.environ.update(environment)
+            sys.path[:0] = environment["PYTHONPATH"].split(os.pathsep)[:1]
+            importlib.invalidate_caches()
+            changed, asked = ask(framework, probes)
+    except UserError as error:
+        changed = {"": {"": str(error)}}
+    except BaseException:
+        changed = {"": {"": traceback.format_exc(limit=-2)}}
+    with os.fdopen(writing, "w", encoding="utf-8") as answer:
+        answer.write(json.dumps({"name": fault.name, "changed": changed, "asked": asked}))
+    os._exit(0)
+
+
+def ask(
+    framework: str, probes: set[tuple[str, str]] | None
+) -> tuple[dict[str, dict[str, str]], list[str]]:
+    """Details that are not as documented, of some probes or of all; and those that were asked."""
+    from rlregress import frameworks
+    from rlregress.details import catalogue
+    from rlregress.details.fingerprint import run_probe
+    from rlregress.details.implementation import documented
+
+    adapter = frameworks.get(framework)
+    known = documented(adapter)
+    changed: dict[str, dict[str, str]] = {}
+    asked = []
+    for (id, scope), probe in adapter.probes().items():
+        if probes is not None and (id, scope) not in probes:
+            continue
+        asked.append(f"{id} {scope}")
+        probed = run_probe(catalogue.get(id), probe)
+        entry = known.get((id, scope))
+        if entry is None or probed.variant != entry.variant:
+            changed.setdefault(id, {})[scope] = probed.found
+    return changed, asked
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "measure":
+        _measure(sys.argv[2])
+    else:
+        _serve(sys.argv[2], int(sys.argv[3]))

@@ -1,0 +1,51 @@
+"""How much a framework is asked, in numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rlregress.details.implementation import documented
+from rlregress.faults import probed
+from rlregress.frameworks.base import Adapter
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The numbers of one framework.
+
+    Attributes:
+        details: that have a probe; ``scopes``: details, each in each of its scopes.
+        variants: that are documented of these.
+        deviations: known ones among them.
+        absent: details about what the framework does not have.
+        faults: that can be seeded.
+    """
+
+    framework: str
+    version: str
+    details: int
+    scopes: int
+    variants: int
+    deviations: int
+    absent: int
+    faults: int
+
+
+def count(adapter: Adapter) -> Asked:
+    """Count what is asked of a framework.
+
+    Raises:
+        UserError: its files in ``baselines`` cannot be read.
+    """
+    asked = set(adapter.probes())
+    entries = [entry for key, entry in documented(adapter).items() if key in asked]
+    return Asked(
+        adapter.full_name,
+        adapter.version(),
+        len({id for id, _ in asked}),
+        len(asked),
+        len({(entry.id, entry.variant) for entry in entries}),
+        sum(bool(entry.deviation) for entry in entries),
+        len(adapter.absent()),
+        len(probed.load(adapter.name)),
+    )

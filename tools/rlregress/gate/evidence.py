@@ -1,0 +1,105 @@
+"""The evidence of a session: one plain entry per test, kept as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlregress.errors import UserError
+from rlregress.training.record import write_atomically
+
+SCHEMA = 1
+#: property of a test that ended in a user error: it says nothing about the framework
+USER_ERROR = "could_not_judge"
+#: test folder -> tier
+TIERS = {"tests_unit": "unit", "tests_behavior": "behavior", "tests_performance": "performance"}
+
+
+def plain(value: Any) -> Any:
+    """``value`` as JSON knows it: arrays as lists, NaN and infinity as null."""
+    if isinstance(value, dict):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _value(text: Any) -> Any:
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError):
+        return text
+
+
+def entry(report: Any) -> dict[str, Any]:
+    """The plain entry of one pytest report.
+
+    Returns:
+        ``test`` (node id), ``tier``, ``outcome`` (passed, failed, skipped, or error where the test
+        could not be set up), ``seconds``, ``message``, and whatever the test attached:
+        ``framework``, ``cell`` or ``group``, ``detail``, ``found``, ``record``, ``verdict``.
+    """
+    folder = report.nodeid.partition("/")[0]
+    message = ""
+    if report.outcome == "failed":
+        crash = getattr(report.longrepr, "reprcrash", None)
+        message = crash.message if crash is not None else str(report.longrepr)
+    elif report.outcome == "skipped" and isinstance(report.longrepr, tuple):
+        message = report.longrepr[2]
+    properties = dict(report.user_properties)
+    stopped = report.outcome == "failed" and (report.when != "call" or USER_ERROR in properties)
+    return {
+        "test": report.nodeid,
+        "tier": TIERS.get(folder, folder),
+        "outcome": "error" if stopped else report.outcome,
+        "seconds": round(report.duration, 2),
+        "message": message.removeprefix("AssertionError: "),
+        **{name: _value(value) for name, value in report.user_properties},
+    }
+
+
+def verdicts(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Cell or group, or test that is about neither -> the verdict that it was given, by test."""
+    return {
+        entry.get("cell") or entry.get("group") or entry["test"]: entry["verdict"]
+        for entry in sorted(entries, key=lambda entry: entry["test"])
+        if isinstance(entry.get("verdict"), dict)
+    }
+
+
+def uncollected(report: Any) -> dict[str, Any]:
+    """The entry of a file whose tests could not be collected."""
+    folder = report.nodeid.partition("/")[0]
+    return {
+        "test": report.nodeid,
+        "tier": TIERS.get(folder, folder),
+        "outcome": "error",
+        "seconds": 0.0,
+        "message": f"could not be collected: {str(report.longrepr)[-1000:]}",
+    }
+
+
+def write(path: Path, entries: list[dict[str, Any]]) -> None:
+    """Write all entries, sorted by test."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    ordered = sorted(entries, key=lambda e: e["test"])
+    text = json.dumps({"schema": SCHEMA, "tests": ordered}, indent=1, allow_nan=False)
+    write_atomically(path, text + "\n")
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The entries of a file; UserError if it is missing or damaged."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))["tests"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UserError(
+            f"the evidence in {path} is missing or incomplete; the tests did not run to their end"
+        ) from None

@@ -1,0 +1,45 @@
+"""What makes a training part, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rlregress.upgrade import explained
+from rlregress.upgrade.fingerprints import ChangedDetail
+from rlregress.upgrade.search import Cause
+
+#: functions of one side alone that are named.
+_NEW = 4
+#: of functions that move a training: whether that is all.
+_MOVED = {
+    None: "with side A's code of them this training changes",
+    True: "with side A's code of them side B trains as side A does",
+    False: "with side A's code of them this training changes, and still differs from side A",
+}
+
+
+def lines(cause: Cause | None, details: Sequence[ChangedDetail]) -> list[str]:
+    """In words: what makes a training part."""
+    if cause is None:
+        return []
+    said = []
+    if cause.alone is not None:
+        said.append(f"cause: {cause.alone}; with side A's code of it side B trains as side A does")
+    elif cause.moving:
+        names = ", ".join(map(str, cause.movers))
+        said.append(f"influenced by {names}: {_MOVED[cause.whole]}")
+    elif cause.together:
+        names = ", ".join(map(str, cause.together))
+        whole = "; side B then trains as side A does" if cause.whole else ""
+        said.append(
+            f"influenced by {names}, or by some of them, replaced together by side A's code{whole}"
+        )
+    elif cause.functions:
+        said.append(f"first differs in changed code: {', '.join(map(str, cause.functions))}")
+    if cause.new:
+        more = f" and {len(cause.new) - _NEW} more" if len(cause.new) > _NEW else ""
+        names = ", ".join(map(str, cause.new[:_NEW]))
+        said.append(f"uses functions that only one side has: {names}{more}")
+    for detail in explained.details_of(cause, details):
+        said.append(f"explained by {detail.id} [{detail.scope}]: {detail.words}")
+    return said

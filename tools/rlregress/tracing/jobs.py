@@ -1,0 +1,59 @@
+"""What is recorded: a script, or a built-in training of a framework, as the job of a recorder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rlregress import frameworks
+from rlregress.errors import UserError, nearest
+
+
+def job(
+    script: Path | None,
+    arguments: Sequence[str],
+    framework: str,
+    algorithm: str,
+    packages: Sequence[str],
+    steps: int,
+) -> dict[str, Any]:
+    """The job of a command line.
+
+    Raises:
+        UserError: neither or both of a script and a framework; a script or an algorithm that does
+            not exist.
+    """
+    if (script is None) == (not framework):
+        raise UserError(
+            "expected either a script, or --framework and --algorithm of a built-in training; "
+            f"found {'both' if framework else 'neither'}"
+        )
+    if script is not None:
+        if algorithm:
+            raise UserError("--algorithm chooses a built-in training; leave it out with a script")
+        return of_script(script, arguments, packages, steps)
+    if arguments:
+        raise UserError(f"'{' '.join(arguments)}' would be arguments of a script; name the script")
+    trainings = list(frameworks.get(framework).trace_trainings())
+    if algorithm not in trainings:
+        clause = nearest(algorithm, trainings)
+        raise UserError(f"{framework} has no built-in training of '{algorithm}'; {clause}")
+    found = {"framework": framework, "algorithm": algorithm, "steps": steps, "seed": 0}
+    return {**found, "packages": list(packages)}
+
+
+def of_script(
+    script: Path, arguments: Sequence[str], packages: Sequence[str], steps: int
+) -> dict[str, Any]:
+    """The job of a script; UserError if there is none."""
+    if not script.is_file():
+        raise UserError(f"there is no script {script}; expected a Python file")
+    known = [frameworks.get(name) for name in frameworks.names()]
+    modules = [module for adapter in known for module in adapter.modules]
+    return {
+        "script": str(script.resolve()),
+        "arguments": list(arguments),
+        "packages": list(packages) or modules,
+        "steps": steps,
+    }

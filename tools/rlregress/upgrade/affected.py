@@ -1,0 +1,114 @@
+"""What an upgrade concerns: which frameworks, and whether physics can move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from rlregress import frameworks
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.upgrade import installed, interpreters, working_tree
+from rlregress.upgrade.requested import Requested
+
+#: packages that can change what an environment answers.
+PHYSICS = frozenset({"gymnasium", "mujoco", "numpy"})
+#: packages that every framework stands on.
+_BELOW = PHYSICS | {"torch"}
+
+
+def _pins(side: Requested) -> dict[str, str]:
+    return {str(canonicalize_name(Requirement(row).name)): row for row in side.requirements}
+
+
+def packages(a: Requested, b: Requested) -> frozenset[str]:
+    """Packages that are pinned otherwise on the two sides.
+
+    All that are pinned if none is, except of two lock files. What a side does not pin is on it as
+    it is installed.
+    """
+    one, other = _pins(a), _pins(b)
+    names = frozenset(one) | frozenset(other)
+    if any(side.tree or side.environment for side in (a, b)):
+        return names
+
+    def pin(pins: dict[str, str], name: str) -> str:
+        (here,) = installed.pins([name]) or [""]
+        row = pins.get(name, here)
+        return here if row and here and installed.holds(row) else row
+
+    differing = frozenset(name for name in names if pin(one, name) != pin(other, name))
+    return differing if differing or (a.lock and b.lock) else names
+
+
+def _own(adapter: Adapter) -> set[str]:
+    named = {*adapter.packages, *adapter.modules} - {"torch"}
+    return {str(canonicalize_name(name)) for name in named}
+
+
+def _has(adapter: Adapter, side: Requested) -> bool:
+    if side.tree is not None:
+        if adapter.checkout:
+            return adapter.is_checkout(side.tree)
+        return working_tree.root_of(adapter, side.tree) is not None
+    if side.environment is not None:
+        python = side.environment / "bin" / "python"
+        there = interpreters.distributions(str(python)) if python.exists() else {}
+        return str(canonicalize_name(adapter.packages[0])) in there
+    return False
+
+
+def adapters(
+    a: Requested,
+    b: Requested,
+    moved: frozenset[str],
+    named: Sequence[str] = (),
+    script: bool = False,
+) -> list[Adapter]:
+    """The frameworks that an upgrade is about: those of its packages, or all that are installed.
+
+    None where two lock files differ in nothing that a framework stands on.
+
+    Args:
+        moved: packages that are pinned otherwise on the two sides.
+        script: a script is traced: only its packages count, and they may be none of a framework.
+
+    Raises:
+        UserError: none of the packages is a framework or below one.
+    """
+    if named:
+        return [frameworks.get(name) for name in named]
+    known = [frameworks.get(name) for name in frameworks.names()]
+    concerned = [
+        adapter
+        for adapter in known
+        if _own(adapter) & moved or any(_has(adapter, side) for side in (a, b))
+    ]
+    same = not moved and not any(side.tree or side.environment for side in (a, b))
+    if script and not same:
+        return concerned
+    if moved & _BELOW:
+        pinned = [adapter for adapter in known if _own(adapter) & (a.packages | b.packages)]
+        return pinned or frameworks.installed()
+    if concerned or (a.lock and b.lock):
+        return concerned
+    if same:
+        raise UserError(
+            "both sides are what is installed; expected another version on one side, such as "
+            f"--from {known[0].packages[0]}==<version>"
+        )
+    raise UserError(
+        f"'{' '.join(sorted(moved)) or a.text}' concerns no framework known here; "
+        f"expected one of {', '.join(x.packages[0] for x in known)}; name it with "
+        "--framework, or a script that uses it with --script"
+    )
+
+
+def imports(a: Requested, b: Requested, moved: frozenset[str]) -> dict[str, list[str]]:
+    """What differs of what a script imports: ``distributions``, and packages in ``trees``."""
+    folders = [side.tree for side in (a, b) if side.tree is not None]
+    roots = [root for tree in folders for root in working_tree.roots(tree)]
+    modules = {module for root in roots for module in working_tree.modules(root)}
+    return {"distributions": sorted(moved - _BELOW), "trees": sorted(modules)}

@@ -1,0 +1,97 @@
+"""Make a folder once, whole or not at all.
+
+A folder is made beside its place and moved there when it is complete, under a lock that the
+operating system gives back when its holder ends: an interrupted or killed command leaves nothing
+that the next one could take for a finished environment, and no lock.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from rlregress.errors import UserError
+
+CACHE_VARIABLE = "RLREGRESS_CACHE"
+READY = ".ready.json"
+
+Say = Callable[[str], None]
+
+
+def silent(_: str) -> None:
+    """Say nothing."""
+
+
+def cache() -> Path:
+    """Where environments are kept."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get(CACHE_VARIABLE) or Path(home) / "rlregress").expanduser().resolve()
+
+
+@contextmanager
+def locked(folder: Path, say: Say = silent) -> Iterator[None]:
+    """Hold the lock of a folder; says so when another process has it.
+
+    Raises:
+        UserError: the cache cannot be written.
+    """
+    lock = FileLock(f"{folder}.lock")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            say(f"waiting for another command that uses {folder}")
+            lock.acquire()
+    except OSError as error:
+        raise UserError(
+            f"the cache {cache()} cannot be written: {error}; name another folder in the "
+            f"environment variable {CACHE_VARIABLE}"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def ready(folder: Path) -> dict[str, Any] | None:
+    """What a finished folder says of itself, or None if it is missing or not finished."""
+    try:
+        noted: dict[str, Any] = json.loads((folder / READY).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return noted
+
+
+def made(folder: Path, make: Callable[[Path], dict[str, Any]], say: Say = silent) -> bool:
+    """Make a folder unless it is there; whether it was.
+
+    Args:
+        make: fills an empty folder, and returns what to note down about it.
+    """
+    with locked(folder, say):
+        if ready(folder) is not None:
+            return True
+        prefix = f"making-{folder.name}-"
+        # what a killed command has left
+        for left in [folder, *folder.parent.glob(f"{prefix}*")]:
+            shutil.rmtree(left, ignore_errors=True)
+        target = Path(mkdtemp(prefix=prefix, dir=folder.parent))
+        try:
+            noted = make(target)
+            target.chmod(0o755)
+            (target / READY).write_text(json.dumps(noted), encoding="utf-8")
+            os.replace(target, folder)
+        except OSError as error:
+            raise UserError(f"{folder} cannot be made: {error}") from None
+        finally:
+            shutil.rmtree(target, ignore_errors=True)
+    return False

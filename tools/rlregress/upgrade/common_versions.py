@@ -1,0 +1,135 @@
+"""Versions that both sides have in common: beside what they pin, nothing else need differ.
+
+Each side is resolved for itself. What came out in two versions is then asked of both in one: the
+older, for it is upper bounds that part them. What cannot be the same on both is said.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
+from typing import Any
+
+from packaging.version import InvalidVersion, Version
+
+from rlregress.errors import UserError
+from rlregress.training.record import write_atomically
+from rlregress.upgrade import cached_folders, installed, installer, resolving, wheels
+from rlregress.upgrade.resolving import Problem, Resolved
+
+
+def resolve(asked: Mapping[str, Problem], say: cached_folders.Say) -> dict[str, Resolved]:
+    """The versions of every side: those found before on what is installed now, or new ones.
+
+    Raises:
+        UserError: a side cannot be resolved.
+    """
+    text = json.dumps({label: asdict(x) for label, x in asked.items()}, default=sorted)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    path = cached_folders.cache() / "resolutions" / f"{wheels.TAG}-{digest}.json"
+    try:
+        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        kept = {}
+    if kept and all(installed.version(name) == v for name, v in kept["below"].items()):
+        return {label: Resolved(**row) for label, row in kept["sides"].items()}
+    if not asked:
+        return {}
+    say(f"resolving {', '.join(x.text for x in asked.values())}")
+    resolved = together(asked, say)
+    names = sorted({name for side in resolved.values() for name in side.rows})
+    # what it stands on: another version there may ask for another answer
+    below = {name: installed.version(name) for name in names}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = {label: asdict(side) for label, side in resolved.items()}
+    write_atomically(path, json.dumps({"sides": rows, "below": below}))
+    return resolved
+
+
+def together(asked: Mapping[str, Problem], say: cached_folders.Say) -> dict[str, Resolved]:
+    """The versions of every side, and of two sides the same where they can be.
+
+    Raises:
+        UserError: a side cannot be resolved.
+    """
+    with ThreadPoolExecutor() as pool:
+        answers = pool.map(lambda problem: resolving.resolve(problem, say), asked.values())
+        solved = dict(zip(asked, answers, strict=True))
+    resolved = {label: side for label, (_, side) in solved.items()}
+    if len(resolved) < 2:
+        return resolved
+    problems = [problem for problem, _ in solved.values()]
+    apart = _pinned_apart(*asked.values())
+    limits: dict[str, str] = {}
+    while True:
+        one, other = resolved.values()
+        new = {n: v for n, v in _older(one, other).items() if n not in apart}
+        if not new:
+            break
+        limits.update(new)
+        rows = [f"{name}=={version}" for name, version in limits.items()]
+        try:
+            with ThreadPoolExecutor() as pool:
+                sides = [*pool.map(Problem.solved, problems, [rows] * len(problems))]
+        except installer.Unreachable:
+            raise
+        except UserError as error:
+            # what stands in the way, or else everything that was new
+            apart |= _named(str(error), limits) or set(new)
+            limits = {name: v for name, v in limits.items() if name not in apart}
+            continue
+        resolved = dict(zip(resolved, sides, strict=True))
+    return _joined(asked, resolved, limits)
+
+
+def _pinned_apart(one: Problem, other: Problem) -> set[str]:
+    """What the user pins on a side, and what the two sides' stacks pin differently."""
+    users = resolving.versions([*one.pins, *other.pins]).keys()
+    a, b = one.exact, other.exact
+    return {"torch", *users, *(name for name in a.keys() & b.keys() if a[name] != b[name])}
+
+
+def _older(one: Resolved, other: Resolved) -> dict[str, str]:
+    """The older version of what is on both sides in two."""
+    a, b = (resolving.versions(side.rows.values()) for side in (one, other))
+    older = {}
+    for name in a.keys() & b.keys():
+        if a[name] != b[name]:
+            try:
+                older[name] = min(a[name], b[name], key=Version)
+            except InvalidVersion:
+                continue
+    return older
+
+
+def _named(said: str, limits: Mapping[str, str]) -> set[str]:
+    """The limits that a complaint of the resolver names."""
+    return {
+        name
+        for name, version in limits.items()
+        if re.search(rf"\b(?:and|require) {re.escape(name)}=={re.escape(version)}(?!\.?\w)", said)
+    }
+
+
+def _joined(
+    asked: Mapping[str, Problem], resolved: dict[str, Resolved], limits: Mapping[str, str]
+) -> dict[str, Resolved]:
+    """Both sides, each with what only the other needs, and a note of what stays apart."""
+    (a, one), (b, other) = resolved.items()
+    users = resolving.versions([*asked[a].pins, *asked[b].pins]).keys()
+    if not asked[a].complete and not asked[b].complete:
+        shared = {**other.rows, **one.rows}
+        shared = {name: row for name, row in shared.items() if name not in users}
+        one = replace(one, rows={**shared, **one.rows})
+        other = replace(other, rows={**shared, **other.rows})
+    left = sorted(_older(one, other).keys() - users)
+    if left:
+        versions = [resolving.versions(side.rows.values()) for side in (one, other)]
+        words = ", ".join(f"{n} ({versions[0][n]} and {versions[1][n]})" for n in left)
+        note = f"the sides differ in {words}: no one version fits both"
+        one, other = (replace(side, notes=(*side.notes, note)) for side in (one, other))
+    return {a: one, b: other}

@@ -1,0 +1,154 @@
+"""Seeded faults in code that runs only under an option: do the scenarios see them?
+
+``baselines/faults/optional.toml`` lists single-line changes of the frameworks' code, chosen by what
+users switch on and without a look at the scenarios. Each is put into the installed code, and every
+training that runs its line is recorded again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+from pydantic import Field
+
+from rlregress import datafiles, frameworks, source, suite
+from rlregress.datafiles import Text
+from rlregress.faults import traced as traced_faults
+from rlregress.faults.mutation import Mutant
+from rlregress.frameworks.base import Adapter
+from rlregress.tracing.run import current
+from rlregress.upgrade import cached_folders, proof, traced
+from rlregress.upgrade.proof import Seeded
+from rlregress.upgrade.sides import Sides
+
+#: share of the faults that have to be found.
+SHARE = 0.9
+
+
+@dataclass(frozen=True)
+class OptionalFault:
+    """One change of one line that does something only under an option.
+
+    Attributes:
+        algorithm: one with which it can be met.
+        option: what a user switches on.
+        function: qualified name of the one that the line is in.
+        occurrence: which ``old`` is meant, from 1; 0: there is only one.
+    """
+
+    framework: Text
+    algorithm: Text
+    name: Text
+    option: Text
+    file: Text
+    old: Text
+    new: str
+    function: Text
+    occurrence: Annotated[int, Field(ge=0)] = 0
+
+
+@dataclass(frozen=True)
+class OptionalResult:
+    """What the scenarios said of a fault; ``seeded`` is None if it does not fit this version."""
+
+    fault: OptionalFault
+    seeded: Seeded | None
+
+    @property
+    def seen(self) -> bool:
+        """Whether a training parts, or ends in an error."""
+        return self.seeded is not None and bool(self.seeded.seen)
+
+    @property
+    def right(self) -> bool:
+        """Whether it parts in the function of the fault, or in what that has called."""
+        if self.seeded is None or self.seeded.comparison is None:
+            return False
+        first = self.seeded.comparison.first
+        last = self.fault.function.rpartition(".")[2]
+        for event in (first.a, first.b) if first is not None else ():
+            if event is not None:
+                frames = [(event.file, event.function)]
+                frames += [(caller.file, caller.function) for caller in event.callers]
+                if (self.fault.file, last) in frames:
+                    return True
+        return False
+
+
+@dataclass(frozen=True)
+class _File:
+    fault: tuple[OptionalFault, ...]
+
+
+def load() -> tuple[OptionalFault, ...]:
+    """The faults; UserError that names entry and key if one does not fit."""
+    found: _File = datafiles.read(suite.baselines() / "faults" / "optional.toml", _File)
+    return found.fault
+
+
+def chosen(names: Sequence[str], only: Sequence[str]) -> list[OptionalFault]:
+    """The faults of the frameworks, all or the named ones; UserError for an unknown name."""
+    return traced_faults.named([fault for fault in load() if fault.framework in names], only)
+
+
+def seed(
+    faults: Sequence[OptionalFault], workers: int, say: cached_folders.Say
+) -> list[OptionalResult]:
+    """Trace every training of the installed code, and again with each fault that it runs."""
+    found: list[OptionalResult] = []
+    for name in dict.fromkeys(fault.framework for fault in faults):
+        of = [fault for fault in faults if fault.framework == name]
+        found += _seed(frameworks.get(name), of, workers, say)
+    return found
+
+
+def _seed(
+    adapter: Adapter, faults: Sequence[OptionalFault], workers: int, say: cached_folders.Say
+) -> list[OptionalResult]:
+    fitting = {fault: _fault(adapter, fault) for fault in faults}
+    every = [made for made in fitting.values() if made is not None]
+    here = current("installed")
+    with (
+        TemporaryDirectory(prefix="rlregress-optional-") as folder,
+        Sides((here, here), (Path(folder), Path(folder)), workers, say) as sides,
+    ):
+        trainings = {training.name: training for training in traced.every(adapter)}
+        every_trace = sides.record_once("B", list(trainings.values()), lines=True)
+        traces = {name: trace for name, trace in every_trace.items() if not trace.failure}
+        found = proof.seed(every, trainings, traces, lambda jobs: sides.record_once("B", jobs), say)
+    by_fault = {each.fault: each for each in found}
+    return [
+        OptionalResult(f, by_fault[made] if made is not None else None)
+        for f, made in fitting.items()
+    ]
+
+
+def _fault(adapter: Adapter, fault: OptionalFault) -> Mutant | None:
+    """The changed file; None if the fault does not fit this version, or is in no function."""
+    path = adapter.locate(fault.file)
+    if path is None:
+        return None
+    text = path.read_text(encoding="utf-8")
+    changed = source.replaced(text, fault.old, fault.new, fault.occurrence)
+    if changed is None:
+        return None
+    same = _common(text, changed)
+    line = text[:same].count("\n") + 1
+    if fault.function not in {each.name for each in source.parse(text).functions}:
+        return None
+    return Mutant(fault.file, fault.function, line, fault.option, fault.old, fault.new, changed)
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    return next((n for n, (x, y) in enumerate(zip(one, other, strict=False)) if x != y), 0)
+
+
+def enough(results: Sequence[OptionalResult]) -> bool:
+    """Whether nine in ten of the faults that fit the installed version are found."""
+    fitting = [each for each in results if each.seeded is not None]
+    return bool(fitting) and sum(each.seen for each in fitting) >= SHARE * len(fitting)

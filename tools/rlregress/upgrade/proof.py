@@ -1,0 +1,184 @@
+"""The power of an acquittal: faults seeded into exactly the functions whose code differs.
+
+Every fault is put into side B, one at a time, and the trainings that run its line are recorded
+again. A fault that would not have been seen is what the acquittal does not cover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rlregress import source
+from rlregress.faults import mutation
+from rlregress.faults.mutation import Mutant
+from rlregress.tracing.compare import Comparison, compare
+from rlregress.tracing.trace import Trace
+from rlregress.upgrade.coverage import Reach
+from rlregress.upgrade.functions import REMOVED
+from rlregress.upgrade.traced import Training
+
+#: trainings that are recorded again for one fault: 1 + 2 + 4 + 8 + 16.
+MOST = 31
+#: how a fault cannot be put into a function that is in memory.
+_MISFIT = "Misfit"
+
+Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
+
+
+@dataclass(frozen=True)
+class Seeded:
+    """What became of one fault.
+
+    Attributes:
+        trainings: those that run its line, in the order in which they are tried.
+        seen: the training that parts, or ends in an error; empty: none of them.
+        comparison: of that training with and without the fault; None if it ended in an error.
+        misfit: why the fault could not be seeded; empty if it could.
+    """
+
+    fault: Mutant
+    trainings: tuple[str, ...]
+    seen: str = ""
+    comparison: Comparison | None = None
+    misfit: str = ""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """How many of the seeded faults the traces would have seen.
+
+    Attributes:
+        functions: how many functions were given faults.
+        seen: faults that make a trace part, or end a training in an error.
+        not_run: faults on lines that no training runs.
+        unseen: faults that were run and moved nothing.
+        misfits: faults that could not be seeded, and why; they do not count.
+    """
+
+    functions: int
+    seen: tuple[Mutant, ...]
+    not_run: tuple[Mutant, ...]
+    unseen: tuple[Mutant, ...]
+    misfits: tuple[str, ...] = ()
+
+    @property
+    def faults(self) -> int:
+        """How many were seeded."""
+        return len(self.seen) + len(self.not_run) + len(self.unseen)
+
+    @property
+    def share(self) -> float:
+        """Share of the faults that would have been seen; 0 where there were none."""
+        return len(self.seen) / self.faults if self.faults else 0.0
+
+
+def prove(
+    reach: Sequence[Reach],
+    trainings: Mapping[str, Training],
+    traces: Mapping[str, Trace],
+    record: Record,
+    limit: int,
+) -> Proof:
+    """Seed faults into the functions that differ, and see which the traces of side B would see.
+
+    Args:
+        reach: of the functions that differ.
+        trainings, traces: by name, those of side B that were held against side A.
+        record: records trainings on side B.
+        limit: faults in all.
+    """
+    every = [_faults(each) for each in reach]
+    chosen = mutation.spread([of for of in every if of], limit)
+    seeded = seed(chosen, trainings, traces, record)
+    rest = [each for each in seeded if not each.seen and not each.misfit]
+    return Proof(
+        len({(fault.file, fault.function) for fault in chosen}),
+        tuple(each.fault for each in seeded if each.seen),
+        tuple(each.fault for each in rest if not each.trainings),
+        tuple(each.fault for each in rest if each.trainings),
+        tuple(f"{each.fault}: {each.misfit}" for each in seeded if each.misfit),
+    )
+
+
+def seed(
+    faults: Sequence[Mutant],
+    trainings: Mapping[str, Training],
+    traces: Mapping[str, Trace],
+    record: Record,
+    say: Callable[[str], None] = lambda _: None,
+) -> list[Seeded]:
+    """Put each fault into what runs, and record the trainings that run its line, until one parts.
+
+    At most ``MOST`` trainings for each fault, the shortest first.
+
+    Args:
+        trainings, traces: by name, of the code without a fault, with the lines that they reach.
+        record: records trainings.
+        say: is told after every turn how many have been seen.
+    """
+    seeded = {n: Seeded(fault, tuple(_running(fault, traces))) for n, fault in enumerate(faults)}
+    most = min(MOST, max((len(each.trainings) for each in seeded.values()), default=0))
+    begin, end = 0, 1
+    # twice as many trainings at every turn, of those faults that no earlier one has seen
+    while begin < most:
+        left = [
+            (n, name)
+            for n, each in seeded.items()
+            if not each.seen and not each.misfit
+            for name in each.trainings[begin:end]
+        ]
+        jobs = [_job(trainings[name], seeded[n].fault, n) for n, name in left]
+        after = record(jobs)
+        for (n, name), job in zip(left, jobs, strict=True):
+            if not seeded[n].seen and not seeded[n].misfit:
+                seeded[n] = _tried(seeded[n], name, traces[name], after[job.name])
+        seen = sum(bool(each.seen) for each in seeded.values())
+        say(f"{seen} of {len(seeded)} faults seen, each in at most {min(end, MOST)} trainings")
+        begin, end = end, 2 * end + 1
+    return list(seeded.values())
+
+
+def _tried(seeded: Seeded, name: str, before: Trace, after: Trace) -> Seeded:
+    fault, trainings = seeded.fault, seeded.trainings
+    if after.failure:
+        last = after.failure.strip().splitlines()[-1]
+        if _MISFIT in last:
+            return Seeded(fault, trainings, misfit=last)
+        return Seeded(fault, trainings, name)
+    comparison = compare(before, after)
+    parts = comparison.verdict == "diverged"
+    return Seeded(fault, trainings, name, comparison) if parts else seeded
+
+
+def _faults(reach: Reach) -> list[Mutant]:
+    function = reach.function
+    path, own = function.paths[1], function.b
+    if function.how == REMOVED or function.at_import or path is None or own is None:
+        return []
+    text = path.read_text(encoding="utf-8")
+    return mutation.faults(function.file, function.name, own.first, own.last, text)
+
+
+def _running(fault: Mutant, traces: Mapping[str, Trace]) -> list[str]:
+    """Trainings that run the line of a fault.
+
+    The shortest first, one of each way through the function before the others.
+    """
+    own = [each for each in source.parse(fault.text).functions if each.name == fault.function]
+    running = []
+    for name, trace in traces.items():
+        hit, _ = trace.header["lines"].get(fault.file, ((), ()))
+        if fault.line in hit:
+            way = frozenset(n for n in hit for each in own if each.first <= n <= each.last)
+            running.append((len(trace.events), name, way))
+    ordered = sorted(running, key=lambda each: each[:2])
+    firsts = {way: name for _, name, way in reversed(ordered)}
+    names = [name for _, name, _ in ordered]
+    return sorted(names, key=lambda name: name not in firsts.values())
+
+
+def _job(training: Training, fault: Mutant, number: int) -> Training:
+    change = {"file": fault.file, "functions": [fault.function], "text": fault.text}
+    name = f"{training.name} fault {number}"
+    return Training(training.owner, name, {**training.job, "swap": [change]})

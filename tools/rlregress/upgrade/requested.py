@@ -1,0 +1,179 @@
+"""What ``--from`` and ``--to`` may be: requirements, a working tree, a lock file, or nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from rlregress import frameworks
+from rlregress.errors import UserError
+
+INSTALLED = "installed"
+_IGNORED = {".git", "__pycache__", ".venv", "node_modules"}
+
+
+@dataclass(frozen=True)
+class Requested:
+    """One side as it was asked for.
+
+    Attributes:
+        text: as given.
+        requirements: canonical, sorted; empty for a tree and for what is installed.
+        tree: a working tree of a framework.
+        lock: a file of pinned requirements.
+        environment: a virtual environment of the user's.
+        understood: in words, names that were taken for those of packages.
+    """
+
+    text: str
+    requirements: tuple[str, ...] = ()
+    tree: Path | None = None
+    lock: Path | None = None
+    environment: Path | None = None
+    understood: tuple[str, ...] = ()
+
+    @property
+    def packages(self) -> frozenset[str]:
+        """Canonical names of the packages that it pins."""
+        return frozenset(canonicalize_name(Requirement(r).name) for r in self.requirements)
+
+    @property
+    def key(self) -> str:
+        """What decides the content of this side, as a digest."""
+        digest = hashlib.sha256("\n".join(self.requirements).encode())
+        if self.tree is not None:
+            for path in _sources(self.tree):
+                digest.update(str(path.relative_to(self.tree)).encode())
+                digest.update(path.read_bytes())
+        return digest.hexdigest()[:16]
+
+    def on(self, base: Sequence[str]) -> Requested:
+        """The same on some pins, such as those that a history of releases shares; its own win."""
+        rows = _pinned(list(base), " ".join(base))
+        added = [row for row in rows if _name(row) not in self.packages]
+        text = " ".join([self.text, *added])
+        return replace(self, text=text, requirements=tuple(sorted([*self.requirements, *added])))
+
+
+def _name(row: str) -> str:
+    return str(canonicalize_name(Requirement(row).name))
+
+
+def _sources(tree: Path) -> list[Path]:
+    sources = []
+    for folder, folders, files in os.walk(tree):
+        folders[:] = sorted(set(folders) - _IGNORED)
+        sources += [Path(folder) / name for name in files if name.endswith(".py")]
+    return sorted(sources)
+
+
+def parse(text: str) -> Requested:
+    """Read one side.
+
+    Raises:
+        UserError: it is neither a folder, a file, ``installed``, nor a list of pinned requirements.
+    """
+    given = text.strip()
+    if not given:
+        raise UserError(
+            "a side is empty; expected requirements such as 'framework==2.7.1', a working tree, a "
+            f"lock file, or '{INSTALLED}'"
+        )
+    if given == INSTALLED:
+        return Requested(given)
+    path = Path(given).expanduser()
+    if (path / "pyvenv.cfg").is_file():
+        return Requested(given, environment=path.resolve())
+    if path.is_dir():
+        return Requested(given, tree=path.resolve())
+    if path.is_file():
+        return Requested(given, _pinned(_rows(path), given), lock=path)
+    if "/" in given:
+        raise UserError(
+            f"'{text}' is no folder and no file; expected requirements such as "
+            f"'framework==2.7.1', a working tree, a lock file, or '{INSTALLED}'"
+        )
+    rows = given.replace(",", " ").split()
+    known = _packages()
+    understood = []
+    for number, row in enumerate(rows):
+        name = re.split(r"[=<>!~\[@;]", row, maxsplit=1)[0]
+        package = known.get(str(canonicalize_name(name)))
+        if package is not None:
+            rows[number] = package + row.removeprefix(name)
+            understood.append(f"{name} is understood as the package {package}")
+    return Requested(given, _pinned(rows, given), understood=tuple(understood))
+
+
+def _packages() -> dict[str, str]:
+    """Short name or import name of a framework -> its package, where the two are not the same."""
+    adapters = [frameworks.get(name) for name in frameworks.names()]
+    named = {
+        str(canonicalize_name(name)): adapter.packages[0]
+        for adapter in adapters
+        for name in (*adapter.modules[:1], adapter.name)
+    }
+    published = {str(canonicalize_name(p)) for adapter in adapters for p in adapter.packages}
+    return {name: package for name, package in named.items() if name not in published}
+
+
+def _rows(path: Path) -> list[str]:
+    """The requirements of a lock file, as pip reads it; without hashes, comments and options."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise UserError(f"the lock file {path} cannot be read: {error}") from None
+    if "[[package]]" in text:
+        raise UserError(
+            f"{path} is a lock file that pip cannot read; expected one pinned requirement a line: "
+            "export it as requirements.txt with the tool that wrote it"
+        )
+    lines = [re.split(r"(?:^|\s)#", line)[0].strip() for line in text.splitlines()]
+    for line in lines:
+        if re.match(r"(-r|-c|--requirement|--constraint)\b", line):
+            raise UserError(
+                f"'{line}' in {path} refers to another file; expected every pin in one file"
+            )
+    rows = [line.partition(" --hash")[0].rstrip(" \\") for line in lines]
+    pins = [row for row in rows if row and not row.startswith("-")]
+    if not pins:
+        raise UserError(f"the lock file {path} pins nothing; expected lines such as numpy==2.0.0")
+    return pins
+
+
+def _pinned(rows: list[str], where: str) -> tuple[str, ...]:
+    pinned = []
+    for row in rows:
+        try:
+            requirement = Requirement(row)
+        except InvalidRequirement:
+            raise UserError(
+                f"'{row}' in '{where}' is no requirement; expected one such as 'framework==2.7.1'"
+            ) from None
+        pins = [s for s in requirement.specifier if s.operator in ("==", "===")]
+        if not requirement.url and (len(pins) != 1 or pins[0].version.endswith("*")):
+            bare = re.fullmatch(r"v?[0-9][0-9.a-z]*", row)
+            write = f"<package>=={row.lstrip('v')}" if bare else f"{requirement.name}==<version>"
+            raise UserError(f"'{row}' in '{where}' is not pinned to one version; write {write}")
+        if requirement.marker is None or requirement.marker.evaluate():
+            requirement.marker = None
+            requirement.name = str(canonicalize_name(requirement.name))
+            pinned.append(str(requirement))
+    if not pinned:
+        raise UserError(
+            f"nothing of '{where}' holds for this Python: the markers of all its requirements "
+            "exclude it"
+        )
+    names = [_name(row) for row in pinned]
+    for name in names:
+        if names.count(name) > 1 and len({row for row in pinned if _name(row) == name}) > 1:
+            both = " and ".join(row for row in sorted(pinned) if _name(row) == name)
+            raise UserError(f"'{where}' contradicts itself: {both}")
+    return tuple(sorted(set(pinned)))

@@ -1,0 +1,89 @@
+"""The toy environments do what their answers are derived from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from tests_behavior import ring
+from tests_behavior.counter import FinalAsFirst, ResetAsFinal, StepCounter, numbered
+from tests_behavior.limit import LimitIs
+
+
+def episodes(environment, steps: int) -> tuple[list[list[float]], list[tuple[bool, bool]]]:
+    """All observations (after every reset and every step) and the flags of the steps."""
+    seen, flags = [environment.reset(seed=0)[0].tolist()], []
+    for _ in range(steps):
+        observation, reward, terminated, truncated, _ = environment.step(np.zeros(1, np.float32))
+        assert reward == 1.0
+        seen.append(observation.tolist())
+        flags.append((terminated, truncated))
+        if terminated or truncated:
+            seen.append(environment.reset()[0].tolist())
+    return seen, flags
+
+
+@pytest.mark.parametrize("limit_is", LimitIs)
+def test_the_ring_keeps_the_rules_of_gymnasium(limit_is):
+    """Gymnasium's own checker accepts the ring, however its limit is reported."""
+    check_env(ring.Ring(limit_is), skip_render_check=True)
+
+
+@pytest.mark.parametrize(
+    ("limit_is", "last"),
+    [(LimitIs.TRUNCATION, (False, True)), (LimitIs.TERMINATION, (True, False))],
+)
+@pytest.mark.parametrize("make", [ring.Ring, lambda how: StepCounter(0, how)])
+def test_an_episode_ends_after_eight_steps(make, limit_is, last):
+    """The eighth step ends the episode, as the flag that was asked for, and no other step does."""
+    _, flags = episodes(make(limit_is), 16)
+    assert flags == [*[(False, False)] * 7, last] * 2
+
+
+def test_the_ring_closes():
+    """The observation after eight steps is that of the start, and each of the eight differs."""
+    seen, _ = episodes(ring.Ring(LimitIs.TRUNCATION), 8)
+    assert seen[:8] == ring.observations().tolist()
+    assert seen[8] == seen[0]
+    assert len({tuple(row) for row in seen}) == ring.STATES
+
+
+def test_the_values_solve_the_equations_of_the_ring():
+    """Both true values are one reward more than the discounted value of the state that follows."""
+    discount = 0.98
+    endless = ring.infinite_horizon_value(discount)
+    assert endless == pytest.approx(50.0)
+    assert endless == pytest.approx(1.0 + discount * endless)
+    values = ring.finite_horizon_values(discount)
+    np.testing.assert_allclose(values[:-1], 1.0 + discount * values[1:])
+    assert values[-1] == pytest.approx(1.0)
+    assert values[0] == pytest.approx(sum(discount**step for step in range(8)))
+
+
+def test_the_counter_says_where_it_is():
+    """Observations are (environment, episode, step), from 0 to 8 and on in the next episode."""
+    seen, _ = episodes(StepCounter(number=3), 10)
+    expected = [[3, 0, step] for step in range(9)] + [[3, 1, step] for step in range(3)]
+    assert seen == expected
+
+
+def test_environments_are_numbered_in_the_order_of_their_making():
+    """A factory gives its first environment the number 0 and the second one 1."""
+    make = numbered()
+    assert [make().reset()[0][0] for _ in range(2)] == [0.0, 1.0]
+    assert numbered()().reset()[0][0] == 0.0
+
+
+def test_reset_as_final_hides_the_final_observation():
+    """The faulty wrapper shows the 0 of the next episode in place of the 8, then goes on."""
+    seen, flags = episodes(ResetAsFinal(StepCounter()), 10)
+    assert [step for _, _, step in seen] == [0, 1, 2, 3, 4, 5, 6, 7, 0, 0, 1, 2]
+    assert [episode for _, episode, _ in seen] == [0] * 8 + [1] * 4
+    assert flags[7] == (False, True)
+
+
+def test_final_as_first_shows_the_final_observation_twice():
+    """The faulty wrapper shows the 8 again in place of the 0, then goes on."""
+    seen, _ = episodes(FinalAsFirst(StepCounter()), 10)
+    assert [step for _, _, step in seen] == [0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 1, 2]

@@ -1,0 +1,327 @@
+"""A framework is asked once, and again where another copy, version or input is meant.
+
+What a test states is held against the documented variant, the catalogue and the framework.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from rlregress import suite
+from rlregress.commands import frameworks as frameworks_command
+from rlregress.details import catalogue
+from rlregress.details.implementation import documented, implementations
+from rlregress.details.judge import record
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter, Unprobed
+
+DETAIL = "sac.critic_loss.scale"
+ENTRY = """
+[[detail]]
+id = "sac.critic_loss.scale"
+scope = "library"
+variant = "{}"
+since = "{}"
+source = "s"
+"""
+
+
+class Some(Adapter):
+    """A framework of a given version, whose probe counts its calls."""
+
+    name, title, packages, checkout = "some", "Some", ("some",), "SOME_HOME"
+    does = "half"
+
+    def __init__(self, path, version="1.0", label="", calls=None):
+        self.path, self.label, self._version = path, label, version
+        self.calls = [] if calls is None else calls
+
+    def versions(self):
+        return {"some": self._version}
+
+    def expectations(self):
+        return self.path
+
+    def probes(self):
+        return {(DETAIL, "library"): self._probe}
+
+    def _probe(self, inputs):
+        self.calls.append(self._version)
+        return catalogue.get(DETAIL).variants[self.does].formula(inputs)
+
+
+@pytest.fixture
+def path(tmp_path):
+    """What is documented: halved until 2.0, not any more from then on."""
+    path = tmp_path / "some.toml"
+    path.write_text(ENTRY.format("half", "1.0") + 'until = "2.0"\n' + ENTRY.format("none", "2.0"))
+    return path
+
+
+def test_a_detail_is_judged_once_for_one_copy(path, monkeypatch):
+    """Another version, another label, another checkout: each is asked for itself."""
+    monkeypatch.delenv("SOME_HOME", raising=False)
+    calls = []
+
+    def ask(**copy):
+        (found,) = implementations(Some(path, calls=calls, **copy), DETAIL)
+        return found.judgement.found, len(calls)
+
+    assert [ask(), ask()] == [("half", 1)] * 2
+    assert [ask(version="2.0"), ask(version="2.0")] == [("half", 2)] * 2
+    assert ask(label="HEAD") == ("half", 3)
+    monkeypatch.setenv("SOME_HOME", str(path))
+    assert [ask(), ask()] == [("half", 4)] * 2
+
+
+def test_what_is_documented_is_that_of_the_version_that_is_asked(path):
+    """A file is read once, and holds the entries of every version."""
+    for version, variant in (("1.0", "half"), ("2.0", "none"), ("1.0", "half")):
+        known = documented(Some(path, version))
+        assert known[DETAIL, "library"].variant == variant
+
+
+def test_a_detail_is_printed_whole_or_not_at_all(path, tmp_path, capsys):
+    """Where what is documented cannot be read there is the sentence, and no half of an answer."""
+    frameworks_command.details(DETAIL, [Some(path)])
+    assert "some [library]" in capsys.readouterr().out
+    broken = tmp_path / "broken.toml"
+    broken.write_text("[[detail]\n")
+    with pytest.raises(UserError, match="broken.toml is not valid TOML"):
+        frameworks_command.details(DETAIL, [Some(path), Some(broken)])
+    assert capsys.readouterr().out == ""
+
+
+def test_the_documents_of_this_suite_are_found_by_the_name_of_the_framework(monkeypatch, path):
+    """Another folder of baselines is another document, though the name is the same."""
+    folder = path.parent / "details"
+    folder.mkdir()
+    path.rename(folder / "some")
+
+    class Here(Some):
+        def expectations(self):
+            return None
+
+    monkeypatch.setattr(suite, "baselines", lambda: path.parent)
+    assert documented(Here(None))[DETAIL, "library"].variant == "half"
+
+
+class Ours(Some):
+    """A framework of this suite: what is documented of it stands in the suite's baselines."""
+
+    def expectations(self):
+        return None
+
+
+@pytest.fixture
+def ours(path, monkeypatch):
+    """The one implementation of a framework of this suite whose code does this; fresh."""
+    folder = path.parent / "details"
+    folder.mkdir()
+    path.rename(folder / "some")
+    monkeypatch.setattr(suite, "baselines", lambda: path.parent)
+
+    def make(does="half", version="1.0", calls=None):
+        adapter = Ours(None, version, label=f"{path.parent}{does}", calls=calls)
+        adapter.does = does
+        return implementations(adapter, DETAIL)[0]
+
+    return make
+
+
+def test_other_inputs_are_asked_of_the_framework(ours):
+    """Errors of 2 and 3 are halved: 6.5. The inputs that are not named stay the catalogue's."""
+    answer = ours().ask(q_values=[3.0, 4.0], reward=1.0)
+    np.testing.assert_array_equal(answer.observed, [6.5])
+    np.testing.assert_array_equal(answer.expected["none"], [13.0])
+    assert answer.variant == "half"
+
+
+def test_inputs_of_the_catalogue_are_not_asked_again(ours):
+    """What the process knows is the answer; other inputs are asked each time."""
+    calls = []
+    implementation = ours(calls=calls)
+    for _ in range(2):
+        assert implementation.ask(q_values=[3.0, -1.0], reward=0.5).found == "half"
+        assert implementation.ask().found == "half"
+    assert implementation.judgement.inputs == {}
+    assert len(calls) == 1
+    implementation.ask(reward=0.0)
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        (
+            {"q_value": [3.0, 4.0]},
+            f"{DETAIL} has no input 'q_value'; did you mean 'q_values'? (known: "
+            "batch_size, discount, q_values, reward)",
+        ),
+        (
+            {"reward": [1.0]},
+            f"{DETAIL}: input 'reward' is [1.0]; expected a value like the catalogue's, "
+            "reward = 0.5",
+        ),
+        (
+            {"q_values": [[3.0, 4.0]]},
+            f"{DETAIL}: input 'q_values' is [[3.0, 4.0]]; expected a value like the catalogue's, "
+            "q_values = [3.0, -1.0]",
+        ),
+    ],
+)
+def test_an_input_that_does_not_fit_is_an_error(ours, inputs, said):
+    """Nothing is asked with an input that no probe reads, or of another form."""
+    calls = []
+    with pytest.raises(UserError) as raised:
+        ours(calls=calls).ask(**inputs)
+    assert str(raised.value) == said
+    assert calls == []
+
+
+def _errors_of_2_and_3(implementation):
+    return implementation.ask(q_values=[3.0, 4.0], reward=1.0)
+
+
+def test_the_documented_numbers_pass(ours):
+    """6.5 is half of 4 + 9; what was found is kept for the report."""
+    implementation = ours()
+    implementation.assert_documented(_errors_of_2_and_3(implementation), half=6.5, none=[13.0])
+    assert [judgement.found for judgement in implementation.shown] == ["half"]
+
+
+def test_another_stated_variant_fails_with_the_numbers_and_the_inputs(ours):
+    """The whole text, as a user sees it."""
+    implementation = ours("none")
+    with pytest.raises(AssertionError) as raised:
+        implementation.assert_documented(_errors_of_2_and_3(implementation), half=6.5, none=13.0)
+    assert str(raised.value) == (
+        "sac.critic_loss.scale: none (documented: half, since 1.0)\n"
+        "  Which factor stands before the sum of the squared errors of the two Q networks?\n"
+        "  some 1.0, scope library; documented in: s\n"
+        "  inputs: q_values = [3.0, 4.0], reward = 1.0\n"
+        "  observed: [13]\n"
+        "  expected of half: [6.5] (1/2 of the sum over networks of the mean squared error)\n"
+        "  expected of none: [13] (sum over networks of the mean squared error)\n"
+        "  observed / expected of half: [2]\n"
+        "If the change is intended, set until = \"1.0\" in the entry of 'half' in "
+        "baselines/details/some/ and add:\n"
+        + record("sac.critic_loss.scale", "library", "none", "1.0")
+    )
+
+
+def test_a_variant_that_is_not_stated_is_named_too(ours):
+    """26 is twice the sum, which the test does not speak of."""
+    implementation = ours("double")
+    with pytest.raises(AssertionError, match="^sac.critic_loss.scale: double .documented: half"):
+        implementation.assert_documented(_errors_of_2_and_3(implementation), half=6.5, none=13.0)
+
+
+def test_numbers_of_no_variant_fail_with_the_nearest(ours, monkeypatch):
+    """7 is neither 6.5 nor 13; the nearest are listed."""
+    implementation = ours()
+    monkeypatch.setattr(Some, "_probe", lambda self, inputs: [7.0])
+    with pytest.raises(AssertionError, match="^sac.critic_loss.scale: no variant matches") as said:
+        implementation.assert_documented(_errors_of_2_and_3(implementation), half=6.5, none=13.0)
+    assert "nearest variants by error (tolerance 1e-05): half (0.0048" in str(said.value)
+
+
+def test_inputs_that_do_not_separate_the_stated_variants_fail(ours):
+    """Where Q is right nothing is lost, halved or not."""
+    implementation = ours()
+    answer = implementation.ask(q_values=[1.0, 1.0], reward=1.0)
+    with pytest.raises(AssertionError, match="scale: 2 variants match: half, none .documented"):
+        implementation.assert_documented(answer, half=0.0, none=0.0)
+
+
+def test_a_probe_that_raises_fails_with_its_error(ours, monkeypatch):
+    """What the foreign code raises is the finding."""
+
+    def broken(self, inputs):
+        raise ValueError("no such network")
+
+    implementation = ours()
+    monkeypatch.setattr(Some, "_probe", broken)
+    with pytest.raises(AssertionError, match="could not be probed: ValueError: no such network"):
+        implementation.assert_documented(_errors_of_2_and_3(implementation), half=6.5, none=13.0)
+
+
+def test_code_that_nobody_knows_is_an_error_and_no_failure(ours, monkeypatch):
+    """What could not be asked says nothing about the framework."""
+
+    def unknown(self, inputs):
+        raise Unprobed("a script of another shape", known=False)
+
+    implementation = ours()
+    monkeypatch.setattr(Some, "_probe", unknown)
+    said = f"{DETAIL}, {implementation.adapter.full_name}, scope library: could not be probed: a "
+    with pytest.raises(UserError, match=f"^{re.escape(said)}"):
+        implementation.assert_documented(_errors_of_2_and_3(implementation), half=6.5, none=13.0)
+    with pytest.raises(UserError, match=f"^{re.escape(said)}"):
+        implementation.assert_documented_variant()
+
+
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        (
+            {"half": 6.0, "none": 13.0},
+            f"{DETAIL}: the test states [6] for 'half', but the catalogue's formula gives [6.5]",
+        ),
+        (
+            {"half": 6.5, "none": [13.0, 13.0]},
+            f"{DETAIL}: the test states [13, 13] for 'none', but the catalogue's formula gives "
+            "[13]",
+        ),
+        (
+            {"half": 6.5, "halved": 6.5},
+            f"{DETAIL} has no variant 'halved'; did you mean 'half'? (known: batch_sum, "
+            "double, half, none, quarter)",
+        ),
+        (
+            {"half": 6.5, "quarter": 3.25},
+            f"{DETAIL}: 'none' is documented of some, scope library, since 2.0, but the test does "
+            "not state it; its numbers are [13]",
+        ),
+    ],
+)
+def test_a_test_that_states_something_wrong_is_an_error(ours, stated, said):
+    """The numbers of a test and the formulas of the catalogue check each other."""
+    implementation = ours()
+    with pytest.raises(UserError) as raised:
+        implementation.assert_documented(_errors_of_2_and_3(implementation), **stated)
+    assert str(raised.value) == said
+
+
+def test_another_partys_framework_may_do_what_no_test_states(path):
+    """Its documented variant is held against the catalogue's formula."""
+    (other,) = implementations(Some(path, label="other"), DETAIL)
+    other.assert_documented(_errors_of_2_and_3(other), none=13.0)
+    (changed,) = implementations(Some(path, "2.0", label="other"), DETAIL)
+    with pytest.raises(AssertionError, match="^sac.critic_loss.scale: half .documented: none"):
+        changed.assert_documented(_errors_of_2_and_3(changed), half=6.5)
+
+
+def test_what_is_not_documented_fails(ours):
+    """The sentence says what was found and where it belongs."""
+    implementation = ours(version="0.5")
+    said = (
+        f"{DETAIL}: half (documented: nothing for some 0.5, scope library); add an entry to "
+        "baselines/details/some/"
+    )
+    with pytest.raises(AssertionError) as raised:
+        implementation.assert_documented_variant()
+    assert str(raised.value) == said
+    with pytest.raises(AssertionError) as raised:
+        implementation.assert_documented(_errors_of_2_and_3(implementation), half=6.5, none=13.0)
+    assert str(raised.value) == said
+
+
+def test_the_documented_variant_of_the_catalogue_is_asserted(ours):
+    """Half as documented passes; whole fails with the report."""
+    ours().assert_documented_variant()
+    with pytest.raises(AssertionError, match="^sac.critic_loss.scale: none .documented: half"):
+        ours("none").assert_documented_variant()

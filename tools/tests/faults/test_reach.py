@@ -1,0 +1,58 @@
+"""Which probes a seeded fault can move: those that reach its statement, or all of them."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from rlregress.faults import reach
+
+TEXT = textwrap.dedent(
+    """\
+    LIMIT = 3
+
+    class Agent:
+        kind = "a"
+
+        def act(self, x, scale=2):
+            if x:
+                y = (
+                    x * scale
+                )
+                return y
+            return 0
+    """
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        (1, None),  # a constant of the module
+        (4, None),  # an attribute of a class
+        (6, None),  # the default of an argument
+        (9, range(8, 11)),  # a statement of several lines
+        (12, range(12, 13)),
+    ],
+)
+def test_statement_of_a_line(line, found):
+    """Only what stands in the body of a function runs when the function does."""
+    assert reach.statement(TEXT, line) == found
+
+
+def test_cells_are_those_that_reach_the_statement(tmp_path):
+    """A probe that does not run the changed statement runs the same code as before."""
+    path = tmp_path / "agent.py"
+    path.write_text(TEXT)
+    reached = {
+        str(path.resolve()): {
+            ("one", "library"): frozenset({7, 8, 11}),
+            ("other", "library"): frozenset({7, 12}),
+        }
+    }
+    assert reach.probes_at(reached, path, 9) == {("one", "library")}
+    assert reach.probes_at(reached, path, 12) == {("other", "library")}
+    assert reach.probes_at(reached, path, 1) is None
+    assert reach.probes_at(reached, path, 1, script=True) is None, "no probe reaches it: ask all"
+    assert reach.probes_at({}, path, 9) is None

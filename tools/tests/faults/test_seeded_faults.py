@@ -1,0 +1,178 @@
+"""The suite can turn red: a seeded fault fails the test of its detail, with a readable message."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+
+import pytest
+
+from rlregress import frameworks, suite
+from rlregress.details import catalogue
+from rlregress.errors import UserError
+from rlregress.faults import probed
+from rlregress.frameworks.base import Adapter
+
+INSTALLED = sorted(
+    {adapter.name for adapter in frameworks.installed() if adapter.expectations() is None}
+)
+ESSENTIAL = [pair for pair in probed.chosen(INSTALLED, []) if pair[1].essential]
+
+
+def _beside(fault):
+    """What the fault moves, and what stands beside it: ``sac.critic_loss``, ``td3``."""
+    return sorted({id.rpartition(".")[0] for id in fault.turns} | {*fault.turns, *fault.also})
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"), ESSENTIAL, ids=[f"{of}-{fault.name}" for of, fault in ESSENTIAL]
+)
+def test_a_seeded_fault_turns_its_test_red(name, fault, tmp_path):
+    """``pytest tests_unit`` fails for the fault's details and names detail, variants, numbers."""
+    if probed.fault_line(frameworks.get(name), fault) is None:
+        pytest.skip(f"the faults of {name} were chosen on another version than the installed one")
+    evidence = tmp_path / "evidence.json"
+    ended = probed.run_seeded(
+        name,
+        fault,
+        ["-m", "pytest", "tests_unit", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        + ["--framework", name, "--detail", ",".join(_beside(fault)), "--evidence", str(evidence)],
+    )
+    assert ended.returncode == 1, ended.stdout[-2000:]
+    entries = [e for e in json.loads(evidence.read_text())["tests"] if "detail" in e]
+    failed = [entry for entry in entries if entry["outcome"] == "failed"]
+    assert {entry["detail"] for entry in failed} == set(fault.turns) | set(fault.also)
+    for id in fault.turns:
+        messages = [entry["message"] for entry in failed if entry["detail"] == id]
+        assert messages
+        for first, *rest in map(str.splitlines, messages):
+            assert first.startswith(f"{id}: {fault.finds} (documented: ")
+            assert any(line.strip().startswith("observed: [") for line in rest)
+            assert any(line.strip().startswith(f"expected of {fault.finds}: [") for line in rest)
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_every_detail_has_a_seeded_fault(name):
+    """For each detail that a framework is probed for there is a fault that moves it."""
+    known = probed.load(name)
+    covered = {id for fault in known for id in fault.turns + fault.also}
+    asked = {id for id, _ in frameworks.get(name).probes()}
+    assert asked - covered == set(probed.without(name))
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_faults_name_known_variants(name):
+    """What a fault turns a detail into is a variant of that detail."""
+    for fault in probed.load(name):
+        for id in fault.turns:
+            assert not fault.finds or fault.finds in catalogue.get(id).variants, fault.name
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_a_fault_stands_after_the_detail_that_it_turns(name):
+    """In the files, the [[detail]] above a fault is the one that comes first in its ``turns``."""
+    wrong = []
+    for path in sorted((suite.baselines() / "details" / name).glob("*.toml")):
+        above = ""
+        for block in re.split(r"(?m)^(?=\[\[)", path.read_text(encoding="utf-8")):
+            table = tomllib.loads(block)
+            for detail in table.get("detail", []):
+                above = detail["id"]
+            for fault in table.get("fault", []):
+                if fault["turns"][0] != above:
+                    wrong.append(f"{path.name}: {fault['name']} stands after {above}")
+    assert wrong == []
+
+
+GOOD = {
+    "name": "whole",
+    "file": "package/sac.py",
+    "old": "0.5 * ",
+    "new": "",
+    "turns": ["sac.critic_loss.scale"],
+    "finds": "none",
+}
+
+
+class Other(Adapter):
+    """An adapter of a third party, whose data file is its own."""
+
+    def __init__(self, path):
+        self._path = path
+
+    def expectations(self):
+        return self._path
+
+
+@pytest.fixture
+def load(tmp_path, monkeypatch):
+    """Writes a file of data and loads its faults."""
+
+    def loaded(text: str):
+        path = tmp_path / "some.toml"
+        path.write_text(text)
+        monkeypatch.setattr(frameworks, "get", lambda name: Other(path))
+        return probed.load("other")
+
+    return loaded
+
+
+def _table(**changed):
+    rows = [f"{key} = {json.dumps(value)}" for key, value in {**GOOD, **changed}.items()]
+    return "\n".join(['[[detail]]\nid = "x"\n\n[[fault]]', *rows, ""])
+
+
+def test_faults_are_read_from_the_file_of_the_expectations(load):
+    """A framework of a third party keeps them there too; the expectations are left alone."""
+    (fault,) = load(_table())
+    assert (fault.name, fault.turns, fault.finds) == ("whole", ("sac.critic_loss.scale",), "none")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (_table(finds=1), r"some.toml, \[\[fault\]\] at line 4: key 'finds' is 1, expected text"),
+        (_table(find="none"), r"\[\[fault\]\] at line 4: unknown key 'find'; did you mean 'finds'"),
+        (
+            _table(turns=["sac.critic_loss.scael"]),
+            "key 'turns' holds 'sac.critic_loss.scael'; did you mean 'sac",
+        ),
+        ("[[faults]]", "some.toml: unknown key 'faults'; did you mean 'fault'"),
+        ("[fault]", "some.toml: key 'fault' is {}, expected a list"),
+        ("[[fault]", "some.toml is not valid TOML"),
+    ],
+)
+def test_a_damaged_fault_names_the_file_the_place_and_what_was_expected(load, text, message):
+    """One sentence for each way to be wrong."""
+    with pytest.raises(UserError, match=message):
+        load(text)
+
+
+def test_a_framework_without_faults_is_named(load):
+    """There is nothing to seed, and the file that would hold it is named."""
+    assert load("") == []
+    with pytest.raises(UserError, match="no faults of other to seed; .* in .*some.toml"):
+        probed.chosen(["other"], [])
+
+
+def test_a_fault_that_does_not_fit_says_so():
+    """A fault whose text is not in this version's code names file, text and number of matches."""
+    name, fault = next(
+        (of, one)
+        for of, one in probed.chosen(INSTALLED, [])
+        if frameworks.get(of).locate(one.file) is not None
+    )
+    other = probed.Fault(fault.name, fault.file, "no such text", "", fault.turns, fault.finds)
+    with (
+        pytest.raises(UserError, match="does not fit this version: .* 'no such text' 0 times"),
+        probed.seeded(name, other),
+    ):
+        pass
+
+
+def test_an_unknown_fault_is_named():
+    """A name that no fault has is answered with the nearest one."""
+    name = probed.chosen(INSTALLED, [])[0][1].name
+    with pytest.raises(UserError, match=f"did you mean .*{name}"):
+        probed.chosen(INSTALLED, [name[:-1]])

@@ -1,0 +1,203 @@
+"""CleanRL's own scripts, trained and run; skipped where there are none."""
+
+from __future__ import annotations
+
+import gymnasium
+import numpy as np
+import pytest
+
+from rlregress.errors import UserError
+from rlregress.frameworks.base import TrainingRequest
+from rlregress.frameworks.cleanrl import shim
+from rlregress.frameworks.cleanrl.running import run_script
+from rlregress.frameworks.cleanrl.sources import find_source
+from rlregress.frameworks.cleanrl.training import (
+    arguments_of,
+    policy_of,
+    prepared,
+    seen,
+    train,
+    wrappers,
+)
+from tests_behavior.counter import StepCounter
+
+
+def copy_of(label: str):
+    """CleanRL's scripts, if there are any here."""
+    try:
+        return find_source(label)
+    except UserError as error:
+        pytest.skip(str(error))
+
+
+def request(algorithm: str, hyperparameters, steps: int, **changes) -> TrainingRequest:
+    """A short training on a real task."""
+    return TrainingRequest(
+        algorithm=algorithm,
+        make_env=lambda: gymnasium.make("InvertedPendulum-v5"),
+        hyperparameters=hyperparameters,
+        total_steps=steps,
+        seed=3,
+        **changes,
+    )
+
+
+SHORT = {
+    "ppo": (
+        {"rollout_steps": 64, "minibatch_size": 32, "clip_range": 0.2, "value_clip_range": 0.2},
+        256,
+    ),
+    "sac": (
+        {
+            "critic_learning_rate": 0.001,
+            "temperature_learning_rate": 0.001,
+            "minibatch_size": 8,
+            "replay_size": 200,
+            "learning_starts": 60,
+        },
+        120,
+    ),
+    "td3": ({"minibatch_size": 8, "replay_size": 200, "learning_starts": 60}, 120),
+}
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "sac", "td3"])
+def test_checkpoints_leave_a_training_as_it_is(algorithm):
+    """With and without checkpoints that use the policy, all parameters are equal to the bit."""
+    scripts = copy_of("HEAD")
+    hyperparameters, steps = SHORT[algorithm]
+    at = []
+
+    def use(done, policy):
+        at.append((done, policy(np.ones((2, 4))).shape))
+
+    alone = train(request(algorithm, hyperparameters, steps), scripts)
+    watched = train(
+        request(algorithm, hyperparameters, steps, checkpoints=(10, 90), on_checkpoint=use), scripts
+    )
+    assert at == [(10, (2, 1)), (90, (2, 1))]
+    assert alone.steps == watched.steps == steps
+    assert alone.parameters.keys() == watched.parameters.keys()
+    for name, parameter in alone.parameters.items():
+        assert parameter.tobytes() == watched.parameters[name].tobytes(), name
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "sac", "td3"])
+def test_the_policy_is_deterministic_and_within_bounds(algorithm):
+    """Asked twice, alone or in company, it gives the same action, inside the action space."""
+    trained = train(request(algorithm, *SHORT[algorithm]), copy_of("HEAD"))
+    observations = np.random.default_rng(0).normal(size=(5, 4)) * 3
+    actions = trained.policy(observations)
+    assert np.array_equal(actions, trained.policy(observations))
+    assert np.allclose(actions[2:3], trained.policy(observations[2:3]), atol=1e-6)
+    assert np.all(np.abs(actions) <= 3.0)
+    assert trained.value(observations).shape == (5,)
+
+
+def ppo_run():
+    """PPO's script after a short training, and its environment."""
+    path, arguments = prepared(request("ppo", *SHORT["ppo"]), copy_of("HEAD"))
+    run = run_script(path, arguments, make_env=lambda: gymnasium.make("InvertedPendulum-v5"))
+    return run, run["envs"].envs[0]
+
+
+def statistics(environment):
+    """The wrapper that normalises observations."""
+    return next(w for w in wrappers(environment) if hasattr(w, "obs_rms"))
+
+
+def test_a_policy_sees_what_the_training_saw():
+    """A bare observation is normalised and clipped as the script's own wrappers do it."""
+    _, environment = ppo_run()
+    statistics(environment).update_running_mean = False
+    for seed in range(3):
+        observation, _ = environment.reset(seed=seed)
+        bare = environment.unwrapped._get_obs()
+        assert np.abs(observation - bare).max() > 0.01
+        assert np.allclose(seen(environment)(bare[None])[0], observation, atol=1e-6)
+    assert seen(environment)(np.full((1, 4), 1e6)).max() == 10.0
+
+
+def test_a_policy_neither_moves_the_statistics_nor_moves_with_them():
+    """An evaluation counts nothing, and a policy keeps the statistics of its moment."""
+    run, environment = ppo_run()
+    moments, policy = statistics(environment).obs_rms, policy_of(run)
+    observations = np.ones((3, 4))
+    before, count = policy(observations), moments.count
+    assert np.array_equal(policy(observations), before)
+    assert moments.count == count
+    moments.update(np.full((100, 4), 50.0))
+    assert np.array_equal(policy(observations), before)
+    assert not np.array_equal(policy_of(run)(observations), before)
+
+
+@pytest.mark.parametrize(("asked", "done"), [(100, 128), (128, 128), (129, 192)])
+def test_what_is_not_a_whole_rollout_is_done_too(asked, done):
+    """PPO's script would drop the rest of the steps; it is asked for whole rollouts."""
+    hyperparameters = {**SHORT["ppo"][0], "epochs": 1}
+    assert train(request("ppo", hyperparameters, asked), copy_of("HEAD")).steps == done
+
+
+def test_all_networks_are_among_the_parameters():
+    """Critics, targets and the temperature are there beside the actor."""
+    scripts = copy_of("HEAD")
+    found = {
+        algorithm: {name.partition(".")[0] for name in trained.parameters}
+        for algorithm in ("ppo", "sac", "td3")
+        for trained in [train(request(algorithm, *SHORT[algorithm]), scripts)]
+    }
+    critics = {"actor", "qf1", "qf2", "qf1_target", "qf2_target"}
+    assert found == {
+        "ppo": {"agent"},
+        "sac": {*critics, "log_alpha"},
+        "td3": {*critics, "target_actor"},
+    }
+
+
+@pytest.mark.skipif(not shim.needed(), reason="this Gymnasium is as the scripts expect it")
+@pytest.mark.parametrize(("shimmed", "share"), [(True, 0.0), (False, 0.1)])
+def test_the_replay_buffer_holds_no_row_that_never_happened(shimmed, share):
+    """On a task whose reward is always 1 no reward of 0 is stored; without the shim a tenth is."""
+    run = run_script(
+        copy_of("HEAD").script("td3_continuous_action").path,
+        {"total_timesteps": 200, "buffer_size": 300, "env_id": "InvertedPendulum-v4"},
+        shimmed=shimmed,
+    )
+    zero = np.mean(run["rb"].rewards[:200] == 0.0)
+    assert zero == 0.0 if shimmed else zero > share
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "change", "said"),
+    [
+        ("ppo", {"minibatch_size": 48}, "expected a minibatch_size that divides"),
+        ("ppo", {"value_clip_range": 0.1}, "clips values by its clip_range"),
+        ("ppo", {"hidden_sizes": [8]}, r"has hidden_sizes \[64, 64\] and no argument for it"),
+        ("sac", {"temperature_learning_rate": 0.1}, "one learning rate for critics and temp"),
+        ("td3", {"nothing": 1}, "has no hyperparameter nothing; known: discount"),
+    ],
+)
+def test_what_a_script_cannot_be_given_is_one_sentence(algorithm, change, said):
+    """A hyperparameter that the script does not have is named, with what it has."""
+    with pytest.raises(UserError, match=said):
+        arguments_of(algorithm, {**SHORT[algorithm][0], **change}, copy_of("HEAD"))
+
+
+def test_a_copy_for_gym_is_not_trained():
+    """Scripts for gym 0.17 offer no algorithm to train, and say why if they are asked to."""
+    scripts = copy_of("0.4.8")
+    with pytest.raises(UserError, match=r"0\.4\.8 cannot be trained: its scripts were written for"):
+        train(request("ppo", *SHORT["ppo"]), scripts)
+
+
+def test_a_copy_for_gym_can_be_run():
+    """The whole script of 0.4.8 runs, over Gymnasium."""
+    run = run_script(
+        copy_of("0.4.8").script("sac_continuous_action").path,
+        {"total_timesteps": 30, "batch_size": 8, "learning_starts": 5},
+        make_env=StepCounter,
+    )
+    assert run.steps == 30
+    assert len(run["rb"].buffer) == 30
+    # the update asks for more rows than a batch, not for learning_starts
+    assert run["a_optimizer"].state

@@ -1,0 +1,169 @@
+"""From evidence to one verdict per framework and one exit code."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlregress.gate import evidence, outcome
+from rlregress.reporting import words
+
+
+def entry(test: str, framework: str = "some", result: str = "passed", **more) -> dict:
+    """One entry of the evidence."""
+    return {
+        "test": test,
+        "tier": "unit",
+        "outcome": result,
+        "seconds": 0.1,
+        "message": "it broke" if result == "failed" else "",
+        "framework": framework,
+        **more,
+    }
+
+
+def cell(name: str, verdict: str) -> dict:
+    """The entry of a judged cell."""
+    found = {
+        "verdict": verdict,
+        "reason": "because.",
+        "scale": 100.0,
+        "stored_mean": 100.0,
+        "new_mean": 90.0,
+        "effect_fraction": -0.1,
+        "interval": [-30.0, 10.0],
+        "stored_seeds": 10,
+        "new_seeds": 5,
+        "failed": 0,
+        "adjusted_drop": 0.7,
+        "visible_fraction": 0.4,
+        "alpha": 0.05,
+    }
+    return entry(f"t::test_returns[{name}]", verdict=found, cell=name)
+
+
+def group(name: str, verdict: str, *cells: str) -> dict:
+    """The entry of a judged group."""
+    found = {**cell(name, verdict)["verdict"], "cells": list(cells), "visible_fraction": 0.3}
+    return entry(f"t::test_group[{name}]", verdict=found, group=name)
+
+
+def judged(*entries: dict) -> tuple[str, int]:
+    """Verdict of the only framework, and the exit code."""
+    found = outcome.outcomes(list(entries))
+    assert len(found) == 1
+    return found[0].verdict, outcome.exit_code(found, list(entries))
+
+
+def test_a_framework_holds_if_all_that_was_judged_holds():
+    """Tests that pass and cells that hold make a framework that holds, exit code 0."""
+    assert judged(entry("a"), cell("x", "holds")) == ("holds", 0)
+
+
+def test_a_failed_test_is_a_regression():
+    """One red test about a framework is enough, exit code 1."""
+    assert judged(entry("a", result="failed"), cell("x", "holds")) == ("regressed", 1)
+
+
+def test_a_regressed_cell_is_a_regression():
+    """A cell whose returns dropped is enough, whatever the others say."""
+    assert judged(cell("x", "regressed"), cell("y", "holds")) == ("regressed", 1)
+
+
+def test_what_the_data_cannot_tell_is_not_called_equal():
+    """An inconclusive cell makes an inconclusive framework, exit code 3."""
+    assert judged(cell("x", "inconclusive"), cell("y", "holds")) == ("inconclusive", 3)
+
+
+def test_a_group_that_holds_speaks_for_the_cells_it_covers():
+    """A cell that alone sees too little is covered by its group, and only by its own group."""
+    entries = [cell("x", "inconclusive"), cell("y", "holds"), group("g", "holds", "x", "y")]
+    assert judged(*entries) == ("holds", 0)
+    assert judged(*entries, cell("z", "inconclusive")) == ("inconclusive", 3)
+
+
+@pytest.mark.parametrize("change", [{"effect_fraction": -0.9}, {"failed": 1}])
+def test_a_group_does_not_cover_what_it_could_not_see(change):
+    """A cell that lost more than its group can see, or whose runs failed, is not covered."""
+    hidden = cell("x", "inconclusive")
+    hidden["verdict"].update(change)
+    assert judged(hidden, cell("y", "holds"), group("g", "holds", "x", "y")) == ("inconclusive", 3)
+
+
+def test_a_tier_without_a_passed_test_is_named():
+    """A framework of which no behaviour was tested has not been judged."""
+    found = outcome.outcomes([entry("a"), {**cell("x", "holds"), "tier": "performance"}])
+    assert outcome.untested(found, ["some"]) == ["some behavior"]
+
+
+def test_a_group_does_not_cover_a_drop():
+    """A regressed cell is a regression although its group holds."""
+    assert judged(cell("x", "regressed"), group("g", "holds", "x")) == ("regressed", 1)
+
+
+def test_a_gain_is_said_and_does_not_block():
+    """An unexpected gain is the verdict, with exit code 0."""
+    assert judged(cell("x", "improved"), cell("y", "holds")) == ("improved", 0)
+
+
+def test_nothing_judged_is_inconclusive():
+    """A framework whose returns were not judged has not been shown to hold."""
+    assert judged(entry("a")) == ("inconclusive", 3)
+
+
+def test_a_failure_of_the_suite_itself_is_no_verdict():
+    """A red test about no framework means that the suite could not judge, exit code 2."""
+    entries = [cell("x", "holds"), entry("suite", framework="", result="failed")]
+    found = outcome.outcomes(entries)
+    assert outcome.exit_code(found, entries) == 2
+    assert outcome.exit_code([], []) == 2
+
+
+def test_a_verdict_that_is_missing_is_no_verdict():
+    """A cell of the session that no test has judged makes the gate one that could not judge."""
+    entries = [cell("x", "holds")]
+    missing = outcome.unjudged(["x", "y"], entries)
+    assert missing == ["y"]
+    assert outcome.exit_code(outcome.outcomes(entries), entries, missing) == 2
+
+
+def test_a_test_that_cannot_be_set_up_is_no_regression():
+    """A test that never reached its call says nothing about the framework, exit code 2."""
+    entries = [cell("x", "holds"), entry("a", result="error")]
+    assert judged(*entries) == ("holds", 2)
+
+
+def test_each_framework_has_its_own_verdict():
+    """What is said of one framework does not touch another; the worst one sets the exit code."""
+    entries = [cell("x", "holds"), entry("b", framework="other", result="failed")]
+    found = outcome.outcomes(entries)
+    assert [(o.framework, o.verdict) for o in found] == [("other", "regressed"), ("some", "holds")]
+    assert outcome.exit_code(found, entries) == 1
+
+
+@pytest.mark.parametrize("part", ["100 -> 90", "-10%", "-30% to +10%", "10 stored", "0.7", "40%"])
+def test_a_verdict_line_says_what_it_rests_on(part):
+    """Effect, interval, seeds, p-value and the smallest visible drop stand in the line."""
+    line = words.lines(evidence.verdicts([cell("x", "holds")]))[0]
+    assert part in line
+
+
+def test_the_error_rate_is_stated_once_for_the_session():
+    """The last line states the rate of false alarms of the whole session."""
+    verdicts = evidence.verdicts([entry("a"), cell("x", "holds"), cell("y", "holds")])
+    assert "5%" in words.lines(verdicts)[-1]
+    assert words.lines(evidence.verdicts([entry("a")])) == []
+
+
+def test_a_framework_that_was_not_trained_can_hold_in_its_formulas():
+    """It has a verdict of its own, owes no returns, and does not spoil the others' exit code."""
+    own = [entry("u", "bare@1"), {**entry("b", "bare@1"), "tier": "behavior"}]
+    entries = [*own, cell("x", "holds")]
+    found = outcome.outcomes(entries, {"some"})
+    assert [(each.framework, each.verdict) for each in found] == [
+        ("bare@1", outcome.FORMULAS_HOLD), ("some", "holds")
+    ]  # fmt: skip
+    assert outcome.untested(found, ["bare@1"], {"some"}) == []
+    assert outcome.untested(found, ["bare@1"], {"bare"}) == ["bare@1 performance"]
+    assert outcome.exit_code(found, entries) == 0
+    red = outcome.outcomes([entry("u", "bare@1", result="failed")], {"some"})
+    assert (red[0].verdict, outcome.exit_code(red, entries)) == ("regressed", 1)

@@ -1,0 +1,93 @@
+"""One search for the id of a detail leads to its definition and to its probes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.details import catalogue
+
+LIBRARY = Path(__file__).resolve().parents[3] / "tools" / "rlregress"
+ADAPTERS = sorted(path.parent.name for path in (LIBRARY / "frameworks").glob("*/probes"))
+
+
+def texts(path: Path) -> set[str]:
+    """Every string of a source file that stands there as a whole."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return {n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+
+
+def unplaced(ids: set[str], folder: Path) -> dict[str, list[str]]:
+    """The ids that do not stand in exactly one file of a folder, each with those that hold it."""
+    held = {path.name: texts(path) for path in sorted(folder.glob("*.py"))}
+    places = {id: [name for name, found in held.items() if id in found] for id in sorted(ids)}
+    return {id: names for id, names in places.items() if len(names) != 1}
+
+
+def probe_tables(folder: Path) -> Iterator[tuple[str, ast.expr]]:
+    """Name of the file and value of every ``PROBES`` of the families in a folder."""
+    for path in sorted(folder.glob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            target = node.target if isinstance(node, ast.AnnAssign) else None
+            if isinstance(node, ast.Assign):
+                target = node.targets[0]
+            if isinstance(target, ast.Name) and target.id == "PROBES" and node.value is not None:
+                yield path.name, node.value
+
+
+def literal_keys(name: str, table: ast.expr) -> set[str | tuple[str, str]]:
+    """The keys of a table, none of which may be put together or come from elsewhere."""
+    assert isinstance(table, ast.Dict), f"{name}: PROBES is no dictionary in braces"
+    found = set()
+    for key in table.keys:
+        assert key is not None, f"{name}: PROBES unpacks another table; list its ids"
+        found.add(ast.literal_eval(key))
+    return found
+
+
+def test_every_id_is_literal_in_one_file_of_the_catalogue():
+    """Where a detail is defined, its id stands as one string, and in no second file."""
+    ids = {detail.id for detail in catalogue.all_details()}
+    assert unplaced(ids, LIBRARY / "details") == {}
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_probe_tables_list_their_ids(name):
+    """The tables of a framework's families hold literal ids, which are all that it probes."""
+    tables = list(probe_tables(LIBRARY / "frameworks" / name / "probes"))
+    own = [(file, table) for file, table in tables if file != "__init__.py"]
+    keys = set().union(*(literal_keys(file, table) for file, table in own))
+    listed = {key if isinstance(key, str) else key[0] for key in keys}
+    if name not in {adapter.name for adapter in frameworks.installed()}:
+        pytest.skip(f"{name} is not installed: what it probes cannot be asked")
+    assert listed == {id for id, _ in frameworks.get(name).probes()}
+
+
+def test_an_id_that_is_put_together_is_found(tmp_path):
+    """The check sees an id out of pieces, one in two files, and a table that is not literal."""
+    (tmp_path / "one.py").write_text('A = "a.whole"\nB = f"{x}.pieces"\nC = "a.twice"\n')
+    (tmp_path / "two.py").write_text('"""As in a.whole."""\nC = "a.twice"\n')
+    assert unplaced({"a.whole", "a.pieces", "a.twice"}, tmp_path) == {
+        "a.pieces": [],
+        "a.twice": ["one.py", "two.py"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("PROBES = {**shared}", "PROBES unpacks another table"),
+        ("PROBES: Any = dict(a=1)", "PROBES is no dictionary in braces"),
+        ('PROBES = {f"{family}.scale": probe}', "malformed node"),
+    ],
+)
+def test_a_table_that_hides_its_ids_is_found(tmp_path, text, message):
+    """A search for the id would not lead there."""
+    (tmp_path / "family.py").write_text(text)
+    ((name, table),) = probe_tables(tmp_path)
+    with pytest.raises((AssertionError, ValueError), match=message):
+        literal_keys(name, table)

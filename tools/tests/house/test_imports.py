@@ -1,0 +1,338 @@
+"""Who may import what: the rules of the house that keep oracle, instrument and subject apart.
+
+The contracts in pyproject.toml (checked by import-linter) say which part of the library may know
+which other; the checks here say which external packages a part may know, and what must still run
+on the oldest Python.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[3]
+LIBRARY = ROOT / "tools" / "rlregress"
+
+# The standard library of Python 3.9, as far as it differs from this one's.
+STANDARD = (set(sys.stdlib_module_names) - {"tomllib"}) | {"__future__"}
+JUDGES = ("formulas", "verdicts")
+CODE = ("conftest.py", "tools", "tests_unit", "tests_behavior", "tests_performance", "docs")
+# What is needed although no line imports it.
+NOT_IMPORTED = {
+    "pytest-xdist": "pytest loads it: -n 2",
+    "pytest-benchmark": "pytest loads it: the measurements of throughput",
+    "opencv-python-headless": "gymnasium and the frameworks resize the pictures of Atari with it",
+    "uv": "a command: it resolves and installs the two sides of an upgrade",
+    "skrl": "the framework of docs/example-adapter, which names its modules as text",
+    "ruff": "a command: make lint",
+    "mypy": "a command: make lint",
+    "import-linter": "a command: make lint",
+    "types-pyyaml": "mypy reads it",
+}
+# What is started inside a foreign or old environment; with it goes all that it imports.
+FOREIGN = ("frameworks/**/*.py", "training/worker.py", "tracing/record.py")
+
+
+def imports(path: Path, library: Path) -> Iterator[tuple[int, str]]:
+    """Line and absolute name of every import, wherever it stands in the file.
+
+    ``from a import b`` yields ``a.b``: only the file system knows whether ``b`` is a module.
+    """
+    package = [library.name, *path.relative_to(library).parent.parts]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            for alias in node.names:
+                yield node.lineno, f"{base}.{alias.name}"
+
+
+def files_of(name: str, library: Path) -> Iterator[Path]:
+    """The files that importing the library's module ``name`` runs, packages on the way included."""
+    place = library.parent
+    for part in name.split("."):
+        place = place / part
+        if (place / "__init__.py").exists():
+            yield place / "__init__.py"
+        elif place.with_suffix(".py").exists():
+            yield place.with_suffix(".py")
+
+
+def imports_outside(library: Path, files: list[Path], allowed: set[str]) -> list[str]:
+    """Every import of a top-level package that is not among ``allowed``."""
+    return [
+        f"{path.relative_to(library)}:{line} imports {name}"
+        for path in files
+        for line, name in imports(path, library)
+        if name.split(".")[0] not in allowed
+    ]
+
+
+def judges_that_import_too_much(library: Path) -> list[str]:
+    """Imports of formulas and verdicts beyond the standard library, NumPy, SciPy and themselves."""
+    found = []
+    for judge in JUDGES:
+        files = sorted((library / judge).rglob("*.py"))
+        found += imports_outside(library, files, STANDARD | {"numpy", "scipy", library.name})
+        found += [
+            f"{path.relative_to(library)}:{line} imports {name}"
+            for path in files
+            for line, name in imports(path, library)
+            if name.split(".")[0] == library.name
+            and name.split(".")[1:2] not in ([judge], ["errors"])
+        ]
+    return found
+
+
+def foreign_files(library: Path) -> list[Path]:
+    """Everything that runs inside a foreign environment: FOREIGN and what it imports of ours."""
+    waiting = [path for pattern in FOREIGN for path in library.glob(pattern)]
+    found: set[Path] = set()
+    while waiting:
+        path = waiting.pop()
+        if path in found:
+            continue
+        found.add(path)
+        for _, name in imports(path, library):
+            if name.split(".")[0] == library.name:
+                waiting += files_of(name, library)
+    return sorted(found)
+
+
+def packages_of_adapter(path: Path, library: Path) -> set[str]:
+    """The packages that an adapter's own folder may import: those of the framework itself."""
+    parts = path.relative_to(library).parts
+    if parts[0] != "frameworks" or len(parts) < 3:
+        return set()
+    tree = ast.parse((library / "frameworks" / parts[1] / "__init__.py").read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and any(
+            isinstance(target, ast.Name) and target.id == "packages" for target in node.targets
+        ):
+            return {name.replace("-", "_") for name in ast.literal_eval(node.value)}
+    return set()
+
+
+def foreign_files_that_need_more(library: Path) -> list[str]:
+    """Imports and syntax that a foreign environment with Python 3.9 may not have."""
+    found = []
+    for path in foreign_files(library):
+        allowed = STANDARD | {"numpy", "torch", "gymnasium", library.name}
+        try:
+            ast.parse(path.read_text(), feature_version=(3, 9))
+        except SyntaxError as error:
+            found.append(f"{path.relative_to(library)}:{error.lineno} {error.msg}")
+            continue
+        found += imports_outside(library, [path], allowed | packages_of_adapter(path, library))
+    return found
+
+
+def write(library: Path, files: dict[str, str]) -> Path:
+    """A small library with these files, and an ``__init__.py`` in every folder."""
+    for name, text in files.items():
+        path = library / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        for folder in path.relative_to(library).parents:
+            (library / folder / "__init__.py").touch()
+    return library
+
+
+def test_formulas_and_verdicts_import_numpy_and_scipy_only():
+    """References and statistics import NumPy, SciPy, the standard library and our errors only."""
+    assert judges_that_import_too_much(LIBRARY) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import torch",
+        "def late():\n    import pandas",
+        "from rlregress.frameworks import get",
+        "from ..details import catalogue",
+        "from rlregress import verdicts",
+        "import rlregress",
+    ],
+)
+def test_an_import_too_much_in_a_formula_is_found(tmp_path, line):
+    """Another package, or another part of the library, is found wherever the import stands."""
+    clean = "import math\nimport numpy as np\nfrom scipy import stats\n"
+    clean += "from rlregress.errors import UserError\nfrom . import td3\n"
+    library = write(tmp_path / "rlregress", {"formulas/sac.py": clean, "formulas/td3.py": ""})
+    assert judges_that_import_too_much(library) == []
+    (library / "formulas" / "sac.py").write_text(clean + line + "\n")
+    assert len(judges_that_import_too_much(library)) == 1
+
+
+def test_what_runs_in_foreign_environments_is_python_39_and_imports_little():
+    """Adapters and worker, with all they import of ours, need no more than an old one has."""
+    assert foreign_files_that_need_more(LIBRARY) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("import rich", "training/store.py:3 imports rich"),
+        ("import tomllib", "training/store.py:3 imports tomllib"),
+        ("import other", "training/store.py:3 imports other"),
+        ("match 1:\n    case 1: pass", "training/store.py:4 Pattern matching is only supported"),
+    ],
+)
+def test_what_the_worker_imports_is_held_to_the_same_rule(tmp_path, line, named):
+    """A module that the worker imports may not need more than the worker itself."""
+    clean = "import json\nimport torch\n"
+    library = write(
+        tmp_path / "rlregress",
+        {
+            "training/worker.py": "from rlregress.training import store\n",
+            "training/store.py": clean,
+            "training/pool.py": "import rich\n",
+            "frameworks/some/__init__.py": 'packages = ("other", "torch")\n',
+            "frameworks/some/probes.py": "import other.sac\n",
+        },
+    )
+    assert foreign_files_that_need_more(library) == []
+    (library / "training" / "store.py").write_text(clean + line + "\n")
+    [found] = foreign_files_that_need_more(library)
+    assert found.startswith(named)
+
+
+def lint_imports(tools: Path) -> subprocess.CompletedProcess[str]:
+    """Check the project's own contracts on the library below ``tools``."""
+    pytest.importorskip("importlinter", reason="import-linter comes with: pip install -e .[dev]")
+    command = [Path(sys.executable).with_name("lint-imports"), "--no-cache", "--no-logo"]
+    environment = {**os.environ, "PYTHONPATH": str(tools)}
+    return subprocess.run(
+        [*command, "--config", ROOT / "pyproject.toml"],
+        cwd=tools,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "broken"),
+    [
+        ("errors.py", "import rlregress.formulas", "Imports go down"),
+        ("verdicts/__init__.py", "import rlregress.reporting", "Imports go down"),
+        ("frameworks/base.py", "import rlregress.formulas", "The oracle and the measured thing"),
+        ("formulas/__init__.py", "import torch", "References and statistics know no framework"),
+        ("reporting/words.py", "from rlregress.gate import run", "Reports turn data into text"),
+        ("reporting/words.py", "import subprocess", "Reports turn data into text"),
+        ("rogue.py", "", "Imports go down"),
+    ],
+)
+def test_a_broken_contract_is_named(tmp_path, module, line, broken):
+    """Each import contract of pyproject.toml breaks when the library gains an import against it."""
+    copy = tmp_path / "rlregress"
+    shutil.copytree(LIBRARY, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    with (copy / module).open("a") as file:
+        file.write(f"\n{line}\n")
+    checked = lint_imports(tmp_path)
+    assert checked.returncode == 1
+    assert re.search(f"^{broken}.* BROKEN", checked.stdout, re.MULTILINE)
+
+
+def test_the_import_contracts_are_kept():
+    """The library keeps the import contracts of pyproject.toml."""
+    checked = lint_imports(LIBRARY.parent)
+    assert checked.returncode == 0, checked.stdout
+
+
+def parsers_beside_the_reader(library: Path) -> list[str]:
+    """Imports of what parses files, in any module but ``datafiles``."""
+    files = [p for p in sorted(library.rglob("*.py")) if p != library / "datafiles.py"]
+    # pyproject.toml is no data file
+    files = [path for path in files if path != library / "upgrade" / "needs.py"]
+    return [
+        f"{path.relative_to(library)}:{line} imports {name}"
+        for path in files
+        for line, name in imports(path, library)
+        if name.split(".")[0] in ("tomllib", "yaml", "csv")
+    ]
+
+
+def test_one_module_reads_the_data_files():
+    """Files of data are parsed in one place, so that all damage is told in the same words."""
+    assert parsers_beside_the_reader(LIBRARY) == []
+
+
+@pytest.mark.parametrize("line", ["import tomllib", "from yaml import safe_load", "import csv"])
+def test_a_parser_beside_the_reader_is_found(tmp_path, line):
+    """Another module that parses for itself is named."""
+    library = write(tmp_path / "rlregress", {"datafiles.py": line, "gate/own.py": "import json\n"})
+    assert parsers_beside_the_reader(library) == []
+    (library / "gate" / "own.py").write_text(line)
+    assert len(parsers_beside_the_reader(library)) == 1
+
+
+def dependencies(root: Path) -> list[str]:
+    """The packages that pyproject.toml declares, those of ``dev`` included."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    rows = project["dependencies"] + project["optional-dependencies"]["dev"]
+    return [str(canonicalize_name(Requirement(row).name)) for row in rows]
+
+
+def imported_packages(root: Path) -> set[str]:
+    """The packages whose modules some file imports; a module without one is not installed."""
+    files = [path for name in CODE for path in [root / name, *sorted((root / name).rglob("*.py"))]]
+    modules = {
+        name.split(".")[0]
+        for path in files
+        if path.suffix == ".py"
+        for _, name in imports(path, root)
+    }
+    known = packages_distributions()
+    return {str(canonicalize_name(of)) for name in modules for of in known.get(name, ())}
+
+
+def dependencies_without_use(root: Path) -> list[str]:
+    """Dependencies that nothing imports and no reason keeps, and reasons that keep nothing."""
+    declared, used = dependencies(root), imported_packages(root)
+    found = [
+        f"{name} is declared, and nothing imports it"
+        for name in declared
+        if name not in used and name not in NOT_IMPORTED
+    ]
+    for name in NOT_IMPORTED:
+        if name not in declared:
+            found.append(f"{name} is listed as not imported, and not declared")
+        elif name in used:
+            found.append(f"{name} is listed as not imported, and is imported")
+    return found
+
+
+def test_every_dependency_is_imported_or_has_a_reason():
+    """What is declared in pyproject.toml is imported by some file, or it is said what it is for."""
+    assert dependencies_without_use(ROOT) == []
+
+
+def test_a_dependency_without_use_is_found(tmp_path, monkeypatch):
+    """One that nothing imports is named; so is a reason that has become wrong."""
+    rows = "dependencies = ['numpy>=1', 'Jinja2', 'uv']\noptional-dependencies.dev = ['Mypy']\n"
+    (tmp_path / "pyproject.toml").write_text(f"[project]\n{rows}")
+    (tmp_path / "conftest.py").write_text("import json, numpy.linalg\nfrom packaging import x\n")
+    reasons = {"mypy": "a command", "uv": "a command", "packaging": "x", "numpy": "x"}
+    monkeypatch.setattr(f"{__name__}.NOT_IMPORTED", reasons)
+    assert dependencies_without_use(tmp_path) == [
+        "jinja2 is declared, and nothing imports it",
+        "packaging is listed as not imported, and not declared",
+        "numpy is listed as not imported, and is imported",
+    ]

@@ -1,0 +1,120 @@
+"""A framework's name stands in its adapter and nowhere else in the library."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rlregress import frameworks
+
+LIBRARY = Path(__file__).resolve().parents[3] / "tools" / "rlregress"
+
+# Part of the platform that every framework stands on, so not the name of one.
+PLATFORM = {"torch", "numpy", "gymnasium", "mujoco"}
+
+
+# Scripts that import another framework themselves: what they import has to be named to be replaced.
+IMPORTED_BY_SCRIPTS = {"cleanrl": {"stable_baselines3"}}
+
+
+def words() -> dict[str, set[str]]:
+    """Adapter -> the words that give it away: its own name and those of its packages."""
+    found = {}
+    for name in frameworks.names():
+        packages = set(frameworks.get(name).packages) - PLATFORM
+        found[name] = {word.replace("-", "_").lower() for word in {name, *packages}}
+    return found
+
+
+def docstrings(tree: ast.Module) -> set[int]:
+    """The ids of the nodes that are docstrings: prose, which may give examples."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                found.add(id(first.value))
+    return found
+
+
+def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and text of every identifier and every string literal except docstrings."""
+    prose = docstrings(tree)
+    for node in ast.walk(tree):
+        line = getattr(node, "lineno", 0)
+        if isinstance(node, ast.Constant):
+            if isinstance(node.value, str) and id(node) not in prose:
+                yield line, node.value
+            continue
+        # Whatever kind of node: ast keeps identifiers in these fields, dotted names in "module".
+        for field in ("id", "attr", "name", "arg", "asname", "module"):
+            value = getattr(node, field, None)
+            if isinstance(value, str):
+                yield line, value
+        if isinstance(node, ast.Global | ast.Nonlocal):
+            for name in node.names:
+                yield line, name
+
+
+def names_out_of_place(library: Path, given_away_by: dict[str, set[str]]) -> list[str]:
+    """Every mention of a framework outside of its own folder."""
+    found = []
+    for path in sorted(library.rglob("*.py")):
+        parts = path.relative_to(library).parts
+        home = parts[1] if parts[0] == "frameworks" and len(parts) > 2 else None
+        foreign = set().union(*(given_away_by[name] for name in given_away_by if name != home))
+        foreign -= IMPORTED_BY_SCRIPTS.get(home or "", set())
+        pattern = re.compile(rf"(?<![a-z0-9])({'|'.join(sorted(foreign))})(?![a-z0-9])")
+        for line, text in texts(ast.parse(path.read_text())):
+            if match := pattern.search(text.replace("-", "_").lower()):
+                found.append(f"{path.relative_to(library)}:{line} says {match[1]}")
+    return found
+
+
+def test_the_words_are_those_of_the_registered_adapters():
+    """The words looked for come from the adapters, so that a new framework is covered at once."""
+    assert words()["sb3"] == {"sb3", "stable_baselines3"}
+    assert "torch" not in set().union(*words().values())
+
+
+def test_no_framework_is_named_outside_of_its_adapter():
+    """No identifier and no string literal of the library names a framework, its adapter apart."""
+    assert names_out_of_place(LIBRARY, words()) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import other",
+        "from other.sac import SAC",
+        "from rlregress.frameworks import one as adapter",
+        "one_seeds = 3",
+        "x.other",
+        "f(other=1)",
+        "def train_one(): pass",
+        "class Other: pass",
+        "default = 'one'",
+        "print(f'pip install o-ne {1}')",
+        "known = {'One': 1}",
+    ],
+)
+def test_a_name_out_of_place_is_found(tmp_path, line):
+    """A name is found as identifier, as keyword, in an import and in a literal, in any spelling."""
+    given_away_by = {"one": {"one", "o_ne", "other"}, "two": {"two"}}
+    clean = '"""Like one or other."""\nanother = done = bone = "someone"\n'
+    for name, text in (("frameworks/one/probes.py", "import other\n"), ("cli.py", clean)):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert names_out_of_place(tmp_path, given_away_by) == []
+    (tmp_path / "cli.py").write_text(clean + line + "\n")
+    assert [row.split(" says ")[0] for row in names_out_of_place(tmp_path, given_away_by)] == [
+        "cli.py:3"
+    ]
+    (tmp_path / "cli.py").write_text(clean)
+    (tmp_path / "frameworks/one/probes.py").write_text("import two\n")
+    assert names_out_of_place(tmp_path, given_away_by) == ["frameworks/one/probes.py:1 says two"]

@@ -1,0 +1,200 @@
+"""The last event of a trace is the state of the networks; gradients by hand are seen, too."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+import torch
+
+from rlregress.tracing.events import Places, part, parts_of
+from rlregress.tracing.hooks import Recorder, Stop
+
+from .scripts import TRAINING, changed, recorded_here
+
+
+def final(recorder):
+    """The parts of the last event."""
+    assert [e["kind"] for e in recorder.events].count("final") == 1
+    last = recorder.events[-1]
+    assert (last["kind"], last["name"], last["at"]) == ("final", "networks", None)
+    return last["parts"]
+
+
+def of(tensors):
+    """One part of tensors."""
+    return parts_of([tensor.detach().numpy() for tensor in tensors])
+
+
+def test_the_last_event_is_the_networks_as_they_are_left(tmp_path):
+    """Networks of a function that has returned are in it, with copies, in order."""
+    text = changed(
+        ("    return online\n", "    kept.append((online, target))\n    return online\n")
+    )
+    text = text.replace("trained = main()", "kept = []\ntrained = main()")
+    recorder, names = recorded_here(text, tmp_path)
+    ((online, target),) = names["kept"]
+    kept = final(recorder)
+    assert kept["parameters"] == of([*online.parameters(), *target.parameters()])
+    assert kept["buffers"] == parts_of([])
+    # nobody holds the networks any more
+    gone, _ = recorded_here(TRAINING.replace("trained = main()", "main()"), tmp_path)
+    assert final(gone) == kept
+
+
+LOOP = """
+import copy
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+net = nn.Sequential(nn.BatchNorm1d(3, momentum=0.1), nn.Linear(3, 1))
+average = copy.deepcopy(net)
+inputs = torch.randn(8, 3)
+for _ in range(4):
+    loss = net(inputs).square().mean()
+    slopes = torch.autograd.grad(outputs=loss, inputs=list(net.parameters()))
+    with torch.no_grad():
+        for weight, slope in zip(net.parameters(), slopes):
+            weight -= 0.1 * slope
+        for weight, mean in zip(net.parameters(), average.parameters()):
+            mean.data = 0.9 * mean + 0.1 * weight
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "differs"),
+    [
+        ("momentum=0.1", "momentum=0.9", ["buffers"]),
+        ("0.9 * mean + 0.1 * weight", "0.5 * mean + 0.5 * weight", ["parameters"]),
+    ],
+    ids=["batch-norm", "average"],
+)
+def test_what_no_loss_tells_is_in_the_last_event(tmp_path, old, new, differs):
+    """Buffers and averages that are assigned differ there, and nowhere else."""
+    assert old in LOOP
+    one, _ = recorded_here(LOOP, tmp_path)
+    other, _ = recorded_here(LOOP.replace(old, new), tmp_path)
+    assert one.events[:-1] == other.events[:-1]
+    found = (final(one), final(other))
+    assert [name for name in found[0] if found[0][name] != found[1][name]] == differs
+
+
+def test_gradients_by_hand_are_recorded(tmp_path):
+    """``torch.autograd.grad`` is a backward pass, with what it differentiates as the loss."""
+    recorder, names = recorded_here(LOOP, tmp_path)
+    found = [e for e in recorder.events if e["kind"] == "backward"]
+    assert [e["name"] for e in found] == ["grad"] * 4
+    assert found[-1]["parts"]["loss"] == part(names["loss"])
+    assert found[0]["at"][1] == LOOP.splitlines().index(
+        "    slopes = torch.autograd.grad(outputs=loss, inputs=list(net.parameters()))"
+    ) + 1  # fmt: skip
+    other, _ = recorded_here(LOOP.replace("0.1 * slope", "0.5 * slope"), tmp_path)
+    assert found[1:] != [e for e in other.events if e["kind"] == "backward"][1:]
+
+
+def test_the_last_event_comes_after_an_error(tmp_path):
+    """A script that fails leaves its networks behind, too."""
+    script = tmp_path / "fails.py"
+    script.write_text(LOOP + "1 / 0\n", encoding="utf-8")
+    recorder = Recorder(Places([str(script)]))
+    with pytest.raises(ZeroDivisionError), recorder:
+        exec(compile(script.read_bytes(), str(script), "exec"), {"__name__": "fails"})
+    whole, _ = recorded_here(LOOP, tmp_path)
+    assert final(recorder) == final(whole)
+
+
+EATS = changed(
+    (
+        "        following, reward, terminated, truncated, _ = environment.step(action)\n",
+        "        try:\n"
+        "            following, reward, terminated, truncated, _ = environment.step(action)\n"
+        "        except:\n"
+        "            tried.append(step)\n",
+    ),
+    ("def main():\n", "tried = []\n\n\ndef main():\n"),
+)
+
+
+def test_a_script_that_eats_the_stop_is_recorded_to_its_step_only(tmp_path):
+    """Stop comes again at every later step; nothing that happens after the first is recorded."""
+    found = []
+    for text in (TRAINING, EATS):
+        script = tmp_path / "eats.py"
+        script.write_text(text, encoding="utf-8")
+        names = {"__name__": "eats"}
+        recorder = Recorder(Places([str(script)]), steps=7)
+        try:
+            with recorder:
+                exec(compile(text, str(script), "exec"), names)
+        except Stop:
+            assert text is TRAINING
+        found.append([(e["kind"], e["name"], e["parts"]) for e in recorder.events])
+    assert names["tried"] == list(range(6, 20))
+    assert [kind for kind, _, _ in found[0]].count("step") == 7
+    assert found[0] == found[1]
+    assert found[0][-1][0] == "final"
+
+
+def test_a_loop_that_counts_only_steps_that_succeed_ends(tmp_path):
+    """After many Stops that were eaten the script goes on by itself, unrecorded."""
+    text = (
+        "import gymnasium\n"
+        "environment, done = gymnasium.make('CartPole-v1'), 0\n"
+        "environment.reset(seed=1)\n"
+        "while done < 6:\n"
+        "    try:\n"
+        "        environment.step(0)\n        done += 1\n"
+        "    except:\n        pass\n"
+    )
+    script = tmp_path / "loop.py"
+    script.write_text(text, encoding="utf-8")
+    names = {"__name__": "loop"}
+    with Recorder(Places([str(script)]), steps=2) as recorder:
+        exec(compile(text, str(script), "exec"), names)
+    assert names["done"] == 6
+    assert [e["kind"] for e in recorder.events] == ["reset", "step", "step"]
+
+
+def test_networks_that_are_gone_or_unused_are_left_out():
+    """A copy that was used in between, an unused network and one without numbers do not count."""
+    with Recorder(Places([__file__])) as recorder:
+        net = torch.nn.Linear(2, 1)
+        other = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2))
+        unused, empty = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2, device="meta")
+        for module in (net, other):
+            module(torch.ones(1, 2)).sum().backward()
+            with torch.no_grad():
+                for weight in module.parameters():
+                    weight -= weight.grad
+        del other, weight, module
+        net(torch.ones(1, 2)).sum().backward()
+    assert empty.weight.is_meta
+    assert unused.weight.grad is None
+    assert final(recorder)["parameters"] == of(net.parameters())
+
+
+def test_a_replaced_buffer_counts():
+    """A buffer that is another tensor in the end has changed."""
+    with Recorder(Places([__file__])) as recorder:
+        net = torch.nn.BatchNorm1d(2)
+        net.eval()(torch.ones(1, 2)).sum().backward()
+        net.running_mean = torch.full((2,), 3.0)
+    assert final(recorder)["buffers"] == of([net.running_mean])
+
+
+def test_a_network_that_was_unpickled_counts():
+    """What comes out of a pickle is a network like any other."""
+    sent = pickle.dumps(torch.nn.Linear(2, 1))
+    with Recorder(Places([__file__])) as recorder:
+        net = pickle.loads(sent)
+        net(torch.ones(1, 2)).sum().backward()
+        net.weight.data = torch.zeros(1, 2)
+    assert final(recorder)["parameters"] == of([net.weight])
+
+
+def test_without_networks_there_is_no_last_event():
+    """A recorder that met no network adds nothing."""
+    with Recorder(Places([__file__])) as recorder:
+        torch.rand(2)
+    assert [e["kind"] for e in recorder.events] == ["draw"]

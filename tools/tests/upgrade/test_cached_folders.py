@@ -1,0 +1,134 @@
+"""Environments of the sides: made once, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from filelock import FileLock
+
+from rlregress import frameworks
+from rlregress.errors import UserError
+from rlregress.upgrade import cached_folders, environments, interpreters, requested, state
+from rlregress.upgrade.pair import ResolvedSide
+
+SB3 = frameworks.get("sb3")
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """An empty cache."""
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_a_folder_is_made_once(cache):
+    """The second command that wants the same environment finds it."""
+    folder, calls = cache / "overlays" / "x", []
+    make = lambda target: calls.append(target) or {"made": 1}  # noqa: E731
+    assert not cached_folders.made(folder, make)
+    assert cached_folders.made(folder, make)
+    assert len(calls) == 1
+    assert cached_folders.ready(folder) == {"made": 1}
+
+
+def test_a_folder_that_could_not_be_made_is_not_there(cache):
+    """After an error there is neither a folder nor a part of one, and what was there stays."""
+    kept = cache / "overlays" / "kept"
+    cached_folders.made(kept, lambda target: {})
+
+    def broken(target):
+        (target / "half").write_text("")
+        raise UserError("no network")
+
+    with pytest.raises(UserError, match="no network"):
+        cached_folders.made(cache / "overlays" / "x", broken)
+    assert {path.name for path in (cache / "overlays").iterdir() if path.is_dir()} == {"kept"}
+    assert cached_folders.ready(kept) == {}
+
+
+def test_a_killed_command_leaves_nothing_that_looks_finished(cache):
+    """A command killed while it makes an environment leaves no lock, and the next one makes it."""
+    script = (
+        "import sys, time; from pathlib import Path; from rlregress.upgrade import cached_folders\n"
+        "def make(target):\n"
+        "    (target / 'half').write_text(''); print('making', flush=True); time.sleep(60)\n"
+        f"cached_folders.made(Path({str(cache / 'overlays' / 'x')!r}), make)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdout.readline().strip() == b"making"
+        process.send_signal(signal.SIGKILL)
+    folder = cache / "overlays" / "x"
+    assert cached_folders.ready(folder) is None
+    assert not cached_folders.made(folder, lambda target: {"files": os.listdir(target)})
+    assert cached_folders.ready(folder) == {"files": []}
+    assert [path.name for path in folder.parent.iterdir() if path.is_dir()] == ["x"]
+
+
+def test_two_commands_do_not_make_the_same_folder(cache):
+    """The second command says that it waits, and finds what the first one has made."""
+    folder, said = cache / "overlays" / "x", []
+    (cache / "overlays").mkdir(parents=True)
+    results = []
+    with FileLock(f"{folder}.lock"):
+        second = threading.Thread(
+            target=lambda: results.append(
+                cached_folders.made(folder, lambda target: {}, said.append)
+            )
+        )
+        second.start()
+        for _ in range(100):
+            if said:
+                break
+            time.sleep(0.05)
+        folder.mkdir()
+        (folder / cached_folders.READY).write_text("{}")
+    second.join(timeout=10)
+    assert results == [True]
+    assert said
+    assert "waiting" in said[0]
+
+
+def test_a_cache_that_cannot_be_written_is_one_sentence(tmp_path, monkeypatch):
+    """The user is told which variable names another folder."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "file"))
+    with pytest.raises(UserError, match=cached_folders.CACHE_VARIABLE):
+        cached_folders.made(cached_folders.cache() / "overlays" / "x", lambda target: {})
+
+
+def test_a_tree_without_a_framework_is_refused(tmp_path):
+    """The sentence says what a tree was expected to hold."""
+    with pytest.raises(UserError, match="holds no framework"):
+        environments.prepared(ResolvedSide("B", requested.parse(str(tmp_path))), [SB3])
+
+
+def test_an_environment_without_its_python_is_refused(tmp_path):
+    """A user's environment whose interpreter is gone is named."""
+    (tmp_path / "pyvenv.cfg").write_text("")
+    with pytest.raises(UserError, match="without a Python"):
+        environments.prepared(ResolvedSide("B", requested.parse(str(tmp_path))), [SB3])
+
+
+def test_a_users_environment_that_changed_in_place_is_another_side(tmp_path, monkeypatch):
+    """Nothing that an interrupted gate has left of it is used again."""
+    source = tmp_path / "lib" / "python3" / "site-packages" / "package" / "code.py"
+    source.parent.mkdir(parents=True)
+    source.write_text("1\n")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").touch()
+    (tmp_path / "pyvenv.cfg").touch()
+    monkeypatch.setattr(interpreters, "distributions", lambda python: {"python": "3"})
+    side = environments.prepared(ResolvedSide("A", requested.parse(str(tmp_path))), [SB3])
+    assert side.lines == [f"side A: {tmp_path} (your environment)"]
+    before = state.state(side, [SB3])
+    assert state.state(side, [SB3]) == before
+    source.write_text("22\n")
+    assert state.state(side, [SB3]) != before

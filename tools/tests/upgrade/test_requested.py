@@ -1,0 +1,204 @@
+"""What can be asked of an upgrade gate, and which frameworks and physics it then concerns."""
+
+from __future__ import annotations
+
+import importlib.metadata
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.errors import UserError
+from rlregress.reporting import upgrade_text
+from rlregress.upgrade import affected, gate, requested
+from rlregress.upgrade.pair import Pair, ResolvedSide
+
+VERSION = importlib.metadata.version("gymnasium")
+
+
+@pytest.fixture
+def lock(tmp_path):
+    """A lock file with the given lines."""
+
+    def written(*lines, name="requirements.txt"):
+        path = tmp_path / name
+        path.write_text("\n".join(lines) + "\n")
+        return str(path)
+
+    return written
+
+
+def test_requirements_are_canonical_and_sorted():
+    """The order, the separators and the spelling of a requirement set do not make another set."""
+    one = requested.parse("Torch_RL==0.13.3  tensordict==0.13.0")
+    other = requested.parse("tensordict==0.13.0, Torch_RL==0.13.3")
+    assert one.key == other.key
+    assert one.packages == {"torch-rl", "tensordict"}
+
+
+def test_what_is_installed_asks_for_nothing():
+    """``installed`` is a side without requirements."""
+    assert requested.parse(" installed ").requirements == ()
+
+
+@pytest.mark.parametrize("text", ["", "  "])
+def test_an_empty_side_is_refused(text):
+    """An empty variable of a script is no side."""
+    with pytest.raises(UserError, match="a side is empty; expected requirements"):
+        requested.parse(text)
+
+
+@pytest.mark.parametrize("name", ["sb3", "SB3", "stable_baselines3"])
+def test_a_framework_is_known_by_its_short_name_and_its_import_name(name):
+    """Both stand for the package, and the output says so where the user wrote another name."""
+    package = frameworks.get("sb3").packages[0]
+    found = requested.parse(f"{name}==2.8.0 gymnasium==1.0.0")
+    assert found.requirements == ("gymnasium==1.0.0", f"{package}==2.8.0")
+    said = (
+        () if name == "stable_baselines3" else (f"{name} is understood as the package {package}",)
+    )
+    assert found.understood == said
+
+
+def test_two_versions_of_one_package_are_refused():
+    """A side has one version of a package; the same pin twice is one pin."""
+    with pytest.raises(UserError, match="contradicts itself: numpy==1.0 and numpy==2.0"):
+        requested.parse("numpy==2.0 numpy==1.0")
+    assert requested.parse("numpy==2.0 NumPy==2.0").requirements == ("numpy==2.0",)
+
+
+def test_a_side_is_put_on_a_base():
+    """The pins of a base are added, except where the side has its own."""
+    side = requested.parse("torchrl==0.9.2 numpy==2.0.0").on(["numpy==1.26.4", "gymnasium==0.29.1"])
+    assert side.requirements == ("gymnasium==0.29.1", "numpy==2.0.0", "torchrl==0.9.2")
+    assert side.text == "torchrl==0.9.2 numpy==2.0.0 gymnasium==0.29.1"
+
+
+@pytest.mark.parametrize(
+    "text", ["gymnasium", "gymnasium>=1.0", "gymnasium==1.*", "gymnasium==1,!=1"]
+)
+def test_a_requirement_without_one_version_is_refused(text):
+    """A side that is not pinned would be another one tomorrow."""
+    with pytest.raises(UserError, match="not pinned|no requirement"):
+        requested.parse(text)
+
+
+def test_a_path_that_does_not_exist_is_no_requirement():
+    """A mistyped folder is named as such, not handed to pip."""
+    with pytest.raises(UserError, match="no folder and no file"):
+        requested.parse("./no/such/tree")
+
+
+def test_a_lock_file_is_read_as_pip_reads_it(lock):
+    """Comments, hashes, markers and editable projects of a lock file are no pins."""
+    path = lock(
+        "# made by a tool",
+        "numpy==2.0.0 \\",
+        "    --hash=sha256:0123",
+        "scipy==1.14.0  # a comment",
+        "-e .",
+        'pywin32==300 ; sys_platform == "win32"',
+    )
+    assert requested.parse(path).requirements == ("numpy==2.0.0", "scipy==1.14.0")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["[[package]]", 'name = "numpy"'], "export it"),
+        (["-r base.txt", "numpy==2.0.0"], "refers to another file"),
+        (["# nothing"], "pins nothing"),
+        (["numpy>=2"], "not pinned"),
+    ],
+)
+def test_a_lock_file_that_cannot_be_used_is_refused(lock, lines, said):
+    """Each kind of file that is no list of pins gets a sentence of its own."""
+    with pytest.raises(UserError, match=said):
+        requested.parse(lock(*lines))
+
+
+def test_a_tree_is_known_by_its_content(tmp_path):
+    """The key of a working tree moves with its code, not with what git keeps beside it."""
+    (tmp_path / "package").mkdir()
+    source = tmp_path / "package" / "__init__.py"
+    source.write_text("x = 1\n")
+    before = requested.parse(str(tmp_path)).key
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "hook.py").write_text("y = 1\n")
+    assert requested.parse(str(tmp_path)).key == before
+    source.write_text("x = 2\n")
+    assert requested.parse(str(tmp_path)).key != before
+
+
+def test_an_environment_is_no_tree(tmp_path):
+    """A folder with a ``pyvenv.cfg`` is a virtual environment of the user's."""
+    (tmp_path / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    assert requested.parse(str(tmp_path)).environment == tmp_path
+
+
+def _names(a, b):
+    sides = requested.parse(a), requested.parse(b)
+    return [adapter.name for adapter in affected.adapters(*sides, affected.packages(*sides))]
+
+
+def _moves_physics(a, b):
+    sides = ResolvedSide("A", a), ResolvedSide("B", b)
+    return Pair(*sides, affected.packages(a, b), (), {}).moves_physics
+
+
+def test_a_framework_is_concerned_by_its_own_packages():
+    """Only the framework whose package is pinned is asked."""
+    for name in ("sb3", "torchrl"):
+        package = frameworks.get(name).packages[0]
+        assert _names(f"{package}==0.0.1", "installed") == [name]
+
+
+def test_what_all_stand_on_concerns_all_that_are_installed():
+    """Another gymnasium is asked of every installed framework, and moves physics."""
+    assert {"sb3", "torchrl"} <= set(_names("gymnasium==0.0.1", "installed"))
+    assert _moves_physics(requested.parse("gymnasium==0.0.1"), requested.parse("installed"))
+
+
+def test_only_pins_that_differ_between_lock_files_count(lock):
+    """Of two lock files, what both pin alike concerns nobody."""
+    package = frameworks.get("sb3").packages[0]
+    a = requested.parse(lock(f"{package}==2.0.0", "gymnasium==1.0.0", "torchrl==0.1.0", name="a"))
+    b = requested.parse(lock(f"{package}==2.1.0", "gymnasium==1.0.0", "torchrl==0.1.0", name="b"))
+    assert affected.packages(a, b) == {package}
+    assert [adapter.name for adapter in affected.adapters(a, b, {package})] == ["sb3"]
+    assert not _moves_physics(a, b)
+
+
+def test_a_pin_of_what_is_installed_is_no_change(lock):
+    """A lock file that pins what is installed differs from it only where it pins another thing."""
+    path = lock(f"gymnasium=={VERSION}", "torchrl==0.1.0")
+    assert affected.packages(requested.parse(path), requested.parse("installed")) == {"torchrl"}
+
+
+def test_lock_files_that_differ_in_nothing_of_a_framework_concern_nobody(lock, tmp_path):
+    """A raised tool is acquitted without running anything: a bot raises those as well."""
+    a, b = lock("typer==0.1.0", "numpy==2.0.0", name="a"), lock("typer==0.2.0", "numpy==2.0.0")
+    assert _names(a, b) == []
+    found = gate.run(gate.Options(a, b, tmp_path))
+    assert (found.verdict, found.exit_code) == ("unchanged", 0)
+    assert "nothing was run: typer." in upgrade_text.lines(found)[-1]
+    assert _names(a, a) == []
+
+
+def test_a_package_below_no_framework_is_refused():
+    """What no framework here stands on cannot be judged."""
+    with pytest.raises(UserError, match="concerns no framework"):
+        _names("typer==0.1.0", "installed")
+
+
+def test_the_same_on_both_sides_is_refused():
+    """There is no upgrade from what is installed to what is installed."""
+    with pytest.raises(UserError, match="both sides"):
+        _names("installed", "installed")
+
+
+def test_a_tree_concerns_the_framework_that_it_holds(tmp_path):
+    """A working tree is known by its package, at its top or below ``src``."""
+    package = tmp_path / "src" / frameworks.get("sb3").modules[0]
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    assert _names("installed", str(tmp_path)) == ["sb3"]

@@ -1,0 +1,615 @@
+"""From what was found on two sides to one verdict, one exit code and one report."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rlregress import frameworks
+from rlregress.commands import upgrade as upgrade_command
+from rlregress.details import catalogue
+from rlregress.frameworks import ask
+from rlregress.frameworks.base import Adapter, Unprobed
+from rlregress.reporting import upgrade_data, upgrade_text
+from rlregress.tracing.compare import Comparison, Divergence
+from rlregress.tracing.run import Side
+from rlregress.tracing.trace import Event, Part, Trace
+from rlregress.upgrade import coverage, explained, fingerprints, physics, requested, result, returns
+from rlregress.upgrade import traced as traces
+from rlregress.upgrade.coverage import Branch, Reach
+from rlregress.upgrade.environments import Prepared
+from rlregress.upgrade.fingerprints import Answer, ChangedDefault, ChangedDetail, Details, NotAsked
+from rlregress.upgrade.functions import CHANGED, Changed, Function
+from rlregress.upgrade.proof import Proof
+from rlregress.upgrade.search import Cause
+from rlregress.upgrade.traced import NotTraced
+
+SB3 = frameworks.get("sb3")
+FILE = f"{SB3.modules[0]}/sac/sac.py"
+TRAIN = (FILE, "SAC.train")
+BATCH = ChangedDefault("td3 [library]", "batch", "100", "256")
+
+
+def said(variant, entered=TRAIN):
+    """An answer of one variant, by a probe that enters a function."""
+    return Answer(variant, (8.5,), variant, entered=frozenset([entered]))
+
+
+SCALE = ChangedDetail("sac.critic_loss.scale", "library", said("half"), said("none"))
+GAMMA = ChangedDetail(
+    "td3.target.minimum", "library", said("min", ("td3.py", "f")), said("first", ("td3.py", "f"))
+)
+
+
+def function(name="SAC.train", file=FILE):
+    """A function that differs, at lines 270 to 280."""
+    own = Function(name, 270, 280, "code")
+    return Changed(file, name, CHANGED, own, own, (None, None))
+
+
+def reached(*trainings, details=(), one_way=(), diverged=(), algorithms=("sac",)):
+    """How trainings went through the function that differs."""
+    return Reach(function(), trainings, diverged, details, one_way, (), algorithms)
+
+
+def trace(failure="", not_offered=""):
+    """A trace of one loss."""
+    event = Event(0, "backward", "loss", FILE, 276, "train", {"loss": Part("d", 8.4, (8.4,))})
+    header = {
+        "failure": failure,
+        "not_offered": not_offered,
+        "seeded": [],
+        "lines": {FILE: [[1, 2], [1, 2, 3, 4]]},
+        "functions": {FILE: ["SAC.train"]},
+    }
+    return Trace(header, (event,))
+
+
+def traced(name="sac", verdict="equal", repeats=True):
+    """A training on both sides; diverged ones part at a loss of twice the value."""
+    a, b = trace(), trace()
+    first = None
+    if verdict == "diverged":
+        other = Event(0, "backward", "loss", FILE, 276, "train", {"loss": Part("e", 16.8, (16.8,))})
+        first = Divergence("loss", "loss", a.events[0], other, ())
+    return traces.Traced(name, Comparison(verdict, 1, first), a, b, repeats, ())
+
+
+def lost(name="sac dictionary", sides="B", offered=True):
+    """A training that ended in an error on some sides."""
+    why = dict.fromkeys(sides, "it ended in an error: E: no")
+    return NotTraced(name, why, dict.fromkeys("AB", offered))
+
+
+def of(*trainings, changed=(), not_asked=(), alike=9, standing=None, **given):
+    """What was found of a framework."""
+    held = tuple(t for t in trainings if isinstance(t, traces.Traced))
+    gone = tuple(t for t in trainings if isinstance(t, NotTraced))
+    return result.OfFramework(
+        SB3.name,
+        SB3.title,
+        SB3.modules[0],
+        ({"package": "1"}, {"package": "2"}),
+        Details(alike, tuple(changed), tuple(not_asked)),
+        {(d.id, d.scope): standing or result.UNDOCUMENTED for d in changed},
+        {(d.id, d.scope): explained.documented(SB3, d) for d in changed},
+        traced=held,
+        not_traced=gone,
+        stored=frozenset({"sac"}),
+        threshold=0.8,
+        **given,
+    )
+
+
+def upgrade(*frameworks_, physics=(), script=None):
+    """The whole of it."""
+    sides = [
+        Prepared(requested.parse("a==1"), Side("A"), "environment", why=("a 1 needs b<2",)),
+        Prepared(requested.parse("installed"), Side("B"), "installed"),
+    ]
+    return result.Upgrade(*sides, tuple(frameworks_), tuple(physics), script)
+
+
+def missing(count=1, side="B", why="error", whose="suite"):
+    """Details that could not be asked."""
+    text = "AttributeError: no such thing"
+    return [NotAsked("atari.warp_frame", str(n), side, why, text, whose) for n in range(count)]
+
+
+def judged(verdict):
+    """What the trainings say."""
+    return returns.ReturnsVerdict(verdict, ("cell: " + verdict,))
+
+
+PARTED = traced(verdict="diverged")
+CASES = {
+    "equal traces acquit": (of(traced()), "unchanged", 0),
+    "reordered arithmetic acquits": (of(traced(verdict="close")), "unchanged", 0),
+    "a detail that was not asked is no equality": (
+        of(traced(), not_asked=missing()), "unchanged as far as asked", 0),
+    "nor is one that neither side could be asked": (
+        of(traced(), not_asked=missing(side="A and B")), "unchanged as far as asked", 0),
+    "too many that were not asked": (
+        of(traced(), not_asked=missing(3)), "could not judge", 2),
+    "nothing that could be asked": (
+        of(not_asked=missing(162, "A and B"), alike=0), "could not judge", 2),
+    "nothing to ask": (of(alike=0), "could not judge", 2),
+    "a scenario that ends in an error on both sides": (
+        of(*[traced(f"sac {n}") for n in range(9)], lost(sides="AB")),
+        "unchanged as far as asked", 0),
+    "one that ends in an error on one side": (
+        of(*[traced(f"sac {n}") for n in range(9)], lost()), "could not judge", 2),
+    "one that the framework does not have": (
+        of(traced(), lost(sides="AB", offered=False)), "unchanged", 0),
+    "a changed function that nothing has reached": (
+        of(traced(), reach=(reached(),)), "unchanged as far as asked", 0),
+    "one that a probe has reached": (
+        of(traced(), reach=(reached(details=("x",)),)), "unchanged", 0),
+    "one that a training has reached": (of(traced(), reach=(reached("sac"),)), "unchanged", 0),
+    "defaults that cannot be read": (
+        of(traced(), unread=("td3 [library] on side A: no",)), "unchanged as far as asked", 0),
+    "a diverged trace is a change": (of(PARTED), "changed", 3),
+    "a detail alone is a change": (of(traced(), changed=[SCALE]), "changed", 3),
+    "one that is documented otherwise": (
+        of(traced(), changed=[SCALE], standing=result.VIOLATED), "regressed", 1),
+    "one that is documented so": (
+        of(traced(), changed=[SCALE], standing=result.DOCUMENTED), "changed as documented", 0),
+    "a documented detail beside a diverged trace": (
+        of(PARTED, changed=[SCALE], standing=result.DOCUMENTED), "changed", 3),
+    "another default is a change": (of(traced(), defaults=(BATCH,)), "changed", 3),
+    "also beside a training that failed": (
+        of(traced(), lost("ppo"), defaults=(BATCH,)), "changed", 3),
+    "what does not repeat proves nothing": (of(traced(repeats=False)), "changed", 3),
+    "returns that hold": (of(PARTED, returns=judged("holds")), "holds", 0),
+    "returns that improved": (of(PARTED, returns=judged("improved")), "improved", 0),
+    "returns that regressed": (of(PARTED, returns=judged("regressed")), "regressed", 1),
+    "returns that cannot tell": (of(PARTED, returns=judged("inconclusive")), "inconclusive", 3),
+    "returns that regressed where nothing was reached": (
+        of(traced(), reach=(reached(),), returns=judged("regressed")), "regressed", 1),
+    "an algorithm without stored runs stays a change": (
+        of(PARTED, traced("dqn", "diverged"), returns=judged("holds")), "changed", 3),
+    "a scenario has no stored runs": (
+        of(PARTED, traced("sac gsde", "diverged"), returns=judged("holds")), "changed", 3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_was_found_comes_to_one_verdict(case):
+    """Each kind of finding has its verdict and its exit code."""
+    framework, verdict, code = CASES[case]
+    assert (upgrade(framework).verdict, upgrade(framework).exit_code) == (verdict, code)
+
+
+def test_the_worst_framework_decides():
+    """One framework that changed is not acquitted by another one that did not."""
+    assert upgrade(of(traced()), of(PARTED)).verdict == "changed"
+
+
+def test_an_acquittal_says_how_much_was_asked():
+    """The numbers of what was asked stand beside the verdict, and never plain "unchanged"."""
+    framework = of(traced(), lost(sides="AB"), not_asked=missing(), reach=(reached(),))
+    framework = replace(framework, threshold=0.5)
+    text = upgrade_text.headline(upgrade(framework))
+    assert text == (
+        "unchanged as far as asked (9 of 10 details, 1 of 2 trainings, 0 of 1 changed functions)"
+    )
+
+
+def test_a_change_beside_what_was_not_asked_says_both():
+    """A change is a change, however much was not asked beside it."""
+    text = upgrade_text.headline(upgrade(of(traced(), not_asked=missing(9), defaults=(BATCH,))))
+    assert text == "changed (asked: 9 of 18 details)"
+
+
+def test_the_share_that_has_to_be_asked_is_the_users():
+    """With a lower threshold the same gaps are an acquittal as far as asked."""
+    framework = of(traced(), not_asked=missing(9))
+    assert framework.verdict == "could not judge"
+    assert replace(framework, threshold=0.5).verdict == "unchanged as far as asked"
+
+
+def test_what_nothing_has_reached_is_trained():
+    """Algorithms that use a changed function that no trace reaches count as diverged."""
+    framework = of(traced(), traced("td3"), reach=(reached(algorithms=("td3",)),))
+    assert framework.to_train == ["td3"]
+    assert of(PARTED, traced("td3 gsde", "diverged")).to_train == ["sac"]
+
+
+def test_physics_that_moved_is_a_change():
+    """Equal traces on the built-in environments do not acquit another physics."""
+    row, other = {"rows": [[0.0, 1.0], [0.5, 2.0]]}, {"rows": [[0.0, 1.0], [0.5, 2.5]]}
+    moved = physics.compared({"x": row, "y": row}, {"x": other, "y": row})
+    assert [(m.step, m.at_first) for m in moved] == [(1, 0.5), (None, 0.0)]
+    assert upgrade(of(traced()), physics=moved).verdict == "changed"
+    assert upgrade(of(traced()), physics=moved[1:]).verdict == "unchanged"
+
+
+def test_an_environment_that_one_side_lacks_was_not_asked():
+    """It has not moved, and is no equality either."""
+    row = {"rows": [[0.0, 1.0]]}
+    found_ = physics.compared({"x": {"error": "gone"}, "y": row}, {"x": row, "y": row})
+    assert not any(m.moves for m in found_)
+    result = upgrade(of(traced()), physics=found_)
+    assert upgrade_text.headline(result) == "unchanged as far as asked (1 of 2 environments)"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "said"),
+    [
+        ({"error": "gone"}, {"rows": [[0.0]]}, "not on side A: gone"),
+        ({"error": "gone"}, {"error": "gone"}, "on neither side: x"),
+        ({"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 1.0, 2.0]]}, "the observations have 1 and 2"),
+        ({"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 1.0]] * 2}, "episodes end elsewhere"),
+    ],
+)
+def test_an_environment_that_cannot_be_compared_says_why(a, b, said):
+    """An environment that a side lacks, or whose observations changed shape, is named."""
+    text = "\n".join(
+        upgrade_text.lines(upgrade(of(traced()), physics=physics.compared({"x": a}, {"x": b})))
+    )
+    assert said in text
+
+
+def test_only_traces_that_part_are_recorded_again():
+    """Equal traces of two processes repeat each other; others are held against repetitions."""
+    parts = {"A": 8.4, "B": 16.8, "C": 9.9}
+    recorded = {}
+    for name, value in parts.items():
+        part = Part(name, value, (value,))
+        event = Event(0, "optimizer", "Adam", FILE, 276, "train", {"parameters": part})
+        recorded[name] = Trace({"failure": "", "seeded": [], "lines": {}}, (event,))
+    again = []
+
+    def compared(b, *repetitions):
+        def record():
+            again.append(b)
+            return tuple(recorded[name] for name in repetitions)
+
+        return traces.compared("sac", recorded["A"], recorded[b], record)
+
+    assert (compared("A").proved, again) == (True, [])
+    parted = compared("B", "A", "B")
+    assert (parted.comparison.verdict, parted.repeats, again) == ("diverged", True, ["B"])
+    for pair, label in (("CB", "side A"), ("AC", "side B")):
+        loose = compared("B", *pair)
+        assert not loose.repeats
+        assert loose.word == "diverged, but does not repeat itself"
+        assert any(
+            "does not repeat itself" in note and note.startswith(label) for note in loose.notes
+        )
+
+
+def test_a_training_that_one_side_lacks_is_told_from_one_that_fails():
+    """What a version does not have is no gap; an error is one."""
+    new = traces.compared("sac n-step", trace(not_offered="no n_steps"), trace(), tuple)
+    assert (new.counts, dict(new.offered)) == (False, {"A": False, "B": True})
+    broken = traces.compared("sac", trace(failure="Traceback\nE: no"), trace(), tuple)
+    assert str(broken) == "sac, on side A: it ended in an error: E: no"
+    assert broken.counts
+
+
+def test_what_was_not_asked_comes_first_and_by_its_reason():
+    """Details with one reason are one line, and the suite's own errors are named as such."""
+    framework = of(PARTED, lost(), not_asked=missing(6))
+    text = upgrade_text.lines(upgrade(framework))
+    first = text.index("## Not asked")
+    assert first < text.index(next(line for line in text if line.startswith("| framework")))
+    (line,) = [line for line in text if "no such thing" in line]
+    assert line == (
+        "- 6 on side B, this suite's own probe does not fit that version: AttributeError: no such "
+        "thing: `atari.warp_frame` [0], `atari.warp_frame` [1], `atari.warp_frame` [2], "
+        "`atari.warp_frame` [3] and 2 more"
+    )
+    assert "- sac dictionary, on side B: it ended in an error: E: no" in text
+
+
+def test_a_changed_detail_and_a_diverged_trace_are_connected_by_the_function():
+    """SAC's factor explains SAC's trace: its probe enters the function that moves the training."""
+    cause = Cause((function(),), None, (function(),))
+    framework = of(
+        PARTED, changed=[GAMMA, SCALE], reach=(reached("sac", diverged=("sac",)),),
+        causes={"sac": cause},
+    )  # fmt: skip
+    text = "\n".join(upgrade_text.lines(upgrade(framework)))
+    assert "explained by sac.critic_loss.scale [library]: half -> none" in text
+    assert "explained by td3" not in text
+    data = upgrade_data.as_json(upgrade(framework))["frameworks"]["sb3"]["traces"]["sac"]
+    assert data["details"] == ["sac.critic_loss.scale [library]"]
+    assert data["cause"]["moving"] == [f"{FILE} SAC.train"]
+
+
+def test_details_with_one_cause_are_one_finding():
+    """They are grouped by the changed functions that their probes enter."""
+    twin = replace(SCALE, scope="trainer")
+    grouped = explained.findings([SCALE, GAMMA, twin], [function()])
+    assert [[d.scope for d in each.details] for each in grouped] == [
+        ["library", "trainer"], ["library"]
+    ]  # fmt: skip
+    assert [len(each.functions) for each in grouped] == [1, 0]
+
+
+def test_where_no_variant_matches_the_numbers_are_shown():
+    """What was observed, and what each near variant expects."""
+    strange = Answer(None, (7.0,), "no variant matches", near=(("half", (4.25,)), ("none", (8.5,))))
+    text = upgrade_text.lines(upgrade(of(traced(), changed=[replace(SCALE, b=strange)])))
+    assert "  - observed on side B: [7]" in text
+    assert "  -   expected of half: [4.25]" in text
+
+
+def test_the_report_begins_with_one_line_for_each_question():
+    """Who has to decide reads how many of what there are before any list."""
+    row, other = {"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 2.0]]}
+    moved = physics.compared({"x": row, "y": row}, {"x": other, "y": row})
+    framework = of(
+        traced(), traced("td3", "diverged"), changed=[SCALE], reach=(reached("sac"),),
+        proof=Proof(1, ("f", "g", "h"), (), ("i",)),
+    )  # fmt: skip
+    text = upgrade_text.lines(upgrade(framework, physics=moved))
+    assert text[4:9] == [
+        "- traces: 1 equal, 1 diverged",
+        f"- {SB3.title}: of 10 details 9 asked and alike, 1 asked and different, 0 not asked; "
+        "0 changed defaults",
+        "- 1 functions whose code differs: 1 traced and equal, every branch both ways",
+        "- of 4 faults seeded into 1 changed functions 3 would have been seen (75%)",
+        "- physics: 1 of 2 environments differ",
+    ]
+
+
+def test_the_report_states_what_an_acquittal_covers():
+    """Shares of both sides, lines that were not reached, and what went one way only."""
+    way = Branch(FILE, 275, "train", "clamp: never above")
+    result = upgrade(of(traced(), traced("td3"), reach=(reached("sac", one_way=(way,)),)))
+    text = upgrade_text.lines(result)
+    assert any("| sac | equal | 1 | 50% |" in line for line in text)
+    assert f"- `{FILE}:270 SAC.train` (changed): traced and equal, one way: sac" in text
+    assert "  - line 275: clamp: never above" in text
+    assert f"- `{FILE}` 3-4" in upgrade_text.not_reached(result)
+
+
+def test_the_report_says_why_a_side_is_an_environment_of_its_own():
+    """The cap that was not met is in the report."""
+    assert "- because a 1 needs b<2" in upgrade_text.lines(upgrade(of(traced())))
+
+
+def test_the_summary_goes_where_the_platform_shows_it(tmp_path, monkeypatch):
+    """Both files are written, and the summary is appended to the platform's file."""
+    summary = tmp_path / "summary"
+    summary.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    upgrade_command.write(upgrade(of(traced())), tmp_path / "report")
+    text = (tmp_path / "report" / "upgrade.md").read_text()
+    assert summary.read_text() == "before\n" + text
+    data = json.loads((tmp_path / "report" / "upgrade.json").read_text())
+    assert (data["verdict"], data["exit_code"]) == ("unchanged", 0)
+
+
+def test_a_report_stays_until_there_is_another(tmp_path, monkeypatch):
+    """A gate that ends in an error leaves the last report as it was."""
+    upgrade_command.write(upgrade(of(traced())), tmp_path)
+    before = (tmp_path / "upgrade.md").read_text()
+    monkeypatch.setattr(upgrade_command.gate, "run", lambda options: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        upgrade_command.judge(upgrade_command.gate.Options("a", "b", tmp_path))
+    assert (tmp_path / "upgrade.md").read_text() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["upgrade.json", "upgrade.md"]
+
+
+class Probed(Adapter):
+    """Answers one detail, or fails to."""
+
+    name = title = "probed"
+    modules = ("probed",)
+
+    def __init__(self, probe):
+        self._probe = probe
+
+    def probes(self):
+        """One probe."""
+        return {(SCALE.id, "library"): self._probe}
+
+    def trace_trainings(self):
+        """None."""
+        return {}
+
+
+def _raising(error):
+    def probe(inputs):
+        raise error
+
+    return probe
+
+
+def _assertion(inputs):
+    raise AssertionError("OpenCV is not installed, you can do pip install opencv")
+
+
+PROBES = {
+    "package": _raising(ModuleNotFoundError("No module named 'ale_py'", name="ale_py")),
+    "error": _raising(ModuleNotFoundError("No module named 'probed.x'", name="probed.x")),
+    "code": _raising(Unprobed("other statements", known=False)),
+}
+
+
+@pytest.mark.parametrize("why", PROBES)
+def test_why_a_probe_has_no_answer(monkeypatch, why):
+    """A missing package of others is told from code of the framework that is gone or unknown."""
+    monkeypatch.setattr(frameworks, "get", lambda name: Probed(PROBES[why]))
+    answer = ask.answers("probed", {SCALE.id: {}})["observed"][f"{SCALE.id} library"]
+    assert answer["why"] == why
+
+
+def test_a_missing_package_in_words_is_a_missing_package(monkeypatch):
+    """What a framework says itself of an extra package that is not installed counts as such."""
+    monkeypatch.setattr(frameworks, "get", lambda name: Probed(_assertion))
+    answer = ask.answers("probed", {SCALE.id: {}})["observed"][f"{SCALE.id} library"]
+    assert answer["why"] == "package"
+
+
+def _print(**answers):
+    return fingerprints.Fingerprint(
+        {}, (), {(SCALE.id, scope): answer for scope, answer in answers.items()}
+    )
+
+
+def _answer(*observed):
+    return fingerprints._answer(SCALE.id, {"observed": list(observed)}, [])
+
+
+def test_fingerprints_are_compared_by_variant():
+    """Asked and alike, asked and different, not asked: on one side, on both, or without a probe."""
+    expected = catalogue.get(SCALE.id).expected()
+    half, none = (_answer(*np.atleast_1d(expected[name])) for name in ("half", "none"))
+    gone = Answer(None, None, "no cv2", "package")
+    a = _print(one=half, two=half, three=gone, four=gone)
+    b = _print(one=half, two=none, three=half, four=gone, five=half)
+    details = fingerprints.compared(a, b)
+    assert details.alike == 1
+    assert [(d.scope, d.words) for d in details.changed] == [("two", "half -> none")]
+    assert [(d.scope, d.side, d.why) for d in details.not_asked] == [
+        ("five", "A", "no probe"), ("four", "A and B", "package"), ("three", "A", "package")
+    ]  # fmt: skip
+
+
+def test_what_neither_side_has_is_not_asked_for():
+    """Absent from both, and documented of other versions alone: counted apart, nothing is open.
+
+    What is documented of one of the versions, or absent from one alone, is a gap.
+    """
+    half = _answer(*np.atleast_1d(catalogue.get(SCALE.id).expected()["half"]))
+    gone = Answer(None, None, "Unprobed: 1.0 has no trainer", "absent")
+    a, b = _print(one=half, two=gone, three=gone), _print(one=half, two=gone, three=half)
+    details = fingerprints.compared(a, b, {(SCALE.id, "two"), (SCALE.id, "three")})
+    assert [d.scope for d in details.absent] == ["two"]
+    assert [(d.scope, d.side, d.why) for d in details.not_asked] == [("three", "A", "absent")]
+    assert (details.asked, details.all) == (1, 2)
+    known = fingerprints.compared(a, b)
+    assert not known.absent
+    assert [d.scope for d in known.not_asked] == ["three", "two"]
+    framework = result.OfFramework(SB3.name, SB3.title, SB3.modules[0], ({}, {}), details)
+    assert "(1 more are of what neither side has: 1.0 has no trainer)" in "".join(
+        upgrade_text.lines(upgrade(framework))
+    )
+
+
+def test_details_of_other_versions_are_those_that_are_documented_of_none_of_these():
+    """TorchRL installs its programs from 0.10.0 on; its losses are documented of all versions."""
+    adapter = frameworks.get("torchrl")
+    later = explained.of_other_versions(adapter, "0.9.1", "0.9.2")
+    assert ("atari.fire_reset", "script") in later
+    assert (SCALE.id, "library") not in later
+    assert len(later) > len(explained.of_other_versions(adapter, "0.9.2", "0.10.0")) > 0
+    assert explained.of_other_versions(adapter, "0.9.1", "none") == set()
+
+
+def test_a_side_on_which_every_probe_fails_is_equal_to_nothing():
+    """Where nothing could be asked, nothing is alike."""
+    gone = Answer(None, None, "E: no", "error")
+    details = fingerprints.compared(_print(x=gone, y=gone), _print(x=gone, y=gone))
+    assert (details.alike, details.asked, details.all) == (0, 0, 2)
+
+
+def test_two_unknown_answers_that_differ_are_a_change():
+    """Where no variant matches on either side, the numbers decide, finite or not."""
+    size = len(np.atleast_1d(catalogue.get(SCALE.id).expected()["half"]))
+    one, other, nan = (_answer(*[x] * size) for x in (77.0, 78.0, float("nan")))
+    assert len(fingerprints.compared(_print(x=one), _print(x=other)).changed) == 1
+    assert fingerprints.compared(_print(x=one), _print(x=one)).alike == 1
+    assert fingerprints.compared(_print(x=nan), _print(x=nan)).alike == 1
+    assert [name for name, _ in one.near][:1]
+
+
+def test_the_trainings_verdict_is_of_returns():
+    """Only tests of returns come in; a broken one is no verdict on the framework."""
+    verdict = {"verdict": "holds", "effect_fraction": 0.02, "failed": 0}
+    entry = {
+        "test": "tests_performance/t.py::t[sb3-sac]",
+        "group": "sb3-sac",
+        "framework": "sb3",
+        "tier": "performance",
+    }
+    good = [{**entry, "outcome": "passed", "verdict": verdict}]
+    made = returns.of_evidence("sb3", good, ["sac"], None)
+    assert made.verdict == "holds"
+    assert made.lines == ("sb3-sac: holds, +2% of the stored returns' scale",)
+    broken = [{**entry, "outcome": "error", "message": "no mujoco"}]
+    assert returns.of_evidence("sb3", broken, ["sac"], None).verdict == "could not judge"
+    assert returns.of_evidence("sb3", [], ["sac"], None).verdict == "could not judge"
+
+
+def test_ranges_of_lines():
+    """Lines are shown as a reader wants them."""
+    assert coverage.ranges({3, 1, 2, 7}) == "1-3, 7"
+
+
+def _defaulting(**values):
+    cells = {"td3 library": {name: repr(value) for name, value in values.items()}}
+    return fingerprints.Fingerprint({}, (), {}, cells)
+
+
+def test_another_default_is_a_change():
+    """What a user gets who sets nothing is compared, of what both sides have."""
+    a, b = _defaulting(batch=100, delay=2, old=1), _defaulting(batch=256, delay=2, new=1)
+    assert fingerprints.changed_defaults(a, b) == [BATCH]
+    text = upgrade_text.lines(upgrade(of(traced(), defaults=(BATCH,))))
+    assert "- td3 [library] `batch`: 100 -> 256" in text
+
+
+def test_another_default_of_any_class_is_a_change():
+    """Parameters of public classes and functions are compared by their own names."""
+    one, other = ({"x.Noise": {"dt": value, "x0": "None"}} for value in ("0.01", "0.1"))
+    sides = [fingerprints.Fingerprint({}, (), {}, signatures=side) for side in (one, other)]
+    (only,) = fingerprints.changed_defaults(*sides)
+    assert str(only) == "x.Noise `dt`: 0.01 -> 0.1"
+
+
+def test_defaults_that_cannot_be_read_are_said():
+    """They are not compared, no change by that, and hide no other ones."""
+    unread = fingerprints.Fingerprint({}, (), {}, unread={"sac library": "TypeError: no"})
+    assert fingerprints.changed_defaults(_defaulting(batch=1), unread) == []
+    assert fingerprints.unread(_defaulting(batch=1), unread) == [
+        "sac library on side B: TypeError: no"
+    ]
+
+
+N_STEP = ("nstep.window", "library")
+
+
+@pytest.mark.parametrize(
+    ("version", "variant", "standing"),
+    [
+        ("2.9.2", "n_rewards", result.DOCUMENTED),
+        ("2.9.2", "one_step", result.VIOLATED),
+        ("2.6.0", "one_step", result.DOCUMENTED),
+        ("0.0.1", "one_step", result.UNDOCUMENTED),
+    ],
+)
+def test_a_change_is_held_against_what_is_documented_of_side_b(version, variant, standing):
+    """The entry that holds for side B's version decides."""
+    change = ChangedDetail(*N_STEP, said("other"), said(variant))
+    assert explained.standing(SB3, change, version) == standing
+
+
+def test_what_is_documented_of_a_change_is_said():
+    """A reader learns since when a detail is done so, and where that is written."""
+    change = ChangedDetail(*N_STEP, said("one_step"), said("n_rewards"))
+    text = "\n".join(upgrade_text.lines(upgrade(of(traced(), changed=[change]))))
+    assert "documented: one_step since" in text
+    assert "until 2.7.0" in text
+    assert "every training that was traced does the same" in text.lower()
+    unknown = ChangedDetail(*N_STEP, said("?"), said("none of them"))
+    assert explained.documented(SB3, unknown) == []
+
+
+def test_the_difference_of_a_source_is_shown(tmp_path):
+    """The lines of the function that differ, on either side."""
+    paths = []
+    for name, factor in (("a", "0.5 * "), ("b", "")):
+        path = tmp_path / name
+        path.write_text(f"x = 1\n\ndef f(y):\n    return {factor}y\n")
+        paths.append(path)
+    own = Function("f", 3, 4, "")
+    rows = explained.source_difference(Changed("m.py", "f", CHANGED, own, own, tuple(paths)))
+    assert rows == ["-    return 0.5 * y", "+    return y"]

@@ -1,0 +1,232 @@
+"""The gate on a user's own script: working trees of a package that no adapter knows."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rlregress.commands import upgrade as upgrade_command
+from rlregress.errors import UserError
+from rlregress.tracing import jobs, record
+from rlregress.tracing.events import Places
+from rlregress.tracing.lines import Lines
+from rlregress.tracing.run import Side
+from rlregress.upgrade import affected, cached_folders, gate, sides
+from rlregress.upgrade.requested import parse
+from rlregress.upgrade.traced import Training, script_training
+
+from ..tracing.scripts import TRAINING, changed
+
+LOSS = """
+def loss(given, wanted):
+    if given.isnan().any():
+        raise ValueError("not a number")
+    return ((given - wanted) ** 2).mean()
+"""
+SCRIPT = "import learner\n" + changed(
+    ("    return ((given - wanted) ** 2).mean()", "    return learner.loss(given, wanted)")
+)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A working tree of the package that the script imports."""
+
+    def made(name, old="", new=""):
+        folder = tmp_path / name / "learner"
+        folder.mkdir(parents=True)
+        text = LOSS.replace(old, new)
+        assert (text == LOSS) == (old == new)
+        (folder / "__init__.py").write_text(text, encoding="utf-8")
+        return str(tmp_path / name)
+
+    return made
+
+
+@pytest.fixture
+def judge(tmp_path, monkeypatch):
+    """Judge two trees by a script; the exit code and the report."""
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
+
+    def judged(a, b, text=SCRIPT):
+        script = tmp_path / "train.py"
+        script.write_text(text, encoding="utf-8")
+        job = jobs.of_script(script, [], [], 0)
+        code = upgrade_command.judge(gate.Options(a, b, tmp_path / "report", script=job))
+        found = json.loads((tmp_path / "report" / "upgrade.json").read_text())
+        return code, found, (tmp_path / "report" / "upgrade.md").read_text()
+
+    return judged
+
+
+def test_a_script_that_does_the_same_is_acquitted(judge, tree):
+    """Other text, the same numbers: unchanged, with what the script reached of the package."""
+    code, found, text = judge(tree("a"), tree("b", "** 2", "** (1 + 1)"))
+    traced = found["script"]["train.py"]
+    assert (code, found["verdict"], traced["verdict"]) == (0, "unchanged", "equal")
+    assert found["frameworks"] == {}
+    assert "- `learner/__init__.py` 4" in text
+    assert "| script | train.py | equal |" in text
+
+
+def test_a_script_that_does_other_things_is_named_by_line(judge, tree):
+    """A loss of twice the value is found where the script hands it to backward."""
+    code, found, text = judge(tree("a"), tree("b", ".mean()", ".mean() * 2"))
+    first = found["script"]["train.py"]["first"]
+    assert (code, found["verdict"]) == (3, "changed")
+    assert (first["kind"], first["functions"]) == ("loss", ["main", "main"])
+    assert first["ratio"] == pytest.approx(2.0)
+    assert "**train.py: diverged**" in text
+
+
+def test_a_crash_on_one_side_only_is_said(judge, tree):
+    """What the training broke off with, and on which side: it does not do the same."""
+    code, found, text = judge(tree("a"), tree("b", ".isnan()", ".isfinite()"))
+    assert (code, found["verdict"]) == (3, "changed")
+    assert "**train.py: diverged**" in text
+    assert "    side B breaks off with an error: ValueError: not a number" in text
+
+
+def test_a_script_that_never_trains_is_refused(judge, tree):
+    """A gate on nothing is no acquittal."""
+    with pytest.raises(UserError, match="nothing was traced on side A"):
+        judge(tree("a"), tree("b"), "import learner\n")
+
+
+def test_a_script_that_does_not_use_what_differs_is_refused(judge, tree):
+    """Nothing of the two trees was run: no acquittal."""
+    with pytest.raises(UserError, match="imported nothing of what differs on side A .learner"):
+        judge(tree("a"), tree("b", ".mean()", ".mean() * 2"), TRAINING)
+
+
+def test_sides_that_import_the_same_files_are_refused(judge, tree):
+    """A script that puts a copy of its own first would compare it with itself."""
+    own = tree("own")
+    text = f"import sys\nsys.path.insert(0, {own!r})\n{SCRIPT}"
+    with pytest.raises(UserError, match="both sides imported 'learner' from .*own"):
+        judge(tree("a"), tree("b", ".mean()", ".mean() * 2"), text)
+
+
+@pytest.mark.nightly
+def test_neither_the_working_directory_nor_the_scripts_goes_before_a_side(
+    judge, tree, tmp_path, monkeypatch
+):
+    """A script started inside one tree is traced with the packages of either side."""
+    other = tree("b", ".mean()", ".mean() * 2")
+    monkeypatch.chdir(other)
+    (tmp_path / "learner.py").write_text("raise AssertionError", encoding="utf-8")
+    assert judge(tree("a"), other)[1]["verdict"] == "changed"
+
+
+def test_a_script_has_no_algorithm_to_choose(tmp_path):
+    """The option is about built-in trainings."""
+    options = gate.Options("installed", "installed", tmp_path, algorithms=["sac"], script={})
+    with pytest.raises(UserError, match="--algorithm chooses among those"):
+        gate.run(options)
+
+
+def test_a_script_of_other_content_is_another_training(tmp_path):
+    """Nothing of an interrupted gate is used when the script has changed since."""
+    script = tmp_path / "train.py"
+    script.write_text("1")
+    imports = {"distributions": ["typer"], "trees": []}
+    keys = []
+    for text in ("1", "2"):
+        script.write_text(text)
+        keys.append(script_training(jobs.of_script(script, [], [], 0), imports).key)
+    script.write_text("1")
+    keys.append(script_training(jobs.of_script(script, [], [], 9), imports).key)
+    assert len(set(keys)) == 3
+
+
+def test_the_packages_that_differ_are_among_what_is_traced():
+    """A release is known by its name, and the recorder finds its modules where it runs."""
+    job = {"script": "train.py", "packages": []}
+    a, b = parse("typer==0.1.0 numpy==1.26.4"), parse("installed")
+    imports = affected.imports(a, b, affected.packages(a, b))
+    assert script_training(job, imports).job["distributions"] == ["typer"]
+    assert record.modules_of("typer") == ["typer"]
+    assert record.modules_of("no-such-release") == []
+
+
+def test_lines_are_counted_once_and_by_function(tmp_path):
+    """Lines that were reached in any call, of functions that were entered at all."""
+    text = "def used(x):\n    if x:\n        return 1\n    return 2\ndef unused():\n    return 3\n"
+    path = tmp_path / "module.py"
+    path.write_text(text)
+    names = {"__name__": "module"}
+    exec(compile(text, str(path), "exec"), names)
+    lines = Lines(Places([str(path)]))
+    with lines:
+        names["used"](1)
+    assert lines.reached() == {"module.py": ([2, 3], [2, 3, 4])}
+    with lines:
+        names["used"](0)
+    assert lines.reached() == {"module.py": ([2, 3, 4], [2, 3, 4])}
+
+
+@pytest.mark.nightly
+def test_what_could_not_be_judged_is_not_gone_on_with(judge, tree, tmp_path):
+    """After bad input nothing of the attempt is taken for an interrupted gate."""
+    a, b = tree("a"), tree("b")
+    steps = tmp_path / "steps.txt"
+    text = SCRIPT.replace("trained = main()", f"open({str(steps)!r}).read() and main()")
+    steps.write_text("")
+    with pytest.raises(UserError, match="nothing was traced"):
+        judge(a, b, text)
+    steps.write_text("go")
+    assert judge(a, b, text)[1]["verdict"] == "unchanged"
+
+
+def test_a_gate_that_is_ended_takes_its_trainings_with_it(tree, tmp_path):
+    """SIGTERM, as a scheduler sends it: nothing runs on."""
+    log, script = tmp_path / "log", tmp_path / "train.py"
+    script.write_text(
+        f"import os, time\nprint(os.getpid(), file=open({str(log)!r}, 'a'))\ntime.sleep(120)\n"
+    )
+    command = [sys.executable, "-m", "rlregress.cli", "gate", "--from", tree("a"), "--to"]
+    command += [tree("b", "** 2", "** 3"), "--script", str(script), "--report", str(tmp_path / "r")]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        cached_folders.CACHE_VARIABLE: str(tmp_path / "cache"),
+    }
+    with subprocess.Popen(command, env=environment, cwd=tmp_path) as process:
+        _until(lambda: log.is_file() and len(log.read_text().split()) == 2)
+        process.terminate()
+        assert process.wait(timeout=20) == 143
+    pids = [int(word) for word in log.read_text().split()]
+    _until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))
+
+
+def _until(condition, seconds=60):
+    for _ in range(10 * seconds):
+        if condition():
+            return
+        time.sleep(0.1)
+    raise AssertionError("waited in vain")
+
+
+def test_a_fault_that_does_not_fit_a_script_is_one_of_many(tree, tmp_path):
+    """It ends no gate: its trace is a failure that says why; one that fits is recorded."""
+    folder = tree("b")
+    (tmp_path / "train.py").write_text(SCRIPT, encoding="utf-8")
+    job = {"script": str(tmp_path / "train.py"), "trees": ["learner"]}
+
+    def faulty(name, function, text):
+        change = {"file": "learner/__init__.py", "functions": [function], "text": text}
+        return Training("script", name, {**job, "swap": [change]})
+
+    trainings = [
+        faulty("gone", "gone", LOSS),
+        faulty("fits", "loss", LOSS.replace("** 2", "** 4")),
+    ]
+    found = sides.recorded(trainings, Side("B", paths=[folder]), tmp_path)
+    assert "Misfit: there is no gone in learner/__init__.py" in found["gone"].failure
+    assert (found["fits"].failure, found["fits"].count("backward") > 0) == ("", True)

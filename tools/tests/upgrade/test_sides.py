@@ -1,0 +1,386 @@
+"""Sides are resolved before anything is installed, and stand on common ground.
+
+The resolver and installer are the real ones, on an index of small packages in a folder.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.errors import UserError
+from rlregress.upgrade import (
+    cached_folders,
+    environments,
+    installed,
+    installer,
+    metadata,
+    needs,
+    requested,
+    resolving,
+    stacks,
+    wheels,
+)
+from rlregress.upgrade.pair import with_versions
+
+SB3 = frameworks.get("sb3")
+PACKAGE = SB3.packages[0]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """An empty cache, no stacks, and a library that needs nothing."""
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setattr(stacks, "stacks", lambda: [])
+    monkeypatch.setattr(needs, "_declared", lambda: [])
+    return tmp_path / "cache"
+
+
+def wheel(folder, name, version, *rows):
+    """A wheel with one module that says its version."""
+    stem = name.replace("-", "_")
+    info = f"{stem}-{version}.dist-info"
+    lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
+    content = {
+        f"{stem}/__init__.py": f"VERSION = {version!r}\n",
+        f"{info}/METADATA": "\n".join([*lines, *(f"Requires-Dist: {r}" for r in rows), ""]),
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: x\nTag: py3-none-any\n",
+    }
+    record = "".join(f"{path},,\n" for path in [*content, f"{info}/RECORD"])
+    path = folder / f"{stem}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as file:
+        for name_, text in {**content, f"{info}/RECORD": record}.items():
+            file.writestr(name_, text)
+    return path
+
+
+@pytest.fixture
+def publish(tmp_path, monkeypatch):
+    """Publish a package: name, version, what it needs."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("UV_DEFAULT_INDEX", (tmp_path / "empty").as_uri())
+    monkeypatch.setenv("UV_FIND_LINKS", str(folder))
+    return lambda name, version, *rows: wheel(folder, name, version, *rows)
+
+
+@pytest.fixture
+def base(tmp_path, monkeypatch):
+    """Install a package below the sides."""
+    monkeypatch.syspath_prepend(str(tmp_path / "base"))
+
+    def install(name, version, origin="", *rows):
+        for old in (tmp_path / "base").glob(f"{name}-*"):
+            (old / "METADATA").unlink()
+            old.rename(old.with_suffix(".gone"))
+        folder = tmp_path / "base" / f"{name}-{version}.dist-info"
+        folder.mkdir(parents=True)
+        lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
+        lines += [f"Requires-Dist: {row}" for row in rows]
+        (folder / "METADATA").write_text("\n".join([*lines, ""]))
+        if origin:
+            (folder / "direct_url.json").write_text(json.dumps({"url": origin}))
+
+    return install
+
+
+def pair(a, b, adapters=()):
+    """Both sides; what lies in the overlay of each, name -> version."""
+    resolved = with_versions(
+        requested.parse(a), requested.parse(b), list(adapters), cached_folders.silent
+    )
+    sides = [environments.prepared(side, adapters) for side in resolved]
+    return sides, [content(side) for side in sides]
+
+
+def content(side):
+    """Name -> version of what lies in the overlay of a side."""
+    folder = Path(side.side.paths[0]) if side.how == "overlay" else None
+    return {n: d.version for n, d in metadata.in_folder(folder).items()} if folder else {}
+
+
+# -- what a side is ------------------------------------------------------------------------------
+
+
+def test_only_what_differs_is_installed(publish, base):
+    """A dependency that is installed in a version that fits is no part of the overlay."""
+    base("below", "1.0")
+    for version in ("1.0", "2.0"):
+        publish("below", version)
+    publish("a", "9", "below", "nowhere>1")
+    publish("nowhere", "2")
+    (side, _), (found, _) = pair("a==9", "installed")
+    assert side.how == "overlay"
+    assert found == {"a": "9", "nowhere": "2"}
+
+
+def test_a_cap_moves_what_is_installed(publish, base):
+    """What contradicts the installed version goes in front of it, and the output says so."""
+    base("below", "2.0")
+    for version in ("1.0", "2.0"):
+        publish("below", version)
+    publish("a", "9", "below<2")
+    (side, _), (found, _) = pair("a==9", "installed")
+    assert found == {"a": "9", "below": "1.0"}
+    assert "  with below 1.0 instead of 2.0" in side.lines
+
+
+def test_a_process_on_a_side_imports_what_was_asked_for(publish, base):
+    """The overlay stands before what is installed."""
+    publish("a", "9")
+    (side, _), _ = pair("a==9", "installed")
+    command = [side.side.python, "-c", "import a; print(a.VERSION)"]
+    environment = side.side.environment()
+    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "9"
+
+
+def test_a_pin_of_what_is_installed_makes_nothing(publish, base, cache):
+    """A side that pins the installed versions is what is installed."""
+    base("below", "1.0")
+    publish("below", "1.0")
+    (side, _), _ = pair("below==1.0", "installed")
+    assert side.how == "installed"
+    assert not (cache / "overlays").exists()
+
+
+def test_a_side_is_made_once(publish, monkeypatch):
+    """What was made before is found without a resolver, an installer and a network."""
+    publish("a", "9", "b")
+    publish("b", "1")
+    (made, _), _ = pair("a==9", "installed")
+    monkeypatch.setattr(installer, "run", None)
+    (found, _), _ = pair("a==9", "installed")
+    assert (made.cached, found.cached) == (False, True)
+    assert made.side.paths[0] == found.side.paths[0]
+
+
+def test_another_base_is_another_side(publish, base):
+    """A side that was made on other versions is not put on these."""
+    for version in ("1.0", "2.0"):
+        publish("below", version)
+    publish("a", "9", "below")
+    for version in ("1.0", "2.0"):
+        base("below", version)
+        assert pair("a==9", "installed")[1][0] == {"a": "9"}
+
+
+def test_another_torch_takes_an_environment_of_its_own(publish):
+    """An overlay cannot hold another torch, and the output says that this is why."""
+    publish("torch", "0.0.1")
+    publish("a", "9")
+    (side, _), _ = pair("torch==0.0.1 a==9", "installed")
+    assert side.how == "environment"
+    assert "because an overlay cannot hold another torch" in "\n".join(side.lines)
+    command = [side.side.python, "-c", "import a, torch; print(a.VERSION, torch.VERSION)"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert said.stdout.split() == ["9", "0.0.1"]
+
+
+def test_what_came_from_a_repository_stays(publish, base):
+    """No index has a development version: it is never replaced by a release."""
+    base("below", "2.0.dev1", "git+https://example.org/below", "other<9")
+    base("other", "1")
+    for name, version in (("below", "1.0"), ("below", "3.0"), ("other", "1"), ("other", "9")):
+        publish(name, version)
+    publish("a", "9", "below", "other")
+    assert pair("a==9", "installed")[1][0] == {"a": "9"}
+
+
+def test_a_framework_that_is_not_pinned_stays(publish, base, monkeypatch):
+    """Under another gymnasium the installed framework is asked, though it asks for a later one."""
+    monkeypatch.setattr(needs, "_declared", lambda: ["judge"])
+    base("judge", "1")
+    publish("judge", "1", PACKAGE)
+    publish("gymnasium", "0.1")
+    for row in needs.of_held(frozenset({PACKAGE}), frozenset({"gymnasium"})):
+        name = stacks.name_of(row)
+        publish(name, installed.version(name))
+    publish(PACKAGE, "99", "gymnasium")
+    (side, _), (found, _) = pair("gymnasium==0.1", "installed", [SB3])
+    assert found == {"gymnasium": "0.1"}
+    assert f"although {PACKAGE}" in "\n".join(side.lines)
+
+
+def test_what_the_library_needs_moves_with_numpy(publish, base, monkeypatch):
+    """A package that asks on the side is taken in a version that stands on the side's NumPy."""
+    monkeypatch.setattr(needs, "_declared", lambda: ["judge"])
+    base("judge", "2")
+    base("below", "2")
+    publish("judge", "1", "below<2")
+    publish("judge", "2", "below>=2")
+    publish("below", "1")
+    publish("below", "2")
+    assert pair("below==1", "installed")[1][0] == {"below": "1", "judge": "1"}
+
+
+def test_what_the_library_needs_is_given_up_last(publish, monkeypatch):
+    """A side for which the suite's own needs cannot be met is made all the same, and says so."""
+    monkeypatch.setattr(needs, "_declared", lambda: ["judge>=2"])
+    publish("judge", "2", "below>=2")
+    publish("below", "1")
+    (side, _), (found, _) = pair("below==1", "installed")
+    assert found == {"below": "1"}
+    assert "although not all that the suite needs fits: " in "\n".join(side.lines)
+
+
+def test_a_lock_file_is_taken_at_its_word(publish, tmp_path):
+    """Pins that contradict each other were chosen by its owner: they are installed, and named."""
+    publish("a", "9", "below<1")
+    publish("below", "2")
+    path = tmp_path / "lock.txt"
+    path.write_text("a==9\nbelow==2\n")
+    (side, _), (found, _) = pair(str(path), "installed")
+    assert found == {"a": "9", "below": "2"}
+    assert "although a 9 asks for below<1, not 2" in "\n".join(side.lines)
+    publish("c", "1", "between")
+    publish("between", "1", "below<1")
+    path.write_text("c==1\nbelow==2\n")
+    (side, _), (found, _) = pair(str(path), "installed")
+    assert found == {"c": "1", "below": "2"}
+    assert "although the pins of the lock file contradict each other" in "\n".join(side.lines)
+
+
+# -- both sides ----------------------------------------------------------------------------------
+
+#: versions of x and y that a==9 and a==10 admit, and what both sides then have of each.
+GROUNDS = {
+    "one caps": ((("x<2",), ("x",)), {"x": "1"}, {"x": "1"}),
+    "each caps another one": ((("x<2", "y"), ("x", "y<2")), {"x": "1", "y": "1"}, None),
+    "both as installed": ((("x", "y"), ("x", "y")), {}, None),
+    "only one needs it": ((("x<2",), ()), {"x": "1"}, None),
+    "only the other needs it": (((), ("x<2",)), {"x": "1"}, None),
+}
+
+
+@pytest.mark.parametrize("case", GROUNDS)
+def test_both_sides_stand_on_the_same_versions(publish, base, case):
+    """Beside what they pin nothing differs where their ranges have a version in common."""
+    (nine, ten), a, b = GROUNDS[case]
+    for name in ("x", "y"):
+        base(name, "2")
+        publish(name, "1")
+        publish(name, "2")
+    publish("a", "9", *nine)
+    publish("a", "10", *ten)
+    sides, found = pair("a==9", "a==10")
+    assert found == [{"a": "9", **a}, {"a": "10", **(a if b is None else b)}]
+    assert not sides[0].notes
+
+
+def test_what_cannot_be_the_same_is_said(publish, base):
+    """Ranges without a common version part the sides in that package, and in no other."""
+    for name in ("x", "y"):
+        base(name, "2")
+        publish(name, "1")
+        publish(name, "2")
+    publish("a", "9", "x<2", "y")
+    publish("a", "10", "x>=2", "y<2")
+    sides, found = pair("a==9", "a==10")
+    assert found == [{"a": "9", "x": "1", "y": "1"}, {"a": "10", "y": "1"}]
+    for side in sides:
+        assert "x (1 and 2)" in side.notes[0]
+
+
+def test_what_a_user_pins_is_left_apart(publish, base):
+    """A pin holds for its own side; the other side keeps what is installed."""
+    base("x", "2")
+    publish("x", "1")
+    publish("x", "2")
+    publish("a", "9", "x")
+    publish("a", "10", "x")
+    assert pair("a==9 x==1", "a==10")[1] == [{"a": "9", "x": "1"}, {"a": "10"}]
+
+
+# -- pins that do not fit ------------------------------------------------------------------------
+
+
+def test_a_pin_above_a_declared_range_is_run_all_the_same(publish):
+    """Upper bounds were declared before the later version was published: noted, and no error."""
+    publish("a", "9", "x<2", "y<2")
+    for name in ("x", "y"):
+        publish(name, "1")
+        publish(name, "2")
+    (side, _), (found, _) = pair("a==9 x==2", "installed")
+    assert found == {"a": "9", "x": "2", "y": "1"}
+    assert "  although a 9 asks for x<2, not 2" in side.lines
+
+
+def test_a_pin_below_a_declared_range_is_refused(publish):
+    """Two pins of which one needs a later version of the other are named."""
+    publish("a", "9", "x>=2")
+    publish("x", "1")
+    with pytest.raises(UserError, match="a==9 needs x>=2, and x==1 is pinned"):
+        pair("a==9 x==1", "installed")
+
+
+def test_a_stack_brings_what_old_releases_stand_on(publish, monkeypatch):
+    """Its versions are there beside the pin, unless the user pins others."""
+    stack = stacks.Stack("a", "8", ("x==1",), until="10", note="of its day")
+    monkeypatch.setattr(stacks, "stacks", lambda: [stack])
+    for version in ("1", "2", "3"):
+        publish("x", version)
+    for version in ("8", "9", "10"):
+        publish("a", version, "x>=2")
+    assert pair("a==9", "installed")[1][0] == {"a": "9", "x": "1"}
+    assert pair("a==9 x==2", "installed")[1][0] == {"a": "9", "x": "2"}
+    assert pair("a==10", "installed")[1][0] == {"a": "10", "x": "3"}
+
+
+# -- what is made once ---------------------------------------------------------------------------
+
+
+def test_a_wheel_with_misspelt_requirements_is_mended(publish):
+    """What the installer refuses is accepted when mended, and keeps what can be read."""
+    path = publish("a", "9", "x>=1.", "y<2", "?? what")
+    publish("x", "1")
+    publish("y", "1")
+    with pytest.raises(UserError):
+        pair("a==9", "installed")
+    wheels._mend(path)
+    subprocess.run([installer.executable(), "cache", "clean", "-q"], check=True, env=clean())
+    _, (found, _) = pair("a==9", "installed")
+    assert found == {"a": "9", "x": "1", "y": "1"}
+
+
+def clean():
+    """Variables of a process that uses the test's cache."""
+    return installer._environment()
+
+
+def test_bytecode_is_compiled_once_a_package(publish, monkeypatch):
+    """Every overlay has the bytecode of its modules, and the second one links that of the first."""
+    publish("shared", "1")
+    publish("a", "9", "shared")
+    publish("a", "10", "shared")
+    (one, other), _ = pair("a==9", "a==10")
+    compiled = []
+    for side in (one, other):
+        module = Path(side.side.paths[0]) / "shared" / "__init__.py"
+        compiled.append(Path(importlib.util.cache_from_source(str(module))))
+        stamp = int.from_bytes(compiled[-1].read_bytes()[8:12], "little")
+        assert stamp == int(module.stat().st_mtime)
+    assert compiled[0].samefile(compiled[1])
+    assert one.side.paths[0] != other.side.paths[0]
+
+
+def test_an_environment_holds_what_the_library_needs(monkeypatch):
+    """Everything that is asked and trained here can be asked and trained there; torch is pinned."""
+    monkeypatch.undo()
+    rows = needs.own([SB3], frozenset({PACKAGE}))
+    names = {stacks.name_of(row) for row in rows}
+    assert {"pytest", "scipy", "ale-py", "gymnasium", "opencv-python-headless"} <= names
+    assert not names & {"torch", "torchrl", PACKAGE}
+    asked = resolving.problem(requested.parse("torch==0.0.1"), [SB3], complete=True)
+    assert PACKAGE in asked.own
+    assert resolving.another_torch(requested.parse("torch==0.0.1"))
+    here = importlib.metadata.version("torch").partition("+")[0]
+    assert not resolving.another_torch(requested.parse(f"torch=={here}"))

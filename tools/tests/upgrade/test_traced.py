@@ -1,0 +1,105 @@
+"""Trainings that end in an error: what can be held against the other side all the same."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from rlregress.reporting.upgrade_text import _traced
+from rlregress.tracing import events, record
+from rlregress.tracing.trace import Event, Part, Trace
+from rlregress.upgrade import traced
+from rlregress.upgrade.traced import NotTraced, Traced
+
+DTYPE = "Traceback\nRuntimeError: mat1 and mat2 must have the same dtype"
+LOAD = "Traceback\nUnpicklingError: weights only"
+
+
+def trace(count: int, failure: str = "", theirs: bool = True, kind: str = "step") -> Trace:
+    """So many steps, and the error that ended them."""
+    rows = [
+        Event(n, kind, "environment 0", "", 0, "", {"reward": Part(str(n), 1.0, (float(n),))})
+        for n in range(count)
+    ]
+    header = {"failure": failure, "failed_in_traced_code": theirs, "seeded": [], "lines": {}}
+    return Trace(header, tuple(rows))
+
+
+def held(a: Trace, b: Trace) -> Traced | NotTraced:
+    """The two beside each other; each repeats itself."""
+    return traced.compared("sac delays", a, b, lambda: (a, b))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "at"),
+    [
+        (trace(5, DTYPE), trace(9), (None, 5)),
+        (trace(9), trace(5, LOAD), (5, None)),
+        # no further, but on one side it ends well
+        (trace(5, DTYPE), trace(5), (None, None)),
+        # both break off, elsewhere
+        (trace(5, DTYPE), trace(9, LOAD), (None, 5)),
+    ],
+)
+def test_a_training_that_breaks_off_on_one_side_parts(a, b, at):
+    """It does not do the same, and the report says how it ends."""
+    found = held(a, b)
+    assert isinstance(found, Traced)
+    assert (found.comparison.verdict, found.repeats, found.proved) == ("diverged", True, False)
+    first = found.comparison.first
+    assert (first.kind, *(e and e.index for e in (first.a, first.b))) == ("order", *at)
+    text = "\n".join(_traced(found, None, (), {}))
+    for label, side in (("A", a), ("B", b)):
+        said = f"side {label} breaks off with an error: {side.failure.splitlines()[-1:]}"
+        assert (said.replace("['", "").replace("']", "") in text) == bool(side.failure)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "sides"),
+    [
+        # before anything is trained, it may be the call that does not fit
+        (trace(0, DTYPE), trace(9), ["A"]),
+        # an error of this library's own
+        (trace(5, DTYPE, theirs=False), trace(9), ["A"]),
+        # the same error on both sides says nothing of what comes after
+        (trace(5, LOAD), trace(5, LOAD), ["A", "B"]),
+        (trace(5, LOAD), trace(0, DTYPE), ["A", "B"]),
+    ],
+)
+def test_other_errors_are_gaps(a, b, sides):
+    """They are named, and are no change."""
+    found = held(a, b)
+    assert isinstance(found, NotTraced)
+    assert list(found.sides) == sides
+    assert found.counts
+
+
+MODULE = """
+def fails():
+    raise ValueError
+
+def calls(function):
+    function()
+"""
+
+
+def test_whose_error_it_is(tmp_path: Path) -> None:
+    """The innermost frame of the two decides: torch and others raise for who calls them."""
+    path = tmp_path / "theirs.py"
+    path.write_text(MODULE, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("theirs", path)
+    theirs = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(theirs)
+    places = events.Places([str(path)])
+
+    def whose(call):
+        with pytest.raises(Exception) as raised:  # noqa: PT011
+            call()
+        return record._in_traced_code(raised.value, places)
+
+    assert whose(theirs.fails)
+    assert whose(lambda: theirs.calls(lambda: int("x")))
+    assert not whose(lambda: int("x"))
+    assert not whose(lambda: theirs.calls(lambda: events.write("/none/such", {}, [])))

@@ -1,0 +1,41 @@
+"""Trace the trainings of a framework in one process, each in a fork of it.
+
+``python traced_scenarios.py FRAMEWORK FOLDER [TITLE ...]``: without titles all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from pathlib import Path
+
+import torch
+
+from rlregress import frameworks
+from rlregress.tracing.record import record
+from rlregress.upgrade import scenarios
+
+
+def main(framework: str, folder: str, *titles: str) -> None:
+    """Write a trace for each title into the folder."""
+    adapter = frameworks.get(framework)
+    jobs = scenarios.jobs(adapter)
+    # what every fork would import for itself
+    torch.optim.Adam(torch.nn.Linear(1, 1).parameters())
+    for title in titles or jobs:
+        job = {**jobs[title], "framework": framework, "seed": 0, "lines": True}
+        child = os.fork()
+        if child == 0:
+            try:
+                record({**job, "output": str(Path(folder) / title)})
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+        if os.waitpid(child, 0)[1]:
+            sys.exit(f"no trace of {title}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
