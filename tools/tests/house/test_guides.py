@@ -1,0 +1,79 @@
+"""The guides for contributors show what is there, and their commands run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rlregress
+from rlregress import suite
+
+DOCS = suite.root() / "docs"
+LIBRARY = Path(rlregress.__file__).parent
+GUIDE = DOCS / "adding-a-detail.md"
+SHOWN = re.compile(r"<!-- from (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
+COMMAND = re.compile(r"^    \$ (.+)$", re.MULTILINE)
+#: commands that seed faults or ask every detail take longer than a contributor waits.
+SLOW = ("rlregress probe", "rlregress faults")
+
+
+def not_shown(text: str, root: Path) -> list[str]:
+    """Files of which a page shows something that does not stand there."""
+    blocks = SHOWN.findall(text)
+    return [path for path, block in blocks if block not in (root / path).read_text("utf-8")]
+
+
+def test_what_the_guide_shows_is_there():
+    """Every block of the guide is a part of the file that it names."""
+    text = GUIDE.read_text("utf-8")
+    assert text.count("<!-- from ") == len(SHOWN.findall(text)) > 4
+    assert not_shown(text, suite.root()) == []
+
+
+def test_a_block_that_is_not_there_is_found(tmp_path):
+    """Another word, or lines that do not follow each other, are not what the file says."""
+    (tmp_path / "a.py").write_text("one\ntwo\nthree\n")
+    page = "<!-- from a.py -->\n```python\n{}\n```\n"
+    assert not_shown(page.format("two\nthree"), tmp_path) == []
+    assert not_shown(page.format("two\nfour"), tmp_path) == ["a.py"]
+    assert not_shown(page.format("one\nthree"), tmp_path) == ["a.py"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(command, marks=pytest.mark.nightly) if command.startswith(SLOW) else command
+        for command in COMMAND.findall(GUIDE.read_text("utf-8"))
+    ],
+)
+def test_a_command_of_the_guide_runs(command):
+    """It ends with exit code 0."""
+    name, *arguments = shlex.split(command)
+    module = {"rlregress": "rlregress.cli", "pytest": "pytest"}[name]
+    ended = subprocess.run(
+        [sys.executable, "-m", module, *arguments], cwd=suite.root(), capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr[-2000:]
+
+
+def test_every_room_is_in_the_picture():
+    """The page on the house names every package and module at the top of the library."""
+    picture = (DOCS / "architecture.md").read_text("utf-8").partition("Imports go down")[0]
+    rooms = [f"{path.parent.name}/" for path in LIBRARY.glob("*/__init__.py")]
+    rooms += [path.name for path in LIBRARY.glob("[a-z]*.py")]
+    assert len(rooms) > 10
+    assert [room for room in rooms if room not in picture] == []
+
+
+def test_every_file_that_the_page_names_exists():
+    """The page on the house leads to files that are there."""
+    text = (DOCS / "architecture.md").read_text("utf-8")
+    named = set(re.findall(r"`([\w/.-]+/[\w.-]+\.(?:py|toml))`", text))
+    assert len(named) > 20
+    roots = (LIBRARY, suite.root())
+    assert [name for name in named if not any((root / name).is_file() for root in roots)] == []
