@@ -25,7 +25,7 @@ SAC = ("stable_baselines3/sac/sac.py", "SAC.train")
 
 def test_the_same_is_entered_as_in_a_recording(tmp_path: Path) -> None:
     """Unseen generators are seeded alike, so that the same way is gone."""
-    names = ("ppo", "ppo kl-stop", "a2c gsde-simple")
+    names = ("ppo kl-stop", "a2c gsde-simple")
     asked = [each for each in traced.every(SB3) if each.name in names]
     recorded = sides.recorded(asked, Side("B"), tmp_path, lines=True)
     light = sides.recorded(asked, Side("B"), tmp_path, "-2", lines=[])

@@ -12,7 +12,7 @@ from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.store import Store
 
 ENVIRONMENT = "InvertedPendulum-v4"
-CASES = [("ppo", PPO, 4096), ("sac", SAC, 150), ("td3", TD3, 150)]
+CASES = [("ppo", PPO, 2048), ("sac", SAC, 150), ("td3", TD3, 150)]
 
 
 def bare_digest(algorithm: type, steps: int, seed: int) -> str:

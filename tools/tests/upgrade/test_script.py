@@ -85,6 +85,7 @@ def test_a_script_that_does_other_things_is_named_by_line(judge, tree):
     assert "**train.py: diverged**" in text
 
 
+@pytest.mark.nightly
 def test_a_crash_on_one_side_only_is_said(judge, tree):
     """What the training broke off with, and on which side: it does not do the same."""
     code, found, text = judge(tree("a"), tree("b", ".isnan()", ".isfinite()"))
@@ -99,12 +100,14 @@ def test_a_script_that_never_trains_is_refused(judge, tree):
         judge(tree("a"), tree("b"), "import learner\n")
 
 
+@pytest.mark.nightly
 def test_a_script_that_does_not_use_what_differs_is_refused(judge, tree):
     """Nothing of the two trees was run: no acquittal."""
     with pytest.raises(UserError, match="imported nothing of what differs on side A .learner"):
         judge(tree("a"), tree("b", ".mean()", ".mean() * 2"), TRAINING)
 
 
+@pytest.mark.nightly
 def test_sides_that_import_the_same_files_are_refused(judge, tree):
     """A script that puts a copy of its own first would compare it with itself."""
     own = tree("own")
