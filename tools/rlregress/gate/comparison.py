@@ -13,7 +13,7 @@ from rlregress.frameworks.base import Adapter
 
 
 @dataclass(frozen=True)
-class Answer:
+class FoundVariant:
     """What one framework does in one scope.
 
     Attributes:
@@ -41,7 +41,7 @@ class Row:
     """
 
     detail: catalogue.Detail
-    answers: Mapping[str, tuple[Answer, ...]]
+    answers: Mapping[str, tuple[FoundVariant, ...]]
     absent: Mapping[str, str]
 
     @property
@@ -93,14 +93,14 @@ class Comparison:
         return [row for row in self.rows if row.undecided]
 
 
-def _answers(adapter: Adapter, detail: catalogue.Detail) -> tuple[Answer, ...]:
+def _answers(adapter: Adapter, detail: catalogue.Detail) -> tuple[FoundVariant, ...]:
     answers = []
     for implementation in implementations(adapter, detail.id):
         variant = implementation.judgement.variant
         documented = implementation.documented
         known = documented is not None and documented.variant == variant
         answers.append(
-            Answer(
+            FoundVariant(
                 implementation.scope,
                 variant,
                 detail.variants[variant].meaning if variant else implementation.judgement.found,

@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rlregress.gate.comparison import Answer, Comparison, Row
+from rlregress.gate.comparison import Comparison, FoundVariant, Row
 
 _WIDTH_OF_FILES = 150
 
 
-def _short(answers: Iterable[Answer]) -> list[tuple[str, str]]:
+def _short(answers: Iterable[FoundVariant]) -> list[tuple[str, str]]:
     """(variant, scopes) of one framework, scopes with the same variant together."""
     scopes: dict[str, list[str]] = {}
     for answer in answers:

@@ -98,7 +98,7 @@ class Block(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class Anchor:
     """One statement of a script: where a quantity comes from."""
 
     script: Script
@@ -199,7 +199,7 @@ class Script:
 
     # -- places ------------------------------------------------------------------------------
 
-    def bound(self, quantity: str, *candidates: str, which: str = "", beside: str = "") -> Place:
+    def bound(self, quantity: str, *candidates: str, which: str = "", beside: str = "") -> Anchor:
         """The statement that gives one of the names its value.
 
         The first of ``candidates`` that is bound anywhere counts. Of several statements in one
@@ -218,7 +218,7 @@ class Script:
         """
         for name in candidates:
             places = [
-                Place(self, quantity, block, index)
+                Anchor(self, quantity, block, index)
                 for block in self.blocks
                 for index, statement in enumerate(block.statements)
                 if name in _binds(statement) and (not beside or beside in _touched(block))
@@ -227,7 +227,7 @@ class Script:
                 return self._one(quantity, name, places, which)
         raise self.lost(quantity, *candidates)
 
-    def shaped(self, quantity: str, shape: Shape, described: str, which: str = "") -> Place:
+    def shaped(self, quantity: str, shape: Shape, described: str, which: str = "") -> Anchor:
         """The statement of a certain shape.
 
         Args:
@@ -244,7 +244,7 @@ class Script:
                 for index, statement in enumerate(block.statements)
                 if shape(statement)
             ]
-        places = [Place(self, quantity, *found) for found in self._shaped[shape]]
+        places = [Anchor(self, quantity, *found) for found in self._shaped[shape]]
         if not places:
             raise AnchorLost(
                 f"{self}: {quantity}: no statement is {described}; {self._advice()}", self.known
@@ -259,7 +259,7 @@ class Script:
             raise self._ambiguous(quantity, f"statements that are {described}", places)
         return places[0]
 
-    def _one(self, quantity: str, name: str, places: List[Place], which: str) -> Place:
+    def _one(self, quantity: str, name: str, places: List[Anchor], which: str) -> Anchor:
         if which:
             return min(places, key=lambda p: p.line if which == "first" else -p.line)
         common = _common(places)
@@ -269,7 +269,7 @@ class Script:
             return places[0]
         if isinstance(last, (ast.For, ast.While)):
             raise self._ambiguous(quantity, f"assignments to '{name}'", places)
-        return Place(self, quantity, common, max(inside))
+        return Anchor(self, quantity, common, max(inside))
 
     # -- reports -----------------------------------------------------------------------------
 
@@ -291,7 +291,7 @@ class Script:
         found = f"the run has not bound {tried}" if bound else f"nothing is assigned to {tried}"
         return AnchorLost(f"{self}: {quantity}: {found}; {nearest}; {self._advice()}", self.known)
 
-    def _ambiguous(self, quantity: str, what: str, places: List[Place]) -> AnchorAmbiguous:
+    def _ambiguous(self, quantity: str, what: str, places: List[Anchor]) -> AnchorAmbiguous:
         lines = ", ".join(str(place.line) for place in places)
         return AnchorAmbiguous(
             f"{self}: {quantity}: there are several {what} (lines {lines}); {self._advice()}",
@@ -323,14 +323,14 @@ def _depth(block: Block) -> int:
     return len(_chain(block))
 
 
-def _index_in(block: Block, place: Place) -> int:
+def _index_in(block: Block, place: Anchor) -> int:
     """Index in ``block`` of the statement that is, or holds, the place."""
     if place.block is block:
         return place.index
     return next(index for outer, index in _chain(place.block) if outer is block)
 
 
-def _common(places: Sequence[Place]) -> Block:
+def _common(places: Sequence[Anchor]) -> Block:
     """The innermost block that holds all places, in itself or deeper."""
     chains: List[List[Any]] = [
         [*(outer for outer, _ in _chain(place.block)), place.block] for place in places

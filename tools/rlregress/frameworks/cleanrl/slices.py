@@ -28,8 +28,8 @@ import numpy as np
 from rlregress.frameworks.cleanrl import names as scopes
 from rlregress.frameworks.cleanrl.script import (
     DEFINITIONS,
+    Anchor,
     Block,
-    Place,
     Script,
     SliceFailed,
     SliceUnbound,
@@ -56,7 +56,7 @@ class Sliced(Mapping[str, Any]):
 
     def __init__(
         self,
-        place: Place,
+        place: Anchor,
         namespace: Dict[str, Any],
         guards: Sequence[str],
         lines: Sequence[Tuple[int, int]],
@@ -97,7 +97,7 @@ class Sliced(Mapping[str, Any]):
         return np.array(value, dtype=np.float64)
 
 
-def run(place: Place, given: Mapping[str, Any], used: Sequence[str] = ()) -> Sliced:
+def run(place: Anchor, given: Mapping[str, Any], used: Sequence[str] = ()) -> Sliced:
     """Run the statement of a place and those before it that it needs.
 
     Args:
@@ -118,7 +118,7 @@ def run(place: Place, given: Mapping[str, Any], used: Sequence[str] = ()) -> Sli
     return _run(place, given, whole=True)
 
 
-def context(place: Place, given: Mapping[str, Any]) -> Dict[str, Any]:
+def context(place: Anchor, given: Mapping[str, Any]) -> Dict[str, Any]:
     """Run only what a place needs, not its statement: the names that it is to find bound.
 
     Used where a statement is run several times on the same objects:
@@ -128,7 +128,7 @@ def context(place: Place, given: Mapping[str, Any]) -> Dict[str, Any]:
     return {name: found[name] for name in found if not name.startswith("__")}
 
 
-def _run(place: Place, given: Mapping[str, Any], whole: bool) -> Sliced:
+def _run(place: Anchor, given: Mapping[str, Any], whole: bool) -> Sliced:
     script, known = place.script, place.script.known
     found = _prepared(place, frozenset(given), whole)
     if found.missing:
@@ -159,7 +159,7 @@ class _Prepared(NamedTuple):
     reads: FrozenSet[str]
 
 
-def _prepared(place: Place, given: FrozenSet[str], whole: bool) -> _Prepared:
+def _prepared(place: Anchor, given: FrozenSet[str], whole: bool) -> _Prepared:
     """The slice, compiled; kept with the script, since loops of probes run the same one again."""
     slices = place.script.slices
     key = (place.statement, given, whole)
@@ -185,7 +185,7 @@ def _line_of(error: Exception, script: Script) -> Any:
 
 
 def _whole_slice(
-    place: Place, given: Set[str], last: List[ast.stmt]
+    place: Anchor, given: Set[str], last: List[ast.stmt]
 ) -> Tuple[List[ast.stmt], List[str], Set[str]]:
     """(statements to run with ``last`` at the end, guards, names that stay unbound).
 
@@ -207,7 +207,7 @@ def _whole_slice(
 
 
 def _slice(
-    place: Place, given: Set[str], last: List[ast.stmt], late: Set[str]
+    place: Anchor, given: Set[str], last: List[ast.stmt], late: Set[str]
 ) -> Tuple[List[ast.stmt], List[str], Set[str]]:
     ready = given | set(dir(builtins)) | {"__file__", "__name__"}
     kept: List[ast.stmt] = list(last)

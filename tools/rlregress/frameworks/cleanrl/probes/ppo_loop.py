@@ -11,7 +11,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
-    Training,
+    WatchedTraining,
     counter,
     lower_log_prob,
     no_values,
@@ -55,7 +55,7 @@ def epochs_shuffle(source: Source, inputs: Inputs) -> np.ndarray:
 
 def _with_ratios(
     source: Source, inputs: Inputs, ratios: Sequence[float], **chosen: Any
-) -> Training:
+) -> WatchedTraining:
     """Updates on 4 samples each, with these ratios in turn."""
     return train(
         source,
@@ -87,7 +87,7 @@ def early_stop(source: Source, inputs: Inputs) -> np.ndarray:
     return np.stack(counts, axis=1).ravel()
 
 
-def _by_sample(seen: Training, epochs: int, steps: int) -> np.ndarray:
+def _by_sample(seen: WatchedTraining, epochs: int, steps: int) -> np.ndarray:
     """Advantages in the order of collection, [epochs, steps]."""
     order = np.argsort(np.concatenate(seen.evaluated).reshape(epochs, steps), axis=1)
     advantages = np.concatenate(seen.advantages).reshape(epochs, steps)

@@ -14,7 +14,7 @@ from rlregress.frameworks.sb3.probes.helpers import agents, ppo_trainings, watch
 from rlregress.frameworks.scripted import Scripted, counting, end_after
 
 
-def _one_rollout(steps: int, **arguments: Any) -> ppo_trainings.Training:
+def _one_rollout(steps: int, **arguments: Any) -> ppo_trainings.WatchedTraining:
     return ppo_trainings.train(counting(steps), steps, n_steps=steps, **arguments)
 
 
@@ -49,7 +49,7 @@ def _epochs_shuffle(inputs: Inputs) -> np.ndarray:
     return np.array([np.array_equal(first, np.sort(first)), np.array_equal(second, first)])
 
 
-def _with_ratio(ratio: float, inputs: Inputs, **arguments: Any) -> ppo_trainings.Training:
+def _with_ratio(ratio: float, inputs: Inputs, **arguments: Any) -> ppo_trainings.WatchedTraining:
     """An update on 4 samples whose ratio is ``ratio``, learning rate 0."""
 
     def lower(buffer: Any) -> None:
@@ -89,7 +89,7 @@ def _kl_estimator(inputs: Inputs) -> np.ndarray:
     return np.array([seen.agent.logger.name_to_value["train/approx_kl"]])
 
 
-def _by_sample(seen: ppo_trainings.Training, epochs: int, steps: int) -> np.ndarray:
+def _by_sample(seen: ppo_trainings.WatchedTraining, epochs: int, steps: int) -> np.ndarray:
     """Advantages in the order of collection, [epochs, steps]."""
     order = np.argsort(np.concatenate(seen.evaluated).reshape(epochs, steps), axis=1)
     advantages = np.concatenate(seen.advantages).reshape(epochs, steps)

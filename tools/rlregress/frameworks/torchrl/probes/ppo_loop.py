@@ -15,7 +15,7 @@ from rlregress.frameworks.scripted import Scripted, end_after
 from rlregress.frameworks.torchrl.probes.helpers import ppo_trainings
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
-Training = ppo_trainings.Training
+WatchedTraining = ppo_trainings.WatchedTraining
 
 
 def _train(
@@ -25,14 +25,14 @@ def _train(
     frames: int,
     minibatch: int,
     **more: Any,
-) -> Training:
+) -> WatchedTraining:
     """A training in one environment, by the trainer or by the program."""
     if scope == "trainer":
         return ppo_trainings.trainer([make()], total_steps, frames, minibatch, **more)
     return ppo_trainings.program(make, total_steps, frames, minibatch, **more)
 
 
-def _one_rollout(scope: str, steps: int, minibatch: int, **more: Any) -> Training:
+def _one_rollout(scope: str, steps: int, minibatch: int, **more: Any) -> WatchedTraining:
     return _train(scope, ppo_trainings.counting(steps), steps, steps, minibatch, **more)
 
 
@@ -46,7 +46,7 @@ def _minibatches(scope: str, i: Inputs) -> List[float]:
 
 def _minibatches_remainder(scope: str, i: Inputs) -> int:
     steps = int(i["rollout_steps"])
-    seen = Training()
+    seen = WatchedTraining()
     # the program keeps its losses in a table that has no row for what does not fill a minibatch
     try:
         _train(
@@ -71,9 +71,9 @@ def _epochs_shuffle(scope: str, i: Inputs) -> List[bool]:
     return [np.array_equal(first, np.sort(first)), np.array_equal(second, first)]
 
 
-def _with_ratios(scope: str, i: Inputs, ratios: Sequence[float]) -> Training:
+def _with_ratios(scope: str, i: Inputs, ratios: Sequence[float]) -> WatchedTraining:
     """Updates on 4 samples each, with these ratios in turn; there is no threshold to set."""
-    seen = Training()
+    seen = WatchedTraining()
 
     def change(batch: Any) -> None:
         ppo_trainings.lower_log_prob(float(ratios[len(seen.rollouts) - 1]))(batch)
@@ -104,7 +104,7 @@ def _early_stop(scope: str, i: Inputs) -> np.ndarray:
     return np.stack(counts, axis=1).ravel()
 
 
-def _by_sample(seen: Training, epochs: int, steps: int) -> np.ndarray:
+def _by_sample(seen: WatchedTraining, epochs: int, steps: int) -> np.ndarray:
     """Advantages in the order of collection, [epochs, steps]."""
     order = np.argsort(np.concatenate(seen.evaluated).reshape(epochs, steps), axis=1)
     advantages = np.concatenate(seen.advantages).reshape(epochs, steps)

@@ -15,7 +15,7 @@ from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 _NO_CLIP = 1e9
 
 
-def _trainer(i: Inputs, **settings: Any) -> ppo_trainings.Training:
+def _trainer(i: Inputs, **settings: Any) -> ppo_trainings.WatchedTraining:
     frames = int(i["rollout_steps"])
     return ppo_trainings.trainer(
         [Scripted(rewards=[1.0, -1.0])],
@@ -26,7 +26,7 @@ def _trainer(i: Inputs, **settings: Any) -> ppo_trainings.Training:
     )
 
 
-def _program(i: Inputs, **settings: Any) -> ppo_trainings.Training:
+def _program(i: Inputs, **settings: Any) -> ppo_trainings.WatchedTraining:
     frames = int(i["rollout_steps"])
     return ppo_trainings.program(
         ppo_trainings.playing(),
@@ -107,7 +107,7 @@ def _feed(batch: Any) -> None:
     batch["advantage"] = torch.ones_like(batch["advantage"])
 
 
-def _range(seen: ppo_trainings.Training) -> np.ndarray:
+def _range(seen: ppo_trainings.WatchedTraining) -> np.ndarray:
     # both run with the range that the details ask for
     return (-np.array(seen.objectives) - 1.0) / 0.2
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.cleanrl.probes.helpers.playing import Playing
-from rlregress.frameworks.cleanrl.script import Place, Script, SliceFailed
+from rlregress.frameworks.cleanrl.script import Anchor, Script, SliceFailed
 from rlregress.frameworks.cleanrl.slices import Sliced, context, run
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import (
@@ -258,14 +258,14 @@ def _buffer_class(source: Source, script: Script) -> Dict[str, Any]:
         return {}
 
 
-def _assigned_before(place: Place) -> Set[str]:
+def _assigned_before(place: Anchor) -> Set[str]:
     """Names that the same list of statements assigns above a place, each round anew."""
     above = place.block.statements[: place.index]
     nodes = (node for statement in above for node in ast.walk(statement))
     return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
-def _loop_of(place: Place) -> ast.stmt:
+def _loop_of(place: Anchor) -> ast.stmt:
     block = place.block
     while not isinstance(block.owner, ast.For):
         assert block.outer is not None

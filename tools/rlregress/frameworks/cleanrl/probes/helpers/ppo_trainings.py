@@ -31,7 +31,7 @@ def counter(steps: int = 1000, **script: Any) -> Scripted:
 
 
 @dataclass
-class Training:
+class WatchedTraining:
     """What was seen.
 
     Attributes:
@@ -76,7 +76,9 @@ def spelled(script: Script, chosen: Dict[str, Any]) -> Dict[str, Any]:
 
 
 class _Watch:
-    def __init__(self, seen: Training, steps: int, at_end: Optional[Callable[..., None]]) -> None:
+    def __init__(
+        self, seen: WatchedTraining, steps: int, at_end: Optional[Callable[..., None]]
+    ) -> None:
         self._seen, self._steps, self._at_end = seen, steps, at_end
         self._run: Any = None
         self._vector_steps = 0
@@ -134,7 +136,7 @@ def train(
     make_env: Callable[[], Scripted] = counter,
     at_end: Optional[Callable[[ScriptRun, int], None]] = None,
     **chosen: Any,
-) -> Training:
+) -> WatchedTraining:
     """Run the script; one epoch in one environment if not told otherwise.
 
     Args:
@@ -143,7 +145,7 @@ def train(
         chosen: further arguments of the script.
     """
     script = source.script(SCRIPT)
-    seen = Training()
+    seen = WatchedTraining()
 
     def make() -> Scripted:
         seen.environments.append(make_env())

@@ -16,7 +16,7 @@ from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
 
 
 @dataclass
-class Training:
+class WatchedTraining:
     """What was seen.
 
     Attributes:
@@ -43,7 +43,7 @@ class Training:
 class _Change(BaseCallback):
     """Notes a rollout, then lets a probe change it, before the update uses it."""
 
-    def __init__(self, seen: Training, change: Optional[Callable[[Any], None]]) -> None:
+    def __init__(self, seen: WatchedTraining, change: Optional[Callable[[Any], None]]) -> None:
         super().__init__()
         self._seen, self._change = seen, change
 
@@ -60,7 +60,7 @@ class _Change(BaseCallback):
 
 
 @contextlib.contextmanager
-def _watched(agent: Any, seen: Training) -> Iterator[None]:
+def _watched(agent: Any, seen: WatchedTraining) -> Iterator[None]:
     policy, buffer = agent.policy, agent.rollout_buffer
     evaluate, get = policy.evaluate_actions, buffer.get
     minibatch: List[Any] = []
@@ -98,7 +98,7 @@ def train(
     change: Optional[Callable[[Any], None]] = None,
     prepare: Optional[Callable[[Any], None]] = None,
     **arguments: Any,
-) -> Training:
+) -> WatchedTraining:
     """Train for ``total_steps``; one epoch if not told otherwise.
 
     Args:
@@ -106,7 +106,7 @@ def train(
         prepare: called with the agent before the training.
     """
     arguments.setdefault("n_epochs", 1)
-    seen = Training()
+    seen = WatchedTraining()
     with warnings.catch_warnings():
         # a rollout that is no multiple of the minibatch is what some probes are about
         warnings.simplefilter("ignore")

@@ -32,7 +32,7 @@ Make = Callable[..., Scripted]
 
 
 @dataclass
-class Training:
+class WatchedTraining:
     """What was seen.
 
     Attributes:
@@ -145,11 +145,11 @@ def trainer(
     learning_rate: float = 0.0,
     schedule: Any = None,
     change: Optional[Change] = None,
-    seen: Optional[Training] = None,
+    seen: Optional[WatchedTraining] = None,
     before_training: Optional[Callable[[Any, Any], None]] = None,
     entropy: float = 0.0,
     **settings: Any,
-) -> Training:
+) -> WatchedTraining:
     """A whole training by PPOTrainer.
 
     Args:
@@ -168,7 +168,7 @@ def trainer(
         TensorDictReplayBuffer,
     )
 
-    seen = Training() if seen is None else seen
+    seen = WatchedTraining() if seen is None else seen
     actor, critic, log_std = models()
     loss = ppo_loss(actor, critic, clip_epsilon=0.2, entropy_coeff=entropy)
     seen.watch_loss(loss, change)
@@ -211,7 +211,7 @@ def trainer(
     return seen
 
 
-def _watch(program: Any, seen: Training, change: Optional[Change]) -> None:
+def _watch(program: Any, seen: WatchedTraining, change: Optional[Change]) -> None:
     """Let a fresh copy of the program use models of ours, and note what it does."""
     loss_class, group_optimizers = program.ClipPPOLoss, program.group_optimizers
     # its name until 0.11
@@ -252,9 +252,9 @@ def program(
     epochs: int = 1,
     learning_rate: float = 0.0,
     change: Optional[Change] = None,
-    seen: Optional[Training] = None,
+    seen: Optional[WatchedTraining] = None,
     **chosen: Any,
-) -> Training:
+) -> WatchedTraining:
     """A whole training by ``main`` of the PPO program.
 
     Args:
@@ -263,7 +263,7 @@ def program(
         seen: where to note what is seen.
         chosen: ``anneal_lr``, ``anneal_clip_epsilon``, ``gamma``, ``gae_lambda``.
     """
-    seen = Training() if seen is None else seen
+    seen = WatchedTraining() if seen is None else seen
     loaded = programs.load("ppo", "ppo_mujoco")
     programs.without_normalisation(loaded)
     Settings = programs.Settings
