@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ from rlregress import __version__, cli, frameworks, suite
 from rlregress.commands import traces
 from rlregress.gate import baseline, recording
 from rlregress.gate import run as gate_run
+from rlregress.tracing.events import SCHEMA
 from rlregress.training.store import Store
 from rlregress.upgrade import pair
 
@@ -374,6 +376,21 @@ def test_a_damaged_trace(command, tmp_path, content, said):
     path.write_bytes(content)
     code, _, error = command("diff", str(path), str(path))
     assert_one_sentence(code, error, f"{path} cannot be read: {said}; record it again")
+
+
+def test_traces_without_events(command, tmp_path):
+    """Nothing was recorded, and two of nothing are not equal."""
+    path = tmp_path / "empty.trace"
+    header = {"schema": SCHEMA, "failure": "", "seeded": [], "lines": {}}
+    path.write_bytes(gzip.compress(json.dumps(header).encode()))
+    code, _, error = command("diff", str(path), str(path))
+    assert_one_sentence(code, error, f"{path} holds no events, and nothing is compared")
+
+
+def test_histories_shown_and_judged(command):
+    """An option that would be ignored is refused."""
+    code, _, error = command("histories", "--show", "--only", "2.0.0")
+    assert_one_sentence(code, error, "--only says what to judge, and --show judges nothing")
 
 
 def test_a_gate_without_a_default(command, copied_suite):

@@ -43,6 +43,8 @@ def diff(a: Path, b: Path) -> int:
                 f"the training in {path} ended in an error, and nothing is compared: "
                 f"{last_words(side.failure)}"
             )
+        if not side.events:
+            raise UserError(f"{path} holds no events, and nothing is compared; record it again")
     comparison = compare.compare(one, other)
     for line in explain.comparison(comparison, one, other):
         typer.echo(line)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -40,6 +40,24 @@ def asked(adapter: Adapter) -> Asked:
     """Kind, copy and version of what an adapter asks, and the checkout if one is named."""
     checkout = os.environ.get(adapter.checkout)
     return type(adapter), adapter.full_name, adapter.version(), checkout
+
+
+class _Watched(Mapping[str, Any]):
+    """Inputs, and which of them were read."""
+
+    def __init__(self, inputs: Mapping[str, Any]) -> None:
+        self._inputs = inputs
+        self.read: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        self.read.add(name)
+        return self._inputs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._inputs)
+
+    def __len__(self) -> int:
+        return len(self._inputs)
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,12 +111,43 @@ class Implementation:
                 catalogue's own numbers, the answer is the one that this process has already.
 
         Raises:
-            UserError: the detail has no input of that name, or one of another kind or dimension.
+            UserError: the detail has no input of that name, or one of another kind or dimension;
+                or another number than the catalogue's is given to a probe or to formulas that do
+                not read it.
         """
         given = {name: self._input(name, value) for name, value in inputs.items()}
-        if all(np.array_equal(value, self.detail.inputs[name]) for name, value in given.items()):
+        changed = [n for n, value in given.items() if not np.array_equal(value, self._own(n))]
+        if not changed:
             return replace(self.judgement, inputs=given)
-        return replace(self._probe(self._with(given)), inputs=given)
+        watched: list[_Watched] = []
+        probe = self.adapter.probes()[self.detail.id, self.scope]
+
+        def watching(inputs: Mapping[str, Any]) -> Any:
+            watched.append(_Watched(inputs))
+            return probe(watched[-1])
+
+        detail = self._with(given)
+        answer = run_probe(detail, watching)
+        formulas = _Watched(detail.inputs)
+        for variant in detail.variants.values():
+            variant.formula(formulas)
+        readers = {f"the probe of {self.adapter.full_name}, scope {self.scope},": watched[-1]}
+        if answer.observed is not None:
+            self._check_read(changed, {**readers, "the catalogue's formulas": formulas})
+        return replace(answer, inputs=given)
+
+    def _own(self, name: str) -> Any:
+        return self.detail.inputs[name]
+
+    def _check_read(self, changed: Sequence[str], readers: Mapping[str, _Watched]) -> None:
+        """An input that is not read says nothing: what the test states would not be asked."""
+        for who, inputs in readers.items():
+            for name in changed:
+                if name not in inputs.read:
+                    raise UserError(
+                        f"{self.detail.id}: '{name}' is not read by {who} and has to stay as "
+                        f"it is in the catalogue, {show_inputs({name: self._own(name)})}"
+                    )
 
     def _input(self, name: str, value: Any) -> Any:
         """An input in the catalogue's form: lists as float64 arrays."""
@@ -145,6 +194,8 @@ class Implementation:
                 number is not what the catalogue's formula gives. Or the code could not be asked.
         """
         __tracebackhide__ = True
+        if answer.detail != self.detail.id:
+            raise UserError(f"{self.detail.id}: this is an answer to {answer.detail}")
         documented = self._expectation(answer)
         asked_with = self._with(answer.inputs)
         numbers = self._numbers(answer, variants, asked_with.error_scales())
@@ -154,6 +205,11 @@ class Implementation:
             # a variant of the catalogue that the test does not state is named too
             named = found if answer.variant in (None, documented.variant) else answer
             raise AssertionError(self._report(named, documented))
+        if answer.variant is None:
+            raise UserError(
+                f"{self.detail.id}: the inputs do not tell '{found.variant}' from every other "
+                f"variant ({answer.reason}); choose some that do"
+            )
 
     def _expectation(self, answer: Judgement) -> Expectation:
         """What is documented; raises if there is nothing, or if the code could not be asked."""

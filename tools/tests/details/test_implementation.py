@@ -6,6 +6,7 @@ What a test states is held against the documented variant, the catalogue and the
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -223,7 +224,9 @@ def test_a_variant_that_is_not_stated_is_named_too(ours):
 def test_numbers_of_no_variant_fail_with_the_nearest(ours, monkeypatch):
     """7 is neither 6.5 nor 13; the nearest are listed."""
     implementation = ours()
-    monkeypatch.setattr(Some, "_probe", lambda self, inputs: [7.0])
+    monkeypatch.setattr(
+        Some, "_probe", lambda self, inputs: [inputs["q_values"][0] + inputs["reward"] + 3]
+    )
     with pytest.raises(AssertionError, match="^sac.critic_loss.scale: no variant matches") as said:
         implementation.assert_documented(_errors_of_2_and_3(implementation), half=6.5, none=13.0)
     assert "nearest variants by error (tolerance 1e-05): half (0.0048" in str(said.value)
@@ -235,6 +238,44 @@ def test_inputs_that_do_not_separate_the_stated_variants_fail(ours):
     answer = implementation.ask(q_values=[1.0, 1.0], reward=1.0)
     with pytest.raises(AssertionError, match="scale: 2 variants match: half, none .documented"):
         implementation.assert_documented(answer, half=0.0, none=0.0)
+
+
+def test_inputs_that_separate_nothing_are_an_error(tmp_path):
+    """Where Q is right, the one variant that is stated has the numbers of all others too."""
+    path = tmp_path / "one.toml"
+    path.write_text(ENTRY.format("half", "1.0"))
+    (implementation,) = implementations(Some(path), DETAIL)
+    answer = implementation.ask(q_values=[1.0, 1.0], reward=1.0)
+    with pytest.raises(UserError, match="the inputs do not tell 'half' from every other variant"):
+        implementation.assert_documented(answer, half=0.0)
+
+
+def test_an_input_that_the_probe_does_not_read_is_an_error(ours, monkeypatch):
+    """It would be stated, and not asked; the catalogue's own number may be stated."""
+    implementation = ours()
+    monkeypatch.setattr(Some, "_probe", lambda self, inputs: [inputs["reward"]])
+    with pytest.raises(UserError) as said:
+        implementation.ask(q_values=[3.0, 4.0], reward=1.0)
+    assert str(said.value) == (
+        f"{DETAIL}: 'q_values' is not read by the probe of {implementation.adapter.full_name}, scope "
+        "library, and has to stay as it is in the catalogue, q_values = [3.0, -1.0]"
+    )
+    implementation.ask(q_values=[3.0, -1.0], reward=1.0)
+
+
+def test_an_input_that_no_formula_reads_is_an_error(ours, monkeypatch):
+    """The expected numbers do not depend on it, whatever the probe makes of it."""
+    monkeypatch.setattr(Some, "_probe", lambda self, inputs: [inputs["discount"]])
+    with pytest.raises(UserError, match="'discount' is not read by the catalogue's formulas and"):
+        ours().ask(discount=0.5)
+
+
+def test_an_answer_to_another_detail_is_an_error(ours):
+    """Numbers that happen to fit are not an answer."""
+    implementation = ours()
+    answer = replace(_errors_of_2_and_3(implementation), detail="td3.critic_loss.scale")
+    with pytest.raises(UserError, match="this is an answer to td3.critic_loss.scale"):
+        implementation.assert_documented(answer, half=6.5, none=13.0)
 
 
 def test_a_probe_that_raises_fails_with_its_error(ours, monkeypatch):
