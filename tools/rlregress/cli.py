@@ -444,9 +444,7 @@ def histories(
     from rlregress.upgrade import changes
 
     if show and only is not None:
-        raise UserError(
-            "--only says what to judge, and --show judges nothing; leave one of them out"
-        )
+        raise UserError("--only says what to judge, and --show judges nothing; leave one out")
     names = _names("--framework", framework) or list(changes.known())
     if not show:
         upgrade_command.judge_histories(names, _names("--only", only), workers)

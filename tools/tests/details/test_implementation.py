@@ -257,8 +257,8 @@ def test_an_input_that_the_probe_does_not_read_is_an_error(ours, monkeypatch):
     with pytest.raises(UserError) as said:
         implementation.ask(q_values=[3.0, 4.0], reward=1.0)
     assert str(said.value) == (
-        f"{DETAIL}: 'q_values' is not read by the probe of {implementation.adapter.full_name}, scope "
-        "library, and has to stay as it is in the catalogue, q_values = [3.0, -1.0]"
+        f"{DETAIL}: 'q_values' is not read by the probe of {implementation.adapter.full_name}, "
+        "scope library, and has to stay as it is in the catalogue, q_values = [3.0, -1.0]"
     )
     implementation.ask(q_values=[3.0, -1.0], reward=1.0)
 
