@@ -14,7 +14,7 @@ PYTHON ?= python3.11 python3.12 python3.13 python3
 # Extra arguments of `rlregress gate`, for example: make gate ARGS="--cells all"
 ARGS ?=
 
-# One core each: a second thread per process slows small networks down (see README).
+# One core each: a second thread per process slows small networks down (see docs/runs.md).
 JOBS ?= 2
 export OMP_NUM_THREADS := 1
 
