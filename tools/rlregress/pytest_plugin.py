@@ -354,6 +354,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """A test that asks an implementation and asserts nothing of the answer is an error."""
+    result = yield
+    params = getattr(getattr(pyfuncitem, "callspec", None), "params", {})
+    implementation = params.get("implementation")
+    if isinstance(implementation, Implementation) and not implementation.shown:
+        raise UserError(
+            f"{implementation.name}: the test asserts nothing of the answer; expected "
+            "implementation.assert_documented(answer, ...)"
+        )
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:

@@ -209,3 +209,20 @@ def test_a_detail_that_does_not_exist_is_an_error(name, said):
         selection.details(["sac", name])
     assert str(raised.value).startswith(said)
     assert "(a family lists its details: sac, td3, " in str(raised.value)
+
+
+def test_a_test_that_asserts_nothing_is_an_error():
+    """Asking alone proves nothing; once something was asserted, the test stands."""
+    implementation = Implementation(Some(), catalogue.get("sac.actor_loss"), "library", None)
+    item = Item("asks", implementation=implementation)
+
+    def call():
+        running = pytest_plugin.pytest_pyfunc_call(item)
+        next(running)
+        running.send(True)
+
+    with pytest.raises(UserError, match="sac.actor_loss-some-library: the test asserts nothing"):
+        call()
+    implementation.shown.append("found")
+    with pytest.raises(StopIteration):
+        call()
