@@ -167,6 +167,8 @@ def _rows(text: str) -> list[dict[str, Any]]:
         if None in row or None in row.values():
             raise csv.Error(f"line {reader.line_num} has not as many cells as the first line")
         rows.append(row)
+    if not rows:
+        raise csv.Error("it has no rows below its first line")
     return rows
 
 
@@ -186,7 +188,8 @@ def _format(path: Path) -> str:
 
 def _text(path: Path, remedy: str = "") -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        # with or without the mark that some editors put first
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         reason = f"byte {error.start} is not UTF-8"
     except OSError as error:

@@ -145,6 +145,7 @@ def test_damage_is_one_sentence(tmp_path, text, sentence) -> None:
         ("x.csv", "id,mean\na,x\n", ", line 2: key 'mean' is 'x', expected a number"),
         ("x.csv", "id,steps\na\n", "is not valid CSV: line 2 has not as many cells as the first"),
         ("x.csv", "id,steps\na,1,2\n", "is not valid CSV: line 2 has not as many cells as the fir"),
+        ("x.csv", "}{ [[", "is not valid CSV: it has no rows below its first line"),
         ("x.toml", "\udcff", "cannot be read: byte 0 is not UTF-8; expected a TOML file"),
     ],
 )
@@ -154,6 +155,11 @@ def test_every_format_is_damaged_in_the_same_words(tmp_path, name, text, sentenc
         read(tmp_path, text, name, tuple[Row, ...] if name == "x.csv" else File)
     assert str(raised.value).startswith(str(tmp_path / name))
     assert sentence in str(raised.value)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path) -> None:
+    """Some editors put one first; nobody can see it."""
+    assert read(tmp_path, "\ufeffid,steps\na,1\n", "x.csv", tuple[Row, ...])[0].id == "a"
 
 
 @pytest.mark.parametrize("name", ["x.toml", "x.yaml", "x.json", "x.csv"])
