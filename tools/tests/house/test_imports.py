@@ -35,7 +35,6 @@ NOT_IMPORTED = {
     "pytest-benchmark": "pytest loads it: the measurements of throughput",
     "opencv-python-headless": "gymnasium and the frameworks resize the pictures of Atari with it",
     "uv": "a command: it resolves and installs the two sides of an upgrade",
-    "skrl": "the framework of docs/example-adapter, which names its modules as text",
     "ruff": "a command: make lint",
     "mypy": "a command: make lint",
     "import-linter": "a command: make lint",
@@ -291,7 +290,7 @@ def dependencies(root: Path) -> list[str]:
 
 
 def imported_packages(root: Path) -> set[str]:
-    """The packages whose modules some file imports; a module without one is not installed."""
+    """The packages whose modules some file imports; of one that is not installed, its name."""
     files = [path for name in CODE for path in [root / name, *sorted((root / name).rglob("*.py"))]]
     modules = {
         name.split(".")[0]
@@ -300,7 +299,7 @@ def imported_packages(root: Path) -> set[str]:
         for _, name in imports(path, root)
     }
     known = packages_distributions()
-    return {str(canonicalize_name(of)) for name in modules for of in known.get(name, ())}
+    return {str(canonicalize_name(of)) for name in modules for of in known.get(name, (name,))}
 
 
 def dependencies_without_use(root: Path) -> list[str]:
