@@ -15,6 +15,7 @@ import pytest
 
 from rlregress import __version__, cli, frameworks, suite
 from rlregress.commands import traces
+from rlregress.details import catalogue
 from rlregress.gate import baseline, recording
 from rlregress.gate import run as gate_run
 from rlregress.tracing.events import SCHEMA
@@ -323,6 +324,14 @@ def test_a_family_of_details_is_listed(command):
     assert (code, error) == (0, "")
     assert "sac.critic_loss.scale" in output
     assert "ppo." not in output
+
+
+def test_a_detail_that_others_stand_below_is_shown_in_full(command):
+    """``ppo.value_clip`` is a detail and the beginning of others: its question is printed."""
+    code, output, _ = command("details", "ppo.value_clip")
+    assert code == 0
+    assert catalogue.get("ppo.value_clip").question[:30] in output
+    assert "ppo.value_clip.range" not in output
 
 
 def test_an_unknown_detail(command):

@@ -39,7 +39,7 @@ def details(id: str | None, adapters: Sequence[Adapter]) -> None:
     if id is None:
         items = sources.load(suite.baselines() / "sources")
         details_report.counts(items, [asked.count(adapter) for adapter in adapters])
-    elif family := catalogue.of_family(id):
+    elif (family := catalogue.of_family(id)) and id not in catalogue.ids():
         details_report.family(family)
     else:
         known = {adapter.full_name: documented(adapter) for adapter in adapters}
