@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -266,9 +266,14 @@ def evidence(request: pytest.FixtureRequest) -> Callable[..., None]:
     return attach
 
 
+def _params(item: pytest.Item) -> Mapping[str, Any]:
+    """What a test is parametrised with, by argument name."""
+    return getattr(getattr(item, "callspec", None), "params", {})
+
+
 def _subject(item: pytest.Item) -> str:
     """The framework that a test is about, or nothing."""
-    params = getattr(getattr(item, "callspec", None), "params", {})
+    params = _params(item)
     if "framework" in params:
         return params["framework"].full_name
     if "implementation" in params:
@@ -285,7 +290,7 @@ def _subject(item: pytest.Item) -> str:
 
 def _judged(item: pytest.Item) -> tuple[str, str] | None:
     """What a test trains or judges the returns of: "cell" or "group", and its name."""
-    params = getattr(getattr(item, "callspec", None), "params", {})
+    params = _params(item)
     if "training" in params:
         return "cell", params["training"].job.cell.id
     for kind in ("cell", "group"):
@@ -296,7 +301,7 @@ def _judged(item: pytest.Item) -> tuple[str, str] | None:
 
 def _without_subject(item: pytest.Item) -> bool:
     """Whether the item stands for an empty list: a budget that is not judged has no verdicts."""
-    params = getattr(getattr(item, "callspec", None), "params", {})
+    params = _params(item)
     kinds = {"framework", "framework_of_claim", "implementation", "judged_cell", "judged_group"}
     asked = kinds & set(params)
     return any(not isinstance(params[name], Judged | Implementation | Adapter) for name in asked)
@@ -304,7 +309,7 @@ def _without_subject(item: pytest.Item) -> bool:
 
 def _asks(item: pytest.Item) -> str:
     """The detail (``sac.actor_loss``) or default (``sac.discount``) that a test asks, if any."""
-    params = getattr(getattr(item, "callspec", None), "params", {})
+    params = _params(item)
     if "implementation" in params:
         return params["implementation"].detail.id
     return params["claim"].subject if "claim" in params else ""
@@ -312,7 +317,7 @@ def _asks(item: pytest.Item) -> str:
 
 def _rank(item: pytest.Item) -> int:
     """What explains most comes first: specification, other details, the rest, claims."""
-    params = getattr(getattr(item, "callspec", None), "params", {})
+    params = _params(item)
     if "implementation" in params:
         return 0 if item.get_closest_marker("detail") else 1
     return 3 if "claim" in params else 2
@@ -357,8 +362,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
     """A test that asks an implementation and asserts nothing of the answer is an error."""
     result = yield
-    params = getattr(getattr(pyfuncitem, "callspec", None), "params", {})
-    implementation = params.get("implementation")
+    implementation = _params(pyfuncitem).get("implementation")
     if isinstance(implementation, Implementation) and not implementation.shown:
         raise UserError(
             f"{implementation.name}: the test asserts nothing of the answer; expected "
@@ -372,7 +376,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Attach what a probe found; report a user error as its sentence, without a traceback."""
-    implementation = getattr(getattr(item, "callspec", None), "params", {}).get("implementation")
+    implementation = _params(item).get("implementation")
     if implementation is not None and call.when == "call":
         item.user_properties.append(("detail", implementation.detail.id))
         if implementation.shown:

@@ -27,7 +27,7 @@ from rlregress.details.judge import (
 from rlregress.errors import UserError, nearest
 
 if TYPE_CHECKING:
-    from rlregress.frameworks.base import Adapter
+    from rlregress.frameworks.base import Adapter, Probe
 
 
 #: what tells the code of an adapter from any other that this process may ask.
@@ -43,14 +43,13 @@ def asked(adapter: Adapter) -> Asked:
 
 
 class _Watched(Mapping[str, Any]):
-    """Inputs, and which of them were read."""
+    """Inputs; the names of those that are read are added to ``read``."""
 
-    def __init__(self, inputs: Mapping[str, Any]) -> None:
-        self._inputs = inputs
-        self.read: set[str] = set()
+    def __init__(self, inputs: Mapping[str, Any], read: set[str]) -> None:
+        self._inputs, self._read = inputs, read
 
     def __getitem__(self, name: str) -> Any:
-        self.read.add(name)
+        self._read.add(name)
         return self._inputs[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -58,6 +57,13 @@ class _Watched(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._inputs)
+
+
+def _read_by_formulas(detail: catalogue.Detail) -> set[str]:
+    read: set[str] = set()
+    for variant in detail.variants.values():
+        variant.formula(_Watched(detail.inputs, read))
+    return read
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,11 +103,12 @@ class Implementation:
         adapter = self.adapter
         key = (asked(adapter), self.detail.id, self.scope)
         if key not in _JUDGED:
-            _JUDGED[key] = self._probe(self.detail)
+            _JUDGED[key] = run_probe(self.detail, self._probe)
         return _JUDGED[key]
 
-    def _probe(self, detail: catalogue.Detail) -> Judgement:
-        return run_probe(detail, self.adapter.probes()[detail.id, self.scope])
+    @property
+    def _probe(self) -> Probe:
+        return self.adapter.probes()[self.detail.id, self.scope]
 
     def ask(self, /, **inputs: Any) -> Judgement:
         """What the framework's real code answers to these inputs.
@@ -116,38 +123,27 @@ class Implementation:
                 not read it.
         """
         given = {name: self._input(name, value) for name, value in inputs.items()}
-        changed = [n for n, value in given.items() if not np.array_equal(value, self._own(n))]
+        own = self.detail.inputs
+        changed = [n for n, value in given.items() if not np.array_equal(value, own[n])]
         if not changed:
             return replace(self.judgement, inputs=given)
-        watched: list[_Watched] = []
-        probe = self.adapter.probes()[self.detail.id, self.scope]
-
-        def watching(inputs: Mapping[str, Any]) -> Any:
-            watched.append(_Watched(inputs))
-            return probe(watched[-1])
-
-        detail = self._with(given)
-        answer = run_probe(detail, watching)
-        formulas = _Watched(detail.inputs)
-        for variant in detail.variants.values():
-            variant.formula(formulas)
-        readers = {f"the probe of {self.adapter.full_name}, scope {self.scope},": watched[-1]}
+        detail, probe = self._with(given), self._probe
+        read: set[str] = set()
+        answer = run_probe(detail, lambda inputs: probe(_Watched(inputs, read)))
         if answer.observed is not None:
-            self._check_read(changed, {**readers, "the catalogue's formulas": formulas})
+            who = f"the probe of {self.adapter.full_name}, scope {self.scope},"
+            self._check_read(changed, read, who)
+            self._check_read(changed, _read_by_formulas(detail), "the catalogue's formulas")
         return replace(answer, inputs=given)
 
-    def _own(self, name: str) -> Any:
-        return self.detail.inputs[name]
-
-    def _check_read(self, changed: Sequence[str], readers: Mapping[str, _Watched]) -> None:
+    def _check_read(self, changed: Sequence[str], read: set[str], who: str) -> None:
         """An input that is not read says nothing: what the test states would not be asked."""
-        for who, inputs in readers.items():
-            for name in changed:
-                if name not in inputs.read:
-                    raise UserError(
-                        f"{self.detail.id}: '{name}' is not read by {who} and has to stay as "
-                        f"it is in the catalogue, {show_inputs({name: self._own(name)})}"
-                    )
+        for name in changed:
+            if name not in read:
+                raise UserError(
+                    f"{self.detail.id}: '{name}' is not read by {who} and has to stay as it is in "
+                    f"the catalogue, {show_inputs({name: self.detail.inputs[name]})}"
+                )
 
     def _input(self, name: str, value: Any) -> Any:
         """An input in the catalogue's form: lists as float64 arrays."""

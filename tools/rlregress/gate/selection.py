@@ -71,10 +71,9 @@ def details(names: Sequence[str]) -> frozenset[str]:
     Raises:
         UserError: no id is, or begins with, one of the names.
     """
-    ids = [detail.id for detail in catalogue.all_details()]
     chosen: set[str] = set()
     for name in names:
-        below = {id for id in ids if f"{id}.".startswith(f"{name}.")}
+        below = {id for id in catalogue.ids() if f"{id}.".startswith(f"{name}.")}
         chosen |= below or {catalogue.get(name).id}
     return frozenset(chosen)
 

@@ -19,7 +19,6 @@ from rlregress.frameworks.torchrl.probes.helpers.normalised_environments import 
     Trained,
     given,
     of_script,
-    registered,
     rewards,
     showing,
     through,
@@ -99,7 +98,7 @@ def _default(i: Inputs) -> np.ndarray:
 def _default_off_policy(i: Inputs) -> np.ndarray:
     program = programs.load("sac", "utils")
     x = np.append(0.0, i["observations"])
-    with registered(showing(x, rewards=i["rewards"])) as name:
+    with programs.registered(**showing(x, rewards=i["rewards"])) as name:
         settings = SimpleNamespace(env=SimpleNamespace(library="gymnasium", name=name))
         environment = program.apply_env_transforms(program.env_maker(settings))
         rollout = environment.rollout(len(x) - 1)["next"]
@@ -130,7 +129,7 @@ def _saved(i: Inputs) -> np.ndarray:
     program = programs.load("ppo", "utils_mujoco")
     programs.part(program, "make_render_env")
     checkpoint: Any = _trained(i).checkpoint
-    with registered({**showing(i["evaluation"]), "dtype": np.float64}) as name:
+    with programs.registered(**showing(i["evaluation"]), dtype=np.float64) as name:
         checkpoint["env_name"] = name
         spec = SimpleNamespace(
             checkpoint=checkpoint, env_kwargs={}, device="cpu", from_pixels=False

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Dict, Iterator, List, Sequence
+from typing import Any, Dict, List, Sequence
 
-import gymnasium
 import numpy as np
 import torch
 
@@ -23,8 +21,6 @@ from rlregress.frameworks.torchrl.probes.helpers.networks import (
     policy,
     v_network,
 )
-
-_ENVIRONMENT = "RLRegressNormalised-v0"
 
 
 def showing(observations: Any, **playback: Any) -> Dict[str, Any]:
@@ -65,23 +61,9 @@ def through(transforms: Sequence[Any], key: str, numbers: Any) -> np.ndarray:
     return np.array(found)
 
 
-@contextlib.contextmanager
-def registered(playback: Dict[str, Any]) -> Iterator[str]:
-    """The id of an environment that plays the playback."""
-    gymnasium.register(
-        id=_ENVIRONMENT,
-        entry_point=lambda **options: Scripted(**playback, **options),
-        disable_env_checker=True,
-    )
-    try:
-        yield _ENVIRONMENT
-    finally:
-        gymnasium.registry.pop(_ENVIRONMENT)
-
-
 def of_script(playback: Dict[str, Any]) -> Any:
     """The environment of the PPO program, made by its own function."""
-    with registered({**playback, "dtype": np.float64}) as name:
+    with programs.registered(**playback, dtype=np.float64) as name:
         return programs.load("ppo", "utils_mujoco").make_env(name)
 
 
@@ -133,13 +115,13 @@ class Trained:
 
         def made(*arguments: Any, **options: Any) -> Any:
             # the environment of the training is made first, then that of the evaluation
-            with registered({**playbacks.pop(0), "dtype": np.float64}):
+            with programs.registered(**playbacks.pop(0), dtype=np.float64):
                 return make(*arguments, **options)
 
         program.eval_model, program.make_env = watched, made
         with tempfile.TemporaryDirectory(prefix="rlregress-") as folder:
             path = Path(folder) / "agent.pt"
-            program.main(_settings(_ENVIRONMENT, len(training) - 1, str(path)))
+            program.main(_settings(programs.PLAYBACK, len(training) - 1, str(path)))
             # none until 0.13
             self.checkpoint = torch.load(path, weights_only=False) if path.exists() else None
 

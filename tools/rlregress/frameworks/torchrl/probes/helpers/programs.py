@@ -27,7 +27,8 @@ from rlregress.frameworks.base import NotOffered
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import Compose
 
-_ENVIRONMENT = "RLRegressPlayback-v0"
+#: the id of an environment that :func:`registered` makes known.
+PLAYBACK = "RLRegressPlayback-v0"
 #: modules that the programs import by a bare name, from their own folder.
 _SIBLINGS = ("utils", "utils_mujoco")
 _ASKING = ("torchrl.record", "torchrl.trainers.helpers")
@@ -175,16 +176,17 @@ def part(program: Any, *names: str) -> str:
 
 
 @contextlib.contextmanager
-def _registered(**playback: Any) -> Iterator[str]:
+def registered(**playback: Any) -> Iterator[str]:
+    """The id of an environment that plays the playback."""
     gymnasium.register(
-        id=_ENVIRONMENT,
+        id=PLAYBACK,
         entry_point=lambda **options: Scripted(**playback, **options),
         disable_env_checker=True,
     )
     try:
-        yield _ENVIRONMENT
+        yield PLAYBACK
     finally:
-        gymnasium.registry.pop(_ENVIRONMENT)
+        gymnasium.registry.pop(PLAYBACK)
 
 
 class PPORun:
@@ -255,7 +257,7 @@ def ppo(
     program.group_optimizers = observed_optimizer
     program.make_ppo_models = lambda *arguments, **options: models
     # observations as MuJoCo gives them: until 0.13 the program takes no others
-    with _registered(**playback, dtype=np.float64) as environment:
+    with registered(**playback, dtype=np.float64) as environment:
         program.main(
             Settings(
                 env=Settings(
@@ -305,7 +307,7 @@ def td3_moves(watch: Any, updates: int, delay: int) -> Any:
         return buffer
 
     program.make_loss_module, program.make_replay_buffer = observed_loss, observed_buffer
-    with _registered(rewards=[1.0], terminated=[1.0]) as environment:
+    with registered(rewards=[1.0], terminated=[1.0]) as environment:
         program.main(
             Settings(
                 env=Settings(
