@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -28,12 +28,12 @@ from rlregress.details import catalogue
 from rlregress.details.implementation import Implementation, documented, implementations
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
+from rlregress.gate import asked, selection
 from rlregress.gate import evidence as evidence_file
-from rlregress.gate import selection
 from rlregress.gate.baseline import FIRST_NEW_SEED
 from rlregress.gate.judging import Verdict, judge
 from rlregress.gate.session import Session, open_session
-from rlregress.reporting import terminal
+from rlregress.reporting import terminal, words
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Job
 from rlregress.training.record import check_writable
@@ -143,7 +143,7 @@ def pytest_configure(config: pytest.Config) -> None:
             session_of(config)
         if config.getoption("--evidence"):
             check_writable(Path(config.getoption("--evidence")).parent, "the evidence")
-        known = _algorithms()
+        known = selection.algorithms()
         for algorithm in _names(config, "--algorithm"):
             if algorithm not in known:
                 raise UserError(f"unknown algorithm '{algorithm}'; {nearest(algorithm, known)}")
@@ -155,10 +155,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _names(config: pytest.Config, option: str) -> list[str]:
     return selection.names(option, config.getoption(option))
-
-
-def _algorithms() -> set[str]:
-    return {a for name in frameworks.names() for a in frameworks.get(name).algorithms}
 
 
 def _adapters(config: pytest.Config) -> list[Adapter]:
@@ -330,8 +326,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     empty = {item for item in items if _without_subject(item)}
     details = selection.details(_names(config, "--detail"))
-    algorithms = _names(config, "--algorithm")
-    others = _algorithms() - set(algorithms) if algorithms else set()
+    others = selection.other_algorithms(_names(config, "--algorithm"))
     left_out = [
         item
         for item in items
@@ -379,6 +374,7 @@ def pytest_runtest_makereport(
     implementation = _params(item).get("implementation")
     if implementation is not None and call.when == "call":
         item.user_properties.append(("detail", implementation.detail.id))
+        item.user_properties.append(("scope", implementation.scope))
         if implementation.shown:
             item.user_properties.append(("found", implementation.shown[-1].found))
     report = yield
@@ -433,11 +429,25 @@ def pytest_keyboard_interrupt() -> None:
     _CONFIG["config"].stash[_INTERRUPTED] = True
 
 
+def _details_lines(config: pytest.Config, entries: list[dict[str, Any]]) -> Iterator[str]:
+    """How many of the details were asked, of each framework that was asked some."""
+    if _is_xdist_worker() or not any("detail" in entry for entry in entries):
+        return
+    chosen = selection.details(_names(config, "--detail"))
+    for adapter in _adapters(config):
+        wanted = asked.to_ask(adapter, _names(config, "--algorithm"))
+        wanted = frozenset(cell for cell in wanted if not chosen or cell[0] in chosen)
+        missing = asked.not_asked(wanted, evidence_file.answered(entries, adapter.full_name))
+        yield f"{adapter.full_name}: {words.asked(len({id for id, _ in wanted}), missing)}"
+
+
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """The verdicts, below pytest's own lines; the evidence file, if asked for."""
     entries = config.stash[_COLLECTED]
     if config.stash.get(_INTERRUPTED, False) and _SESSION in config.stash:
         terminalreporter.write_line(terminal.interrupted(session_of(config).store.folder))
+    for line in _details_lines(config, entries):
+        terminalreporter.write_line(line)
     for line in terminal.verdict_lines(evidence_file.verdicts(entries)):
         terminalreporter.write_line(line)
     target = config.getoption("--evidence")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from rlregress import pytest_plugin
+from rlregress import frameworks, pytest_plugin, suite
 from rlregress.details import catalogue
 from rlregress.details.implementation import Implementation
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import selection
+from rlregress.gate import asked, selection
+from rlregress.training import launch
 
 
 class Some(Adapter):
@@ -226,3 +229,38 @@ def test_a_test_that_asserts_nothing_is_an_error():
     implementation.shown.append("found")
     with pytest.raises(StopIteration):
         call()
+
+
+def test_the_folder_of_formulas_asks_every_detail():
+    """Every detail is a test of ``tests_unit``, in every scope: a file that goes is missed here."""
+    command = [sys.executable, "-m", "pytest", "tests_unit", "--collect-only", "-q"]
+    listed = subprocess.run(
+        [*command, "-p", "no:cacheprovider", "--framework", "sb3"],
+        cwd=suite.root(), env=launch.environment(), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    wanted = {f"{id}-sb3-{scope}" for id, scope in asked.to_ask(frameworks.get("sb3"))}
+    collected = {
+        line.partition("test_detail[")[2].removesuffix("]") for line in listed.stdout.splitlines()
+    }
+    assert wanted - collected == set()
+
+
+def _said(answers, **options):
+    config = _config(**options)
+    config.stash[pytest_plugin._ADAPTERS] = [frameworks.get("sb3")]
+    asked_ = {"framework": "sb3", "scope": "library", "found": "half"}
+    return list(pytest_plugin._details_lines(config, [{**asked_, "detail": id} for id in answers]))
+
+
+def test_a_session_says_how_many_details_it_asked():
+    """A session that asked some says what else the options select, and how much that is."""
+    family = [id for id in catalogue.ids() if id.startswith("sac.critic_loss.")]
+    every = f"sb3: {len(family)} of {len(family)} details asked"
+    assert _said(family, detail="sac.critic_loss") == [every]
+    scale, distance = "sac.critic_loss.scale", "sac.critic_loss.distance"
+    assert _said([scale], detail=f"{scale},{distance}") == [
+        "sb3: 1 of 2 details were not asked: sac.critic_loss.distance (library)"
+    ]
+    [line] = _said([scale], algorithm="ppo")
+    assert "were not asked: atari." in line
+    assert _said([]) == []

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from rlregress.details.expectations import Cell
 from rlregress.details.implementation import documented
 from rlregress.faults import probed
 from rlregress.frameworks.base import Adapter
+from rlregress.gate import selection
 
 
 @dataclass(frozen=True)
@@ -49,3 +52,25 @@ def count(adapter: Adapter) -> Asked:
         len(adapter.absent()),
         len(probed.load(adapter.name)),
     )
+
+
+def to_ask(adapter: Adapter, algorithms: Sequence[str] = ()) -> frozenset[Cell]:
+    """Every (detail, scope) that the tests have to ask of the installed version.
+
+    Args:
+        algorithms: as ``--algorithm`` names them; none: all.
+
+    Raises:
+        UserError: what is documented of the framework cannot be read.
+    """
+    others = selection.other_algorithms(algorithms)
+    every = set(documented(adapter)) | set(adapter.probes())
+    return frozenset(cell for cell in every if cell[0].partition(".")[0] not in others)
+
+
+def not_asked(wanted: Collection[Cell], answered: Collection[Cell]) -> tuple[str, ...]:
+    """The details that have no answer in some scope, sorted, with these scopes."""
+    scopes: dict[str, list[str]] = {}
+    for detail, scope in sorted(set(wanted) - set(answered)):
+        scopes.setdefault(detail, []).append(scope)
+    return tuple(f"{detail} ({', '.join(names)})" for detail, names in scopes.items())

@@ -45,7 +45,8 @@ def entry(report: Any) -> dict[str, Any]:
     Returns:
         ``test`` (node id), ``tier``, ``outcome`` (passed, failed, skipped, or error where the test
         could not be set up), ``seconds``, ``message``, and whatever the test attached:
-        ``framework``, ``cell`` or ``group``, ``detail``, ``found``, ``record``, ``verdict``.
+        ``framework``, ``cell`` or ``group``, ``detail``, ``scope``, ``found``, ``record``,
+        ``verdict``.
     """
     folder = report.nodeid.partition("/")[0]
     message = ""
@@ -72,6 +73,15 @@ def verdicts(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         entry.get("cell") or entry.get("group") or entry["test"]: entry["verdict"]
         for entry in sorted(entries, key=lambda entry: entry["test"])
         if isinstance(entry.get("verdict"), dict)
+    }
+
+
+def answered(entries: list[dict[str, Any]], framework: str) -> set[tuple[str, str]]:
+    """Every (detail, scope) that a framework has answered in some test."""
+    return {
+        (entry["detail"], entry["scope"])
+        for entry in entries
+        if entry.get("framework") == framework and "found" in entry
     }
 
 

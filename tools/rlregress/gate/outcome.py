@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
-from rlregress.gate import evidence
+from rlregress.details.expectations import Cell
+from rlregress.gate import asked, evidence
 from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED, worst_verdict
 
 #: of a framework without stored runs: what could be asked of it holds
@@ -22,6 +24,9 @@ class FrameworkOutcome:
     """The verdict on one framework and what it rests on.
 
     Attributes:
+        details: how many had to be asked.
+        not_asked: those of them that were not, with the scopes in which they were not.
+        untested: tiers in which no test has passed, of those that had to be run.
         tests: tier -> outcome -> number of tests.
         failures: the failed tests about this framework, as entries of the evidence.
         verdicts: verdict lines by cell or group name.
@@ -32,6 +37,9 @@ class FrameworkOutcome:
     tests: Mapping[str, Mapping[str, int]]
     failures: tuple[Mapping[str, Any], ...]
     verdicts: Mapping[str, Mapping[str, Any]]
+    details: int = 0
+    not_asked: tuple[str, ...] = ()
+    untested: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,16 +103,22 @@ def _trained(framework: str, trained: Collection[str] | None) -> bool:
 
 
 def outcomes(
-    entries: list[dict[str, Any]], trained: Collection[str] | None = None
+    entries: list[dict[str, Any]],
+    trained: Collection[str] | None = None,
+    to_ask: Mapping[str, Collection[Cell]] = MappingProxyType({}),
 ) -> list[FrameworkOutcome]:
-    """One outcome per framework that a test was about, by name.
+    """One outcome per framework that was to be judged, or that a test was about, by name.
+
+    Nothing holds of a framework that was to be judged and was not asked everything: whether the
+    rest holds is not known.
 
     Args:
         trained: frameworks whose returns are judged; None: all. Of others formulas and behaviour
             are all that can hold.
+        to_ask: frameworks that were to be judged -> every (detail, scope) to be asked of them.
     """
     made = []
-    for framework in sorted({e["framework"] for e in entries if e.get("framework")}):
+    for framework in sorted({e["framework"] for e in entries if e.get("framework")} | set(to_ask)):
         own = [entry for entry in entries if entry.get("framework") == framework]
         tests: dict[str, dict[str, int]] = {}
         for entry in own:
@@ -115,8 +129,23 @@ def outcomes(
         verdict = _verdict(failures, verdicts)
         if not failures and not _trained(framework, trained):
             verdict = FORMULAS_HOLD
-        made.append(FrameworkOutcome(framework, verdict, tests, tuple(failures), verdicts))
+        wanted = to_ask.get(framework, ())
+        missing = asked.not_asked(wanted, evidence.answered(own, framework))
+        tiers = _untested(tests, _trained(framework, trained)) if framework in to_ask else ()
+        if verdict != REGRESSED and (missing or tiers):
+            verdict = COULD_NOT_JUDGE
+        made.append(
+            FrameworkOutcome(
+                framework, verdict, tests, tuple(failures), verdicts,
+                len({id for id, _ in wanted}), missing, tiers,
+            )
+        )  # fmt: skip
     return made
+
+
+def _untested(tests: Mapping[str, Mapping[str, int]], trained: bool) -> tuple[str, ...]:
+    tiers = ("unit", "behavior", "performance") if trained else ("unit", "behavior")
+    return tuple(tier for tier in tiers if not tests.get(tier, {}).get("passed"))
 
 
 def broken(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -134,20 +163,6 @@ def unjudged(names: Iterable[str], entries: list[dict[str, Any]]) -> list[str]:
     return sorted(set(names) - evidence.verdicts(entries).keys())
 
 
-def untested(
-    of_frameworks: Iterable[FrameworkOutcome],
-    frameworks: Iterable[str],
-    trained: Collection[str] | None = None,
-) -> list[str]:
-    """Tiers of a selected framework in which no test has passed: ``framework tier``."""
-    passed = {
-        (o.framework, tier) for o in of_frameworks for tier, n in o.tests.items() if n.get("passed")
-    }
-    wanted = {(name, tier) for name in frameworks for tier in ("unit", "behavior")}
-    wanted |= {(name, "performance") for name in frameworks if _trained(name, trained)}
-    return [" ".join(pair) for pair in sorted(wanted - passed)]
-
-
 def exit_code(
     of_frameworks: list[FrameworkOutcome],
     entries: list[dict[str, Any]],
@@ -156,7 +171,8 @@ def exit_code(
     """0 holds, 1 regressed, 2 could not judge (also: verdicts are missing), 3 inconclusive."""
     if any(outcome.verdict == REGRESSED for outcome in of_frameworks):
         return EXIT_CODES[REGRESSED]
-    if not of_frameworks or missing or broken(entries):
+    unsure = any(outcome.verdict == COULD_NOT_JUDGE for outcome in of_frameworks)
+    if not of_frameworks or unsure or missing or broken(entries):
         return EXIT_CODES[COULD_NOT_JUDGE]
     verdicts = [outcome.verdict for outcome in of_frameworks if outcome.verdict != FORMULAS_HOLD]
     return EXIT_CODES[worst_verdict(verdicts)] if verdicts else 0

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlregress import suite
-from rlregress.details.implementation import documented
 from rlregress.errors import UserError
-from rlregress.gate import evidence, outcome, selection
+from rlregress.gate import asked, evidence, outcome, selection
 from rlregress.gate.baseline import FIRST_NEW_SEED
 from rlregress.gate.outcome import GateResult
 from rlregress.gate.session import open_session
@@ -120,11 +119,12 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
     started = time.monotonic()
     # everything that can be wrong with the request is said before anything is started
     frameworks = selection.names("--framework", options.frameworks)
+    algorithms = selection.names("--algorithm", options.algorithms)
     session = open_session(
         selection.Selection(
             options.budget,
             frameworks,
-            selection.names("--algorithm", options.algorithms),
+            algorithms,
             selection.names("--environment", options.environments),
             options.cells,
         ),
@@ -137,17 +137,16 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
     versions = {adapter.full_name: identity.versions(adapter) for adapter in adapters}
     sources = {adapter.full_name: identity.sources(adapter) for adapter in adapters}
     copies = {adapter.full_name: identity.changed_copies(adapter) for adapter in adapters}
-    for adapter in adapters:
-        documented(adapter)
+    to_ask = {adapter.full_name: asked.to_ask(adapter, algorithms) for adapter in adapters}
     check_writable(session.store.folder, "run records")
     clear(options)
     say(f"gate: {session.describe()}")
     run(options)
     entries = evidence.read(options.evidence)
     trained = {cell.framework for cell in session.cells}
-    outcomes = outcome.outcomes(entries, trained)
+    outcomes = outcome.outcomes(entries, trained, to_ask)
     unjudged = outcome.unjudged(session.verdict_names(), entries)
-    unjudged += [f"tests of {name}" for name in outcome.untested(outcomes, versions, trained)]
+    unjudged += [f"tests of {of.framework} {tier}" for of in outcomes for tier in of.untested]
     return GateResult(
         outcomes,
         outcome.broken(entries),

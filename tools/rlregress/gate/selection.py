@@ -78,6 +78,16 @@ def details(names: Sequence[str]) -> frozenset[str]:
     return frozenset(chosen)
 
 
+def algorithms() -> frozenset[str]:
+    """The algorithms of all known frameworks."""
+    return frozenset(a for name in frameworks.names() for a in frameworks.get(name).algorithms)
+
+
+def other_algorithms(chosen: Sequence[str]) -> frozenset[str]:
+    """The algorithms, each a family of details, that ``--algorithm`` leaves out."""
+    return algorithms() - set(chosen) if chosen else frozenset()
+
+
 def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
     cells = []
     for adapter in adapters(selection.frameworks):

@@ -7,6 +7,7 @@ from typing import Any
 
 from rlregress import __version__
 from rlregress.gate.outcome import GateResult
+from rlregress.reporting import words
 
 SCHEMA = 1
 
@@ -30,4 +31,8 @@ def as_json(result: GateResult) -> dict[str, Any]:
 
 def verdict_lines(result: GateResult) -> list[str]:
     """One for each framework."""
-    return [f"verdict {each.framework}: {each.verdict}" for each in result.outcomes]
+    lines = []
+    for each in result.outcomes:
+        why = f" ({words.asked(each.details, each.not_asked)})" if each.not_asked else ""
+        lines.append(f"verdict {each.framework}: {each.verdict}{why}")
+    return lines

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rlregress.gate.outcome import FORMULAS_HOLD, FrameworkOutcome, GateResult
+from rlregress.gate.outcome import (
+    COULD_NOT_JUDGE,
+    FORMULAS_HOLD,
+    FrameworkOutcome,
+    GateResult,
+)
 from rlregress.reporting import words
 
+#: where every detail is asked.
+TESTS_OF_DETAILS = "tests_unit/test_details.py"
 #: new seeds that neither the stored runs nor a default gate has
 CONFIRM = "--first-seed 2000"
 MEANING = {
@@ -16,6 +23,7 @@ MEANING = {
     "improved": "returns rose: a change too; explain it",
     "regressed": "something is worse, or no longer as documented",
     "inconclusive": "the data cannot tell",
+    COULD_NOT_JUDGE: "too little was asked for a verdict",
 }
 
 
@@ -25,6 +33,14 @@ def _tests(outcome: FrameworkOutcome) -> str:
         said = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
         parts.append(f"{tier}: {said}")
     return "; ".join(parts)
+
+
+def _missing(outcome: FrameworkOutcome) -> list[str]:
+    """What nothing is known of, before what is."""
+    if not outcome.not_asked:
+        return []
+    said = words.asked(outcome.details, outcome.not_asked)
+    return [f"{said}. Ask them: pytest {TESTS_OF_DETAILS}.", ""]
 
 
 def _quoted(failure: Mapping[str, Any]) -> list[str]:
@@ -39,9 +55,10 @@ def markdown(result: GateResult) -> str:
         lines += [
             f"## {outcome.framework}: {outcome.verdict}",
             "",
+            *_missing(outcome),
             f"{MEANING[outcome.verdict].capitalize()}. Judged: {installed}.",
             "",
-            f"Tests: {_tests(outcome)}.",
+            f"Tests: {_tests(outcome) or 'none'}.",
             "",
         ]
         for module, place in result.copies[outcome.framework].items():

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+#: details that were not asked are named up to this many.
+_NAMED = 3
 
 
 def percent(share: float | None) -> str:
@@ -52,6 +55,14 @@ def band_line(name: str, verdict: Mapping[str, Any]) -> str:
         f"{verdict['verdict']:<12} {name}: {number(verdict['effect'])} against the published mean; "
         f"{verdict['new_seeds']} new seeds; adjusted p {number(verdict['adjusted_p'])}"
     )
+
+
+def asked(details: int, missing: Sequence[str]) -> str:
+    """How many of the details were asked, and the first of those that were not."""
+    if not missing:
+        return f"{details} of {details} details asked"
+    named = ", ".join(missing[:_NAMED]) + (", ..." if len(missing) > _NAMED else "")
+    return f"{len(missing)} of {details} details were not asked: {named}"
 
 
 def line(name: str, verdict: Mapping[str, Any]) -> str:

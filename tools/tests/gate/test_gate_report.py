@@ -8,21 +8,42 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.commands import gate as gate_command
-from rlregress.gate import run, selection
+from rlregress.gate import asked, run, selection
 from rlregress.gate.session import open_session
 
 from .test_outcome import cell, entry
 
 
+def answers(adapter):
+    """One entry for every detail and scope that a framework is asked."""
+    for detail, scope in asked.to_ask(adapter):
+        of = entry(f"tests_unit::t[{detail}-{adapter.full_name}-{scope}]", adapter.full_name)
+        yield {**of, "detail": detail, "scope": scope, "found": "half"}
+
+
 @pytest.fixture
 def judged(tmp_path, monkeypatch):
-    """Judge the installed frameworks by tests that all pass; the exit code and the report."""
+    """Judge the installed frameworks by tests that all pass; the exit code and the report.
 
-    def evidence(options):
+    Called with a beginning of ids, these details are left out.
+    """
+
+    def judge(without="nothing"):
+        monkeypatch.setattr(run, "run", lambda options: evidence(options, without))
+        options = run.GateOptions(report=tmp_path, store=str(tmp_path / "runs"))
+        return gate_command.judge(options), tmp_path
+
+    def evidence(options, without):
         found = [
             {**entry(f"{tier}::t[{adapter.full_name}]", adapter.full_name), "tier": tier}
             for adapter in frameworks.installed()
             for tier in ("unit", "behavior")
+        ]
+        found += [
+            each
+            for adapter in frameworks.installed()
+            for each in answers(adapter)
+            if not each["detail"].startswith(without)
         ]
         session = open_session(selection.Selection("short"), 0, "", 0.05, 1000)
         for name in session.verdict_names():
@@ -30,14 +51,12 @@ def judged(tmp_path, monkeypatch):
             found.append({**passed, "tier": "performance"})
         options.evidence.write_text(json.dumps({"schema": 1, "tests": found}))
 
-    monkeypatch.setattr(run, "run", evidence)
-    options = run.GateOptions(report=tmp_path, store=str(tmp_path / "runs"))
-    return gate_command.judge(options), tmp_path
+    return judge
 
 
-def test_every_installed_framework_has_a_verdict(judged, capsys):
+def test_every_installed_framework_has_a_verdict(judged):
     """Those with stored runs hold; of others the formulas hold, and the exit code is 0."""
-    code, report = judged
+    code, report = judged()
     found = json.loads((report / "verdict.json").read_text())
     names = {adapter.full_name for adapter in frameworks.installed()}
     assert set(found["frameworks"]) == names == set(found["versions"])
@@ -47,3 +66,20 @@ def test_every_installed_framework_has_a_verdict(judged, capsys):
     assert (code, found["unjudged"]) == (0, [])
     text = (report / "summary.md").read_text()
     assert all(f"## {name}: {verdict}" in text for name, verdict in verdicts.items())
+
+
+def test_details_that_were_not_asked_are_said_first(judged, capsys):
+    """Without the details of GAE nothing holds: the verdict says so, and what to do about it."""
+    code, report = judged(without="gae.")
+    names = {adapter.full_name: adapter for adapter in frameworks.installed()}
+    verdicts = json.loads((report / "verdict.json").read_text())["frameworks"]
+    assert (code, {of["verdict"] for of in verdicts.values()}) == (2, {"could not judge"})
+    text, printed = (report / "summary.md").read_text(), capsys.readouterr().out
+    for name, adapter in names.items():
+        ids = {id for id, _ in asked.to_ask(adapter)}
+        gae = {id for id in ids if id.startswith("gae.")}
+        said = f"{len(gae)} of {len(ids)} details were not asked: gae."
+        assert f"## {name}: could not judge\n\n{said}" in text
+        assert f"verdict {name}: could not judge ({said}" in printed
+    assert "Ask them: pytest tests_unit/test_details.py." in text
+    assert "hold" not in text.partition("Tests:")[0]

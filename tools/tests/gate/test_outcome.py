@@ -91,8 +91,57 @@ def test_a_group_does_not_cover_what_it_could_not_see(change):
 
 def test_a_tier_without_a_passed_test_is_named():
     """A framework of which no behaviour was tested has not been judged."""
-    found = outcome.outcomes([entry("a"), {**cell("x", "holds"), "tier": "performance"}])
-    assert outcome.untested(found, ["some"]) == ["some behavior"]
+    entries = [entry("a"), {**cell("x", "holds"), "tier": "performance"}]
+    [of] = outcome.outcomes(entries, to_ask={"some": ()})
+    assert (of.untested, of.verdict) == (("behavior",), "could not judge")
+    assert outcome.exit_code([of], entries) == 2
+
+
+def answer(detail: str, scope: str = "library", **more) -> dict:
+    """The entry of a test that asked a detail and got an answer."""
+    return entry(f"t::test[{detail}-{scope}]", detail=detail, scope=scope, found="half", **more)
+
+
+def asked_details(*entries: dict, trained: bool = False) -> outcome.FrameworkOutcome:
+    """The outcome of a framework of which two details are to be asked, one in two scopes."""
+    wanted = {("sac.a", "library"), ("sac.b", "library"), ("sac.b", "script")}
+    rest = [{**entry("x"), "tier": "behavior"}, {**cell("x", "holds"), "tier": "performance"}]
+    [of] = outcome.outcomes(
+        [*entries, *rest], {"some"} if trained else set(), to_ask={"some": wanted}
+    )
+    return of
+
+
+EVERY_ANSWER = (answer("sac.a"), answer("sac.b"), answer("sac.b", "script"))
+
+
+@pytest.mark.parametrize(("trained", "verdict"), [(True, "holds"), (False, "formulas hold")])
+def test_nothing_holds_of_a_framework_that_was_not_asked_every_detail(trained, verdict):
+    """With all answers it holds; without one of them, in one scope, it could not be judged."""
+    whole = asked_details(*EVERY_ANSWER, trained=trained)
+    assert (whole.verdict, whole.details, whole.not_asked) == (verdict, 2, ())
+    part = asked_details(*EVERY_ANSWER[:2], trained=trained)
+    assert (part.verdict, part.not_asked) == ("could not judge", ("sac.b (script)",))
+    assert outcome.exit_code([part], []) == 2
+
+
+def test_a_skipped_question_is_not_asked():
+    """A test that was about a detail and got no answer leaves the detail open."""
+    skipped = entry("s", detail="sac.b", scope="script", result="skipped")
+    assert asked_details(*EVERY_ANSWER[:2], skipped).not_asked == ("sac.b (script)",)
+
+
+def test_a_regression_stays_one_where_details_are_missing():
+    """What is known to be wrong is said, however little was asked."""
+    of = asked_details(answer("sac.a", result="failed"))
+    assert (of.verdict, outcome.exit_code([of], [])) == ("regressed", 1)
+    assert of.not_asked == ("sac.b (library, script)",)
+
+
+def test_a_framework_of_which_no_test_ran_could_not_be_judged():
+    """A framework that was selected and is in no entry has a verdict all the same."""
+    [of] = outcome.outcomes([], set(), to_ask={"some": {("sac.a", "library")}})
+    assert (of.verdict, of.untested) == ("could not judge", ("unit", "behavior"))
 
 
 def test_a_group_does_not_cover_a_drop():
@@ -162,8 +211,9 @@ def test_a_framework_that_was_not_trained_can_hold_in_its_formulas():
     assert [(each.framework, each.verdict) for each in found] == [
         ("bare@1", outcome.FORMULAS_HOLD), ("some", "holds")
     ]  # fmt: skip
-    assert outcome.untested(found, ["bare@1"], {"some"}) == []
-    assert outcome.untested(found, ["bare@1"], {"bare"}) == ["bare@1 performance"]
+    bare = {name: outcome.outcomes(own, {name}, {"bare@1": ()})[0] for name in ("some", "bare")}
+    assert bare["some"].untested == ()
+    assert bare["bare"].untested == ("performance",)
     assert outcome.exit_code(found, entries) == 0
     red = outcome.outcomes([entry("u", "bare@1", result="failed")], {"some"})
     assert (red[0].verdict, outcome.exit_code(red, entries)) == ("regressed", 1)
