@@ -407,7 +407,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         session = session_of(config)
         done = sum("record" in found for found in config.stash[_COLLECTED])
         processes = getattr(config.option, "numprocesses", None) or 1
-        left = session.seconds_to_do() / processes
+        measured = evidence_file.measured(config.stash[_COLLECTED])
+        left = session.seconds_to_do(measured) / processes
         writer.ensure_newline()
         writer.write_line(terminal.training_line(entry, done, session.size, left))
 

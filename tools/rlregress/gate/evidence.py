@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rlregress.errors import UserError
+from rlregress.gate.baseline import FINISHED
 from rlregress.training.record import write_atomically
 
 SCHEMA = 1
@@ -83,6 +84,20 @@ def answered(entries: list[dict[str, Any]], framework: str) -> set[tuple[str, st
         for entry in entries
         if entry.get("framework") == framework and "found" in entry
     }
+
+
+def measured(entries: list[dict[str, Any]]) -> list[tuple[str, float]]:
+    """Id of the cell and wall-clock seconds of every run that these tests have trained to its end.
+
+    One whose record was in the store already took no time now.
+    """
+    return [
+        (entry["record"]["cell"], entry["seconds"])
+        for entry in entries
+        if "record" in entry
+        and entry["record"]["status"] == FINISHED
+        and entry["seconds"] >= entry["record"]["time"].get("wall_seconds", 0.0)
+    ]
 
 
 def uncollected(report: Any) -> dict[str, Any]:

@@ -38,7 +38,8 @@ class Plan:
         seeds: runs of each cell.
         judged: whether the budget's returns are judged.
         groups: name -> share of the stored means that its cells together must lose to be seen.
-        seconds: CPU seconds of all runs that are left.
+        measured: how many runs are done and tell how long runs take here.
+        seconds: of all runs that are left, one after the other.
     """
 
     description: str
@@ -46,12 +47,14 @@ class Plan:
     judged: bool
     cells: tuple[CellPlan, ...]
     groups: dict[str, float | None]
+    measured: int
     seconds: float
 
 
 def plan(selection: Selection, seeds: int, store: str) -> Plan:
     """The plan of a session; see ``open_session``."""
     session = open_session(selection, seeds, store)
+    measured = session.measured_in_store()
     return Plan(
         session.describe(),
         session.seeds,
@@ -68,5 +71,6 @@ def plan(selection: Selection, seeds: int, store: str) -> Plan:
             for cell in session.cells
         ),
         {group: smallest_common_drop(session, group) for group in session.groups()},
-        session.seconds_to_do(),
+        len(measured),
+        session.seconds_to_do(measured),
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from filelock import Timeout
 from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.gate import baseline, published
-from rlregress.gate.baseline import FIRST_NEW_SEED, Baseline
+from rlregress.gate.baseline import FINISHED, FIRST_NEW_SEED, Baseline
 from rlregress.gate.selection import Selection, choose
 from rlregress.training import launch, plan
 from rlregress.training.budgets import budget
@@ -21,6 +23,8 @@ from rlregress.verdicts.bands import Band
 
 #: new runs of one cell, as many as there are seeds for stored ones.
 MOST_SEEDS = FIRST_NEW_SEED
+#: in place of the name of a group.
+_ALL = ""
 _POLL_SECONDS = 1.0
 _PATIENCE_SECONDS = 30.0
 
@@ -147,9 +151,40 @@ class Session:
         """CPU seconds of one run as far as stored runs of any budget tell; 0 if none do."""
         return self._seconds[cell]
 
-    def seconds_to_do(self) -> float:
-        """CPU seconds of all runs that have no record yet, as far as stored runs tell."""
-        return sum(self.estimated_seconds(job.cell) for job in self._absent())
+    def measured_in_store(self) -> list[tuple[str, float]]:
+        """Id of the cell and wall-clock seconds of every finished run that has a record."""
+        records = [
+            (cell.id, found)
+            for cell in self.cells
+            for found in map(self.store.find, self.jobs(cell))
+        ]
+        return [
+            (id, found["time"].get("wall_seconds", 0.0))
+            for id, found in records
+            if found is not None and found["status"] == FINISHED
+        ]
+
+    def seconds_to_do(self, measured: Sequence[tuple[str, float]]) -> float:
+        """Seconds of all runs that have no record yet, one after the other.
+
+        The CPU seconds of the stored runs, times how much longer runs take here: those of the same
+        framework and algorithm where some are measured, else all that are.
+
+        Args:
+            measured: id of the cell and wall-clock seconds of runs of this session.
+        """
+        cells = {cell.id: cell for cell in self.cells}
+        estimated, taken = Counter[str](), Counter[str]()
+        for id, seconds in measured:
+            if self.estimated_seconds(cells[id]):
+                for of in (cells[id].group, _ALL):
+                    estimated[of] += self.estimated_seconds(cells[id])
+                    taken[of] += seconds
+        longer = {of: taken[of] / estimated[of] for of in estimated}
+        return sum(
+            self.estimated_seconds(cell) * longer.get(cell.group, longer.get(_ALL, 1.0))
+            for cell in (job.cell for job in self._absent())
+        )
 
     def _absent(self) -> list[Job]:
         """The runs without a file: cheap enough to ask again and again while others work."""

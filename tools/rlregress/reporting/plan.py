@@ -22,5 +22,12 @@ def lines(plan: Plan, processes: int) -> list[str]:
         made.append(f"  {group}, its cells together: {seen} with 80 % power")
     if plan.judged:
         total = plan.seconds / 60
-        made.append(f"in all {total:.1f} core-minutes, about {total / processes:.1f} minutes")
+        made.append(
+            f"in all {total:.1f} core-minutes, about {total / processes:.1f} minutes: "
+            + (
+                f"at the speed of the {plan.measured} runs that are done"
+                if plan.measured
+                else "as fast as the stored runs; a busy or slower machine takes longer"
+            )
+        )
     return made

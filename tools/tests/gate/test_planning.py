@@ -1,0 +1,97 @@
+"""How long a session takes: as the stored runs tell, corrected by what is measured on the way."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlregress.gate import evidence, planning
+from rlregress.gate.selection import Selection
+from rlregress.gate.session import open_session
+from rlregress.reporting import plan as plan_report
+from rlregress.training import record
+
+CELLS = "sb3-ppo-Hopper-v4-short,sb3-ppo-HalfCheetah-v4-short,sb3-sac-Hopper-v4-short"
+SELECTION = Selection("short", frameworks=("sb3",), cells=CELLS)
+
+
+@pytest.fixture
+def session(tmp_path):
+    """Two runs each of two cells of PPO and one of SAC, none of them done."""
+    return open_session(SELECTION, 2, str(tmp_path))
+
+
+def of(session, group):
+    """The cells of a group, with the estimate of one run."""
+    return {c.id: session.estimated_seconds(c) for c in session.cells if c.group == group}
+
+
+def test_without_a_measurement_the_stored_runs_tell(session):
+    """Nothing is done: two runs of every cell, as long as the stored ones took."""
+    estimates = of(session, "sb3-ppo") | of(session, "sb3-sac")
+    assert len(estimates) == 3
+    assert min(estimates.values()) > 0
+    assert session.seconds_to_do([]) == pytest.approx(2 * sum(estimates.values()))
+
+
+def test_runs_of_the_same_algorithm_correct_the_estimate(session):
+    """PPO takes three times as long here, SAC twice: each is what its own runs say."""
+    ppo, sac = of(session, "sb3-ppo"), of(session, "sb3-sac")
+    one, [(of_sac, seconds)] = next(iter(ppo.items())), sac.items()
+    measured = [(one[0], 3 * one[1]), (of_sac, 2 * seconds)]
+    expected = 2 * (3 * sum(ppo.values()) + 2 * seconds)
+    assert session.seconds_to_do(measured) == pytest.approx(expected)
+
+
+def test_runs_of_others_correct_what_has_none_of_its_own(session):
+    """Only PPO is measured, one run as estimated and one at three times: SAC takes twice."""
+    ppo, sac = of(session, "sb3-ppo"), of(session, "sb3-sac")
+    longest = max(ppo.values())
+    measured = [
+        (max(ppo, key=ppo.__getitem__), longest),
+        (max(ppo, key=ppo.__getitem__), 3 * longest),
+    ]
+    expected = 2 * 2 * (sum(ppo.values()) + sum(sac.values()))
+    assert session.seconds_to_do(measured) == pytest.approx(expected)
+
+
+def _write(session, cell, seconds, status="finished"):
+    job = session.jobs(cell)[0]
+    path = session.store.path(job)
+    path.parent.mkdir(parents=True)
+    record.write(
+        path,
+        {
+            "schema": record.SCHEMA, "job": {**job.as_dict(), "key": job.key}, "key": job.key,
+            "status": status, "failure": "" if status == "finished" else "NaN",
+            "curve": [[100, [1.0]]], "final_return": 1.0, "episode_returns": [1.0], "steps": 100,
+            "parameters_sha256": "0", "platform": {}, "time": {"wall_seconds": seconds},
+        },
+    )  # fmt: skip
+
+
+def test_a_plan_goes_by_the_runs_that_are_done(session, tmp_path):
+    """One run at four times the estimate: what is left is planned so, and the plan says why."""
+    first = planning.plan(SELECTION, 2, str(tmp_path))
+    assert plan_report.lines(first, 2)[-1].endswith("a busy or slower machine takes longer")
+    cell = session.cells[0]
+    estimate = session.estimated_seconds(cell)
+    _write(session, cell, 4 * estimate)
+    _write(session, session.cells[1], 0.1, status="failed")
+    then = planning.plan(SELECTION, 2, str(tmp_path))
+    left = first.seconds - estimate - session.estimated_seconds(session.cells[1])
+    assert (then.measured, then.seconds) == (1, pytest.approx(4 * left))
+    assert plan_report.lines(then, 2)[-1].endswith("at the speed of the 1 runs that are done")
+
+
+def test_only_what_was_trained_now_is_measured():
+    """A run that was in the store already, and one that failed, do not tell how long runs take."""
+    records = {
+        "trained": ("finished", 61.5),
+        "kept": ("finished", 0.02),
+        "failed": ("failed", 61.5),
+    }
+    entries = [
+        {"seconds": seconds, "record": {"cell": id, "status": status, "time": {"wall_seconds": 60}}}
+        for id, (status, seconds) in records.items()
+    ]
+    assert evidence.measured([*entries, {"seconds": 1.0}]) == [("trained", 61.5)]
