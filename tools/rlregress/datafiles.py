@@ -14,6 +14,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -84,6 +85,27 @@ Pin = Annotated[str, expected("a requirement as in 'numpy==1.26.4'", _is_require
 Count = Annotated[int, Field(ge=1)]
 #: A number that is neither infinite nor NaN.
 Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    """Releases: from ``since`` on, up to ``until`` and without it; None: all later ones."""
+
+    since: Release
+    until: Release | None = None
+
+    def __post_init__(self) -> None:
+        if self.until is not None and Version(self.until) <= Version(self.since):
+            raise ValueError(
+                f"no version lies between since '{self.since}' and until '{self.until}'; until is "
+                "the first version that the entry no longer holds for"
+            )
+
+    def holds_for(self, version: str) -> bool:
+        """Whether the version lies in [since, until)."""
+        asked = Version(version)
+        return Version(self.since) <= asked and (self.until is None or asked < Version(self.until))
+
 
 _EXPECTED = {
     "string_type": "text in quotes",

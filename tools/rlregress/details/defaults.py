@@ -19,11 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-from packaging.version import Version
 from pydantic import AfterValidator
 
 from rlregress import datafiles, suite
-from rlregress.datafiles import Release, Text, one_of
+from rlregress.datafiles import Range, Text, one_of
 from rlregress.frameworks.base import Adapter
 
 Given = Mapping[str, Any]
@@ -47,24 +46,17 @@ def _switched_off(values: Given) -> Given:
 
 
 @dataclass(frozen=True)
-class Defaults:
-    """The defaults of one algorithm in one scope, in [since, until)."""
+class Defaults(Range):
+    """The defaults of one algorithm in one scope, in a range of versions."""
 
     algorithm: Text
     scope: Text
-    since: Release
     source: Text
-    until: Release | None = None
     note: str = ""
     values: Annotated[Given, AfterValidator(_switched_off)] = field(default_factory=dict)
     names: Mapping[str, Text] = field(default_factory=dict)
     transforms: Mapping[str, Annotated[str, one_of(TRANSFORMS)]] = field(default_factory=dict)
     set: bool = False
-
-    def holds_for(self, version: str) -> bool:
-        """Whether the version lies in [since, until)."""
-        asked = Version(version)
-        return Version(self.since) <= asked and (self.until is None or asked < Version(self.until))
 
     def own(self, given: Given) -> dict[str, Any]:
         """Hyperparameters in our names -> in the framework's names and its own numbers.

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 from packaging.version import InvalidVersion, Version
 
 from rlregress import datafiles
-from rlregress.datafiles import Release, Text, expected, one_of
+from rlregress.datafiles import Range, Text, expected, one_of
 from rlregress.details import catalogue
 from rlregress.errors import UserError, nearest
 
@@ -32,15 +32,13 @@ def _is_code(text: str) -> bool:
 
 
 @dataclass(frozen=True)
-class _Entry:
-    """One entry: in [since, until) the detail is the variant, in that scope."""
+class _Entry(Range):
+    """One entry: in a range of versions the detail is the variant, in that scope."""
 
     id: Annotated[str, one_of(catalogue.ids)]
     scope: Text
     variant: Text
-    since: Release
     source: Text
-    until: Release | None = None
     note: str = ""
     deviation: Text = ""
     upstream: Text = ""
@@ -50,16 +48,12 @@ class _Entry:
     ] = ""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         known = catalogue.get(self.id).variants
         if self.variant not in known:
             raise ValueError(
                 f"key 'variant': '{self.id}' has no variant '{self.variant}'; "
                 f"{nearest(self.variant, known)}"
-            )
-        if self.until is not None and Version(self.until) <= Version(self.since):
-            raise ValueError(
-                f"no version lies between since '{self.since}' and until '{self.until}'; until is "
-                "the first version that the entry no longer holds for"
             )
 
 
@@ -79,11 +73,6 @@ class Expectation(_Entry):
     def cell(self) -> Cell:
         """(detail id, scope)."""
         return self.id, self.scope
-
-    def holds_for(self, version: str) -> bool:
-        """Whether the version lies in [since, until)."""
-        asked = Version(version)
-        return Version(self.since) <= asked and (self.until is None or asked < Version(self.until))
 
 
 def load(path: Path) -> tuple[Expectation, ...]:

@@ -18,7 +18,7 @@ from packaging.version import Version
 from pydantic import AfterValidator, Field
 
 from rlregress import datafiles, suite
-from rlregress.datafiles import Pin, Release, Text, one_of
+from rlregress.datafiles import Pin, Range, Release, Text, one_of
 from rlregress.errors import UserError, nearest
 
 KINDS = ("fix", "feature", "default", "breaking", "numerics")
@@ -126,23 +126,24 @@ def pairs(framework: str) -> tuple[ReleasePair, ...]:
             before,
             release,
             tuple(c for c in found.change if c.release == release),
-            next((g.requires for g in found.ground if g.holds(before) and g.holds(release)), ()),
+            next(
+                (
+                    ground.requires
+                    for ground in found.ground
+                    if ground.holds_for(before) and ground.holds_for(release)
+                ),
+                (),
+            ),
         )
         for before, release in pairwise(found.releases)
     )
 
 
 @dataclass(frozen=True)
-class _Ground:
-    """What releases in [since, until) are put on."""
+class _Ground(Range):
+    """What a range of releases is put on."""
 
-    since: Release
     requires: tuple[Pin, ...]
-    until: Release | None = None
-
-    def holds(self, release: str) -> bool:
-        asked = Version(release)
-        return Version(self.since) <= asked and (self.until is None or asked < Version(self.until))
 
 
 def _oldest_first(releases: tuple[str, ...]) -> tuple[str, ...]:

@@ -13,44 +13,30 @@ from typing import Annotated
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
 from pydantic import AfterValidator
 
 from rlregress import datafiles, suite
-from rlregress.datafiles import Pin, Release, Text
+from rlregress.datafiles import Pin, Range, Text, is_version
 from rlregress.errors import UserError
 
 
 @dataclass(frozen=True)
-class Stack:
-    """What releases of a package run on.
+class Stack(Range):
+    """What a range of releases of a package run on.
 
     Attributes:
-        since: first release.
-        until: first release that it does not hold for any more; None: it holds for all later ones.
         requires: requirements that are met unless the user pins the same package.
         build: versions of the tools that build a package which is published as source only.
     """
 
     package: Annotated[Text, AfterValidator(canonicalize_name)]
-    since: Release
     requires: tuple[Pin, ...]
-    until: Release | None = None
     build: tuple[Pin, ...] = ()
     note: str = ""
 
-    def __post_init__(self) -> None:
-        if self.until is not None and Version(self.until) <= Version(self.since):
-            raise ValueError(f"until is '{self.until}', expected a release after '{self.since}'")
-
     def holds(self, package: str, version: str) -> bool:
         """Whether it is meant for this release."""
-        try:
-            release = Version(version)
-        except InvalidVersion:
-            return False
-        later = self.until is not None and release >= Version(self.until)
-        return package == self.package and release >= Version(self.since) and not later
+        return package == self.package and is_version(version) and self.holds_for(version)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from rlregress.details.expectations import Expectation, load
 from rlregress.details.judge import judge, record, report
 
 SCALE = catalogue.get("sac.critic_loss.scale")
-HALF = Expectation("sac.critic_loss.scale", "library", "half", "0.6.0", "thesis, Box 6")
+HALF = Expectation("sac.critic_loss.scale", "library", "half", "thesis, Box 6", since="0.6.0")
 
 
 def _toy(first: float, second: float, tolerance: float = 1e-5) -> catalogue.Detail:
@@ -110,8 +110,8 @@ def test_a_known_deviation_that_is_gone_is_reported_as_a_stale_record() -> None:
         "nstep.terminal",
         "library",
         "unmasked",
-        "0.14.1",
         "postprocs.py",
+        since="0.14.1",
         deviation="The value of a terminal observation enters.",
         upstream="https://example.org/1",
     )

@@ -324,7 +324,7 @@ def test_a_pin_below_a_declared_range_is_refused(publish):
 
 def test_a_stack_brings_what_old_releases_stand_on(publish, monkeypatch):
     """Its versions are there beside the pin, unless the user pins others."""
-    stack = stacks.Stack("a", "8", ("x==1",), until="10", note="of its day")
+    stack = stacks.Stack("a", ("x==1",), since="8", until="10", note="of its day")
     monkeypatch.setattr(stacks, "stacks", lambda: [stack])
     for version in ("1", "2", "3"):
         publish("x", version)
