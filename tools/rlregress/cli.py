@@ -55,6 +55,13 @@ def _names(option: str, given: str | None) -> list[str]:
     return names(option, given)
 
 
+def _path(what: str, given: str) -> Path:
+    """The path of a name; UserError for an empty one, which would be the current folder."""
+    if not given:
+        raise UserError(f"{what} is empty; expected the name of a file or folder")
+    return Path(given)
+
+
 def _refuse(context: typer.Context, options: Collection[str], who: str, advice: str) -> None:
     """UserError that names those of the options that were given, and who does not take them."""
     given = [
@@ -97,7 +104,7 @@ def gate(
     ] = 1000,
     workers: Workers = 0,
     store: StoreFolder = "",
-    report: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("report"),
+    report: Annotated[str, typer.Option(metavar="PATH", help="Folder of the report.")] = "report",
     from_: Annotated[
         str | None,
         typer.Option(
@@ -139,8 +146,10 @@ def gate(
         bool, typer.Option(help="Train what has diverged between the two sides.")
     ] = True,
     script: Annotated[
-        Path | None,
-        typer.Option(help="Of an upgrade: trace this script, not the built-in trainings."),
+        str | None,
+        typer.Option(
+            metavar="PATH", help="Of an upgrade: trace this script, not the built-in trainings."
+        ),
     ] = None,
     package: Packages = None,
     steps: Steps = 0,
@@ -160,6 +169,7 @@ def gate(
 
     if inconclusive not in ("code", "pass", "fail"):
         raise UserError(f"--inconclusive is '{inconclusive}', expected code, pass or fail")
+    folder = _path("--report", report).resolve()
     if math.isnan(asked):
         raise UserError("--asked is nan, expected a share between 0 and 1")
     if from_ is not None or to is not None:
@@ -170,11 +180,12 @@ def gate(
 
         job = None
         if script is not None:
-            job = jobs.of_script(script, context.args, _names("--package", package), steps)
+            path = _path("--script", script)
+            job = jobs.of_script(path, context.args, _names("--package", package), steps)
         options_ = Options(
             a="installed" if from_ is None else from_,
             b="installed" if to is None else to,
-            report=report.resolve(),
+            report=folder,
             frameworks=_names("--framework", framework),
             algorithms=_names("--algorithm", algorithm),
             scenarios={"all": None, "none": []}.get(scenario, _names("--scenario", scenario)),
@@ -194,7 +205,7 @@ def gate(
             "and one side of the upgrade with --from or --to"
         )
     options = GateOptions(
-        report=report.resolve(),
+        report=folder,
         budget=budget,
         frameworks=framework,
         algorithms=algorithm,
@@ -386,12 +397,16 @@ def faults(
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": False})
 def trace(
     context: typer.Context,
-    script: Annotated[Path | None, typer.Argument(help="A training script.")] = None,
+    script: Annotated[
+        str | None, typer.Argument(metavar="SCRIPT", help="A training script.")
+    ] = None,
     framework: Annotated[str, typer.Option(help="A built-in training of this framework.")] = "",
     algorithm: Annotated[str, typer.Option(help="Its algorithm.")] = "",
     package: Packages = None,
     steps: Steps = 0,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The trace.")] = Path("run.trace"),
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="PATH", help="The trace.")
+    ] = "run.trace",
 ) -> None:
     """Record what a training does, event by event: rlregress trace SCRIPT [-- its arguments].
 
@@ -401,21 +416,25 @@ def trace(
     from rlregress.commands import traces as traces_command
     from rlregress.tracing import jobs
 
+    path = None if script is None else _path("the name of the script", script)
     job = jobs.job(
-        script, list(context.args), framework, algorithm, _names("--package", package), steps
+        path, list(context.args), framework, algorithm, _names("--package", package), steps
     )
-    raise typer.Exit(traces_command.record(job, output))
+    raise typer.Exit(traces_command.record(job, _path("--output", output)))
 
 
 @app.command()
-def diff(a: Annotated[Path, typer.Argument()], b: Annotated[Path, typer.Argument()]) -> None:
+def diff(
+    a: Annotated[str, typer.Argument(metavar="A")], b: Annotated[str, typer.Argument(metavar="B")]
+) -> None:
     """Compare two traces, and print where they differ first.
 
     Exit code 0: equal to the bit or up to rounding, 1: diverged, 2: a trace cannot be read.
     """
     from rlregress.commands import traces as traces_command
 
-    raise typer.Exit(traces_command.diff(a, b))
+    paths = [_path("the name of a trace", name) for name in (a, b)]
+    raise typer.Exit(traces_command.diff(*paths))
 
 
 @app.command()

@@ -442,9 +442,18 @@ def _details_lines(config: pytest.Config, entries: list[dict[str, Any]]) -> Iter
         yield f"{adapter.full_name}: {words.asked(len({id for id, _ in wanted}), missing)}"
 
 
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+def _selected_by(config: pytest.Config) -> list[str]:
+    """What chose among the tests, as it was given."""
+    options = {name: config.getoption(name) for name in ("--framework", "--algorithm", "--detail")}
+    options |= {"-k": config.getoption("keyword"), "-m": config.getoption("markexpr")}
+    return [f"{name} {value}" for name, value in options.items() if value]
+
+
+def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
     """The verdicts, below pytest's own lines; the evidence file, if asked for."""
     entries = config.stash[_COLLECTED]
+    if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and (given := _selected_by(config)):
+        terminalreporter.write_line(terminal.nothing_left(given))
     if config.stash.get(_INTERRUPTED, False) and _SESSION in config.stash:
         terminalreporter.write_line(terminal.interrupted(session_of(config).store.folder))
     for line in _details_lines(config, entries):

@@ -387,6 +387,26 @@ def test_a_damaged_trace(command, tmp_path, content, said):
     assert_one_sentence(code, error, f"{path} cannot be read: {said}; record it again")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("diff", "", "x"), "the name of a trace is empty; expected the name of a file"),
+        (("diff", "{folder}", "x"), "{folder} is a folder; expected a trace, the file that"),
+        (("trace", ""), "the name of the script is empty; expected the name of a file"),
+        (("trace", "{folder}"), "{folder} is a folder; expected a Python file"),
+        (("trace", "--framework", "sb3"), "--algorithm is missing; expected one of sb3: a2c, ddpg"),
+        (("trace", "--framework", "sb3", "--algorithm", "ppo", "-o", ""), "--output is empty; exp"),
+        (("gate", "--report", ""), "--report is empty; expected the name of a file or folder"),
+        (("gate", "--from", "installed", "--script", ""), "--script is empty; expected the name"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_an_empty_name_and_a_folder_are_no_file(command, tmp_path, arguments, said):
+    """An empty name is not the current folder, and a folder is said to be one."""
+    code, _, error = command(*(argument.format(folder=tmp_path) for argument in arguments))
+    assert_one_sentence(code, error, said.format(folder=tmp_path))
+
+
 def test_traces_without_events(command, tmp_path):
     """Nothing was recorded, and two of nothing are not equal."""
     path = tmp_path / "empty.trace"
@@ -529,6 +549,23 @@ def test_a_wrong_option_of_pytest(options, said):
     assert ended.returncode == pytest.ExitCode.USAGE_ERROR
     assert ended.stderr.strip().startswith(f"ERROR: {said}")
     assert len(ended.stderr.strip().splitlines()) == 1
+
+
+def test_a_selection_that_leaves_no_test(tmp_path):
+    """Options that together leave nothing are named, with what to do."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests_unit/test_gae.py"]
+        + ["--detail", "gae", "--framework", "sb3", "-k", "nope"],
+        cwd=suite.root(),
+        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == pytest.ExitCode.NO_TESTS_COLLECTED
+    said = "no test is left after --framework sb3, --detail gae, -k nope: "
+    assert said in ended.stdout
+    assert "leave one of these options out" in ended.stdout
 
 
 @pytest.mark.parametrize(

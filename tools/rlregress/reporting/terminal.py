@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,18 @@ def interrupted(store: Path) -> str:
     return (
         f"interrupted; finished trainings are kept in {store}, and the same command goes on from "
         "there"
+    )
+
+
+def nothing_left(given: Sequence[str]) -> str:
+    """What to do where no test is left to run.
+
+    Args:
+        given: the options that chose among the tests, with their values.
+    """
+    return (
+        f"no test is left after {', '.join(given)}: none of the files named is about all of it; "
+        "leave one of these options out, or name other files or folders, such as tests_unit"
     )
 
 

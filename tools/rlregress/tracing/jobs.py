@@ -36,6 +36,9 @@ def job(
     if arguments:
         raise UserError(f"'{' '.join(arguments)}' would be arguments of a script; name the script")
     trainings = list(frameworks.get(framework).trace_trainings())
+    if not algorithm:
+        known = ", ".join(sorted(trainings)) or "none: it has no built-in training"
+        raise UserError(f"--algorithm is missing; expected one of {framework}: {known}")
     if algorithm not in trainings:
         clause = nearest(algorithm, trainings)
         raise UserError(f"{framework} has no built-in training of '{algorithm}'; {clause}")
@@ -47,6 +50,8 @@ def of_script(
     script: Path, arguments: Sequence[str], packages: Sequence[str], steps: int
 ) -> dict[str, Any]:
     """The job of a script; UserError if there is none."""
+    if script.is_dir():
+        raise UserError(f"{script} is a folder; expected a Python file, the script of a training")
     if not script.is_file():
         raise UserError(f"there is no script {script}; expected a Python file")
     known = [frameworks.get(name) for name in frameworks.names()]

@@ -140,6 +140,10 @@ def load(path: Path) -> Trace:
     Raises:
         UserError: the file is missing, damaged, or of another version of the format.
     """
+    if path.is_dir():
+        raise UserError(
+            f"{path} is a folder; expected a trace, the file that rlregress trace writes"
+        )
     if not path.is_file():
         raise UserError(f"there is no trace {path}; record one with: rlregress trace")
     try:
