@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -174,7 +174,8 @@ class Session:
             measured: id of the cell and wall-clock seconds of runs of this session.
         """
         cells = {cell.id: cell for cell in self.cells}
-        estimated, taken = Counter[str](), Counter[str]()
+        estimated: defaultdict[str, float] = defaultdict(float)
+        taken: defaultdict[str, float] = defaultdict(float)
         for id, seconds in measured:
             if self.estimated_seconds(cells[id]):
                 for of in (cells[id].group, _ALL):

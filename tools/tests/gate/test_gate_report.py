@@ -8,8 +8,13 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.commands import gate as gate_command
+from rlregress.commands import upgrade as upgrade_command
 from rlregress.gate import asked, run, selection
 from rlregress.gate.session import open_session
+from rlregress.tracing.run import current
+from rlregress.upgrade import requested
+from rlregress.upgrade.environments import Prepared
+from rlregress.upgrade.result import Upgrade
 
 from .test_outcome import cell, entry
 
@@ -66,6 +71,25 @@ def test_every_installed_framework_has_a_verdict(judged):
     assert (code, found["unjudged"]) == (0, [])
     text = (report / "summary.md").read_text()
     assert all(f"## {name}: {verdict}" in text for name, verdict in verdicts.items())
+
+
+def test_gate_and_upgrade_leave_each_others_report(judged):
+    """Both may lie in one folder; only the files of the gate before are replaced."""
+    _, report = judged()
+    own = {path.name: path.read_bytes() for path in report.iterdir() if path.is_file()}
+    asked_ = requested.parse("installed")
+    sides = [Prepared(asked_, current(label), "not made") for label in "AB"]
+    upgrade_command.write(Upgrade(sides[0], sides[1], ()), report)
+    of_upgrade = {"upgrade.md", "upgrade.json"}
+    after = {path.name: path.read_bytes() for path in report.iterdir() if path.is_file()}
+    assert after.keys() == own.keys() | of_upgrade
+    assert {name: after[name] for name in own} == own
+    (report / "verdict.json").write_text("of the gate before")
+    judged()
+    assert {name: (report / name).read_bytes() for name in of_upgrade} == {
+        name: after[name] for name in of_upgrade
+    }
+    assert "of the gate before" not in (report / "verdict.json").read_text()
 
 
 def test_details_that_were_not_asked_are_said_first(judged, capsys):

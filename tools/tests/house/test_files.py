@@ -27,7 +27,7 @@ def claimless_tests(root: Path) -> list[str]:
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if (
-                isinstance(node, ast.FunctionDef)
+                isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
                 and node.name.startswith("test_")
                 and not (ast.get_docstring(node) or "").strip()
             ):
@@ -55,6 +55,7 @@ def test_the_checks_look_at_the_project():
         "def test_a():\n    x = 1\n    'late'\n",
         'def test_a():\n    """ """\n',
         "class TestA:\n    def test_a(self): pass\n",
+        "async def test_a(): pass\n",
     ],
 )
 def test_a_test_without_claim_is_found(tmp_path, text):

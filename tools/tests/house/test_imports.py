@@ -22,12 +22,18 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from rlregress import frameworks
+
 ROOT = Path(__file__).resolve().parents[3]
 LIBRARY = ROOT / "tools" / "rlregress"
 
 # The standard library of Python 3.9, as far as it differs from this one's.
 STANDARD = (set(sys.stdlib_module_names) - {"tomllib"}) | {"__future__"}
 JUDGES = ("formulas", "verdicts")
+# What would bring a package in without an import statement.
+ROUNDABOUT = {"importlib", "runpy", "pkgutil"}
+# What reads files of data, beside json, which also reads what processes say to each other.
+PARSERS = ("tomllib", "tomli", "yaml", "csv", "configparser", "pandas", "pydantic.TypeAdapter")
 CODE = ("conftest.py", "tools", "tests_unit", "tests_behavior", "tests_performance", "docs")
 # What is needed although no line imports it.
 NOT_IMPORTED = {
@@ -87,7 +93,8 @@ def judges_that_import_too_much(library: Path) -> list[str]:
     found = []
     for judge in JUDGES:
         files = sorted((library / judge).rglob("*.py"))
-        found += imports_outside(library, files, STANDARD | {"numpy", "scipy", library.name})
+        allowed = (STANDARD - ROUNDABOUT) | {"numpy", "scipy", library.name}
+        found += imports_outside(library, files, allowed)
         found += [
             f"{path.relative_to(library)}:{line} imports {name}"
             for path in files
@@ -166,6 +173,7 @@ def test_formulas_and_verdicts_import_numpy_and_scipy_only():
         "from ..details import catalogue",
         "from rlregress import verdicts",
         "import rlregress",
+        "import importlib",
     ],
 )
 def test_an_import_too_much_in_a_formula_is_found(tmp_path, line):
@@ -176,6 +184,39 @@ def test_an_import_too_much_in_a_formula_is_found(tmp_path, line):
     assert judges_that_import_too_much(library) == []
     (library / "formulas" / "sac.py").write_text(clean + line + "\n")
     assert len(judges_that_import_too_much(library)) == 1
+
+
+def loaded_with_judges(tools: Path) -> set[str]:
+    """Top-level modules that a new process has loaded once it has imported all judges."""
+    names = [
+        ".".join(path.relative_to(tools).with_suffix("").parts)
+        for judge in JUDGES
+        for path in sorted((tools / "rlregress" / judge).glob("[!_]*.py"))
+    ]
+    code = f"import {', '.join(names)}, sys\nprint(*{{n.partition('.')[0] for n in sys.modules}})"
+    command = [sys.executable, "-c", code]
+    environment = {**os.environ, "PYTHONPATH": str(tools)}
+    ended = subprocess.run(
+        command, env=environment, cwd=tools, capture_output=True, text=True, check=True
+    )
+    return set(ended.stdout.split())
+
+
+def test_formulas_and_verdicts_load_no_framework():
+    """Once all of them are imported, neither PyTorch nor Gymnasium nor a framework is loaded."""
+    loaded = loaded_with_judges(LIBRARY.parent)
+    assert {"numpy", "scipy", "rlregress"} <= loaded
+    modules = {module for name in frameworks.names() for module in frameworks.get(name).modules}
+    assert loaded & ({"torch", "gymnasium", "tensordict"} | modules) == set()
+
+
+def test_what_is_loaded_by_a_roundabout_way_is_found(tmp_path):
+    """A formula that imports a package by its name, at run time, has loaded it."""
+    text = "importlib = __import__('importlib')\nimportlib.import_module('wave')\n"
+    files = {"formulas/sac.py": text, "verdicts/fixed.py": ""}
+    write(tmp_path / "rlregress", files)
+    assert "wave" in loaded_with_judges(tmp_path)
+    assert "wave" not in loaded_with_judges(LIBRARY.parent)
 
 
 def test_what_runs_in_foreign_environments_is_python_39_and_imports_little():
@@ -256,16 +297,26 @@ def test_the_import_contracts_are_kept():
 
 
 def parsers_beside_the_reader(library: Path) -> list[str]:
-    """Imports of what parses files, in any module but ``datafiles``."""
+    """Imports of what parses files, in any module but ``datafiles``.
+
+    Of json only where a module also looks for the folder of data.
+    """
     files = [p for p in sorted(library.rglob("*.py")) if p != library / "datafiles.py"]
     # pyproject.toml is no data file
     files = [path for path in files if path != library / "upgrade" / "needs.py"]
-    return [
+    found = [
         f"{path.relative_to(library)}:{line} imports {name}"
         for path in files
         for line, name in imports(path, library)
-        if name.split(".")[0] in ("tomllib", "yaml", "csv")
+        if name in PARSERS or name.split(".")[0] in PARSERS
     ]
+    reads = re.compile(r"\bjson\.loads?\(")
+    found += [
+        f"{path.relative_to(library)} reads JSON and looks for baselines()"
+        for path in files
+        if reads.search(text := path.read_text()) and "baselines()" in text
+    ]
+    return found
 
 
 def test_one_module_reads_the_data_files():
@@ -273,10 +324,20 @@ def test_one_module_reads_the_data_files():
     assert parsers_beside_the_reader(LIBRARY) == []
 
 
-@pytest.mark.parametrize("line", ["import tomllib", "from yaml import safe_load", "import csv"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import tomllib",
+        "from yaml import safe_load",
+        "import csv",
+        "from pydantic import TypeAdapter",
+        "import json\njson.loads((suite.baselines() / 'x.json').read_text())",
+    ],
+)
 def test_a_parser_beside_the_reader_is_found(tmp_path, line):
     """Another module that parses for itself is named."""
-    library = write(tmp_path / "rlregress", {"datafiles.py": line, "gate/own.py": "import json\n"})
+    clean = "import json\njson.loads('1')\nfrom pydantic import Field\n"
+    library = write(tmp_path / "rlregress", {"datafiles.py": line, "gate/own.py": clean})
     assert parsers_beside_the_reader(library) == []
     (library / "gate" / "own.py").write_text(line)
     assert len(parsers_beside_the_reader(library)) == 1
