@@ -138,6 +138,8 @@ def main(arguments: List[str]) -> int:
     import torch
 
     torch.set_num_threads(1)
+    # what torch imports when the first optimiser is made takes twice as long where calls are noted
+    torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))])
     with open(arguments[0], encoding="utf-8") as file:
         job = json.load(file)
     try:
