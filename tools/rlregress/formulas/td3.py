@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from rlregress.formulas.critics import over_networks
 
@@ -15,8 +15,8 @@ def clipped_gaussian_std(sigma: float, bound: float) -> float:
     tail of the standard normal law.
     """
     c = bound / sigma
-    tail = norm.sf(c)
-    return float(sigma * np.sqrt(1.0 - 2.0 * tail - 2.0 * c * norm.pdf(c) + 2.0 * c**2 * tail))
+    density, tail = np.exp(-(c**2) / 2.0) / np.sqrt(2.0 * np.pi), ndtr(-c)
+    return float(sigma * np.sqrt(1.0 - 2.0 * tail - 2.0 * c * density + 2.0 * c**2 * tail))
 
 
 def noise_statistics(sigma: float, bound: float, level: float = 0.999) -> np.ndarray:
@@ -26,7 +26,7 @@ def noise_statistics(sigma: float, bound: float, level: float = 0.999) -> np.nda
     """
     if sigma == 0.0:
         return np.zeros(2)
-    quantile = min(float(sigma * norm.isf((1.0 - level) / 2.0)), bound)
+    quantile = min(float(-sigma * ndtri((1.0 - level) / 2.0)), bound)
     std = sigma if np.isinf(bound) else clipped_gaussian_std(sigma, bound)
     return np.array([std, quantile / std])
 

@@ -14,21 +14,11 @@ import numpy as np
 import torch
 
 from rlregress.tracing.events import Places, readable
+from rlregress.tracing.lines import WAYS
 
 #: (file, line, function, operation)
 _Place = Tuple[str, int, str, str]
 _Outcomes = Callable[[Tuple[Any, ...], Dict[str, Any], Any], Set[str]]
-
-#: operation -> what it can do to a number.
-WAYS = {
-    "clamp": ("below", "inside", "above"),
-    "minimum": ("first", "second"),
-    "maximum": ("first", "second"),
-    "where": ("true", "false"),
-    "mask": ("true", "false"),
-    "complement": ("zero", "one"),
-    "clip_grad_norm": ("clipped", "left"),
-}
 
 
 def _array(value: Any) -> Any:

@@ -16,6 +16,17 @@ from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 from rlregress import source
 from rlregress.tracing.events import Places
 
+#: operation -> what it can do to a number.
+WAYS = {
+    "clamp": ("below", "inside", "above"),
+    "minimum": ("first", "second"),
+    "maximum": ("first", "second"),
+    "where": ("true", "false"),
+    "mask": ("true", "false"),
+    "complement": ("zero", "one"),
+    "clip_grad_norm": ("clipped", "left"),
+}
+
 
 def own_lines(code: CodeType) -> Set[int]:
     """Executable lines of a code object, without those of the functions inside it."""

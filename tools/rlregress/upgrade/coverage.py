@@ -12,7 +12,7 @@ from fnmatch import fnmatch
 from types import MappingProxyType
 from typing import Any
 
-from rlregress.tracing.activity import WAYS
+from rlregress.tracing.lines import WAYS
 from rlregress.tracing.trace import Trace
 from rlregress.upgrade.functions import REMOVED, Changed
 from rlregress.upgrade.traced import Traced

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, stats
+import scipy
 
 from rlregress.errors import UserError
 from rlregress.verdicts import ceiling
@@ -74,7 +74,7 @@ def band_p(band: Band, new: Sequence[float]) -> float:
     values = np.asarray(new, dtype=np.float64)
     difference = max(0.0, abs(float(values.mean()) - band.mean) - band.rounding)
     new_sd = float(values.std(ddof=1))
-    test = stats.ttest_ind_from_stats(
+    test = scipy.stats.ttest_ind_from_stats(
         difference, band.sd_high, band.seeds, 0.0, new_sd, len(values)
     )
     return float(test.pvalue)
@@ -95,10 +95,12 @@ def band_sees(
     n = 5: 2.0 (one cell), 3.0 (8 cells), 4.1 (72 cells); n = 20: 1.5, 1.9, 2.4.
     """
     freedom = seeds + n - 2
-    needed = stats.t.isf(alpha / hypotheses / 2, freedom)
+    needed = scipy.stats.t.isf(alpha / hypotheses / 2, freedom)
     root = math.sqrt(seeds * n / (seeds + n))
     return float(
-        optimize.brentq(lambda d: stats.nct.sf(needed, freedom, d * root) - power, 0.0, 100.0)
+        scipy.optimize.brentq(
+            lambda d: scipy.stats.nct.sf(needed, freedom, d * root) - power, 0.0, 100.0
+        )
     )
 
 
@@ -204,7 +206,7 @@ def _judge(
     interval: tuple[float, float] | None = None
     visible: float | None
     if band.half > 0:
-        reach = float(stats.t.isf(alpha / 2, band.seeds + n - 2))
+        reach = float(scipy.stats.t.isf(alpha / 2, band.seeds + n - 2))
         reach *= _standard_error(band.sd_high, band.seeds, new)
         interval = (effect - reach, effect + reach)
         visible = band_sees(band.seeds, n, hypotheses, alpha) * band.sd

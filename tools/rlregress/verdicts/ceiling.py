@@ -8,8 +8,8 @@ the permutation test of the means and Fisher's exact test of the counts give the
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special, stats
 
 
 def at_ceiling(returns: ArrayLike) -> bool:
@@ -22,7 +22,7 @@ def at_ceiling(returns: ArrayLike) -> bool:
 def fisher_p(stored_failed: int, m: int, new_failed: int, n: int) -> float:
     """One-sided Fisher exact p-value: do more of n new seeds fail than of m stored ones?"""
     table = [[new_failed, n - new_failed], [stored_failed, m - stored_failed]]
-    return float(stats.fisher_exact(table, alternative="greater").pvalue)
+    return float(scipy.stats.fisher_exact(table, alternative="greater").pvalue)
 
 
 def failures_needed(stored_failed: int, m: int, n: int, level: float) -> int | None:
@@ -54,4 +54,4 @@ def share_seen(
     if needed is None:
         return None
     # the share at which P(at least ``needed`` of n fail) is ``power``
-    return float(special.betaincinv(needed, n - needed + 1, power))
+    return float(scipy.special.betaincinv(needed, n - needed + 1, power))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 
 def scale_of(stored: ArrayLike) -> float:
@@ -45,6 +45,6 @@ def welch_interval(
     # scipy.stats.ttest_ind(...).confidence_interval() gives the same numbers, but takes a hundred
     # times as long and warns of lost precision where the returns of one side are all equal
     freedom = (a + b) ** 2 / (a**2 / (m - 1) + b**2 / (n - 1))
-    reach = float(stats.t.ppf((1 + confidence) / 2, freedom)) * math.sqrt(a + b)
+    reach = float(scipy.stats.t.ppf((1 + confidence) / 2, freedom)) * math.sqrt(a + b)
     effect = float(after.mean() - before.mean())
     return effect - reach, effect + reach

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 Name = TypeVar("Name")
 
@@ -55,4 +55,4 @@ def stouffer(mid_p: ArrayLike) -> NDArray[np.float64]:
     Returns:
         One-sided p-values [...].
     """
-    return np.asarray(stats.combine_pvalues(mid_p, method="stouffer", axis=-1).pvalue)
+    return np.asarray(scipy.stats.combine_pvalues(mid_p, method="stouffer", axis=-1).pvalue)

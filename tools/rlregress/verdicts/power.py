@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from rlregress.verdicts.permutation import (
     DRAWS,
@@ -166,21 +166,21 @@ def smallest_group_drop(
         The drop as a share of each cell's scale; inf where no drop is seen.
     """
     rng = np.random.default_rng([seed, len(seeds), hypotheses])
-    needed = -special.ndtri(alpha / hypotheses) * math.sqrt(len(seeds))
+    needed = -scipy.special.ndtri(alpha / hypotheses) * math.sqrt(len(seeds))
     cells = []
     for (m, n), spread in zip(seeds, relative_sd, strict=True):
         noise = rng.standard_normal(repetitions)
         root = np.sqrt(rng.chisquare(m + n - 2, repetitions) / (m + n - 2))
         if math.isfinite(spread):
-            best = -special.ndtri(smallest_p(m, n) / 2)
+            best = -scipy.special.ndtri(smallest_p(m, n) / 2)
             shift = math.sqrt(m * n / (m + n)) / max(spread, 1e-6)
             cells.append((noise, root, shift, float(best), m + n - 2))
 
     def share_seen(drop: float) -> float:
         z = np.zeros(repetitions)
         for noise, root, shift, best, freedom in cells:
-            tail = special.stdtr(freedom, -(noise + drop * shift) / root)
-            z += np.clip(-special.ndtri(np.clip(tail, 1e-300, 1 - 1e-16)), -best, best)
+            tail = scipy.special.stdtr(freedom, -(noise + drop * shift) / root)
+            z += np.clip(-scipy.special.ndtri(np.clip(tail, 1e-300, 1 - 1e-16)), -best, best)
         return float(np.mean(z > needed))
 
     low, high = 0.0, 1.0

@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from rlregress.errors import UserError
 from rlregress.verdicts.permutation import content_generator, permutation_p_rows
@@ -76,7 +76,7 @@ def self_check(
     rng = content_generator(values, seed=seed)
     mean, sd = float(values.mean()), float(values.std(ddof=1))
     widened = (values - mean) * math.sqrt(m / (m - 1))
-    bound = float(stats.t.isf(0.05, m - 1)) * sd / math.sqrt(m)
+    bound = float(scipy.stats.t.isf(0.05, m - 1)) * sd / math.sqrt(m)
     nights = mean + rng.choice(widened, (repetitions, new_seeds))
     baseline = np.broadcast_to(values, (repetitions, m))
 

@@ -319,6 +319,16 @@ def parsers_beside_the_reader(library: Path) -> list[str]:
     return found
 
 
+def test_what_asks_other_processes_imports_neither_torch_nor_statistics():
+    """A gate, a command and the plugin start without what takes seconds to import."""
+    program = (
+        "import sys, rlregress.cli, rlregress.pytest_plugin, rlregress.commands.upgrade; "
+        "print(*sorted({'torch', 'scipy.stats', 'scipy.optimize'} & set(sys.modules)))"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout.split()) == (0, []), ended.stderr
+
+
 def test_one_module_reads_the_data_files():
     """Files of data are parsed in one place, so that all damage is told in the same words."""
     assert parsers_beside_the_reader(LIBRARY) == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import gymnasium
 import pytest
 import torch
@@ -15,6 +17,7 @@ ENVIRONMENT = "InvertedPendulum-v4"
 CASES = [("ppo", PPO, 2048), ("sac", SAC, 150), ("td3", TD3, 150)]
 
 
+@functools.cache
 def bare_digest(algorithm: type, steps: int, seed: int) -> str:
     """Digest of the parameters after ``learn`` with the framework's own defaults."""
     threads = torch.get_num_threads()
