@@ -215,6 +215,12 @@ def assert_one_step_returns(
                 f"{who}: expected one value of {_step(row)} as long as nothing is learned, found "
                 f"{_spelled([values[row], value])}"
             )
+    apart = float(np.std(list(values.values())))
+    if apart < 100 * _CLOSE:
+        raise AssertionError(
+            f"{who}: expected values that tell observations apart, found a standard deviation of "
+            f"{apart:.2g}"
+        )
     latest = {number: max(time for of, time in values if of == number) for number, _ in values}
     following = list(
         zip(seen[:, clock.ENVIRONMENT], clock.next_time(seen[:, clock.TIME]), strict=True)

@@ -223,7 +223,7 @@ def test_returns_are_of_the_environment_whose_value_they_hold():
 
 
 def test_values_that_cannot_be_looked_up_are_one_sentence():
-    """Two values of one observation, and a row that is missing in the middle."""
+    """Two values of one observation, one value of all, and a row that is missing in the middle."""
     twice = Minibatch(
         **{n: None if f is None else np.concatenate([f, f]) for n, f in vars(CLOCKS).items()}
     )
@@ -231,6 +231,10 @@ def test_values_that_cannot_be_looked_up_are_one_sentence():
     assert sentence(assertions.assert_one_step_returns, "A ppo", other, STEPS, 0.5, True) == (
         "A ppo: expected one value of the step of environment 0 at time 0 as long as nothing is "
         "learned, found [3, 9]"
+    )
+    alike = with_(CLOCKS, values=np.full(6, 3.0))
+    assert sentence(assertions.assert_one_step_returns, "A ppo", alike, STEPS, 0.5, True) == (
+        "A ppo: expected values that tell observations apart, found a standard deviation of 0"
     )
     keep = [0, 2, 3, 4, 5]
     fewer = Minibatch(**{n: None if f is None else f[keep] for n, f in vars(CLOCKS).items()})
