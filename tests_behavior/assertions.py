@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from rlregress.frameworks.base import Minibatch
+from tests_behavior import clock
 from tests_behavior.counter import ENVIRONMENT, EPISODE, STEP
 
 
@@ -105,6 +108,176 @@ def assert_rows_belong_together(
             f"(environment, episode, step) to be {_spelled(expected[place])}, "
             f"found {_spelled(next_observations[place])}; {len(wrong)} of {expected[..., 0].size} "
             "rows are wrong"
+        )
+
+
+#: rewards and returns are single precision
+_CLOSE = 1e-4
+
+
+def _step(place: Sequence[float]) -> str:
+    return f"the step of environment {place[0]:g} at time {place[1]:g}"
+
+
+def _assert_field(
+    who: str, name: str, observations: np.ndarray, found: np.ndarray, expected: np.ndarray
+) -> None:
+    __tracebackhide__ = True
+    wrong = ~(np.abs(np.asarray(found, np.float64) - expected) < _CLOSE)
+    rows = np.flatnonzero(wrong.reshape(len(observations), -1).any(axis=1))
+    if len(rows):
+        first = rows[0]
+        raise AssertionError(
+            f"{who}: expected the {name} of {_step(observations[first])} to be "
+            f"{_spelled(expected[first])}, found {_spelled(found[first])}; {len(rows)} of "
+            f"{len(observations)} rows are wrong"
+        )
+
+
+def _assert_known(
+    who: str, observations: np.ndarray, steps: Mapping[tuple[float, float], bool]
+) -> None:
+    __tracebackhide__ = True
+    unknown = [row for row in map(tuple, observations.astype(float)) if row not in steps]
+    if unknown:
+        raise AssertionError(
+            f"{who}: expected only observations that the environments have shown, found "
+            f"{_step(unknown[0])}; {len(unknown)} of {len(observations)} rows are wrong"
+        )
+
+
+def _rewards(rows: Minibatch) -> np.ndarray:
+    # a policy that is not bounded is stored as it acts, and clipped on its way to the environment
+    return rows.observations.sum(axis=1) + np.clip(rows.actions[:, 0], -1.0, 1.0)
+
+
+def assert_one_transition(
+    who: str,
+    rows: Minibatch,
+    steps: Mapping[tuple[float, float], bool],
+    terminates: bool,
+    reset_is_next: bool = False,
+) -> None:
+    """Every field of a row, if it is handed out, is of one and the same step of one clock.
+
+    Args:
+        who: framework and algorithm.
+        rows: of clocks.
+        steps: every (environment, time) that was met -> the step ends an episode.
+        terminates: the ends are terminations.
+        reset_is_next: the next observation of a terminated step is the one of the reset after it.
+    """
+    __tracebackhide__ = True
+    seen = rows.observations
+    _assert_known(who, seen, steps)
+    ends = np.array([steps[row] for row in map(tuple, seen.astype(float))])
+    following = np.stack([seen[:, clock.ENVIRONMENT], clock.next_time(seen[:, clock.TIME])], axis=1)
+    if terminates and reset_is_next:
+        following[ends, clock.TIME] -= clock.TICK / 2
+    for name, found, expected in (
+        ("reward", rows.rewards, _rewards(rows)),
+        ("next observation", rows.next_observations, following),
+        ("end", rows.done, ends),
+        ("termination", rows.terminated, ends & terminates),
+    ):
+        if found is not None:
+            _assert_field(who, name, seen, found, expected)
+
+
+def assert_one_step_returns(
+    who: str,
+    rows: Minibatch,
+    steps: Mapping[tuple[float, float], bool],
+    discount: float,
+    value_after_end: bool,
+) -> None:
+    """Every return is the reward of its step and the discounted value of where that led to.
+
+    The value of an observation is read of the rows, of all of which one policy has to have written
+    the values. Steps that led to a later time than any row of their environment are left out.
+
+    Args:
+        who: framework and algorithm.
+        rows: of clocks, with a GAE lambda of 0.
+        steps: every (environment, time) that was met -> the step ends an episode.
+        discount: of the value.
+        value_after_end: the value of the observation that ends an episode counts.
+    """
+    __tracebackhide__ = True
+    _assert_known(who, rows.observations, steps)
+    assert rows.values is not None
+    assert rows.returns is not None
+    seen = rows.observations.astype(float)
+    values: dict[tuple[float, ...], float] = {}
+    for row, value in zip(map(tuple, seen), rows.values.astype(float), strict=True):
+        if abs(values.setdefault(row, value) - value) >= _CLOSE:
+            raise AssertionError(
+                f"{who}: expected one value of {_step(row)} as long as nothing is learned, found "
+                f"{_spelled([values[row], value])}"
+            )
+    apart = float(np.std(list(values.values())))
+    if apart < 100 * _CLOSE:
+        raise AssertionError(
+            f"{who}: expected values that tell observations apart, found a standard deviation of "
+            f"{apart:.2g}"
+        )
+    latest = {number: max(time for of, time in values if of == number) for number, _ in values}
+    following = list(
+        zip(seen[:, clock.ENVIRONMENT], clock.next_time(seen[:, clock.TIME]), strict=True)
+    )
+    after = np.array([values.get(place, np.nan) for place in following])
+    ends = np.array([steps[row] for row in map(tuple, seen)])
+    expected = _rewards(rows) + discount * np.where(~ends | value_after_end, after, 0.0)
+    known = ~np.isnan(expected)
+    for row, place in zip(seen[~known], np.array(following)[~known], strict=True):
+        if place[clock.TIME] <= latest[place[clock.ENVIRONMENT]]:
+            raise AssertionError(
+                f"{who}: expected a row with what {_step(row)} led to, found none among {len(seen)}"
+            )
+    _assert_field(who, "return", seen[known], rows.returns[known], expected[known])
+
+
+def assert_same_in_each_row(
+    who: str, what: str, found: np.ndarray | None, expected: np.ndarray | None
+) -> None:
+    """Two numbers of a row, which were computed apart, are the same: float [rows] both."""
+    __tracebackhide__ = True
+    assert found is not None
+    assert expected is not None
+    wrong = ~(np.abs(found - expected) < _CLOSE)
+    if wrong.any() or not found.size:
+        raise AssertionError(
+            f"{who}: expected the {what} {_spelled(expected[wrong][:5])}, found "
+            f"{_spelled(found[wrong][:5])}; {wrong.sum()} of {len(found)} rows are wrong"
+        )
+
+
+def assert_each_row_read(who: str, rows: Minibatch, steps: Sequence[tuple[float, float]]) -> None:
+    """Each of the steps (environment, time) is among the rows."""
+    __tracebackhide__ = True
+    read = set(map(tuple, rows.observations.astype(float)))
+    missed = [step for step in steps if step not in read]
+    if missed:
+        raise AssertionError(
+            f"{who}: expected {_step(missed[0])} to be read, found it in none of "
+            f"{len(rows.observations)} rows; {len(missed)} of {len(steps)} steps are missed"
+        )
+
+
+def assert_each_row_read_once(
+    who: str, rows: Minibatch, steps: Sequence[tuple[float, float]]
+) -> None:
+    """The rows are exactly the steps (environment, time), each of them once."""
+    __tracebackhide__ = True
+    assert_each_row_read(who, rows, steps)
+    read = Counter(map(tuple, rows.observations.astype(float)))
+    read.subtract(steps)
+    too_often = {place: more for place, more in read.items() if more}
+    if too_often:
+        place, more = next(iter(too_often.items()))
+        raise AssertionError(
+            f"{who}: expected every step to be read once in an epoch, found {_step(place)} read "
+            f"{more} times more than that; {len(too_often)} steps are read too often"
         )
 
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -15,9 +15,11 @@ from pydantic import Field
 from rlregress import datafiles, suite
 from rlregress.datafiles import one_of
 from rlregress.errors import UserError, nearest
+from rlregress.frameworks.base import Minibatch
 from rlregress.hyperparameters import hyperparameter_set
 
 _STORED = ("observations", "next_observations", "rewards", "done", "terminated")
+_READ = tuple(each.name for each in fields(Minibatch))
 
 
 @dataclass(frozen=True)
@@ -27,20 +29,28 @@ class _Entry:
     Attributes:
         total_steps: environment steps; 0 where the test decides.
         stores: the fields of ``Transitions`` that are documented to be stored.
+        reads: the fields of ``Minibatch`` that an update is documented to read.
         value_in_last_reward: the reward of a truncated step is documented to be stored with the
             discounted value of the final observation added.
         first_row_from_before_seeding: the first observation of a training is documented to be of
             an episode that the seeding of the environments has cut off.
         warm_up_is_stored: what is collected before learning starts is documented to be kept.
         truncation_is_termination: no value is documented to follow a truncated step either.
+        reset_after_termination: the next observation of a terminated step, which no value depends
+            on, is documented to be the one of the reset.
+        standardized_advantages: the advantages of a rollout are documented to be brought to mean 0
+            and standard deviation 1 before they are divided into minibatches.
     """
 
     total_steps: Annotated[int, Field(ge=0)] = 0
     stores: tuple[Annotated[str, one_of(_STORED)], ...] = ()
+    reads: tuple[Annotated[str, one_of(_READ)], ...] = ()
     value_in_last_reward: bool = False
     first_row_from_before_seeding: bool = False
     warm_up_is_stored: bool = True
     truncation_is_termination: bool = False
+    reset_after_termination: bool = False
+    standardized_advantages: bool = False
 
 
 @dataclass(frozen=True)

@@ -371,26 +371,31 @@ def faults(
         bool,
         typer.Option("--optional", help="Those in code that runs only under an option, by traces."),
     ] = False,
+    behavior: Annotated[
+        bool,
+        typer.Option("--behavior", help="Those between several environments, by tests_behavior."),
+    ] = False,
 ) -> None:
     """Make known mistakes in copies of the frameworks, and print whether the probes see each.
 
     Exit code 0, or 1 if a fault is not seen, or changes another detail than it should; with
     --traced, if less than nine in ten are found in the right file and function; with --optional, if
-    less than nine in ten are found. 2: a name is unknown.
+    less than nine in ten are found; with --behavior, if one does not turn its tests red. 2: a name
+    is unknown.
     """
     from rlregress.commands import faults as faults_command
     from rlregress.gate import selection
 
     adapters = [adapter.name for adapter in selection.adapters(_names("--framework", framework))]
-    if traced and optional:
-        raise UserError("--traced and --optional are two catalogues of faults; name one of them")
-    seed = (
-        faults_command.by_traces
-        if traced
-        else faults_command.under_options
-        if optional
-        else faults_command.by_probes
-    )
+    catalogues = {
+        "--traced": (traced, faults_command.by_traces),
+        "--optional": (optional, faults_command.under_options),
+        "--behavior": (behavior, faults_command.by_behavior),
+    }
+    named = [option for option, (given, _) in catalogues.items() if given]
+    if len(named) > 1:
+        raise UserError(f"{' and '.join(named)} are catalogues of faults; name one of them")
+    seed = catalogues[named[0]][1] if named else faults_command.by_probes
     raise typer.Exit(0 if seed(adapters, _names("--only", only), workers) else 1)
 
 

@@ -1,4 +1,4 @@
-"""``rlregress faults``: seed known faults and print what the probes or the traces say of them."""
+"""``rlregress faults``: seed known faults and print what probes, tests or traces say."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import typer
 
-from rlregress.faults import probed, seeding, traced
+from rlregress.faults import behavior, probed, seeding, traced
 from rlregress.reporting import faults as faults_report
 from rlregress.upgrade import optional_faults
 
@@ -35,6 +35,16 @@ def by_traces(names: Sequence[str], only: Sequence[str], workers: int) -> bool:
         results.append(result)
     typer.echo(faults_report.traced_summary(results))
     return traced.enough(results)
+
+
+def by_behavior(names: Sequence[str], only: Sequence[str], workers: int) -> bool:
+    """Seed, run the behaviour tests and print, fault by fault; whether all of them turned red."""
+    results: list[behavior.BehaviorResult] = []
+    for result in behavior.seed(behavior.chosen(names, only), workers or os.cpu_count() or 1):
+        typer.echo(faults_report.behavior_line(result))
+        results.append(result)
+    typer.echo(faults_report.behavior_summary(results))
+    return all(each.detected for each in results)
 
 
 def under_options(names: Sequence[str], only: Sequence[str], workers: int) -> bool:

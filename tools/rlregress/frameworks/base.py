@@ -144,13 +144,47 @@ class Transitions:
         )
 
 
+@dataclass(frozen=True)
+class Minibatch:
+    """The rows of one minibatch, as an update of the networks read them.
+
+    Row for row, in the order of reading. A field is None where the framework hands the update no
+    such thing.
+
+    Attributes:
+        observations: float [rows, *observation_shape].
+        actions: float [rows, *action_shape], as stored.
+        next_observations: float [rows, *observation_shape].
+        rewards: float [rows].
+        done: bool [rows], the step ended an episode, for whatever reason.
+        terminated: bool [rows], the step ended an episode such that no value is to follow.
+        log_probs: float [rows], of the actions when they were taken.
+        policy_log_probs: float [rows], of the actions by the policy that is about to be updated.
+        values: float [rows], of the observations when the actions were taken.
+        advantages: float [rows], before a minibatch is normalised by itself.
+        returns: float [rows], what the values are regressed towards.
+    """
+
+    observations: np.ndarray
+    actions: np.ndarray
+    next_observations: Optional[np.ndarray] = None
+    rewards: Optional[np.ndarray] = None
+    done: Optional[np.ndarray] = None
+    terminated: Optional[np.ndarray] = None
+    log_probs: Optional[np.ndarray] = None
+    policy_log_probs: Optional[np.ndarray] = None
+    values: Optional[np.ndarray] = None
+    advantages: Optional[np.ndarray] = None
+    returns: Optional[np.ndarray] = None
+
+
 class Adapter:
     """Base of all adapters.
 
     A subclass sets the attributes. Its framework is imported only when one of the methods needs
     it: each finds its work in a module beside the one that defines the subclass, ``probes``
-    (``PROBES``), ``training`` (``train``) or ``collection`` (``transitions``). A subclass that
-    lives in a single file overrides the methods.
+    (``PROBES``), ``training`` (``train``), ``collection`` (``transitions``) or ``minibatches``
+    (``minibatches``). A subclass that lives in a single file overrides the methods.
     """
 
     name: str = ""
@@ -349,6 +383,18 @@ class Adapter:
                 environment.
         """
         return self._beside("collection").transitions(request, environments)
+
+    def minibatches(self, request: TrainingRequest, environments: int = 1) -> Sequence[Minibatch]:
+        """Train with the framework's own loop and return the minibatches that its updates read.
+
+        They are noted where the framework's own sampling hands them to the update, in the order of
+        reading: all of an epoch, then those of the next.
+
+        Args:
+            request: as for ``transitions``.
+            environments: as for ``transitions``.
+        """
+        return self._beside("minibatches").minibatches(request, environments)
 
     def play_atari(self, make_env: Callable[[], Any]) -> Any:
         """A game of ``make_env`` through all that surrounds one in a training on Atari.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rlregress.faults.behavior import BehaviorResult
 from rlregress.faults.probed import Seen
 from rlregress.faults.traced import TracedResult
 from rlregress.tracing.processes import last_words
@@ -63,6 +64,27 @@ def traced_summary(results: Sequence[TracedResult]) -> str:
 
 def _kind(result: TracedResult) -> str:
     return result.comparison.first.kind if result.comparison.first is not None else ""
+
+
+def behavior_line(result: BehaviorResult) -> str:
+    """What the behaviour tests said of one fault."""
+    fault = result.fault
+    name = f"{fault.framework} {fault.algorithm} {fault.name}"
+    if result.trouble:
+        return f"{'NOT SEEDED':<16}{name}: {result.trouble}"
+    said = "; ".join(f"{test}: {words}" for test, words in sorted(result.failed.items()))
+    line = (
+        f"{'seen' if result.detected else 'NOT AS EXPECTED':<16}{name}: {said or 'no test failed'}"
+    )
+    if not result.detected:
+        line += f" (expected: {', '.join(fault.turns)}, saying '{fault.says}')"
+    return line
+
+
+def behavior_summary(results: Sequence[BehaviorResult]) -> str:
+    """How many faults turned their behaviour tests red."""
+    detected = sum(each.detected for each in results)
+    return f"{detected} of {len(results)} seeded faults turned their behaviour tests red"
 
 
 def optional_lines(results: Sequence[OptionalResult]) -> list[str]:

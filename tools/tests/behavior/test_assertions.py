@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from rlregress.frameworks.base import Minibatch
 from tests_behavior import assertions
 
 # Two environments, three rows, across the end of an episode: (environment, episode, step).
@@ -129,6 +131,147 @@ def test_a_row_out_of_place_is_one_sentence(rows, following, said):
     found = sentence(assertions.assert_rows_belong_together, "A sac", rows, following)
     assert re.match(r"A sac: expected ", found)
     assert found.endswith(said)
+
+
+# Two environments, whose clocks show 0, 1/8 and 2/8; the episode of the second one ends at 1/8.
+STEPS = {(n, k / 8): (n, k) == (1, 1) for n in (0.0, 1.0) for k in range(3)}
+ACTIONS = np.array([[0.5], [-2.0], [0.0], [0.25], [1.0], [-0.5]])
+VALUES = np.array([3.0, 5.0, 7.0, 4.0, 6.0, 8.0])
+CLOCKS = Minibatch(
+    observations=np.array(list(STEPS)),
+    actions=ACTIONS,
+    next_observations=np.array(list(STEPS)) + np.array([0.0, 1 / 8]),
+    # the action of -2 was clipped on its way to the environment
+    rewards=np.array([0.5, 1 / 8 - 1, 2 / 8, 1.25, 1 + 1 / 8 + 1, 1 + 2 / 8 - 0.5]),
+    done=np.array([0, 0, 0, 0, 1, 0], dtype=bool),
+    terminated=np.array([0, 0, 0, 0, 1, 0], dtype=bool),
+    values=VALUES,
+    # with half of the value of the next row, of what ends an episode too; 0 where none is known
+    returns=np.array([3.0, 1 / 8 - 1 + 3.5, 0.0, 4.25, 1 + 1 / 8 + 1 + 4.0, 0.0]),
+)
+PLAIN = Minibatch(observations=CLOCKS.observations, actions=ACTIONS)
+
+
+def with_(rows: Minibatch, **changed: object) -> Minibatch:
+    """The rows with other fields; a tuple (place, value) changes one number."""
+    given = {}
+    for name, new in changed.items():
+        field = getattr(rows, name).copy()
+        if isinstance(new, tuple):
+            field[new[0]] = new[1]
+        given[name] = field if isinstance(new, tuple) else new
+    return replace(rows, **given)
+
+
+def test_rows_of_one_step_each_hold():
+    """All fields, or only those that are handed out; truncated ends are no terminations."""
+    assertions.assert_one_transition("A sac", CLOCKS, STEPS, terminates=True)
+    assertions.assert_one_transition("A sac", PLAIN, STEPS, terminates=True)
+    truncated = with_(CLOCKS, terminated=np.zeros(6, dtype=bool))
+    assertions.assert_one_transition("A sac", truncated, STEPS, terminates=False)
+    reset = with_(CLOCKS, next_observations=((4, 1), 2 / 8 - 1 / 16))
+    assertions.assert_one_transition("A sac", reset, STEPS, terminates=True, reset_is_next=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"rewards": (3, 0.25)}, "the reward of {} at time 0 to be 1.25, found 0.25"),
+        ({"rewards": (3, np.nan)}, "the reward of {} at time 0 to be 1.25, found nan"),
+        (
+            {"next_observations": ((3, 0), 0.0)},
+            "the next observation of {} at time 0 to be [1.0, 0.12], found [0.0, 0.12]",
+        ),
+        ({"done": (4, False)}, "the end of {} at time 0.125 to be 1, found 0"),
+        ({"terminated": (3, True)}, "the termination of {} at time 0 to be 0, found 1"),
+        ({"actions": ((3, 0), 0.5)}, "the reward of {} at time 0 to be 1.5, found 1.25"),
+    ],
+)
+def test_a_row_of_two_steps_is_one_sentence(changes, said):
+    """Each field that is of another step is named, with the row and how many are wrong."""
+    rows = with_(CLOCKS, **changes)
+    found = sentence(assertions.assert_one_transition, "A sac", rows, STEPS, True)
+    whole = said.format("the step of environment 1")
+    assert found == f"A sac: expected {whole}; 1 of 6 rows are wrong"
+
+
+def test_a_row_that_no_environment_has_shown_is_one_sentence():
+    """An observation of two environments is not looked up, but named."""
+    rows = with_(CLOCKS, observations=((5, 0), 0.5))
+    for claim in (
+        lambda: assertions.assert_one_transition("A ppo", rows, STEPS, True),
+        lambda: assertions.assert_one_step_returns("A ppo", rows, STEPS, 0.5, True),
+    ):
+        assert sentence(claim) == (
+            "A ppo: expected only observations that the environments have shown, found the step "
+            "of environment 0.5 at time 0.25; 1 of 6 rows are wrong"
+        )
+
+
+def test_returns_are_of_the_environment_whose_value_they_hold():
+    """The value behind an end counts or does not; a last step, whose next no row has, is left."""
+    assertions.assert_one_step_returns("A ppo", CLOCKS, STEPS, 0.5, value_after_end=True)
+    ended = with_(CLOCKS, returns=(4, 1 + 1 / 8 + 1))
+    assertions.assert_one_step_returns("A ppo", ended, STEPS, 0.5, value_after_end=False)
+    wrong = ((ended, True, "6.12, found 2.12"), (CLOCKS, False, "2.12, found 6.12"))
+    for rows, after, said in wrong:
+        found = sentence(assertions.assert_one_step_returns, "A ppo", rows, STEPS, 0.5, after)
+        assert found == (
+            "A ppo: expected the return of the step of environment 1 at time 0.125 to be "
+            f"{said}; 1 of 4 rows are wrong"
+        )
+
+
+def test_values_that_cannot_be_looked_up_are_one_sentence():
+    """Two values of one observation, one value of all, and a row that is missing in the middle."""
+    twice = Minibatch(
+        **{n: None if f is None else np.concatenate([f, f]) for n, f in vars(CLOCKS).items()}
+    )
+    other = with_(twice, values=(6, 9.0))
+    assert sentence(assertions.assert_one_step_returns, "A ppo", other, STEPS, 0.5, True) == (
+        "A ppo: expected one value of the step of environment 0 at time 0 as long as nothing is "
+        "learned, found [3, 9]"
+    )
+    alike = with_(CLOCKS, values=np.full(6, 3.0))
+    assert sentence(assertions.assert_one_step_returns, "A ppo", alike, STEPS, 0.5, True) == (
+        "A ppo: expected values that tell observations apart, found a standard deviation of 0"
+    )
+    keep = [0, 2, 3, 4, 5]
+    fewer = Minibatch(**{n: None if f is None else f[keep] for n, f in vars(CLOCKS).items()})
+    assert sentence(assertions.assert_one_step_returns, "A ppo", fewer, STEPS, 0.5, True) == (
+        "A ppo: expected a row with what the step of environment 0 at time 0 led to, found none "
+        "among 5"
+    )
+
+
+def test_numbers_of_the_same_rows_are_compared():
+    """One other number, one that is none, and no rows at all are each an error."""
+    assertions.assert_same_in_each_row("A ppo", "advantages", VALUES, VALUES + 1e-6)
+    other = with_(CLOCKS, values=(2, 9.0)).values
+    assert sentence(assertions.assert_same_in_each_row, "A ppo", "advantages", other, VALUES) == (
+        "A ppo: expected the advantages [7], found [9]; 1 of 6 rows are wrong"
+    )
+    for wrong in (with_(CLOCKS, values=(2, np.nan)).values, VALUES[:0]):
+        assert sentence(
+            assertions.assert_same_in_each_row, "A ppo", "x", wrong, VALUES[: len(wrong)]
+        )
+
+
+def test_rows_are_read_at_least_or_exactly_once():
+    """A missed step, one that is read twice and one that was never met are each named."""
+    steps = list(STEPS)
+    assertions.assert_each_row_read("A td3", CLOCKS, steps[:4])
+    assertions.assert_each_row_read_once("A ppo", CLOCKS, steps)
+    fewer = replace(PLAIN, observations=PLAIN.observations[:5])
+    for claim in (assertions.assert_each_row_read, assertions.assert_each_row_read_once):
+        assert sentence(claim, "A ppo", fewer, steps) == (
+            "A ppo: expected the step of environment 1 at time 0.25 to be read, found it in none "
+            "of 5 rows; 1 of 6 steps are missed"
+        )
+    assert sentence(assertions.assert_each_row_read_once, "A ppo", CLOCKS, steps[:5]) == (
+        "A ppo: expected every step to be read once in an epoch, found the step of environment 1 "
+        "at time 0.25 read 1 times more than that; 1 steps are read too often"
+    )
 
 
 def test_parameters_are_the_same_to_the_bit():

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from tests_behavior import ring
+from tests_behavior import clock, ring
+from tests_behavior.clock import Clock, FinalOfAnother, RewardOfAnother
 from tests_behavior.counter import FinalAsFirst, ResetAsFinal, StepCounter, numbered
 from tests_behavior.limit import LimitIs
 
@@ -87,3 +88,48 @@ def test_final_as_first_shows_the_final_observation_twice():
     """The faulty wrapper shows the 8 again in place of the 0, then goes on."""
     seen, _ = episodes(FinalAsFirst(StepCounter()), 10)
     assert [step for _, _, step in seen] == [0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 1, 2]
+
+
+def test_the_clock_goes_on_across_episodes():
+    """A reset goes back by half a tick, so that a final observation comes again as a second one."""
+    steps = [(time / clock.TICK, ends) for (_, time), ends in clock.played(1, 7).items()]
+    assert steps == [(-0.5, 0), (0, 0), (1, 1), (1.5, 0), (2, 0), (3, 1), (3.5, 0)]
+
+
+def test_clocks_end_their_episodes_at_different_times():
+    """Environment n ends after 3 + n steps, and each of them meets an observation only once."""
+    met = clock.played(3, 16)
+    assert len(met) == 3 * 16
+    ends = [
+        [k % 16 for k, end in enumerate(met.values()) if end and k // 16 == n] for n in range(3)
+    ]
+    assert ends == [[2, 5, 8, 11, 14], [3, 7, 11, 15], [4, 9, 14]]
+
+
+def test_the_reward_of_a_clock_says_who_and_when_and_what():
+    """It is the number, the time at which the action was given, and the action."""
+    environment = Clock(2, LimitIs.TERMINATION)
+    environment.reset()
+    rewards = [environment.step(np.array([0.5], np.float32))[1] for _ in range(2)]
+    assert rewards == [2 - clock.TICK / 2 + 0.5, 2 + 0.5]
+
+
+@pytest.mark.parametrize(
+    ("fault", "reward", "final"), [(RewardOfAnother, 2.0, 1.0), (FinalOfAnother, 1.0, 2.0)]
+)
+def test_a_faulty_clock_reports_as_another_environment(fault, reward, final):
+    """One wrapper does so in the reward, the other one in the final observation."""
+    environment = fault(Clock(1))
+    number, time = environment.reset()[0]
+    for step in range(4):
+        assert number == 1.0
+        (number, after), found, _, ended, _ = environment.step(np.zeros(1, np.float32))
+        assert found == reward + time
+        assert ended == (step == 3)
+        time = after
+    assert number == final
+
+
+def test_the_clock_keeps_the_rules_of_gymnasium():
+    """Gymnasium's own checker accepts the clock."""
+    check_env(Clock(), skip_render_check=True)

@@ -82,9 +82,10 @@ def test_a_framework_without_settings_is_named(written):
 
 
 @pytest.mark.parametrize("name", frameworks.names())
-@pytest.mark.parametrize("topic", ["time_limit", "segments", "determinism"])
+@pytest.mark.parametrize("topic", ["time_limit", "segments", "minibatches", "determinism"])
 def test_every_framework_has_its_settings(name, topic):
     """Every known framework has a valid setting for each of its algorithms."""
     for algorithm in frameworks.get(name).algorithms:
         found = setting(name, topic, algorithm)
         assert found.stores if topic == "segments" else found.total_steps
+        assert bool(found.reads) == (topic == "minibatches")

@@ -124,6 +124,10 @@ class CleanRL(Adapter):
         """Train with the script's own loop and return what it stored."""
         return self._beside("collection").transitions(request, environments, self.source)
 
+    def minibatches(self, request: Any, environments: int = 1) -> Any:
+        """Train with the script's own loop and return the minibatches that its updates read."""
+        return self._beside("minibatches").minibatches(request, environments, self.source)
+
     def play_atari(self, make_env: Any) -> Any:
         """A game of ``make_env`` through what the Atari script puts around it."""
         return self._beside("probes.atari").player(make_env, self.source)

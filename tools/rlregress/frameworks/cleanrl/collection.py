@@ -22,6 +22,13 @@ class _Untouched(gymnasium.Wrapper):
         super().__init__(env)
 
 
+#: patches of a run whose stored observations and rewards are those of the environment.
+NOT_NORMALISED = (
+    (gymnasium.wrappers, "NormalizeObservation", _Untouched),
+    (gymnasium.wrappers, "NormalizeReward", _Untouched),
+)
+
+
 class _Rollouts:
     """Copies every rollout between its collection and the update."""
 
@@ -73,11 +80,7 @@ def _rollouts(request: TrainingRequest, path: Path, arguments: Mapping[str, Any]
         make_env=request.make_env,
         on_step=rollouts.on_step,
         guard_random=False,
-        patches=[
-            (gymnasium.wrappers, "NormalizeObservation", _Untouched),
-            (gymnasium.wrappers, "NormalizeReward", _Untouched),
-            rollouts.patch(),
-        ],
+        patches=[*NOT_NORMALISED, rollouts.patch()],
     )
     return Transitions(
         observations=np.stack(rollouts.observations),

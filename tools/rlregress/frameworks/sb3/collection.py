@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import List
+from typing import Any, List
 
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
@@ -34,8 +34,8 @@ class _Rollouts(BaseCallback):
         self.done.append(older.episode_starts(self.model)[1:])
 
 
-def transitions(request: TrainingRequest, environments: int) -> Transitions:
-    """Learn with ``learn`` on ``environments`` copies in a ``DummyVecEnv``."""
+def agent(request: TrainingRequest, environments: int) -> Any:
+    """An agent that is to learn on ``environments`` copies in a ``DummyVecEnv``."""
     vectorised = gyms.make_vec_env(request.make_env, environments)
     arguments = arguments_of(
         request.algorithm, request.hyperparameters, vectorised.action_space.shape
@@ -43,6 +43,12 @@ def transitions(request: TrainingRequest, environments: int) -> Transitions:
     made = ALGORITHMS[request.algorithm]
     model = made("MlpPolicy", vectorised, seed=request.seed, device="cpu", **arguments)
     older.silence(model)
+    return model
+
+
+def transitions(request: TrainingRequest, environments: int) -> Transitions:
+    """Learn with ``learn`` on ``environments`` copies in a ``DummyVecEnv``."""
+    model = agent(request, environments)
     rollouts = _Rollouts()
     model.learn(request.total_steps, callback=rollouts)
     if rollouts.observations:

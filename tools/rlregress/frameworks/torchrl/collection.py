@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, List
+from typing import Any, List, Tuple
 
 import numpy as np
 import torch
@@ -13,16 +13,13 @@ from rlregress.frameworks.torchrl.api import GymWrapper, SerialEnv
 from rlregress.frameworks.torchrl.training import BUILDERS, Space, single_precision
 
 
-def transitions(request: TrainingRequest, environments: int) -> Transitions:
-    """Train with the framework's trainer; more than one environment are in a ``SerialEnv``."""
+def trainer_and_loss(request: TrainingRequest, environments: int) -> Tuple[Any, Any]:
+    """The framework's trainer and its loss; more than one environment are in a ``SerialEnv``."""
     torch.manual_seed(request.seed)
     np.random.seed(request.seed)
-    on_policy = request.algorithm == "ppo"
     given = dict(request.hyperparameters)
     # the builders count the steps of all environments together
-    key = "rollout_steps" if on_policy else "steps_per_collection"
-    steps = given[key]
-    given[key] = steps * environments
+    given[_segment(request)] *= environments
 
     def make():
         return GymWrapper(request.make_env(), device="cpu")
@@ -30,7 +27,18 @@ def transitions(request: TrainingRequest, environments: int) -> Transitions:
     environment = single_precision(make() if environments == 1 else SerialEnv(environments, make))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
-        trainer, _ = BUILDERS[request.algorithm](request, environment, Space(environment), given)
+        return BUILDERS[request.algorithm](request, environment, Space(environment), given)
+
+
+def _segment(request: TrainingRequest) -> str:
+    """The hyperparameter that says how many steps a segment has."""
+    return "rollout_steps" if request.algorithm == "ppo" else "steps_per_collection"
+
+
+def transitions(request: TrainingRequest, environments: int) -> Transitions:
+    """Train with the framework's trainer; more than one environment are in a ``SerialEnv``."""
+    trainer, _ = trainer_and_loss(request, environments)
+    on_policy = request.algorithm == "ppo"
     stored: List[Any] = []
     if on_policy:
         trainer.register_op("post_steps", lambda: stored.append(trainer.replay_buffer[:].clone()))
@@ -38,6 +46,7 @@ def transitions(request: TrainingRequest, environments: int) -> Transitions:
     if not on_policy:
         stored.append(trainer.replay_buffer[:].clone())
     # a batch is written environment by environment
+    steps = request.hyperparameters[_segment(request)]
     rows: Any = torch.cat(stored).reshape(-1, environments, steps).transpose(1, 2)
     return Transitions(
         observations=rows["observation"].numpy(),

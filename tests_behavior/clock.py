@@ -1,0 +1,108 @@
+"""Environments in which observation and reward both say who stepped, and when.
+
+A row of a minibatch whose parts are of two steps, or of two environments, is readable at sight.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from tests_behavior.limit import LimitIs
+
+#: positions in the observation
+ENVIRONMENT, TIME = 0, 1
+#: what one step adds to the time: small numbers, which no framework's wrappers clip
+TICK = 1 / 8
+#: the steps of an episode of environment 0; every other environment has one more than the last
+SHORTEST = 3
+
+
+class Clock(gymnasium.Env[np.ndarray, np.ndarray]):
+    """The observation is (number of the environment, time); the time goes on across episodes.
+
+    Observations are float64 [2]; actions are float32 [1] in [-1, 1]. The reward is the number of
+    the environment, plus the time at which the action was given, plus the action. An episode of
+    environment n has 3 + n steps, so that episodes end at different times.
+
+    Each step leads to the next whole tick. A reset goes back by half a tick: the observation that
+    ends an episode comes again as the second one of the next episode, as the first one it never
+    does. So the value of every next observation, the final one too, is known from a later row.
+
+    Args:
+        number: of this environment.
+        limit_is: how the end of an episode is reported.
+    """
+
+    def __init__(self, number: int = 0, limit_is: LimitIs = LimitIs.TRUNCATION) -> None:
+        self.observation_space = gymnasium.spaces.Box(-1.0, 1000.0, (2,), np.float64)
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
+        self._number = number
+        self._limit_is = limit_is
+        self._ticks = 0.0
+        self._step = 0
+
+    def _observation(self) -> np.ndarray:
+        return np.array([self._number, self._ticks * TICK], dtype=np.float64)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Go back by half a tick, unless the last step was a reset too."""
+        super().reset(seed=seed)
+        self._ticks = math.ceil(self._ticks) - 0.5
+        self._step = 0
+        return self._observation(), {}
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Go on to the next whole tick."""
+        reward = self._number + self._ticks * TICK + float(action[0])
+        self._ticks = math.floor(self._ticks) + 1.0
+        self._step += 1
+        terminated, truncated = self._limit_is.flags(self._step == SHORTEST + self._number)
+        return self._observation(), reward, terminated, truncated, {}
+
+
+def played(environments: int, steps: int) -> dict[tuple[float, float], bool]:
+    """What an agent meets in so many steps of each environment: (number, time) -> an episode ends.
+
+    In the order of the steps, environment by environment.
+    """
+    met = {}
+    for number in range(environments):
+        environment = Clock(number)
+        observation = environment.reset()[0]
+        for _ in range(steps):
+            here = observation[ENVIRONMENT], observation[TIME]
+            observation, _, _, met[here], _ = environment.step(np.zeros(1, np.float32))
+            if met[here]:
+                observation = environment.reset()[0]
+    return met
+
+
+def next_time(time: np.ndarray) -> np.ndarray:
+    """The time of the observation that a step leads to, whether or not it ends an episode."""
+    return (np.floor(time / TICK) + 1.0) * TICK
+
+
+class RewardOfAnother(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
+    """A fault: the reward is the one of the next environment, for the same action at that time."""
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, Any, bool, bool, dict[str, Any]]:
+        """Step, and report a number higher by one in the reward."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return observation, float(reward) + 1.0, terminated, truncated, info
+
+
+class FinalOfAnother(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
+    """A fault: an episode ends with the observation of the next environment at that time."""
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, Any, bool, bool, dict[str, Any]]:
+        """Step, and report a number higher by one in the last observation."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        if terminated or truncated:
+            observation = observation + np.array([1.0, 0.0])
+        return observation, reward, terminated, truncated, info

@@ -1,0 +1,213 @@
+"""Minibatches: what updates read of several environments is of one step of one environment each.
+
+What is stored can be right and what is replayed wrong: rows of one field that are no longer beside
+the rows of another, an environment that is never sampled, a value behind a truncation that is added
+to the row of another environment. Three environments, whose episodes end at different times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rlregress.frameworks.base import Adapter, Minibatch, TrainingRequest
+from tests_behavior.assertions import (
+    assert_each_row_read,
+    assert_each_row_read_once,
+    assert_one_step_returns,
+    assert_one_transition,
+    assert_same_in_each_row,
+)
+from tests_behavior.clock import Clock, FinalOfAnother, RewardOfAnother, played
+from tests_behavior.counter import numbered
+from tests_behavior.limit import LimitIs
+from tests_behavior.settings import Setting, setting
+
+ENVIRONMENTS = 3
+#: environment steps of each, in all; PPO collects them in two rollouts
+STEPS = {True: 16, False: 10}
+
+TRUNCATED = Clock
+TERMINATED = partial(Clock, limit_is=LimitIs.TERMINATION)
+
+
+def of(framework: Adapter, algorithm: str) -> Setting:
+    """How the algorithm is trained here, and what is documented."""
+    return setting(framework.name, "minibatches", algorithm)
+
+
+def is_on_policy(framework: Adapter, algorithm: str) -> bool:
+    """Whether updates are documented to read returns, and not to sample what was stored."""
+    return "returns" in of(framework, algorithm).reads
+
+
+@cache
+def read(framework: Adapter, algorithm: str, make: Callable[[int], Any]) -> tuple[Minibatch, ...]:
+    """The minibatches of a short training; the same training is done once."""
+    chosen = of(framework, algorithm)
+    request = TrainingRequest(
+        algorithm=algorithm,
+        # a framework may make one more first, only to look at its spaces
+        make_env=numbered(lambda number: make(number % ENVIRONMENTS)),
+        hyperparameters=chosen.hyperparameters,
+        total_steps=chosen.total_steps,
+        seed=0,
+    )
+    assert chosen.total_steps == ENVIRONMENTS * STEPS[is_on_policy(framework, algorithm)]
+    return tuple(framework.minibatches(request, ENVIRONMENTS))
+
+
+def joined(minibatches: tuple[Minibatch, ...]) -> Minibatch:
+    """Minibatches one after the other, as one."""
+    names = [each.name for each in fields(Minibatch)]
+    rows = {name: [getattr(minibatch, name) for minibatch in minibatches] for name in names}
+    return Minibatch(
+        **{n: None if parts[0] is None else np.concatenate(parts) for n, parts in rows.items()}
+    )
+
+
+def expected_rows(framework: Adapter, algorithm: str) -> Mapping[tuple[float, float], bool]:
+    """(environment, time) -> an episode ends, of every step of the training."""
+    return played(ENVIRONMENTS, STEPS[is_on_policy(framework, algorithm)])
+
+
+def epochs(framework: Adapter, algorithm: str, make: Callable[[int], Any]) -> list[Minibatch]:
+    """The minibatches of an on-policy training, epoch by epoch: two of each of the two rollouts."""
+    minibatches = read(framework, algorithm, make)
+    given = of(framework, algorithm).hyperparameters
+    rows = ENVIRONMENTS * given["rollout_steps"]
+    size = rows // given["minibatch_size"]
+    found = [joined(minibatches[k : k + size]) for k in range(0, len(minibatches), size)]
+    assert len(found) == 2 * given["epochs"]
+    return found
+
+
+def assert_right(framework: Adapter, algorithm: str, rows: Minibatch, limit_is: LimitIs) -> None:
+    """All that can be said of rows by themselves, of what is documented to be read."""
+    __tracebackhide__ = True
+    who, chosen = f"{framework.title} {algorithm}", of(framework, algorithm)
+    steps = expected_rows(framework, algorithm)
+    terminates = limit_is is LimitIs.TERMINATION
+    assert_one_transition(who, rows, steps, terminates, chosen.reset_after_termination)
+    if not is_on_policy(framework, algorithm):
+        return
+    ends = terminates or chosen.truncation_is_termination
+    discount = chosen.hyperparameters["discount"]
+    assert_one_step_returns(who, rows, steps, discount, value_after_end=not ends)
+    assert_same_in_each_row(who, "log-probabilities", rows.log_probs, rows.policy_log_probs)
+
+
+def assert_advantages(framework: Adapter, algorithm: str, rows: Minibatch) -> None:
+    """The advantages of an epoch are the returns less the values, standardized if so documented."""
+    __tracebackhide__ = True
+    assert rows.returns is not None
+    assert rows.values is not None
+    expected = rows.returns - rows.values
+    if of(framework, algorithm).standardized_advantages:
+        expected = (expected - expected.mean()) / expected.std(ddof=1)
+    who = f"{framework.title} {algorithm}"
+    assert_same_in_each_row(who, "advantages", rows.advantages, expected)
+
+
+def test_updates_read_what_is_documented(framework, algorithm):
+    """Every minibatch has the documented fields, all of one length, and no others."""
+    for minibatch in read(framework, algorithm, TRUNCATED):
+        handed = {n: rows for n, rows in vars(minibatch).items() if rows is not None}
+        assert sorted(handed) == sorted(of(framework, algorithm).reads)
+        size = of(framework, algorithm).hyperparameters["minibatch_size"]
+        assert {len(rows) for rows in handed.values()} == {size}
+
+
+@pytest.mark.parametrize("make", [TRUNCATED, TERMINATED], ids=["truncation", "termination"])
+def test_a_row_is_of_one_step_of_one_environment(framework, algorithm, make):
+    """Observation, action, reward or return, next observation and end belong together."""
+    limit_is = LimitIs.TERMINATION if make is TERMINATED else LimitIs.TRUNCATION
+    rows = joined(read(framework, algorithm, make))
+    assert_right(framework, algorithm, rows, limit_is)
+
+
+def test_every_step_of_every_environment_is_read(framework, algorithm):
+    """Each epoch reads every row once; 1024 samples of 30 rows read each at least once.
+
+    A row is missed by all samples with a probability of at most 30 * (29 / 30)^1024 < 1e-13.
+    """
+    who = f"{framework.title} {algorithm}"
+    steps = expected_rows(framework, algorithm)
+    if not is_on_policy(framework, algorithm):
+        last = read(framework, algorithm, TRUNCATED)[-1]
+        assert len(steps) * (1 - 1 / len(steps)) ** len(last.observations) < 1e-13
+        assert_each_row_read(who, last, list(steps))
+        return
+    for number, rows in enumerate(epochs(framework, algorithm, TRUNCATED)):
+        assert_each_row_read_once(who, rows, _of_rollout(framework, algorithm, number // 2))
+
+
+def _of_rollout(framework: Adapter, algorithm: str, number: int) -> list[tuple[float, float]]:
+    """The rows of the first or of the second half of the training."""
+    steps, whole = list(expected_rows(framework, algorithm)), STEPS[True]
+    half = whole // 2
+    return [s for k, s in enumerate(steps) if (k % whole) // half == number]
+
+
+def test_advantages_are_of_their_rows(framework, algorithm):
+    """Advantages are returns less values, row by row, standardized where that is documented."""
+    if not is_on_policy(framework, algorithm):
+        assert all(each.advantages is None for each in read(framework, algorithm, TRUNCATED))
+        return
+    for rows in epochs(framework, algorithm, TRUNCATED):
+        assert_advantages(framework, algorithm, rows)
+        assert rows.advantages is not None
+        with pytest.raises(AssertionError, match="expected the advantages "):
+            assert_advantages(framework, algorithm, replace(rows, advantages=rows.advantages[::-1]))
+
+
+def test_a_field_of_other_rows_is_seen(framework, algorithm):
+    """Control: whichever field is taken from the rows in another order, the rows are not right."""
+    rows = joined(read(framework, algorithm, TERMINATED))
+    for name in set(of(framework, algorithm).reads) - {"advantages"}:
+        turned = replace(rows, **{name: getattr(rows, name)[::-1]})
+        with pytest.raises(AssertionError, match=f"^{framework.title} {algorithm}: expected "):
+            assert_right(framework, algorithm, turned, LimitIs.TERMINATION)
+
+
+def test_a_reward_of_another_environment_is_seen(framework, algorithm):
+    """Control: rewards of the next environment are not those of the rows."""
+    rows = joined(read(framework, algorithm, _reward_of_another))
+    with pytest.raises(AssertionError, match="expected the (reward|return) of the step of "):
+        assert_right(framework, algorithm, rows, LimitIs.TRUNCATION)
+
+
+def _reward_of_another(number: int) -> RewardOfAnother:
+    return RewardOfAnother(Clock(number))
+
+
+def test_a_final_observation_of_another_environment_is_seen(framework, algorithm):
+    """Control: a value or an observation of another environment at the end of an episode shows."""
+    rows = joined(read(framework, algorithm, _final_of_another))
+    if of(framework, algorithm).truncation_is_termination:
+        # nothing is read of the final observation that could be wrong
+        assert_right(framework, algorithm, rows, LimitIs.TRUNCATION)
+        return
+    with pytest.raises(AssertionError, match="expected the (return|next observation) of the step"):
+        assert_right(framework, algorithm, rows, LimitIs.TRUNCATION)
+
+
+def _final_of_another(number: int) -> FinalOfAnother:
+    return FinalOfAnother(Clock(number))
+
+
+def test_an_environment_that_is_never_read_is_seen(framework, algorithm):
+    """Control: if all rows are of environment 0, the steps of the others are missed by name."""
+    rows = read(framework, algorithm, _always_the_first)[-1]
+    steps = list(expected_rows(framework, algorithm))
+    with pytest.raises(AssertionError, match="expected the step of environment 1 at time"):
+        assert_each_row_read("A framework", rows, [s for s in steps if s[0] > 0])
+
+
+def _always_the_first(number: int) -> Clock:
+    return Clock(0)

@@ -1,0 +1,134 @@
+"""What the updates of CleanRL's scripts read: what they index with, and what they sample."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+import numpy as np
+import torch
+from torch.overrides import TorchFunctionMode
+
+from rlregress.frameworks.base import Minibatch, TrainingRequest
+from rlregress.frameworks.cleanrl.collection import NOT_NORMALISED
+from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
+from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.training import prepared
+
+#: the script's name of a flattened rollout -> the field that its rows are
+_ROLLOUT = {
+    "b_obs": "observations",
+    "b_actions": "actions",
+    "b_logprobs": "log_probs",
+    "b_values": "values",
+    "b_advantages": "advantages",
+    "b_returns": "returns",
+}
+
+
+def minibatches(request: TrainingRequest, environments: int, source: Source) -> Sequence[Minibatch]:
+    """Run the script on ``environments`` copies in its ``SyncVectorEnv``.
+
+    As for ``transitions``, observations and rewards of PPO are not normalised. A rollout's values
+    are read only by an update that clips values.
+    """
+    read = _rollouts if request.algorithm == "ppo" else _replay
+    return read(request, *prepared(request, source, environments))
+
+
+def _array(tensor: torch.Tensor) -> np.ndarray:
+    return tensor.detach().numpy().copy()
+
+
+class _Indexing(TorchFunctionMode):
+    """Notes the rows that the script takes out of its flattened rollout, minibatch by minibatch.
+
+    A minibatch ends when the script empties its gradients, by when it has read all of it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read: List[Minibatch] = []
+        self._rows: Dict[str, np.ndarray] = {}
+        self._run: Optional[ScriptRun] = None
+
+    def on_step(self, run: ScriptRun) -> None:
+        if self._run is None:
+            self._note_policy(run["agent"])
+        self._run = run
+
+    def _note_policy(self, agent: Any) -> None:
+        get_action_and_value = agent.get_action_and_value
+
+        def noted(observations: Any, action: Any = None) -> Any:
+            answer = get_action_and_value(observations, action)
+            if action is not None:
+                self._rows["policy_log_probs"] = _array(answer[1])
+            return answer
+
+        agent.get_action_and_value = noted
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        answer = func(*args, **(kwargs or {}))
+        if func is torch.Tensor.__getitem__ and self._run is not None:
+            for name, field in _ROLLOUT.items():
+                if name in self._run and self._run[name] is args[0]:
+                    self._rows[field] = _array(answer)
+        return answer
+
+    def patch(self) -> Any:
+        """The end of a minibatch."""
+        original = torch.optim.Optimizer.zero_grad
+
+        def zero_grad(optimizer: Any, *args: Any, **kwargs: Any) -> None:
+            self.read.append(Minibatch(**self._rows))
+            self._rows = {}
+            original(optimizer, *args, **kwargs)
+
+        return (torch.optim.Optimizer, "zero_grad", zero_grad)
+
+
+def _rollouts(
+    request: TrainingRequest, path: Path, arguments: Mapping[str, Any]
+) -> Sequence[Minibatch]:
+    indexing = _Indexing()
+    with indexing:
+        run_script(
+            path,
+            arguments,
+            make_env=request.make_env,
+            on_step=indexing.on_step,
+            guard_random=False,
+            patches=[*NOT_NORMALISED, indexing.patch()],
+        )
+    return indexing.read
+
+
+def _replay(
+    request: TrainingRequest, path: Path, arguments: Mapping[str, Any]
+) -> Sequence[Minibatch]:
+    read: List[Minibatch] = []
+
+    def on_step(run: ScriptRun) -> None:
+        buffer = run["rb"]
+        if "sample" in vars(buffer):
+            return
+        sample = buffer.sample
+
+        def noted_sample(*args: Any, **kwargs: Any) -> Any:
+            data = sample(*args, **kwargs)
+            read.append(
+                Minibatch(
+                    observations=_array(data.observations),
+                    actions=_array(data.actions),
+                    next_observations=_array(data.next_observations),
+                    rewards=_array(data.rewards).reshape(-1),
+                    terminated=_array(data.dones).reshape(-1).astype(bool),
+                )
+            )
+            return data
+
+        buffer.sample = noted_sample
+
+    run_script(path, arguments, make_env=request.make_env, on_step=on_step, guard_random=False)
+    return read

@@ -1,0 +1,54 @@
+"""What the updates of TorchRL's trainers read: the batches on their way into the loss."""
+
+from __future__ import annotations
+
+from typing import Any, List, Sequence
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.base import Minibatch, TrainingRequest
+from rlregress.frameworks.torchrl.collection import trainer_and_loss
+from rlregress.frameworks.torchrl.versions import LOG_PROBS
+
+
+def minibatches(request: TrainingRequest, environments: int) -> Sequence[Minibatch]:
+    """Train with the framework's trainer; more than one environment are in a ``SerialEnv``."""
+    trainer, loss = trainer_and_loss(request, environments)
+    read: List[Minibatch] = []
+
+    def note(batch: Any) -> None:
+        fields = {
+            "observations": batch["observation"],
+            "actions": batch["action"],
+            "next_observations": batch["next", "observation"],
+            "rewards": batch["next", "reward"].reshape(-1),
+            "done": batch["next", "done"].reshape(-1),
+            "terminated": batch["next", "terminated"].reshape(-1),
+        }
+        if request.algorithm == "ppo":
+            fields.update(_of_policy_and_values(batch, loss))
+        read.append(Minibatch(**{name: _array(tensor) for name, tensor in fields.items()}))
+
+    # the operations run in the order of their registration: this one after the sampling
+    trainer.register_op("process_optim_batch", note)
+    trainer.train()
+    return read
+
+
+def _array(tensor: torch.Tensor) -> np.ndarray:
+    return tensor.detach().numpy().copy()
+
+
+def _of_policy_and_values(batch: Any, loss: Any) -> Any:
+    with torch.no_grad(), loss.actor_network_params.to_module(loss.actor_network):
+        again = loss.actor_network.get_dist(batch).log_prob(batch["action"])
+    written = set(batch.keys())
+    (log_probs,) = [batch[key] for key in LOG_PROBS if key in written]
+    return {
+        "log_probs": log_probs.reshape(-1),
+        "policy_log_probs": again.reshape(-1),
+        "values": batch["state_value"].reshape(-1),
+        "advantages": batch["advantage"].reshape(-1),
+        "returns": batch["value_target"].reshape(-1),
+    }

@@ -1,0 +1,113 @@
+"""Behaviour tests can turn red: a fault between environments fails the test that names it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rlregress import frameworks, suite
+from rlregress.errors import UserError
+from rlregress.faults import behavior
+from rlregress.frameworks.base import Adapter
+from rlregress.reporting import faults as faults_report
+
+INSTALLED = sorted(
+    {adapter.name for adapter in frameworks.installed() if adapter.expectations() is None}
+)
+FAULTS = behavior.chosen(INSTALLED, [])
+LISTED = [
+    pytest.param(
+        fault,
+        id=f"{fault.framework}-{fault.algorithm}-{fault.name}",
+        marks=() if fault.essential else pytest.mark.nightly,
+    )
+    for fault in FAULTS
+]
+
+
+@pytest.mark.parametrize("fault", LISTED)
+def test_a_seeded_fault_turns_its_behaviour_test_red(fault):
+    """The named tests of ``tests_behavior`` fail on the copy, with the expected words."""
+    if fault.algorithm not in frameworks.get(fault.framework).algorithms or not fault.fits:
+        pytest.skip(f"the fault was chosen on another copy of {fault.framework}")
+    (result,) = behavior.seed([fault], 1)
+    assert result.detected, faults_report.behavior_line(result)
+
+
+def test_faults_name_algorithms_and_tests_that_there_are():
+    """Each fault is of a known framework, and turns a function of a file of behaviour tests."""
+    for fault in behavior.load():
+        assert fault.framework in frameworks.names(), fault.name
+        for name in fault.turns:
+            file, _, function = name.partition("::")
+            text = (suite.root() / "tests_behavior" / file).read_text(encoding="utf-8")
+            assert f"\ndef {function}(" in text, fault.name
+
+
+def test_a_fault_that_changes_nothing_is_not_detected():
+    """Control: if the line is put in the place of itself, no test fails, and the report says so."""
+    fault = next(fault for fault in FAULTS if fault.essential and fault.fits)
+    same = behavior.BehaviorFault(**{**vars(fault), "new": fault.old})
+    (result,) = behavior.seed([same], 1)
+    assert (result.failed, result.trouble, result.detected) == ({}, "", False)
+    assert "NOT AS EXPECTED" in faults_report.behavior_line(result)
+    assert "no test failed (expected: test_" in faults_report.behavior_line(result)
+
+
+def _fault(**changed: object) -> behavior.BehaviorFault:
+    fields = {"framework": "a", "algorithm": "ppo", "name": "n", "file": "a/b.py", "old": "x"}
+    return behavior.BehaviorFault(
+        **{**fields, "new": "y", "turns": ("t.py::a", "t.py::b"), "says": "wrong", **changed}
+    )
+
+
+@pytest.mark.parametrize(
+    ("failed", "detected"),
+    [
+        ({"t.py::a": "", "t.py::b": "it is wrong here"}, True),
+        ({"t.py::a": "wrong", "t.py::b": "", "t.py::c": ""}, True),
+        ({"t.py::a": "wrong"}, False),
+        ({"t.py::a": "", "t.py::b": ""}, False),
+        ({}, False),
+    ],
+)
+def test_all_named_tests_have_to_fail_with_the_words(failed, detected):
+    """One that does not fail, or other words in all of them, is not what was expected."""
+    result = behavior.BehaviorResult(_fault(), failed)
+    assert result.detected is detected
+    total = faults_report.behavior_summary([result])
+    assert total == f"{int(detected)} of 1 seeded faults turned their behaviour tests red"
+
+
+def test_a_fault_of_another_version_is_not_seeded(monkeypatch):
+    """The report says that the line is not there, and nothing is detected."""
+
+    class Without(Adapter):
+        """A framework none of whose files is here."""
+
+        def locate(self, file):
+            return None
+
+    monkeypatch.setattr(frameworks, "get", lambda name: Without())
+    (result,) = behavior.seed([_fault()], 1)
+    assert not result.detected
+    assert faults_report.behavior_line(result) == (
+        f"{'NOT SEEDED':<16}a ppo n: does not fit this version of a"
+    )
+
+
+def test_a_damaged_fault_is_one_sentence(tmp_path, monkeypatch):
+    """An unknown key, and a fault that turns no test, name file, place and what was expected."""
+    monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
+    (tmp_path / "faults").mkdir()
+    good = {**vars(_fault()), "turns": ["t.py::a"]}
+    for changes, said in (
+        ({"say": "x"}, "unknown key 'say'; did you mean 'says'"),
+        ({"turns": []}, "key 'turns' is "),
+    ):
+        rows = [f"{key} = {json.dumps(value)}" for key, value in {**good, **changes}.items()]
+        (tmp_path / "faults" / "behavior.toml").write_text("\n".join(["[[fault]]", *rows]))
+        with pytest.raises(UserError, match="behavior.toml") as error:
+            behavior.load()
+        assert said in str(error.value)
