@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ TIERS = {"tests_unit": "unit", "tests_behavior": "behavior", "tests_performance"
 
 
 def plain(value: Any) -> Any:
-    """``value`` as JSON knows it: arrays as lists, NaN and infinity as null."""
+    """``value`` as JSON knows it: arrays are lists, dataclasses tables, NaN and infinity null."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
     if isinstance(value, dict):
         return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -45,7 +48,8 @@ def entry(report: Any) -> dict[str, Any]:
     Returns:
         ``test`` (node id), ``tier``, ``outcome`` (passed, failed, skipped, or error where the test
         could not be set up), ``seconds``, ``message``, and whatever the test attached:
-        ``framework``, ``cell`` or ``group``, ``detail``, ``found``, ``record``, ``verdict``.
+        ``framework``, ``cell`` or ``group``, ``detail``, ``found``, ``record``, ``verdict``,
+        ``throughput``.
     """
     folder = report.nodeid.partition("/")[0]
     message = ""
@@ -73,6 +77,19 @@ def verdicts(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         for entry in sorted(entries, key=lambda entry: entry["test"])
         if isinstance(entry.get("verdict"), dict)
     }
+
+
+def throughput(entries: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
+    """(framework, algorithm) -> ``processes`` and ``verdicts`` of its throughput, where there are.
+
+    ``processes`` are measurements, ``verdicts`` are by quantity.
+    """
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for entry in entries:
+        if isinstance(entry.get("throughput"), dict):
+            told = dict(entry["throughput"])
+            found.setdefault((entry["framework"], told.pop("algorithm")), {}).update(told)
+    return found
 
 
 def uncollected(report: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rlregress.gate import evidence
@@ -25,6 +25,8 @@ class FrameworkOutcome:
         tests: tier -> outcome -> number of tests.
         failures: the failed tests about this framework, as entries of the evidence.
         verdicts: verdict lines by cell or group name.
+        throughput: algorithm -> what was measured of it and its verdicts by quantity, where that
+            was asked.
     """
 
     framework: str
@@ -32,6 +34,7 @@ class FrameworkOutcome:
     tests: Mapping[str, Mapping[str, int]]
     failures: tuple[Mapping[str, Any], ...]
     verdicts: Mapping[str, Mapping[str, Any]]
+    throughput: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,12 @@ def _covers(group: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
     return not cell["failed"] and seen is not None and cell["effect_fraction"] >= -seen
 
 
-def _verdict(failures: list[dict[str, Any]], verdicts: Mapping[str, Mapping[str, Any]]) -> str:
+def _verdict(
+    failures: list[dict[str, Any]],
+    verdicts: Mapping[str, Mapping[str, Any]],
+    throughput: Collection[str],
+) -> str:
+    """The verdict of a framework: of its returns, and of its throughput where that was asked."""
     if failures:
         return REGRESSED
     covered = {
@@ -86,7 +94,7 @@ def _verdict(failures: list[dict[str, Any]], verdicts: Mapping[str, Mapping[str,
         for name, verdict in verdicts.items()
         if not (name in covered and verdict["verdict"] == INCONCLUSIVE)
     ]
-    return worst_verdict(counted)
+    return worst_verdict([*counted, *throughput])
 
 
 def _trained(framework: str, trained: Collection[str] | None) -> bool:
@@ -112,10 +120,23 @@ def outcomes(
             tier[entry["outcome"]] = tier.get(entry["outcome"], 0) + 1
         failures = [entry for entry in own if entry["outcome"] == "failed"]
         verdicts = evidence.verdicts(own)
-        verdict = _verdict(failures, verdicts)
-        if not failures and not _trained(framework, trained):
+        throughput = {
+            algorithm: told
+            for (name, algorithm), told in evidence.throughput(entries).items()
+            if name == framework
+        }
+        quantities = [
+            verdict["verdict"]
+            for told in throughput.values()
+            for verdict in told.get("verdicts", {}).values()
+        ]
+        if not failures and not _trained(framework, trained) and set(quantities) <= {HOLDS}:
             verdict = FORMULAS_HOLD
-        made.append(FrameworkOutcome(framework, verdict, tests, tuple(failures), verdicts))
+        else:
+            verdict = _verdict(failures, verdicts, quantities)
+        made.append(
+            FrameworkOutcome(framework, verdict, tests, tuple(failures), verdicts, throughput)
+        )
     return made
 
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from rlregress.gate.outcome import FORMULAS_HOLD, FrameworkOutcome, GateResult
-from rlregress.reporting import words
+from rlregress.reporting import throughput, words
 
 #: new seeds that neither the stored runs nor a default gate has
 CONFIRM = "--first-seed 2000"
 MEANING = {
     FORMULAS_HOLD: "formulas and behaviour are as documented",
     "holds": "nothing changed that this gate can see",
-    "improved": "returns rose: a change too; explain it",
+    "improved": "returns rose, or training became faster or smaller: a change too; explain it",
     "regressed": "something is worse, or no longer as documented",
     "inconclusive": "the data cannot tell",
 }
@@ -55,6 +55,9 @@ def markdown(result: GateResult) -> str:
             for name, verdict in sorted(outcome.verdicts.items()):
                 lines += [f"- {words.line(name, verdict)}", f"  - {verdict['reason']}"]
             lines.append("")
+        if outcome.throughput:
+            told = {(outcome.framework, of): each for of, each in outcome.throughput.items()}
+            lines += ["Throughput and memory:", "", *throughput.lines(told), ""]
         if any(verdict["verdict"] == "regressed" for verdict in outcome.verdicts.values()):
             lines += [f"Confirm with fresh seeds: rlregress gate {CONFIRM}.", ""]
     for failure in result.broken:

@@ -77,11 +77,12 @@ class _TwinCritics:
         self._polyak = given["polyak_coefficient"]
         self._batch, self._next = torch.randn(2, batch, observations)
         self._taken = torch.rand(batch, actions) * 2 - 1
-        moving = [(self._targets, self._critics)]
+        targets, sources = [*self._targets.parameters()], [*self._critics.parameters()]
         if deterministic:
-            moving.append((self._next_actor, self.actor))
-        self._moving = [p for target, _ in moving for p in target.parameters()]
-        self._followed = [p for _, source in moving for p in source.parameters()]
+            targets += self._next_actor.parameters()
+            sources += self.actor.parameters()
+        self._moving: list[torch.Tensor] = [*targets]
+        self._followed: list[torch.Tensor] = [*sources]
         self._updates = 0
 
     def _action(self, actor: nn.Module, observations: torch.Tensor) -> torch.Tensor:

@@ -1,9 +1,9 @@
 """Throughput and memory of stored processes against those of new ones.
 
 The test is that of returns: permutations of stored and new processes, Holm over everything that a
-session judges. What differs is the floor of effect. A ratio of throughput repeats itself within a
-few per cent, so that a difference too small to matter is soon significant: it is no alarm. The
-smallest change that is seen with 80 % power counts both, the test and the floor.
+session judges. What differs is how much is tolerated. A ratio of throughput repeats itself within a few
+per cent, so that a difference too small to matter is soon significant: it is no alarm. The smallest
+change that is seen with 80 % power counts both, the test and what is tolerated.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rlregress.verdicts.permutation import content_generator, could_fail, permut
 from rlregress.verdicts.power import smallest_drop
 
 #: a smaller change, as a share of the stored mean, is no alarm
-FLOOR = 0.10
+TOLERATED = 0.10
 #: ``holds`` needs that a change for the worse of this share would have been seen
 MUST_SEE = 0.20
 
@@ -119,14 +119,14 @@ def smallest_visible(
 ) -> float | None:
     """The smallest change for the worse, as a share, that is seen with 80 % power; None: none is.
 
-    It has to be rejected, and to be observed beyond the floor.
+    It has to be rejected, and to be observed beyond what is tolerated.
     """
     m, n = len(stored), new_processes
     if m < 2 or not hypotheses or not could_fail(m, n, alpha / hypotheses):
         return None
     spread = float(np.std(stored, ddof=1) / np.mean(stored))
     rejected = smallest_drop(m, n, hypotheses, alpha).drop * spread
-    beyond = FLOOR + float(stats.norm.ppf(0.8)) * spread * math.sqrt(1 / m + 1 / n)
+    beyond = TOLERATED + float(stats.norm.ppf(0.8)) * spread * math.sqrt(1 / m + 1 / n)
     visible = max(rejected, beyond)
     return visible if math.isfinite(visible) else None
 
@@ -139,10 +139,13 @@ def _judged(
     change = after / before - 1
     visible = smallest_visible(sample.stored, n, hypotheses, alpha)
     worsened = change if sample.less_is_better else -change
-    if worse < alpha and worsened > FLOOR:
-        verdict, reason = REGRESSED, f"worse, and by more than the floor of {FLOOR:.0%}"
-    elif better < alpha and -worsened > FLOOR:
-        verdict, reason = IMPROVED, f"better, and by more than the floor of {FLOOR:.0%}: explain it"
+    if worse < alpha and worsened > TOLERATED:
+        verdict, reason = REGRESSED, f"worse, and by more than the tolerated {TOLERATED:.0%}"
+    elif better < alpha and -worsened > TOLERATED:
+        verdict, reason = (
+            IMPROVED,
+            f"better, and by more than the tolerated {TOLERATED:.0%}: explain it",
+        )
     elif visible is None:
         verdict = INCONCLUSIVE
         reason = f"{m} stored and {n} new processes: no change can be seen with 80 % power"
@@ -151,7 +154,7 @@ def _judged(
     elif worsened > visible:
         verdict, reason = INCONCLUSIVE, "worse, and too few processes to reject chance"
     else:
-        verdict, reason = HOLDS, f"no change beyond the floor of {FLOOR:.0%}"
+        verdict, reason = HOLDS, f"no change beyond the tolerated {TOLERATED:.0%}"
     interval = welch_interval(sample.stored, sample.new)
     return ThroughputVerdict(
         verdict=verdict,

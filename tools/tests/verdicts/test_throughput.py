@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rlregress.errors import UserError
-from rlregress.verdicts.throughput import FLOOR, Sample, judge, smallest_visible
+from rlregress.verdicts.throughput import TOLERATED, Sample, judge, smallest_visible
 
 #: ratios to the floor with a standard deviation of 2 %
 STORED = [0.392, 0.396, 0.398, 0.399, 0.400, 0.400, 0.402, 0.404, 0.406, 0.413]
@@ -38,7 +38,7 @@ def test_a_faster_training_is_a_change_too():
     assert verdict(times(NEW, 1.2)) == "improved"
 
 
-def test_a_significant_change_below_the_floor_is_no_alarm():
+def test_a_significant_change_that_is_tolerated_is_no_alarm():
     """Chance is ruled out of a loss of 7 %, and it holds all the same."""
     found = judge({"it": Sample(STORED, times(NEW, 0.93))})["it"]
     assert found.adjusted_worse < 0.05
@@ -70,14 +70,14 @@ def test_equal_memory_of_all_processes_can_be_judged():
 
 
 def test_the_smallest_visible_change_is_seen_in_four_of_five_sessions():
-    """Both where the floor decides (2 %) and where the test does (10 %)."""
+    """Both where what is tolerated decides (2 %) and where the test does (10 %)."""
     rng = np.random.default_rng(0)
     for spread in (0.02, 0.10):
         stored = np.array(STORED)
         stored = 1 + (stored - stored.mean()) / stored.std(ddof=1) * spread
         visible = smallest_visible(stored, 5, 1, 0.05)
         assert visible is not None
-        assert visible > FLOOR
+        assert visible > TOLERATED
         seen = 0
         for _ in range(400):
             before = rng.normal(1, spread, 10)
