@@ -1,9 +1,9 @@
 """Throughput and memory of stored processes against those of new ones.
 
 The test is that of returns: permutations of stored and new processes, Holm over everything that a
-session judges. What differs is how much is tolerated. A ratio of throughput repeats itself within a few
-per cent, so that a difference too small to matter is soon significant: it is no alarm. The smallest
-change that is seen with 80 % power counts both, the test and what is tolerated.
+session judges. What differs is how much is tolerated. A ratio of throughput repeats itself within a
+few per cent, so that a difference too small to matter is soon significant: it is no alarm. The
+smallest change that is seen with 80 % power counts both, the test and what is tolerated.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _judged(
     visible = smallest_visible(sample.stored, n, hypotheses, alpha)
     worsened = change if sample.less_is_better else -change
     if worse < alpha and worsened > TOLERATED:
-        verdict, reason = REGRESSED, f"worse, and by more than the tolerated {TOLERATED:.0%}"
+        verdict, reason = REGRESSED, f"worse by more than the tolerated {TOLERATED:.0%}"
     elif better < alpha and -worsened > TOLERATED:
         verdict, reason = (
             IMPROVED,
