@@ -115,8 +115,8 @@ class _TwinCritics:
 class Floor:
     """The unavoidable work of one algorithm, in blocks.
 
-    Draws from no global random generator, so that a training that it interrupts goes on as if it
-    had not been there.
+    Made before a training, which seeds itself. Its work draws from no global random generator, so
+    that a training that it interrupts goes on as if it had not been there.
 
     Args:
         algorithm: "ppo", "sac" or "td3".
@@ -135,12 +135,11 @@ class Floor:
         self._actions = np.random.default_rng(0).uniform(
             space.low, space.high, (1000, actions)
         ).astype(space.dtype)  # fmt: skip
-        with torch.random.fork_rng(devices=[]):
-            self._networks = (
-                _ActorCritic(observations, actions, hyperparameters)
-                if algorithm == "ppo"
-                else _TwinCritics(observations, actions, hyperparameters, algorithm == "td3")
-            )
+        self._networks = (
+            _ActorCritic(observations, actions, hyperparameters)
+            if algorithm == "ppo"
+            else _TwinCritics(observations, actions, hyperparameters, algorithm == "td3")
+        )
         self._observation, _ = self._environment.reset(seed=0)
 
     def work(self, steps: int, updates: int, acting: bool) -> None:

@@ -100,7 +100,7 @@ class Protocol:
         given = self.hyperparameters
         if self.on_policy:
             rollout = given["rollout_steps"]
-            rollouts = (end - 1) // rollout - (start - 1) // rollout
+            rollouts = end // rollout - start // rollout
             return rollouts * given["epochs"] * (rollout // given["minibatch_size"])
         per_step = given.get("updates_per_collection", 1) / given.get("steps_per_collection", 1)
         first = given["learning_starts"]
@@ -169,7 +169,21 @@ def protocol(framework: str, algorithm: str) -> Protocol:
         **content.hyperparameters.get(algorithm, {}),
         **content.frameworks.get(framework, {}).get(algorithm, {}),
     }
-    return Protocol(content.environment, content.plans[algorithm], given)
+    found = Protocol(content.environment, content.plans[algorithm], given)
+    _check_blocks(algorithm, found)
+    return found
+
+
+def _check_blocks(algorithm: str, of: Protocol) -> None:
+    """UserError if blocks of an off-policy algorithm are empty, or begin before the training."""
+    training, collecting = of.plan.training_steps, of.plan.collecting_steps
+    first = of.hyperparameters.get("learning_starts", 0)
+    if not of.on_policy and not (training > 0 and 0 < 3 * collecting <= first):
+        raise UserError(
+            f"{file()}: table 'plans.{algorithm}' has training_steps {training} and "
+            f"collecting_steps {collecting}; expected at least 1 each, and three times the latter "
+            f"to be no more than learning_starts, which is {first}"
+        )
 
 
 def peak_mib() -> float:

@@ -138,6 +138,18 @@ def test_an_algorithm_without_a_plan_is_named():
         throughput.protocol(name, "a2c")
 
 
+@pytest.mark.parametrize(("old", "new"), [("training_steps = 20", ""), ("= 100", "= 101")])
+def test_blocks_that_cannot_be_are_named(adapter, tmp_path, monkeypatch, old, new):
+    """Empty ones, and those that would begin before the training, in one sentence."""
+    path = tmp_path / "throughput.toml"
+    text = throughput.file().read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    monkeypatch.setattr(throughput, "file", lambda: path)
+    with pytest.raises(UserError, match="table 'plans.sac' has training_steps .*; expected"):
+        throughput.protocol(adapter.name, "sac")
+
+
 def test_a_process_that_fails_tells_its_last_words(adapter):
     """What it ended with is in the sentence."""
     with pytest.raises(UserError, match="has no algorithm 'a2c'"):
