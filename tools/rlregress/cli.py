@@ -80,7 +80,10 @@ def _gate_code(code: int, inconclusive: str) -> int:
 
 
 #: options of ``gate`` that an upgrade has no use for, and that only an upgrade has a use for.
-_OF_RETURNS = ("environment", "budget", "cells", "seeds", "alpha", "first_seed", "store")
+_OF_RETURNS = (
+    "environment", "budget", "cells", "seeds", "alpha", "first_seed", "store",
+    "throughput",
+)  # fmt: skip
 _OF_UPGRADE = (
     "asked", "scenario", "prove", "every_training", "returns", "script", "package", "steps",
 )  # fmt: skip
@@ -105,6 +108,10 @@ def gate(
     workers: Workers = 0,
     store: StoreFolder = "",
     report: Annotated[str, typer.Option(metavar="PATH", help="Folder of the report.")] = "report",
+    throughput: Annotated[
+        bool,
+        typer.Option("--throughput", help="Judge speed and memory too, where they are stored."),
+    ] = False,
     from_: Annotated[
         str | None,
         typer.Option(
@@ -216,6 +223,7 @@ def gate(
         first_seed=first_seed,
         store=str(Path(store).resolve()) if store else "",
         workers=workers,
+        throughput=throughput,
     )
     raise typer.Exit(_gate_code(gate_command.judge(options), inconclusive))
 
@@ -355,6 +363,37 @@ def record(
         replace,
     ):
         typer.echo(line)
+
+
+@app.command()
+def throughput(
+    framework: Frameworks = None,
+    algorithm: Algorithms = None,
+    record: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="PROCESSES",
+            help="Measure until so many processes of each algorithm are stored.",
+        ),
+    ] = 0,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Overwrite what was stored of other code.")
+    ] = False,
+) -> None:
+    """Print how fast trainings are, as stored in baselines/throughput; --record measures it.
+
+    A recording that was interrupted goes on from there. Exit code 0, or 2 if nothing is stored, or
+    something cannot be recorded. New processes are measured and judged by
+    pytest tests_performance/test_throughput.py, and by rlregress gate --throughput.
+    """
+    from rlregress.commands import gate as gate_command
+
+    if replace and not record:
+        raise UserError("--replace overwrites what --record measures; give both, or neither")
+    gate_command.throughput(
+        _names("--framework", framework), _names("--algorithm", algorithm), record, replace
+    )
 
 
 @app.command()
@@ -516,6 +555,7 @@ def options(
 #: command -> what is kept of it when it is interrupted; of the others nothing is.
 _KEPT = {
     "gate": "finished trainings and traces are kept, and the same command goes on from there",
+    "throughput": "stored processes are kept, and the same command goes on from there",
     "record": "finished runs are kept, and the same command goes on from there",
     "histories": "judged pairs are kept, and the same command goes on from there",
 }

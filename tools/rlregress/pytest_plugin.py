@@ -7,6 +7,7 @@ Tests ask for what they need by argument name:
 - ``implementation``: one detail on one framework in one scope; the test names the detail with
   ``@pytest.mark.detail("sac.critic_loss.scale")``, or runs for every detail of the catalogue.
 - ``training``, ``judged_cell``, ``judged_group``: one run, one cell, one group of the session.
+- ``throughput``: the processes of the session that measure how fast trainings are.
 - ``evidence``: attaches what was found to the report of the test.
 """
 
@@ -16,7 +17,7 @@ import json
 import os
 import signal
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,9 @@ from rlregress.gate import evidence as evidence_file
 from rlregress.gate.baseline import FIRST_NEW_SEED
 from rlregress.gate.judging import Verdict, judge
 from rlregress.gate.session import Session, open_session
+from rlregress.gate.throughput import Measured, pairs
 from rlregress.reporting import terminal, words
+from rlregress.reporting import throughput as throughput_report
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Job
 from rlregress.training.record import check_writable
@@ -219,15 +222,13 @@ def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
     if "algorithm" not in metafunc.fixturenames:
         metafunc.parametrize("framework", adapters, ids=[a.full_name for a in adapters])
         return
-    wanted = _names(metafunc.config, "--algorithm")
-    pairs = [
-        (adapter, algorithm)
-        for adapter in adapters
-        for algorithm in adapter.algorithms
-        if not wanted or algorithm in wanted
-    ]
-    ids = [f"{adapter.full_name}-{algorithm}" for adapter, algorithm in pairs]
-    metafunc.parametrize(("framework", "algorithm"), pairs, ids=ids)
+    by_name = {adapter.full_name: adapter for adapter in adapters}
+    chosen = pairs(adapters, _names(metafunc.config, "--algorithm"))
+    metafunc.parametrize(
+        ("framework", "algorithm"),
+        [(by_name[name], algorithm) for name, algorithm in chosen],
+        ids=[f"{name}-{algorithm}" for name, algorithm in chosen],
+    )
 
 
 def _implementations(metafunc: pytest.Metafunc) -> list[Implementation]:
@@ -249,14 +250,22 @@ def _implementations(metafunc: pytest.Metafunc) -> list[Implementation]:
         raise pytest.Collector.CollectError(str(error)) from None
 
 
+@pytest.fixture(scope="session")
+def throughput(pytestconfig: pytest.Config) -> Measured:
+    """How fast the selected frameworks train: measured by one process at a time."""
+    if _is_xdist_worker():
+        pytest.skip("throughput is measured by one process at a time: run it without -n")
+    chosen = pairs(_adapters(pytestconfig), _names(pytestconfig, "--algorithm"))
+    return Measured(chosen, pytestconfig.getoption("--alpha"))
+
+
 @pytest.fixture
 def evidence(request: pytest.FixtureRequest) -> Callable[..., None]:
     """``evidence(name=value)`` attaches plain data or dataclasses to the report of the test."""
 
     def attach(**found: Any) -> None:
         for name, value in found.items():
-            plain = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
-            text = json.dumps(evidence_file.plain(plain))
+            text = json.dumps(evidence_file.plain(value))
             request.node.user_properties.append((name, text))
 
     return attach
@@ -459,6 +468,8 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
     for line in _details_lines(config, entries):
         terminalreporter.write_line(line)
     for line in terminal.verdict_lines(evidence_file.verdicts(entries)):
+        terminalreporter.write_line(line)
+    for line in throughput_report.lines(evidence_file.throughput(entries)):
         terminalreporter.write_line(line)
     target = config.getoption("--evidence")
     if target and not _is_xdist_worker():

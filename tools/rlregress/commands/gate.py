@@ -1,16 +1,21 @@
-"""``rlregress gate`` and ``rlregress plan``: judge the installed frameworks, print and write it."""
+"""``rlregress gate``, ``plan`` and ``throughput``: judge the installed frameworks, print it."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
+from dataclasses import asdict
 
 import typer
 
+from rlregress.errors import UserError
 from rlregress.gate import evidence, planning, run, selection
+from rlregress.gate import throughput as throughputs
 from rlregress.reporting import gate as gate_report
 from rlregress.reporting import plan as plan_report
 from rlregress.reporting import summary
+from rlregress.reporting import throughput as throughput_report
 from rlregress.training.record import write_atomically
 
 
@@ -22,10 +27,39 @@ def judge(options: run.GateOptions) -> int:
     data = json.dumps(evidence.plain(gate_report.as_json(result)), indent=1)
     write_atomically(options.report / "verdict.json", data + "\n")
     typer.echo("\n" + text)
-    typer.echo(f"report: {options.report} (summary.md, verdict.json, evidence.json, junit.xml)")
+    written = [name for name in run.REPORT_FILES if (options.report / name).exists()]
+    typer.echo(f"report: {options.report} ({', '.join(written)})")
     for line in gate_report.verdict_lines(result):
         typer.echo(line)
     return result.exit_code
+
+
+def throughput(
+    frameworks: Sequence[str], algorithms: Sequence[str], processes: int, replace: bool
+) -> None:
+    """Measure and store, if asked, and print what is stored; UserError if nothing is.
+
+    Args:
+        frameworks, algorithms: names; none: all that are stored, or installed.
+        processes: to be stored of each algorithm; 0: nothing is measured.
+    """
+    if processes:
+        chosen = throughputs.pairs(selection.adapters(frameworks), algorithms)
+        for line in throughputs.record(chosen, processes, replace):
+            typer.echo(line)
+    names = {framework.partition("@")[0] for framework in frameworks}
+    found = {
+        (framework, algorithm): {"processes": [asdict(process) for process in stored.process]}
+        for (framework, algorithm), stored in throughputs.every().items()
+        if framework in (names or (framework,)) and algorithm in (algorithms or (algorithm,))
+    }
+    if not found:
+        asked = ", ".join([*frameworks, *algorithms]) or "any framework"
+        raise UserError(
+            f"no throughput is stored of {asked}; measure it with: rlregress throughput --record 10"
+        )
+    for line in throughput_report.lines(found):
+        typer.echo(line)
 
 
 def plan(chosen: selection.Selection, seeds: int, workers: int, store: str) -> None:

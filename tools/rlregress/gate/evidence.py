@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ TIERS = {"tests_unit": "unit", "tests_behavior": "behavior", "tests_performance"
 
 
 def plain(value: Any) -> Any:
-    """``value`` as JSON knows it: arrays as lists, NaN and infinity as null."""
+    """``value`` as JSON knows it: arrays are lists, dataclasses tables, NaN and infinity null."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
     if isinstance(value, dict):
         return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -47,7 +50,7 @@ def entry(report: Any) -> dict[str, Any]:
         ``test`` (node id), ``tier``, ``outcome`` (passed, failed, skipped, or error where the test
         could not be set up), ``seconds``, ``message``, and whatever the test attached:
         ``framework``, ``cell`` or ``group``, ``detail``, ``scope``, ``found``, ``record``,
-        ``verdict``.
+        ``verdict``, ``throughput``.
     """
     folder = report.nodeid.partition("/")[0]
     message = ""
@@ -98,6 +101,19 @@ def measured(entries: list[dict[str, Any]]) -> list[tuple[str, float]]:
         and entry["record"]["status"] == FINISHED
         and entry["seconds"] >= entry["record"]["time"].get("wall_seconds", 0.0)
     ]
+
+
+def throughput(entries: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
+    """(framework, algorithm) -> ``processes`` and ``verdicts`` of its throughput, where there are.
+
+    ``processes`` are measurements, ``verdicts`` are by quantity.
+    """
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for entry in entries:
+        if isinstance(entry.get("throughput"), dict):
+            told = dict(entry["throughput"])
+            found.setdefault((entry["framework"], told.pop("algorithm")), {}).update(told)
+    return found
 
 
 def uncollected(report: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -30,6 +30,8 @@ class FrameworkOutcome:
         tests: tier -> outcome -> number of tests.
         failures: the failed tests about this framework, as entries of the evidence.
         verdicts: verdict lines by cell or group name.
+        throughput: algorithm -> what was measured of it and its verdicts by quantity, where that
+            was asked.
     """
 
     framework: str
@@ -40,6 +42,7 @@ class FrameworkOutcome:
     details: int = 0
     not_asked: tuple[str, ...] = ()
     untested: tuple[str, ...] = ()
+    throughput: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,12 @@ def _covers(group: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
     return not cell["failed"] and seen is not None and cell["effect_fraction"] >= -seen
 
 
-def _verdict(failures: list[dict[str, Any]], verdicts: Mapping[str, Mapping[str, Any]]) -> str:
+def _verdict(
+    failures: list[dict[str, Any]],
+    verdicts: Mapping[str, Mapping[str, Any]],
+    throughput: Collection[str],
+) -> str:
+    """The verdict of a framework: of its returns, and of its throughput where that was asked."""
     if failures:
         return REGRESSED
     covered = {
@@ -94,7 +102,7 @@ def _verdict(failures: list[dict[str, Any]], verdicts: Mapping[str, Mapping[str,
         for name, verdict in verdicts.items()
         if not (name in covered and verdict["verdict"] == INCONCLUSIVE)
     ]
-    return worst_verdict(counted)
+    return worst_verdict([*counted, *throughput])
 
 
 def _trained(framework: str, trained: Collection[str] | None) -> bool:
@@ -126,9 +134,20 @@ def outcomes(
             tier[entry["outcome"]] = tier.get(entry["outcome"], 0) + 1
         failures = [entry for entry in own if entry["outcome"] == "failed"]
         verdicts = evidence.verdicts(own)
-        verdict = _verdict(failures, verdicts)
-        if not failures and not _trained(framework, trained):
+        throughput = {
+            algorithm: told
+            for (name, algorithm), told in evidence.throughput(entries).items()
+            if name == framework
+        }
+        quantities = [
+            verdict["verdict"]
+            for told in throughput.values()
+            for verdict in told.get("verdicts", {}).values()
+        ]
+        if not failures and not _trained(framework, trained) and set(quantities) <= {HOLDS}:
             verdict = FORMULAS_HOLD
+        else:
+            verdict = _verdict(failures, verdicts, quantities)
         wanted = to_ask.get(framework, ())
         missing = asked.not_asked(wanted, evidence.answered(own, framework))
         tiers = _untested(tests, _trained(framework, trained)) if framework in to_ask else ()
@@ -137,7 +156,7 @@ def outcomes(
         made.append(
             FrameworkOutcome(
                 framework, verdict, tests, tuple(failures), verdicts,
-                len({id for id, _ in wanted}), missing, tiers,
+                len({id for id, _ in wanted}), missing, tiers, throughput,
             )
         )  # fmt: skip
     return made

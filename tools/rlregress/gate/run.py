@@ -23,8 +23,12 @@ from rlregress.training.record import check_writable
 
 #: what an interrupted pytest is given to end by itself.
 _PATIENCE_SECONDS = 15.0
-REPORT_FILES = ("summary.md", "verdict.json", "evidence.json", "junit.xml")
+REPORT_FILES = (
+    "summary.md", "verdict.json", "evidence.json", "junit.xml", "throughput.json", "throughput.xml"
+)  # fmt: skip
 TIERS = ("tests_unit", "tests_behavior", "tests_performance")
+#: measured by one process at a time, after everything else
+THROUGHPUT = "tests_performance/test_throughput.py"
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ class GateOptions:
     first_seed: int = FIRST_NEW_SEED
     store: str = ""
     workers: int = 0
+    throughput: bool = False
 
     @property
     def evidence(self) -> Path:
@@ -53,11 +58,17 @@ class GateOptions:
         """Where the JUnit file lies."""
         return self.report / "junit.xml"
 
+    @property
+    def throughput_evidence(self) -> Path:
+        """Where the evidence of throughput lies."""
+        return self.report / "throughput.json"
+
 
 def pytest_command(options: GateOptions) -> list[str]:
     """The command that does the work; a user can paste it."""
     workers = options.workers or os.cpu_count() or 1
     command = [sys.executable, "-m", "pytest", *TIERS, "-q", "-p", "no:cacheprovider"]
+    command += ["--ignore", THROUGHPUT]
     command += ["-n", str(workers), "--budget", options.budget, "--cells", options.cells]
     command += ["--alpha", str(options.alpha), "--seeds", str(options.seeds)]
     command += ["--first-seed", str(options.first_seed)]
@@ -73,6 +84,17 @@ def pytest_command(options: GateOptions) -> list[str]:
     return command
 
 
+def throughput_command(options: GateOptions) -> list[str]:
+    """The command that measures throughput; a user can paste it."""
+    command = [sys.executable, "-m", "pytest", THROUGHPUT, "-q", "-p", "no:cacheprovider"]
+    command += ["--alpha", str(options.alpha)]
+    for name, value in (("--framework", options.frameworks), ("--algorithm", options.algorithms)):
+        if value:
+            command += [name, value]
+    command += ["--junitxml", str(options.report / "throughput.xml")]
+    return [*command, "--evidence", str(options.throughput_evidence)]
+
+
 def clear(options: GateOptions) -> None:
     """Remove an earlier report, so that nothing of it is taken for this one."""
     check_writable(options.report, "the report")
@@ -84,11 +106,16 @@ def clear(options: GateOptions) -> None:
 
 
 def run(options: GateOptions) -> None:
-    """Run the session; UserError if pytest itself could not.
+    """Run the session, and then that of throughput if asked; UserError if pytest itself could not.
 
     The exit status of failed tests is not an error here: the evidence says what failed.
     """
-    command = pytest_command(options)
+    _run(pytest_command(options))
+    if options.throughput:
+        _run(throughput_command(options))
+
+
+def _run(command: list[str]) -> None:
     # pytest's own processes run the probes: one thread each, as the trainings
     # in a group of its own, so that an interrupt reaches it once: from here
     process = subprocess.Popen(command, cwd=suite.root(), env=launch.environment(), process_group=0)
@@ -143,6 +170,8 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
     say(f"gate: {session.describe()}")
     run(options)
     entries = evidence.read(options.evidence)
+    if options.throughput:
+        entries += evidence.read(options.throughput_evidence)
     trained = {cell.framework for cell in session.cells}
     outcomes = outcome.outcomes(entries, trained, to_ask)
     unjudged = outcome.unjudged(session.verdict_names(), entries)

@@ -11,7 +11,7 @@ from rlregress.gate.outcome import (
     FrameworkOutcome,
     GateResult,
 )
-from rlregress.reporting import words
+from rlregress.reporting import throughput, words
 
 #: where every detail is asked.
 TESTS_OF_DETAILS = "tests_unit/test_details.py"
@@ -20,7 +20,7 @@ CONFIRM = "--first-seed 2000"
 MEANING = {
     FORMULAS_HOLD: "formulas and behaviour are as documented",
     "holds": "nothing changed that this gate can see",
-    "improved": "returns rose: a change too; explain it",
+    "improved": "returns rose, or training became faster or smaller: a change too; explain it",
     "regressed": "something is worse, or no longer as documented",
     "inconclusive": "the data cannot tell",
     COULD_NOT_JUDGE: "too little was asked for a verdict",
@@ -72,6 +72,9 @@ def markdown(result: GateResult) -> str:
             for name, verdict in sorted(outcome.verdicts.items()):
                 lines += [f"- {words.line(name, verdict)}", f"  - {verdict['reason']}"]
             lines.append("")
+        if outcome.throughput:
+            told = {(outcome.framework, of): each for of, each in outcome.throughput.items()}
+            lines += ["Throughput and memory:", "", *throughput.lines(told), ""]
         if any(verdict["verdict"] == "regressed" for verdict in outcome.verdicts.values()):
             lines += [f"Confirm with fresh seeds: rlregress gate {CONFIRM}.", ""]
     for failure in result.broken:

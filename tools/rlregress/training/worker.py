@@ -27,13 +27,14 @@ OTHER_CODE = 4
 _PR_SET_PDEATHSIG = 1
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Ask Linux to end this process when the one that started it dies, however it dies."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def _cpu_name() -> str:
+def cpu_name() -> str:
+    """What the processor calls itself."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as stream:
             for line in stream:
@@ -152,7 +153,7 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
         "steps": steps,
         "parameters_sha256": parameters,
         "platform": {
-            "cpu": _cpu_name(),
+            "cpu": cpu_name(),
             "machine": platform.machine(),
             "system": platform.system(),
             "python": platform.python_version(),
@@ -170,7 +171,7 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
 
 def main(arguments: List[str]) -> int:
     """Entry point; the exit status is 0 when a record was written, whatever it says."""
-    _end_with_parent()
+    end_with_parent()
     job_path, record_path = Path(arguments[0]), Path(arguments[1])
     job = json.loads(job_path.read_text(encoding="utf-8"))
     from rlregress import frameworks

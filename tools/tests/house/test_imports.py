@@ -38,7 +38,7 @@ CODE = ("conftest.py", "tools", "tests_unit", "tests_behavior", "tests_performan
 # What is needed although no line imports it.
 NOT_IMPORTED = {
     "pytest-xdist": "pytest loads it: -n 2",
-    "pytest-benchmark": "pytest loads it: the measurements of throughput",
+    "pytest-benchmark": "pytest loads it: the fixture of tests_performance/test_throughput.py",
     "opencv-python-headless": "gymnasium and the frameworks resize the pictures of Atari with it",
     "uv": "a command: it resolves and installs the two sides of an upgrade",
     "ruff": "a command: make lint",

@@ -1,0 +1,226 @@
+"""Stored throughput, ``baselines/throughput/<framework>.toml``, and what new processes say of it.
+
+A file has a table for each algorithm, with every process that was measured and what it was measured
+with. Files are written by ``rlregress throughput --record``, never by hand.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from rlregress import datafiles, frameworks, suite
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.gate.baseline import FIRST_NEW_SEED
+from rlregress.training import identity, throughput, worker
+from rlregress.training.record import check_writable, write_atomically
+from rlregress.training.throughput import Measurement
+from rlregress.verdicts.throughput import Sample, ThroughputVerdict, judge
+
+#: quantity -> attribute of a measurement; memory alone is better where there is less of it
+QUANTITIES = {
+    "training": "ratio",
+    "collecting": "collecting_ratio",
+    "peak memory": "peak_mib",
+}
+_MEMORY = "peak memory"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The stored processes of one algorithm of one framework.
+
+    Attributes:
+        protocol: see ``training.throughput.Protocol``; null is left out.
+        versions, python, cpu: of what was measured, and on what.
+        process: what each measured, by seed.
+    """
+
+    protocol: Mapping[str, Any]
+    versions: Mapping[str, str]
+    python: str
+    cpu: str
+    process: tuple[Measurement, ...]
+
+
+def folder() -> Path:
+    """Where stored throughput lies."""
+    return suite.baselines() / "throughput"
+
+
+def path_of(framework: str) -> Path:
+    """The file of a framework, whether it exists or not; copies of one framework share it."""
+    return folder() / f"{framework.partition('@')[0]}.toml"
+
+
+def load(framework: str) -> dict[str, Stored]:
+    """Algorithm -> what is stored of it; nothing where there is no file."""
+    path = path_of(framework)
+    if not path.exists():
+        return {}
+    return dict(datafiles.read(path, Mapping[str, Stored], remedy="record it again"))
+
+
+def every() -> dict[tuple[str, str], Stored]:
+    """All that is stored, by framework and algorithm."""
+    return {
+        (path.stem, algorithm): found
+        for path in sorted(folder().glob("*.toml"))
+        for algorithm, found in load(path.stem).items()
+    }
+
+
+def _without_null(value: Any) -> Any:
+    """TOML has no null."""
+    if isinstance(value, Mapping):
+        return {name: _without_null(of) for name, of in value.items() if of is not None}
+    return [_without_null(of) for of in value] if isinstance(value, list | tuple) else value
+
+
+def _here(framework: str, algorithm: str) -> Stored:
+    """What a process that is measured here and now would be stored with."""
+    name = framework.partition("@")[0]
+    return Stored(
+        protocol=_without_null(asdict(throughput.protocol(name, algorithm))),
+        versions=identity.versions(frameworks.get(framework)),
+        python=platform.python_version(),
+        cpu=worker.cpu_name(),
+        process=(),
+    )
+
+
+def stored(framework: str, algorithm: str) -> Stored | None:
+    """What new processes can be compared with, or None.
+
+    Raises:
+        UserError: it was recorded with another protocol, or on another processor.
+    """
+    known = load(framework).get(algorithm)
+    if known is None:
+        return None
+    here = _here(framework, algorithm)
+    for name in ("protocol", "cpu"):
+        recorded, now = getattr(known, name), getattr(here, name)
+        if recorded != now:
+            raise UserError(
+                f"{path_of(framework)} has the throughput of {algorithm} with another {name}: "
+                f"{recorded}, expected {now}; record it again: {how_to_record(framework)} --replace"
+            )
+    return known
+
+
+def how_to_record(framework: str) -> str:
+    """The command that stores the throughput of a framework."""
+    return f"rlregress throughput --framework {framework.partition('@')[0]} --record 10"
+
+
+def pairs(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> list[tuple[str, str]]:
+    """(full name, algorithm) of what is measured: these algorithms, or all, of each framework."""
+    return [
+        (adapter.full_name, algorithm)
+        for adapter in adapters
+        for algorithm in adapter.algorithms
+        if not algorithms or algorithm in algorithms
+    ]
+
+
+class Measured:
+    """The new processes of a session, measured when somebody asks, and their verdicts.
+
+    Args:
+        pairs: (full name of a framework, algorithm): the family that is judged together.
+        alpha: probability of one or more false ``regressed`` in the session.
+    """
+
+    def __init__(self, pairs: Sequence[tuple[str, str]], alpha: float) -> None:
+        self._pairs, self._alpha = list(pairs), alpha
+        self._processes: dict[tuple[str, str], list[Measurement]] = {}
+        self._verdicts: dict[tuple[str, str], dict[str, ThroughputVerdict]] = {}
+
+    def measure(self, framework: str, algorithm: str) -> None:
+        """Measure one more process."""
+        done = self._processes.setdefault((framework, algorithm), [])
+        done.append(throughput.measure(framework, algorithm, FIRST_NEW_SEED + len(done)))
+
+    def processes(self, framework: str, algorithm: str) -> list[Measurement]:
+        """The new processes; those that are missing are measured first."""
+        while len(self._processes.get((framework, algorithm), ())) < throughput.processes():
+            self.measure(framework, algorithm)
+        return self._processes[framework, algorithm]
+
+    def verdicts(self, framework: str, algorithm: str) -> dict[str, ThroughputVerdict]:
+        """Quantity -> verdict, judged with all that the session measures as one family.
+
+        Returns nothing where nothing is stored.
+        """
+        if not self._verdicts:
+            samples = {
+                (pair, quantity): sample
+                for pair in self._pairs
+                if (known := stored(*pair)) is not None
+                for quantity, sample in _samples(known.process, self.processes(*pair)).items()
+            }
+            names = {key: f"{' '.join(key[0])} {key[1]}" for key in samples}
+            judged = judge({names[key]: sample for key, sample in samples.items()}, self._alpha)
+            for pair, quantity in samples:
+                of_pair = self._verdicts.setdefault(pair, {})
+                of_pair[quantity] = judged[names[pair, quantity]]
+        return self._verdicts.get((framework, algorithm), {})
+
+
+def _samples(before: Sequence[Measurement], after: Sequence[Measurement]) -> dict[str, Sample]:
+    """Every quantity that all of the processes could measure."""
+    found = {}
+    for quantity, attribute in QUANTITIES.items():
+        old, new = ([getattr(each, attribute) for each in side] for side in (before, after))
+        if None not in old + new:
+            found[quantity] = Sample(old, new, less_is_better=quantity == _MEMORY)
+    return found
+
+
+def record(
+    wanted: Sequence[tuple[str, str]], processes: int, replace_stored: bool
+) -> Iterator[str]:
+    """Measure until ``processes`` are stored of each pair; yields lines.
+
+    Every process is written at once, so that a recording that was ended goes on.
+
+    Raises:
+        UserError: fewer than two processes, or what is stored was measured with something else.
+    """
+    if processes < 2:
+        raise UserError(f"--record is {processes}, expected 2 or more processes of each algorithm")
+    check_writable(folder(), "stored throughput")
+    done: dict[tuple[str, str], Stored] = {}
+    for pair in wanted:
+        here, known = _here(*pair), load(pair[0]).get(pair[1])
+        if known is not None and not replace_stored:
+            if replace(known, process=()) != here:
+                raise UserError(
+                    f"{path_of(pair[0])} holds {len(known.process)} processes of {pair[1]} of "
+                    f"{dict(known.versions)} on {known.cpu}, which those of {dict(here.versions)} "
+                    f"on {here.cpu} would replace; give --replace if that is meant"
+                )
+            here = known
+        done[pair] = here
+    # in turns, so that what the machine does beside it meets all of them
+    for number in range(processes):
+        for pair in wanted:
+            if len(done[pair].process) > number:
+                continue
+            found = throughput.measure(*pair, number)
+            done[pair] = replace(done[pair], process=(*done[pair].process, found))
+            _write(*pair, done[pair])
+            yield f"[{number + 1}/{processes}] {' '.join(pair)}: ratio to the floor {found.ratio}"
+
+
+def _write(framework: str, algorithm: str, now: Stored) -> None:
+    content = {**load(framework), algorithm: now}
+    tables = {name: _without_null(asdict(of)) for name, of in sorted(content.items())}
+    write_atomically(path_of(framework), tomli_w.dumps(tables))

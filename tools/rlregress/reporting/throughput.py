@@ -1,0 +1,117 @@
+"""How fast trainings are beside their floor, and what is said of it: a table and verdict lines."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rlregress.reporting import words
+
+_COLUMNS = (
+    "training", "processes", "ratio to the floor", "steps per CPU s (floor)",
+    "gradient steps per CPU s (floor)", "steps per CPU s without updates (floor)",
+    "CPU ms per gradient step (floor)", "peak MiB (imports alone)",
+)  # fmt: skip
+
+#: what the framework did, and what the floor did
+_Pair = tuple[float, float] | None
+
+
+def _pairs(process: Mapping[str, Any]) -> list[_Pair]:
+    """The cells of a row behind the ratio, of one process; None where they cannot be told.
+
+    What a gradient step costs is what a step costs while the algorithm learns, less what one costs
+    without updates, over the gradient steps of a step.
+    """
+    ratio, steps = process["ratio"], process["steps_per_second"]
+    updates = process["updates_per_second"]
+    learning = (steps, steps / ratio)
+    without: _Pair = None
+    gradient_step: _Pair = None
+    if process["collecting_ratio"] is not None:
+        collecting = process["collecting_steps_per_second"]
+        without = (collecting, collecting / process["collecting_ratio"])
+        costs = [1000 * (1 / a - 1 / b) for a, b in zip(learning, without, strict=True)]
+        gradient_step = (costs[0] * steps / updates, costs[1] * steps / updates)
+    memory = (process["peak_mib"], process["idle_mib"])
+    return [learning, (updates, updates / ratio), without, gradient_step, memory]
+
+
+def _shown(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _row(name: str, processes: Sequence[Mapping[str, Any]]) -> list[str]:
+    ratios = [process["ratio"] for process in processes]
+    spread = f" ± {statistics.stdev(ratios):.3f}" if len(ratios) > 1 else ""
+    cells = [name, str(len(processes)), f"{statistics.mean(ratios):.3f}{spread}"]
+    for pairs in zip(*map(_pairs, processes), strict=True):
+        told = [pair for pair in pairs if pair is not None]
+        means = [statistics.mean(side) for side in zip(*told, strict=True)]
+        cells.append("{} ({})".format(*map(_shown, means)) if means else "-")
+    return cells
+
+
+def table(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
+    """A Markdown table, one row for each (framework, algorithm) with ``processes``.
+
+    Rates are means over processes; after ± the standard deviation of the ratio.
+    """
+    rows = [
+        _row(" ".join(pair), told["processes"])
+        for pair, told in measured.items()
+        if told.get("processes")
+    ]
+    if not rows:
+        return []
+    rule = ["---"] * len(_COLUMNS)
+    return ["| " + " | ".join(cells) + " |" for cells in ([*_COLUMNS], rule, *rows)]
+
+
+def verdict_line(name: str, verdict: Mapping[str, Any]) -> str:
+    """The verdict on one quantity: change, interval, processes, error rate, what could be seen."""
+    between = ""
+    if verdict["interval"]:
+        low, high = map(words.percent, verdict["interval"])
+        between = f", 95 % interval {low} to {high}"
+    seen = verdict["visible"]
+    sees = "no change" if seen is None else f"a change of {seen:.0%} with 80 % power"
+    return (
+        f"{verdict['verdict']:<12} {name}: {words.number(verdict['stored_mean'])} -> "
+        f"{words.number(verdict['new_mean'])} ({words.percent(verdict['change'])}{between}); "
+        f"{verdict['stored_processes']} stored and {verdict['new_processes']} new processes; "
+        f"adjusted p {words.number(verdict['adjusted_worse'])}; sees {sees}: "
+        f"{verdict['reason']}"
+    )
+
+
+_MEANT = {
+    "training": "ratio to the floor while it learns",
+    "collecting": "ratio to the floor without updates",
+    "peak memory": "peak memory in MiB",
+}
+
+
+def lines(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
+    """The table and the verdicts of a session; nothing if it measured nothing.
+
+    Args:
+        measured: (framework, algorithm) -> ``processes`` (measurements) and ``verdicts`` (by
+            quantity), as plain data; either may be absent.
+    """
+    verdicts = {
+        f"{' '.join(pair)}, {_MEANT[quantity]}": verdict
+        for pair, told in measured.items()
+        for quantity, verdict in told.get("verdicts", {}).items()
+    }
+    said = table(measured)
+    if verdicts:
+        alpha = next(iter(verdicts.values()))["alpha"]
+        said += [
+            "",
+            *(f"- {verdict_line(name, verdict)}" for name, verdict in verdicts.items()),
+            f"- If nothing changed, some line above says 'regressed' in at most {alpha:.0%} of "
+            "such sessions.",
+        ]
+    return ["", *said] if said else []

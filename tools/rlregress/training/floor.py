@@ -1,0 +1,168 @@
+"""The floor beside a training: the work that no implementation of the algorithm can leave out.
+
+Bare stepping of the environment, and forward passes, backward passes and Adam of the same networks
+at the same batch sizes, in plain torch. Knows no framework, and is no implementation either: the
+batches are noise, and nothing is learned. Not counted, because an implementation is free in how it
+does them: storing and sampling transitions, normalisation, advantages, log-probabilities, the
+temperature, clipping of gradients, logs.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+
+def _network(sizes: Sequence[int], activation: type[nn.Module]) -> nn.Sequential:
+    layers: list[nn.Module] = []
+    for inputs, outputs in zip(sizes[:-1], sizes[1:], strict=True):
+        layers += [nn.Linear(inputs, outputs), activation()]
+    return nn.Sequential(*layers[:-1])
+
+
+def _minimise(
+    loss: torch.Tensor, parameters: Iterable[nn.Parameter], adam: torch.optim.Adam
+) -> None:
+    """One step of Adam, with gradients of these parameters alone."""
+    trained = list(parameters)
+    for parameter, gradient in zip(trained, torch.autograd.grad(loss, trained), strict=True):
+        parameter.grad = gradient
+    adam.step()
+
+
+class _ActorCritic:
+    """PPO's networks: one for the mean action, one for the value, one Adam for both."""
+
+    def __init__(self, observations: int, actions: int, given: Mapping[str, Any]) -> None:
+        hidden, batch = given["hidden_sizes"], given["minibatch_size"]
+        self.actor = _network([observations, *hidden, actions], nn.Tanh)
+        self._critic = _network([observations, *hidden, 1], nn.Tanh)
+        self._parameters = [*self.actor.parameters(), *self._critic.parameters()]
+        self._adam = torch.optim.Adam(self._parameters)
+        self._batch = torch.randn(batch, observations)
+
+    def update(self) -> None:
+        """One minibatch: both networks forward and backward, one step of Adam."""
+        loss = self.actor(self._batch).square().mean() + self._critic(self._batch).square().mean()
+        _minimise(loss, self._parameters, self._adam)
+
+
+class _TwinCritics:
+    """An actor, two action-value networks and the target networks of SAC or TD3."""
+
+    def __init__(
+        self, observations: int, actions: int, given: Mapping[str, Any], deterministic: bool
+    ) -> None:
+        hidden, batch = given["hidden_sizes"], given["minibatch_size"]
+        self._actions = actions
+        # a standard deviation for each mean, where the policy is stochastic
+        outputs = actions if deterministic else 2 * actions
+        self.actor = _network([observations, *hidden, outputs], nn.ReLU)
+        self._critics = nn.ModuleList(
+            _network([observations + actions, *hidden, 1], nn.ReLU) for _ in range(2)
+        )
+        self._targets = copy.deepcopy(self._critics)
+        # of a stochastic policy the present actor chooses the next action
+        self._next_actor = copy.deepcopy(self.actor) if deterministic else self.actor
+        self._actor_adam = torch.optim.Adam(self.actor.parameters())
+        self._critic_adam = torch.optim.Adam(self._critics.parameters())
+        # a deterministic policy is improved by the first critic, a stochastic one by the smaller
+        self._improving = list(self._critics)[: 1 if deterministic else 2]
+        self._delay = given["policy_delay"] if deterministic else 1
+        self._polyak = given["polyak_coefficient"]
+        self._batch, self._next = torch.randn(2, batch, observations)
+        self._taken = torch.rand(batch, actions) * 2 - 1
+        targets, sources = [*self._targets.parameters()], [*self._critics.parameters()]
+        if deterministic:
+            targets += self._next_actor.parameters()
+            sources += self.actor.parameters()
+        self._moving: list[torch.Tensor] = [*targets]
+        self._followed: list[torch.Tensor] = [*sources]
+        self._updates = 0
+
+    def _action(self, actor: nn.Module, observations: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(actor(observations)[:, : self._actions])
+
+    @staticmethod
+    def _values(
+        networks: Iterable[nn.Module], observations: torch.Tensor, actions: torch.Tensor
+    ) -> torch.Tensor:
+        inputs = torch.cat([observations, actions], 1)
+        return torch.stack([network(inputs) for network in networks])
+
+    def update(self) -> None:
+        """One gradient step of the critics, of the actor where it is due, and of the targets."""
+        with torch.no_grad():
+            action = self._action(self._next_actor, self._next)
+            target = self._values(self._targets, self._next, action).amin(0)
+        values = self._values(self._critics, self._batch, self._taken)
+        loss = (values - target).square().mean()
+        _minimise(loss, self._critics.parameters(), self._critic_adam)
+        self._updates += 1
+        if self._updates % self._delay == 0:
+            action = self._action(self.actor, self._batch)
+            loss = -self._values(self._improving, self._batch, action).amin(0).mean()
+            _minimise(loss, self.actor.parameters(), self._actor_adam)
+        with torch.no_grad():
+            torch._foreach_lerp_(self._moving, self._followed, self._polyak)
+
+
+class Floor:
+    """The unavoidable work of one algorithm, in blocks.
+
+    Made before a training, which seeds itself. Its work draws from no global random generator, so
+    that a training that it interrupts goes on as if it had not been there.
+
+    Args:
+        algorithm: "ppo", "sac" or "td3".
+        make_env: makes a gymnasium environment with flat observations and actions.
+        hyperparameters: in the names of ``baselines/hyperparameters``; used are ``hidden_sizes``,
+            ``minibatch_size``, ``polyak_coefficient`` and ``policy_delay``.
+    """
+
+    def __init__(
+        self, algorithm: str, make_env: Callable[[], Any], hyperparameters: Mapping[str, Any]
+    ) -> None:
+        self._environment = make_env()
+        observations = self._environment.observation_space.shape[0]
+        space = self._environment.action_space
+        actions = space.shape[0]
+        self._actions = np.random.default_rng(0).uniform(
+            space.low, space.high, (1000, actions)
+        ).astype(space.dtype)  # fmt: skip
+        self._networks = (
+            _ActorCritic(observations, actions, hyperparameters)
+            if algorithm == "ppo"
+            else _TwinCritics(observations, actions, hyperparameters, algorithm == "td3")
+        )
+        self._observation, _ = self._environment.reset(seed=0)
+
+    def work(self, steps: int, updates: int, acting: bool) -> None:
+        """Step the environment, then update the networks.
+
+        Args:
+            steps: environment steps, with random actions.
+            updates: gradient steps, each with one minibatch.
+            acting: the policy network is asked before every step, one observation at a time.
+        """
+        for number in range(steps):
+            if acting:
+                with torch.no_grad():
+                    self._networks.actor(
+                        torch.as_tensor(self._observation, dtype=torch.float32)[None]
+                    )
+            action = self._actions[number % len(self._actions)]
+            self._observation, _, terminated, truncated, _ = self._environment.step(action)
+            if terminated or truncated:
+                self._observation, _ = self._environment.reset()
+        for _ in range(updates):
+            self._networks.update()
+
+    def close(self) -> None:
+        """Close the environment."""
+        self._environment.close()

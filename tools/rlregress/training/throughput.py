@@ -1,0 +1,334 @@
+"""How fast a framework trains, beside a floor measured in the same process.
+
+``python -m rlregress.training.throughput FRAMEWORK ALGORITHM SEED RESULT`` trains for some seconds.
+At the checkpoints of the adapter it does what the floor has to do for the block that has just
+ended: blocks of the framework and of the floor alternate, so that whatever else the machine does
+slows both. Seconds are CPU seconds of this process; their ratio is what is kept.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rlregress import datafiles, frameworks, suite
+from rlregress.datafiles import Count, Number, Text
+from rlregress.errors import UserError, nearest
+from rlregress.frameworks.base import Adapter, Trained, TrainingRequest
+from rlregress.hyperparameters import hyperparameter_set
+from rlregress.training import launch, worker
+
+_MODULE = "rlregress.training.throughput"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The blocks of one training.
+
+    Attributes:
+        blocks: counted blocks with updates.
+        training_steps: environment steps of each; 0: a rollout, with its updates.
+        collecting_steps: environment steps of a block before the first update; 0: such blocks are
+            the halves of a rollout.
+    """
+
+    blocks: Count
+    training_steps: int = 0
+    collecting_steps: int = 0
+
+
+@dataclass(frozen=True)
+class _File:
+    environment: Text
+    processes: Count
+    plans: Mapping[str, Plan]
+    hyperparameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    frameworks: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What one process does.
+
+    Attributes:
+        hyperparameters: in the names of ``baselines/hyperparameters``; what is switched off is
+            left out where the file has null, so that a stored protocol can be compared.
+    """
+
+    environment: str
+    plan: Plan
+    hyperparameters: Mapping[str, Any]
+
+    @property
+    def on_policy(self) -> bool:
+        """Whether updates follow a rollout, and not single steps."""
+        return "rollout_steps" in self.hyperparameters
+
+    def checkpoints(self) -> list[int]:
+        """Environment steps between which blocks lie.
+
+        A rollout is left one step late: its updates are done by then, whether the framework can
+        be observed at every step or after every rollout only.
+        """
+        given, plan = self.hyperparameters, self.plan
+        if self.on_policy:
+            rollout = given["rollout_steps"]
+            starts = [1 + number * rollout for number in range(1, plan.blocks + 3)]
+            return [start + half for start in starts for half in (0, rollout // 2)]
+        first, block = given["learning_starts"], plan.training_steps
+        before = [first - number * plan.collecting_steps for number in (3, 2, 1, 0)]
+        return before + [first + number * block for number in range(1, plan.blocks + 2)]
+
+    def total_steps(self) -> int:
+        """Environment steps of the training."""
+        if self.on_policy:
+            return self.hyperparameters["rollout_steps"] * (self.plan.blocks + 3)
+        return self.checkpoints()[-1]
+
+    def updates(self, start: int, end: int) -> int:
+        """Gradient steps, one for each minibatch, between two checkpoints."""
+        given = self.hyperparameters
+        if self.on_policy:
+            rollout = given["rollout_steps"]
+            rollouts = end // rollout - start // rollout
+            return rollouts * given["epochs"] * (rollout // given["minibatch_size"])
+        per_step = given.get("updates_per_collection", 1) / given.get("steps_per_collection", 1)
+        first = given["learning_starts"]
+        return round((max(end, first) - max(start, first)) * per_step)
+
+
+@dataclass(frozen=True)
+class Block:
+    """What was measured between two checkpoints: steps, gradient steps, CPU seconds."""
+
+    steps: int
+    updates: int
+    seconds: float
+    floor_seconds: float
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What one process measured.
+
+    Attributes:
+        ratio: steps per CPU second of the training over those of the floor, median over the
+            blocks; gradient steps have the same ratio, as both do equally many.
+        steps_per_second: environment steps per CPU second while it learns.
+        updates_per_second: gradient steps per CPU second while it learns, stepping included.
+        idle_mib: most memory (MiB) of the process when it had only imported the framework.
+        peak_mib: most memory (MiB) of the process in the end.
+        collecting_ratio: as ``ratio``, of steps without updates: with the policy's actions before
+            the updates of a rollout, with random ones before learning starts. None where the
+            framework cannot be observed in between.
+        collecting_steps_per_second: environment steps per CPU second of these.
+    """
+
+    ratio: Number
+    steps_per_second: Number
+    updates_per_second: Number
+    idle_mib: Number
+    peak_mib: Number
+    collecting_ratio: Number | None = None
+    collecting_steps_per_second: Number | None = None
+
+
+def file() -> Path:
+    """The file that says how throughput is measured."""
+    return suite.baselines() / "throughput.toml"
+
+
+def _read() -> _File:
+    found: _File = datafiles.read(file(), _File)
+    return found
+
+
+def processes() -> int:
+    """New processes of each framework and algorithm."""
+    return _read().processes
+
+
+def protocol(framework: str, algorithm: str) -> Protocol:
+    """The protocol of an algorithm of a framework; UserError if there is none."""
+    content, sets = _read(), hyperparameter_set(framework)
+    for known, where in ((content.plans, file()), (sets, f"the hyperparameter set '{framework}'")):
+        if algorithm not in known:
+            raise UserError(f"{where} has no algorithm '{algorithm}'; {nearest(algorithm, known)}")
+    given = {
+        **sets[algorithm],
+        **content.hyperparameters.get(algorithm, {}),
+        **content.frameworks.get(framework, {}).get(algorithm, {}),
+    }
+    found = Protocol(content.environment, content.plans[algorithm], given)
+    _check_blocks(algorithm, found)
+    return found
+
+
+def _check_blocks(algorithm: str, of: Protocol) -> None:
+    """UserError if blocks of an off-policy algorithm are empty, or begin before the training."""
+    training, collecting = of.plan.training_steps, of.plan.collecting_steps
+    first = of.hyperparameters.get("learning_starts", 0)
+    if not of.on_policy and not (training > 0 and 0 < 3 * collecting <= first):
+        raise UserError(
+            f"{file()}: table 'plans.{algorithm}' has training_steps {training} and "
+            f"collecting_steps {collecting}; expected at least 1 each, and three times the latter "
+            f"to be no more than learning_starts, which is {first}"
+        )
+
+
+def peak_mib() -> float:
+    """The most memory that this process has had resident, in MiB."""
+    # ru_maxrss of a process begins with what the one that started it had
+    try:
+        rows = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+        return next(int(row.split()[1]) for row in rows if row.startswith("VmHWM:")) / 1024
+    except (OSError, StopIteration):
+        unit = 1024**2 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+class _Watch:
+    """Does the floor's part at every checkpoint, and keeps what both took."""
+
+    def __init__(self, floor: Any, protocol: Protocol) -> None:
+        self._floor, self._protocol = floor, protocol
+        self._left: tuple[int, float] | None = None
+        self.blocks: list[Block] = []
+
+    def __call__(self, steps: int, policy: Any) -> None:
+        entered = time.process_time()
+        if self._left is not None:
+            start, since = self._left
+            updates = self._protocol.updates(start, steps)
+            acting = self._protocol.on_policy or updates > 0
+            began = time.process_time()
+            self._floor.work(steps - start, updates, acting)
+            took = time.process_time() - began
+            self.blocks.append(Block(steps - start, updates, entered - since, took))
+        self._left = steps, time.process_time()
+
+
+def rounds(blocks: list[Block]) -> tuple[list[Block], list[Block]]:
+    """(rounds of training, blocks without updates), each without the first of its kind.
+
+    A round ends with updates; with it goes what was collected for them.
+    """
+    training: list[Block] = []
+    collecting: list[Block] = []
+    since: list[Block] = []
+    for block in blocks:
+        since.append(block)
+        if not block.updates:
+            collecting.append(block)
+            continue
+        sums = (sum(values) for values in zip(*(vars(b).values() for b in since), strict=True))
+        training.append(Block(*sums))
+        since = []
+    return training[1:], collecting[1:]
+
+
+def _median_ratio(blocks: list[Block]) -> float:
+    return statistics.median(block.floor_seconds / block.seconds for block in blocks)
+
+
+def _rate(blocks: list[Block], what: str) -> float:
+    return sum(getattr(block, what) for block in blocks) / sum(block.seconds for block in blocks)
+
+
+def train_beside_floor(
+    adapter: Adapter, algorithm: str, protocol: Protocol, seed: int
+) -> tuple[Trained, list[Block]]:
+    """Train in this process, the floor in between; the trained agent and the blocks."""
+    import gymnasium
+
+    from rlregress.training.floor import Floor
+
+    def make_env() -> Any:
+        return gymnasium.make(protocol.environment)
+
+    floor = Floor(algorithm, make_env, protocol.hyperparameters)
+    watch = _Watch(floor, protocol)
+    trained = adapter.train(
+        TrainingRequest(
+            algorithm=algorithm,
+            make_env=make_env,
+            hyperparameters=protocol.hyperparameters,
+            total_steps=protocol.total_steps(),
+            seed=seed,
+            checkpoints=protocol.checkpoints(),
+            on_checkpoint=watch,
+        )
+    )
+    floor.close()
+    return trained, watch.blocks
+
+
+def _measure_here(framework: str, algorithm: str, seed: int) -> Measurement:
+    """Train and measure in this process, which has done nothing else."""
+    import torch
+
+    torch.set_num_threads(1)
+    adapter, wanted = frameworks.get(framework), protocol(framework.partition("@")[0], algorithm)
+    for module in adapter.modules:
+        importlib.import_module(module)
+    idle = peak_mib()
+    _, blocks = train_beside_floor(adapter, algorithm, wanted, seed)
+    training, collecting = rounds(blocks)
+    return Measurement(
+        ratio=round(_median_ratio(training), 4),
+        steps_per_second=round(_rate(training, "steps"), 1),
+        updates_per_second=round(_rate(training, "updates"), 1),
+        idle_mib=round(idle, 1),
+        peak_mib=round(peak_mib(), 1),
+        collecting_ratio=round(_median_ratio(collecting), 4) if collecting else None,
+        collecting_steps_per_second=round(_rate(collecting, "steps"), 1) if collecting else None,
+    )
+
+
+def measure(framework: str, algorithm: str, seed: int) -> Measurement:
+    """Train and measure in a process of its own, with one thread.
+
+    Raises:
+        UserError: there is no such training, or it ended in an error.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        result = Path(folder) / "result.json"
+        ended = subprocess.run(
+            [sys.executable, "-W", "ignore", "-m", _MODULE]
+            + [framework, algorithm, str(seed), str(result)],
+            env=launch.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            text=True,
+            errors="replace",
+        )
+        if ended.returncode != 0:
+            raise UserError(
+                f"the throughput of {framework} {algorithm} could not be measured: the process "
+                f"ended with status {ended.returncode}; its last words:\n{ended.stdout[-2000:]}"
+            )
+        return Measurement(**json.loads(result.read_text(encoding="utf-8")))
+
+
+def main(arguments: list[str]) -> None:
+    """Entry point of the process that measures."""
+    worker.end_with_parent()
+    framework, algorithm, seed, result = arguments
+    measured = _measure_here(framework, algorithm, int(seed))
+    Path(result).write_text(json.dumps(asdict(measured)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
