@@ -1,0 +1,251 @@
+"""AdaStop: implementations compared in pairs, with as few runs as decide.
+
+Every sample (the runs of one implementation, in the order of their seeds) is looked at after n, 2n,
+..., Kn runs. The statistic of a pair is the absolute difference of the two sums of returns so far
+(Mathieu et al. 2023, "AdaStop", equation 1). If two samples have one law, the runs of a block of n
+against n could as well have been dealt to them in any other way; the boundary of a look is the
+quantile of the largest statistic of all undecided pairs over such arrangements (equation 2). The
+pair with the largest statistic is separated if it is above, and the boundary is computed again
+without it (step-down, appendix F.2). Of the error alpha, k alpha / K may be spent after look k.
+
+One set of arrangements serves all pairs. An arrangement gives every run a sign: in a block every
+sample keeps its side with m of its n runs and changes it with the others, where m is drawn for all
+samples from the hypergeometric law and the runs for each sample alone. For one pair that is a
+uniformly drawn way to deal 2n runs. For all pairs the statistic is |Y_i - Y_j|, with Y_i the signed
+sum of sample i: the statistics of pairs that share a sample depend on each other as the observed
+ones do. One set of positions permuted in every pair does not keep that: of 1-2 and 2-3 sample 2 is
+the second in the one and the first in the other, and the dependence is lost.
+
+The probability of separating one or more pairs of equal laws is at most alpha for two samples and
+for pairs without a common sample. Where pairs share samples, arrangements reproduce means and
+covariances of the statistics, and not the skewness: ``simulate_adastop`` measures what is left.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rlregress.errors import UserError
+
+FloatArray = NDArray[np.float64]
+
+GREATER, SMALLER = "greater", "smaller"
+NOT_SEPARATED, UNDECIDED = "not separated", "undecided"
+
+#: Sums closer than this share of the largest possible one are ties; a tie is not above a boundary.
+TIE = 1e-9
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is fixed before the first run.
+
+    Attributes:
+        runs: n, new runs of every sample at each look.
+        looks: K, looks at most.
+        alpha: probability of separating one or more pairs of equal laws.
+        beta: probability of accepting a pair before the last look, over all looks; 0: never
+            (appendix G). A pair that is accepted early is ``not separated``.
+        draws: arrangements drawn where there are more; otherwise all are used.
+        seed: of the drawn arrangements.
+
+    Raises:
+        UserError: a number that makes no plan, or a plan under which nothing can be separated.
+    """
+
+    runs: int = 5
+    looks: int = 5
+    alpha: float = 0.05
+    beta: float = 0.0
+    draws: int = 10_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.runs < 1 or self.looks < 1 or self.draws < 1:
+            raise UserError(
+                f"{self.looks} looks of {self.runs} runs with {self.draws} arrangements are no "
+                "plan: each number has to be at least 1"
+            )
+        if not (0 < self.alpha < 1 and 0 <= self.beta < 1):
+            raise UserError(
+                f"alpha {self.alpha:g} and beta {self.beta:g} are no probabilities of error: "
+                "expected alpha between 0 and 1, and beta from 0 to below 1"
+            )
+        if self.smallest_share > self.alpha or 1 / self.draws > self.alpha:
+            raise UserError(
+                f"{self.looks} x {self.runs} runs of each implementation cannot separate any two "
+                f"at alpha {self.alpha:g}: even the clearest difference comes up by chance with "
+                f"probability {max(self.smallest_share, 1 / self.draws):.2g}; plan more runs"
+            )
+
+    @property
+    def smallest_share(self) -> float:
+        """Share of all arrangements that tie with the clearest difference: it and its mirror."""
+        return 2.0 / math.comb(2 * self.runs, self.runs) ** self.looks
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What is decided about two samples.
+
+    Attributes:
+        first, second: their indices.
+        decision: of the first against the second: greater, smaller, not separated or undecided.
+        look: at which it was decided, from 1; 0 while it is undecided.
+    """
+
+    first: int
+    second: int
+    decision: str
+    look: int
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look, as it ended.
+
+    Attributes:
+        lower, upper: the last boundaries that statistics were held against, in sums of returns.
+            Below ``lower`` a pair is accepted; -inf: none is.
+        statistics: observed |sum - sum| of each pair that was undecided before, by pair.
+    """
+
+    lower: float
+    upper: float
+    statistics: dict[tuple[int, int], float]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All pairs, in the order in which they were given, and the looks that were possible."""
+
+    pairs: tuple[Pair, ...]
+    looks: tuple[Look, ...]
+
+
+def _two_sample_signs(runs: int) -> FloatArray:
+    """Every arrangement of one block of two samples, as signs [count, 2, runs]; identity first."""
+    sides = [
+        [np.where(np.isin(range(runs), kept), 1.0, -1.0) for kept in chosen]
+        for chosen in (itertools.combinations(range(runs), kept) for kept in range(runs, -1, -1))
+    ]
+    return np.array([signs for rows in sides for signs in itertools.product(rows, repeat=2)])
+
+
+def _arrangements(samples: int, plan: Plan) -> Iterator[FloatArray]:
+    """The signs of each look [arrangements, samples, runs]; the first arrangement is the identity.
+
+    All of them for two samples if there are no more than ``plan.draws``, otherwise drawn ones.
+    """
+    n = plan.runs
+    if samples == 2 and math.comb(2 * n, n) ** plan.looks <= plan.draws:
+        block = _two_sample_signs(n)
+        for chosen in np.indices((len(block),) * plan.looks).reshape(plan.looks, -1):
+            yield block[chosen]
+        return
+    rng = np.random.default_rng(plan.seed)
+    for _ in range(plan.looks):
+        kept = rng.hypergeometric(n, n, n, size=plan.draws)
+        ordered = np.where(np.arange(n) < kept[:, None, None], 1.0, -1.0)
+        signs = rng.permuted(np.broadcast_to(ordered, (plan.draws, samples, n)), axis=-1)
+        signs[0] = 1.0
+        yield signs
+
+
+def compare(
+    samples: Sequence[ArrayLike], pairs: Sequence[tuple[int, int]], plan: Plan
+) -> Comparison:
+    """Decide pairs of samples, look by look, as far as there are runs.
+
+    The comparison stops before the first look at which an undecided pair lacks runs; what is not
+    decided then is ``undecided``. After the last look it is ``not separated``. Later runs change
+    nothing that is decided already. The statistics of all pairs are held against one boundary, so
+    all samples have to be on one scale (see ``scale``).
+
+    Args:
+        samples: returns [runs] of each sample, in the order of their seeds; of any lengths.
+        pairs: indices of the samples that are compared.
+        plan: looks, errors and arrangements.
+
+    Raises:
+        UserError: a return that is not finite.
+    """
+    values = [np.asarray(sample, dtype=np.float64) for sample in samples]
+    if not all(np.isfinite(sample).all() for sample in values):
+        raise UserError("a return is not a finite number: failed runs must be replaced first")
+    n, count = plan.runs, len(values)
+    first, second = (np.array([pair[side] for pair in pairs], dtype=np.intp) for side in (0, 1))
+    decided: dict[int, tuple[str, int]] = {}
+    looks: list[Look] = []
+    sums = np.zeros(count)
+    most = 0.0  # the largest magnitude that a statistic could have
+    permuted: FloatArray | float = 0.0
+    unseen: NDArray[np.bool_] | None = None  # arrangements that no earlier look has rejected ...
+    far: NDArray[np.bool_] | None = None  # ... or accepted
+    for look, signs in enumerate(_arrangements(count, plan), start=1):
+        left = [index for index in range(len(pairs)) if index not in decided]
+        needed = {int(side[index]) for index in left for side in (first, second)}
+        if not left or any(len(values[sample]) < look * n for sample in needed):
+            break
+        block = np.zeros((count, n))
+        for sample in needed:
+            block[sample] = values[sample][(look - 1) * n : look * n]
+        sums += block.sum(axis=1)
+        most += 2 * n * float(np.abs(block).max())
+        permuted = permuted + np.einsum("bsn,sn->bs", signs, block)
+        if unseen is None or far is None:
+            unseen, far = np.ones(len(signs), dtype=bool), np.ones(len(signs), dtype=bool)
+        before = left.copy()
+        observed = np.abs(sums[first] - sums[second])
+        statistic = np.abs(permuted[:, first[left]] - permuted[:, second[left]])
+        column = {index: place for place, index in enumerate(left)}
+        allowed = [
+            math.floor(level * look / plan.looks * len(signs) + TIE) - int((~spent).sum())
+            for level, spent in ((plan.alpha, unseen), (plan.beta, far))
+        ]
+        tie = TIE * most
+        while left:
+            places = [column[index] for index in left]
+            largest = statistic[:, places].max(axis=1)
+            smallest = statistic[:, places].min(axis=1)
+            upper = np.sort(largest[unseen])[::-1][allowed[0]] + tie
+            lower = np.sort(smallest[far])[allowed[1]] - tie if allowed[1] > 0 else -math.inf
+            top = max(left, key=observed.__getitem__)
+            bottom = min(left, key=observed.__getitem__)
+            if observed[top] > upper:
+                greater = sums[first[top]] > sums[second[top]]
+                decided[top] = (GREATER if greater else SMALLER, look)
+                left.remove(top)
+            elif observed[bottom] < lower:
+                decided[bottom] = (NOT_SEPARATED, look)
+                left.remove(bottom)
+            else:
+                break
+        unseen &= largest <= upper
+        far &= smallest >= lower
+        statistics = {(int(first[i]), int(second[i])): float(observed[i]) for i in before}
+        looks.append(Look(float(lower), float(upper), statistics))
+    last = (NOT_SEPARATED, plan.looks) if len(looks) == plan.looks else (UNDECIDED, 0)
+    return Comparison(
+        tuple(
+            Pair(int(first[index]), int(second[index]), *decided.get(index, last))
+            for index in range(len(pairs))
+        ),
+        tuple(looks),
+    )
+
+
+def scale(samples: Sequence[ArrayLike], runs: int) -> float:
+    """The unit in which the samples of one environment are compared with those of others.
+
+    The standard deviation of their first ``runs`` runs together: no arrangement and no later look
+    changes it. 1 where it is 0.
+    """
+    pooled = np.concatenate([np.asarray(sample, dtype=np.float64)[:runs] for sample in samples])
+    return float(pooled.std()) or 1.0
