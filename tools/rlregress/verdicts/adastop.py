@@ -8,22 +8,17 @@ quantile of the largest statistic of all undecided pairs over such arrangements 
 pair with the largest statistic is separated if it is above, and the boundary is computed again
 without it (step-down, appendix F.2). Of the error alpha, k alpha / K may be spent after look k.
 
-One set of arrangements serves all pairs. An arrangement gives every run a sign: in a block every
-sample keeps its side with m of its n runs and changes it with the others, where m is drawn for all
-samples from the hypergeometric law and the runs for each sample alone. For one pair that is a
-uniformly drawn way to deal 2n runs. For all pairs the statistic is |Y_i - Y_j|, with Y_i the signed
-sum of sample i: the statistics of pairs that share a sample depend on each other as the observed
-ones do. One set of positions permuted in every pair does not keep that: of 1-2 and 2-3 sample 2 is
-the second in the one and the first in the other, and the dependence is lost.
+One set of arrangements serves all pairs: of the 2n places of a block, those of the first sample
+before those of the second, n are drawn anew for the first in every pair alike.
 
-The probability of separating one or more pairs of equal laws is at most alpha for two samples and
-for pairs without a common sample. Where pairs share samples, arrangements reproduce means and
-covariances of the statistics, and not the skewness: ``simulate_adastop`` measures what is left.
+The probability of separating one or more pairs of equal laws is at most alpha for two samples, and
+for pairs without a common sample. Where pairs share samples it is not exact: of 1-2 and 2-3 sample
+2 is the second in the one and the first in the other, and one set of places does not keep how the
+two statistics depend on each other. ``simulate_adastop`` measures what that costs.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,14 +27,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlregress.errors import UserError
+from rlregress.verdicts.permutation import TIE, all_arrangements, random_arrangements
 
 FloatArray = NDArray[np.float64]
 
 GREATER, SMALLER = "greater", "smaller"
 NOT_SEPARATED, UNDECIDED = "not separated", "undecided"
-
-#: Sums closer than this share of the largest possible one are ties; a tie is not above a boundary.
-TIE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -129,33 +122,20 @@ class Comparison:
     looks: tuple[Look, ...]
 
 
-def _two_sample_signs(runs: int) -> FloatArray:
-    """Every arrangement of one block of two samples, as signs [count, 2, runs]; identity first."""
-    sides = [
-        [np.where(np.isin(range(runs), kept), 1.0, -1.0) for kept in chosen]
-        for chosen in (itertools.combinations(range(runs), kept) for kept in range(runs, -1, -1))
-    ]
-    return np.array([signs for rows in sides for signs in itertools.product(rows, repeat=2)])
+def _arrangements(plan: Plan) -> Iterator[FloatArray]:
+    """The signs of each look [arrangements, 2 runs], the observed arrangement among them.
 
-
-def _arrangements(samples: int, plan: Plan) -> Iterator[FloatArray]:
-    """The signs of each look [arrangements, samples, runs]; the first arrangement is the identity.
-
-    All of them for two samples if there are no more than ``plan.draws``, otherwise drawn ones.
+    All of them if there are no more than ``plan.draws``, otherwise drawn ones.
     """
     n = plan.runs
-    if samples == 2 and math.comb(2 * n, n) ** plan.looks <= plan.draws:
-        block = _two_sample_signs(n)
+    if math.comb(2 * n, n) ** plan.looks <= plan.draws:
+        block = all_arrangements(n, n)
         for chosen in np.indices((len(block),) * plan.looks).reshape(plan.looks, -1):
-            yield block[chosen]
+            yield 1.0 - 2.0 * block[chosen]
         return
     rng = np.random.default_rng(plan.seed)
     for _ in range(plan.looks):
-        kept = rng.hypergeometric(n, n, n, size=plan.draws)
-        ordered = np.where(np.arange(n) < kept[:, None, None], 1.0, -1.0)
-        signs = rng.permuted(np.broadcast_to(ordered, (plan.draws, samples, n)), axis=-1)
-        signs[0] = 1.0
-        yield signs
+        yield 1.0 - 2.0 * random_arrangements(n, n, plan.draws - 1, rng)
 
 
 def compare(
@@ -185,10 +165,10 @@ def compare(
     looks: list[Look] = []
     sums = np.zeros(count)
     most = 0.0  # the largest magnitude that a statistic could have
-    permuted: FloatArray | float = 0.0
+    permuted: FloatArray | float = 0.0  # signed differences [arrangements, pairs]
     unseen: NDArray[np.bool_] | None = None  # arrangements that no earlier look has rejected ...
     far: NDArray[np.bool_] | None = None  # ... or accepted
-    for look, signs in enumerate(_arrangements(count, plan), start=1):
+    for look, signs in enumerate(_arrangements(plan), start=1):
         left = [index for index in range(len(pairs)) if index not in decided]
         needed = {int(side[index]) for index in left for side in (first, second)}
         if not left or any(len(values[sample]) < look * n for sample in needed):
@@ -198,22 +178,19 @@ def compare(
             block[sample] = values[sample][(look - 1) * n : look * n]
         sums += block.sum(axis=1)
         most += 2 * n * float(np.abs(block).max())
-        permuted = permuted + np.einsum("bsn,sn->bs", signs, block)
+        permuted = permuted + signs[:, :n] @ block[first].T + signs[:, n:] @ block[second].T
         if unseen is None or far is None:
             unseen, far = np.ones(len(signs), dtype=bool), np.ones(len(signs), dtype=bool)
-        before = left.copy()
         observed = np.abs(sums[first] - sums[second])
-        statistic = np.abs(permuted[:, first[left]] - permuted[:, second[left]])
-        column = {index: place for place, index in enumerate(left)}
+        statistics = {(int(first[i]), int(second[i])): float(observed[i]) for i in left}
         allowed = [
             math.floor(level * look / plan.looks * len(signs) + TIE) - int((~spent).sum())
             for level, spent in ((plan.alpha, unseen), (plan.beta, far))
         ]
         tie = TIE * most
         while left:
-            places = [column[index] for index in left]
-            largest = statistic[:, places].max(axis=1)
-            smallest = statistic[:, places].min(axis=1)
+            of_left = np.abs(permuted[:, left])
+            largest, smallest = of_left.max(axis=1), of_left.min(axis=1)
             upper = np.sort(largest[unseen])[::-1][allowed[0]] + tie
             lower = np.sort(smallest[far])[allowed[1]] - tie if allowed[1] > 0 else -math.inf
             top = max(left, key=observed.__getitem__)
@@ -229,7 +206,6 @@ def compare(
                 break
         unseen &= largest <= upper
         far &= smallest >= lower
-        statistics = {(int(first[i]), int(second[i])): float(observed[i]) for i in before}
         looks.append(Look(float(lower), float(upper), statistics))
     last = (NOT_SEPARATED, plan.looks) if len(looks) == plan.looks else (UNDECIDED, 0)
     return Comparison(

@@ -65,9 +65,7 @@ def measure(
         own = Plan(plan.runs, plan.looks, plan.alpha, plan.beta, plan.draws, repetition)
         found = compare(list(drawn), pairs, own)
         unequal = [pair for pair in found.pairs if drop and pair.second == samples - 1]
-        wrong = [
-            pair.decision in (GREATER, SMALLER) for pair in found.pairs if pair not in unequal
-        ]
+        wrong = [pair.decision in (GREATER, SMALLER) for pair in found.pairs if pair not in unequal]
         error.append(float(any(wrong)))
         if unequal:
             seen.append(float(np.mean([pair.decision == GREATER for pair in unequal])))
@@ -84,10 +82,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--runs", type=int, default=5, help="of each sample at each look")
     parser.add_argument("--looks", type=int, default=5)
     parser.add_argument("--alpha", type=float, default=0.05)
-    parser.add_argument("--beta", type=float, nargs="+", default=[0.0, 0.1])
+    parser.add_argument("--beta", type=float, nargs="+", default=[0.0])
     parser.add_argument("--drop", type=float, nargs="+", default=[0.0, 0.2, 0.5])
-    parser.add_argument("--draws", type=int, default=2000, help="arrangements of a comparison")
-    parser.add_argument("--repetitions", type=int, default=2000)
+    parser.add_argument("--draws", type=int, default=1000, help="arrangements of a comparison")
+    parser.add_argument("--repetitions", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     print(
