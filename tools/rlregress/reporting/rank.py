@@ -72,6 +72,22 @@ def lines(ranking: Ranking) -> list[str]:
         }
         if needed := [f"{name} {count}" for name, count in waiting.items() if count > 0]:
             made.append(f"next look at {task.name}: more runs of {', '.join(needed)}")
+    over = [
+        standing.implementation
+        for task in ranking.tasks
+        for standing in task.standings
+        if standing.available - plan.runs * plan.looks >= plan.runs
+        and any(
+            pair.decision == NOT_SEPARATED and standing.implementation in (pair.first, pair.second)
+            for pair in task.decisions
+        )
+    ]
+    if over:
+        made.append(
+            f"{', '.join(dict.fromkeys(over))}: there are more runs than {plan.looks} x "
+            f"{plan.runs}, which no look has used; every implementation needs as many for a "
+            "further look"
+        )
     if ranking.alone:
         made.append(f"not ranked, as one implementation alone has runs: {'; '.join(ranking.alone)}")
     return made

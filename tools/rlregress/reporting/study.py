@@ -92,10 +92,10 @@ def _frameworks(rows: Sequence[PairOfFrameworks]) -> list[str]:
     counted = []
     for algorithm in [*sorted({row.algorithm for row in rows}), "all"]:
         own = [row.difference for row in rows if algorithm in (row.algorithm, "all")]
-        row = [any(one.outside) for one in own], [all(one.outside) for one in own]
+        outside = [any(one.outside) for one in own], [all(one.outside) for one in own]
         p = [(one.welch, one.p, one.adjusted_welch, one.adjusted_p) for one in own]
         below = [sum(value < ALPHA for value in column) for column in zip(*p, strict=True)]
-        counted.append((algorithm, len(own), *map(sum, row), *below))
+        counted.append((algorithm, len(own), *map(sum, outside), *below))
     lines = _table(
         ("", "pairs", "mean outside an interval", "outside both", "Welch", "pooled t",
          "Welch, Holm", "pooled t, Holm"),
@@ -109,12 +109,12 @@ def _frameworks(rows: Sequence[PairOfFrameworks]) -> list[str]:
     )
     for row in rows:
         if sign := row.difference.sign(ALPHA):
-            welch = row.difference.adjusted_welch
+            higher, lower = (row.first, row.second)[::sign]
             lines.append(
-                f"  {row.first} {'above' if sign > 0 else 'below'} {row.second}: {row.algorithm} on "
-                f"{row.environment}, hyperparameters {row.hyperparameters}, by "
-                f"{number(abs(row.difference.effect))}; adjusted p "
-                f"{number(row.difference.adjusted_p)} pooled, {number(welch)} by Welch"
+                f"  {higher} above {lower}: {row.algorithm} on {row.environment}, hyperparameters "
+                f"{row.hyperparameters}, by {number(abs(row.difference.effect))}; adjusted p "
+                f"{number(row.difference.adjusted_p)} pooled, "
+                f"{number(row.difference.adjusted_welch)} by Welch"
             )
     tested = sum(row.difference.tested for row in rows)
     lines.append(
