@@ -70,12 +70,17 @@ class Plan:
                 f"alpha {self.alpha:g} and beta {self.beta:g} are no probabilities of error: "
                 "expected alpha between 0 and 1, and beta from 0 to below 1"
             )
-        if self.smallest_share > self.alpha or 1 / self.draws > self.alpha:
+        if (smallest := max(self.smallest_share, 1 / self.draws)) > self.alpha:
             raise UserError(
                 f"{self.looks} x {self.runs} runs of each implementation cannot separate any two "
                 f"at alpha {self.alpha:g}: even the clearest difference comes up by chance with "
-                f"probability {max(self.smallest_share, 1 / self.draws):.2g}; plan more runs"
+                f"probability {smallest:.2g}; plan more runs"
             )
+
+    @property
+    def arrangements(self) -> int:
+        """How many arrangements are looked at: all of them, or as many as are drawn."""
+        return min(math.comb(2 * self.runs, self.runs) ** self.looks, self.draws)
 
     @property
     def smallest_share(self) -> float:
@@ -128,7 +133,7 @@ def _arrangements(plan: Plan) -> Iterator[FloatArray]:
     All of them if there are no more than ``plan.draws``, otherwise drawn ones.
     """
     n = plan.runs
-    if math.comb(2 * n, n) ** plan.looks <= plan.draws:
+    if plan.arrangements == math.comb(2 * n, n) ** plan.looks:
         block = all_arrangements(n, n)
         for chosen in np.indices((len(block),) * plan.looks).reshape(plan.looks, -1):
             yield 1.0 - 2.0 * block[chosen]
@@ -165,9 +170,10 @@ def compare(
     looks: list[Look] = []
     sums = np.zeros(count)
     most = 0.0  # the largest magnitude that a statistic could have
-    permuted: FloatArray | float = 0.0  # signed differences [arrangements, pairs]
-    unseen: NDArray[np.bool_] | None = None  # arrangements that no earlier look has rejected ...
-    far: NDArray[np.bool_] | None = None  # ... or accepted
+    permuted = np.zeros((plan.arrangements, len(pairs)))  # signed differences of sums
+    # arrangements in which no earlier look has rejected a pair, and in which none has accepted one
+    below = np.ones(plan.arrangements, dtype=bool)
+    above = np.ones(plan.arrangements, dtype=bool)
     for look, signs in enumerate(_arrangements(plan), start=1):
         left = [index for index in range(len(pairs)) if index not in decided]
         needed = {int(side[index]) for index in left for side in (first, second)}
@@ -178,21 +184,19 @@ def compare(
             block[sample] = values[sample][(look - 1) * n : look * n]
         sums += block.sum(axis=1)
         most += 2 * n * float(np.abs(block).max())
-        permuted = permuted + signs[:, :n] @ block[first].T + signs[:, n:] @ block[second].T
-        if unseen is None or far is None:
-            unseen, far = np.ones(len(signs), dtype=bool), np.ones(len(signs), dtype=bool)
+        permuted += signs[:, :n] @ block[first].T + signs[:, n:] @ block[second].T
         observed = np.abs(sums[first] - sums[second])
         statistics = {(int(first[i]), int(second[i])): float(observed[i]) for i in left}
         allowed = [
-            math.floor(level * look / plan.looks * len(signs) + TIE) - int((~spent).sum())
-            for level, spent in ((plan.alpha, unseen), (plan.beta, far))
+            math.floor(level * look / plan.looks * plan.arrangements + TIE) - int((~inside).sum())
+            for level, inside in ((plan.alpha, below), (plan.beta, above))
         ]
         tie = TIE * most
-        while left:
+        while True:
             of_left = np.abs(permuted[:, left])
             largest, smallest = of_left.max(axis=1), of_left.min(axis=1)
-            upper = np.sort(largest[unseen])[::-1][allowed[0]] + tie
-            lower = np.sort(smallest[far])[allowed[1]] - tie if allowed[1] > 0 else -math.inf
+            upper = np.sort(largest[below])[::-1][allowed[0]] + tie
+            lower = np.sort(smallest[above])[allowed[1]] - tie if allowed[1] > 0 else -math.inf
             top = max(left, key=observed.__getitem__)
             bottom = min(left, key=observed.__getitem__)
             if observed[top] > upper:
@@ -204,8 +208,10 @@ def compare(
                 left.remove(bottom)
             else:
                 break
-        unseen &= largest <= upper
-        far &= smallest >= lower
+            if not left:
+                break
+        below &= largest <= upper
+        above &= smallest >= lower
         looks.append(Look(float(lower), float(upper), statistics))
     last = (NOT_SEPARATED, plan.looks) if len(looks) == plan.looks else (UNDECIDED, 0)
     return Comparison(
