@@ -13,6 +13,8 @@ from rlregress.verdicts.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDE
 SYMBOLS = {GREATER: ">", SMALLER: "<", NOT_SEPARATED: "~", UNDECIDED: "?"}
 _COLOURS = {GREATER: "#b3cde3", SMALLER: "#fbb4ae", NOT_SEPARATED: "lightgray", UNDECIDED: "white"}
 
+_SHARED = " (pairs that share an implementation: measured, not exact, see docs/ranking.md)"
+
 
 def _letter(number: int) -> str:
     """A, B, ..., Z, AA, AB, ..."""
@@ -55,10 +57,12 @@ def lines(ranking: Ranking) -> list[str]:
         f"{counted[UNDECIDED]} undecided; looked {ranking.looks} of {plan.looks} times, "
         f"{plan.runs} new runs of each at a time"
     )
+    shared = any(len(task.standings) > 2 for task in ranking.tasks)
     made.append(
-        f"Of implementations whose returns have one law some pair is separated in at most "
-        f"{plan.alpha:.0%} of such comparisons. 'Not separated' says that these runs do not show "
-        "a difference, not that there is none."
+        "Of implementations whose returns have one law some pair is separated in "
+        f"{'about' if shared else 'at most'} {plan.alpha:.0%} of such comparisons"
+        f"{_SHARED if shared else ''}. 'Not separated' says that these runs do not show a "
+        "difference, not that there is none."
     )
     for task in ranking.tasks:
         waiting = {
