@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated
@@ -57,3 +58,29 @@ def ceiling_counts(cell: Cell, name: str) -> tuple[int, int]:
     means = [band.mean for key, band in table(name).items() if key[2] == cell.environment]
     failed = sum(mean < max(means) for mean in means)
     return failed, SEEDS * len(means)
+
+
+@dataclass(frozen=True)
+class _Original:
+    algorithm: Text
+    environment: Text
+    mean: Number
+    sd: Annotated[Number, Field(ge=0)]
+    seeds: Annotated[int, Field(ge=2)]
+
+
+@cache
+def originals() -> dict[tuple[str, str], Band]:
+    """(algorithm, environment without its version) -> what the paper of the algorithm printed.
+
+    Read from ``baselines/paper/originals.csv``. The divisor of the printed standard deviations is
+    not said: ``sd_high`` is the sample standard deviation if it was the number of seeds.
+    """
+    rows = datafiles.read(suite.baselines() / "paper" / "originals.csv", tuple[_Original, ...])
+    found = {}
+    for row in rows:
+        half = 1.96 * row.sd / math.sqrt(row.seeds)
+        largest = row.sd * math.sqrt(row.seeds / (row.seeds - 1))
+        band = Band(row.mean, half, row.seeds, 0.005, row.sd, row.sd, largest)
+        found[row.algorithm, row.environment.partition("-v")[0]] = band
+    return found

@@ -1,0 +1,106 @@
+"""``rlregress rank`` and ``rlregress study``: compare implementations by runs that exist."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from rlregress.errors import UserError, nearest
+from rlregress.gate import baseline, ranking
+from rlregress.gate import study as thesis_study
+from rlregress.reporting import rank as rank_report
+from rlregress.reporting import study as study_report
+from rlregress.training.cell import Cell
+from rlregress.training.record import check_writable, write_atomically
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Which stored runs are ranked; empty sequences mean no restriction."""
+
+    frameworks: Sequence[str]
+    algorithms: Sequence[str]
+    budget: str
+
+    def cell(self, cell: Cell) -> bool:
+        """Whether runs of ``cell`` are kept."""
+        return (
+            (not self.frameworks or cell.framework in self.frameworks)
+            and (not self.algorithms or cell.algorithm in self.algorithms)
+            and cell.budget == self.budget
+        )
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says of the comparison; see ``ranking.rank``."""
+
+    runs: int
+    looks: int | None
+    alpha: float
+    beta: float
+    report: Path
+
+
+def of_csv(path: Path, environments: Sequence[str], options: Options) -> int:
+    """Rank the runs of a CSV file."""
+    return _rank(ranking.chosen(ranking.of_csv(path), environments), options)
+
+
+def of_stored(store: str, kept: Kept, environments: Sequence[str], options: Options) -> int:
+    """Rank the runs of a store, or those of ``baselines/returns`` where none is named."""
+    if store:
+        runs = ranking.of_store(Path(store), kept.cell)
+    else:
+        stored = baseline.every()
+        for given, name in ((kept.frameworks, "framework"), (kept.algorithms, "algorithm")):
+            known = {getattr(one.cell, name) for one in stored}
+            for wanted in given:
+                if wanted not in known:
+                    raise UserError(
+                        f"there are no stored runs of {name} '{wanted}'; {nearest(wanted, known)}"
+                    )
+        runs = ranking.of_stored(one for one in stored if kept.cell(one.cell))
+    if not runs:
+        raise UserError(
+            f"no runs of budget '{kept.budget}' are left after --framework and --algorithm in "
+            f"{store or baseline.folder()}; record some with: rlregress record"
+        )
+    return _rank(ranking.chosen(runs, environments), options)
+
+
+def _write(folder: Path, name: str, plain: Any) -> None:
+    write_atomically(folder / name, json.dumps(plain, indent=1) + "\n")
+
+
+def _rank(runs: Sequence[ranking.Run], options: Options) -> int:
+    """Print and write; 0, or 3 where a pair needs more runs."""
+    check_writable(options.report, "the report")
+    ranked = ranking.rank(runs, options.runs, options.looks, options.alpha, options.beta)
+    _write(options.report, "rank.json", ranking.as_dict(ranked))
+    written = "rank.json"
+    try:
+        write_atomically(options.report / "rank.svg", rank_report.figure(ranked))
+    except UserError as error:
+        left_out = f"; {error}"
+    else:
+        written, left_out = "rank.json, rank.svg", ""
+    for line in rank_report.lines(ranked):
+        typer.echo(line)
+    typer.echo(f"report: {options.report} ({written}){left_out}")
+    return 3 if ranked.undecided else 0
+
+
+def study(report: Path) -> None:
+    """Print and write the answers."""
+    check_writable(report, "the report")
+    answered = thesis_study.study()
+    _write(report, "study.json", thesis_study.as_plain(answered))
+    for line in study_report.lines(answered):
+        typer.echo(line)
+    typer.echo(f"report: {report} (study.json)")

@@ -1,0 +1,367 @@
+"""Several implementations, ranked on one or several environments from runs that exist already."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from rlregress import datafiles
+from rlregress.datafiles import Number, Text
+from rlregress.errors import UserError, nearest
+from rlregress.gate import baseline
+from rlregress.training import record
+from rlregress.training.cell import Cell, Protocol
+from rlregress.verdicts import adastop
+from rlregress.verdicts.adastop import GREATER, SMALLER, UNDECIDED, Plan
+
+_MIRRORED = {GREATER: SMALLER, SMALLER: GREATER}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of one implementation.
+
+    Attributes:
+        task: environment and budget; only runs of one task are compared.
+        final_return: None where the run failed.
+    """
+
+    implementation: str
+    environment: str
+    task: str
+    seed: int
+    final_return: float | None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One implementation on one task.
+
+    Attributes:
+        returns: of its runs by seed, as many as were looked at. A run that failed counts as the
+            worst return of the task.
+        available: how many runs there are.
+        failed: how many of those that were looked at failed.
+    """
+
+    implementation: str
+    returns: tuple[float, ...]
+    available: int
+    failed: int
+
+    @property
+    def mean(self) -> float:
+        """Mean return of the runs that were looked at."""
+        return float(np.mean(self.returns))
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One pair of implementations on one task.
+
+    Attributes:
+        decision: of the first against the second; see ``adastop.Pair``.
+    """
+
+    first: str
+    second: str
+    decision: str
+    look: int
+
+
+@dataclass(frozen=True)
+class TaskRanking:
+    """One task: implementations by falling mean, and every pair of them."""
+
+    name: str
+    standings: tuple[Standing, ...]
+    decisions: tuple[Decision, ...]
+
+    def decision(self, first: str, second: str) -> str:
+        """What is decided about ``first`` against ``second``, in whichever order they were."""
+        for pair in self.decisions:
+            if (pair.first, pair.second) == (first, second):
+                return pair.decision
+            if (pair.first, pair.second) == (second, first):
+                return _MIRRORED.get(pair.decision, pair.decision)
+        raise KeyError((first, second))
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """All tasks, decided as one family.
+
+    Attributes:
+        looks: how many of the plan's looks there were runs for, or were needed.
+        boundaries: lower and upper boundary of each look, in standard deviations of the runs of
+            the first look.
+        alone: tasks of which only one implementation has runs; they are not ranked.
+    """
+
+    plan: Plan
+    tasks: tuple[TaskRanking, ...]
+    looks: int
+    boundaries: tuple[tuple[float, float], ...]
+    alone: tuple[str, ...] = field(default=())
+
+    @property
+    def undecided(self) -> int:
+        """Pairs that need more runs."""
+        return sum(pair.decision == UNDECIDED for task in self.tasks for pair in task.decisions)
+
+
+@dataclass(frozen=True)
+class _Row:
+    implementation: Text
+    environment: Text
+    seed: Annotated[int, Field(ge=0)]
+    final_return: Annotated[Number, Field(alias="return")]
+
+
+def of_csv(path: Path) -> list[Run]:
+    """The runs of a CSV file with the columns implementation, environment, seed and return.
+
+    Raises:
+        UserError: the file cannot be read, or a line does not fit.
+    """
+    remedy = "expected the columns implementation,environment,seed,return and a run a line"
+    rows: tuple[_Row, ...] = datafiles.read(path, tuple[_Row, ...], remedy=remedy)
+    return [
+        Run(row.implementation, row.environment, row.environment, row.seed, row.final_return)
+        for row in rows
+    ]
+
+
+def implementation_of(cell: Cell) -> str:
+    """Framework and algorithm; the hyperparameter set where it is not the framework's own."""
+    own = cell.hyperparameters == cell.framework
+    return cell.group if own else f"{cell.group}-{cell.hyperparameters}"
+
+
+def task_of(cell: Cell, protocol: Protocol) -> str:
+    """Environment, budget of steps and episodes of the last evaluation: what has to be alike."""
+    return (
+        f"{cell.environment} ({protocol.total_steps} steps, "
+        f"{protocol.evaluation_episodes} episodes)"
+    )
+
+
+def of_stored(
+    stored: Iterable[baseline.Baseline],
+    implementation: Callable[[Cell], str] = implementation_of,
+    task: Callable[[Cell, Protocol], str] = task_of,
+) -> list[Run]:
+    """The runs of ``baselines/returns``, under the names that are asked for."""
+    return [
+        Run(
+            implementation(one.cell),
+            one.cell.environment,
+            task(one.cell, one.protocol),
+            run.seed,
+            run.final_return,
+        )
+        for one in stored
+        for run in one.runs
+    ]
+
+
+def _code(job: dict[str, Any]) -> dict[str, str]:
+    """What an implementation is beside its cell, as texts."""
+    parts = {**job["versions"], **job["sources"], **job["hyperparameters"]}
+    return {name: json.dumps(value).strip('"') for name, value in parts.items()}
+
+
+def of_store(folder: Path, keep: Callable[[Cell], bool]) -> list[Run]:
+    """The runs of a folder of run records whose cell is to be kept.
+
+    Where a cell was run with several versions or hyperparameters, each is an implementation of its
+    own, named by what differs.
+
+    Raises:
+        UserError: there are no records, or one is damaged.
+    """
+    paths = sorted(folder.glob("*/*.json"))
+    if not paths:
+        raise UserError(
+            f"{folder} holds no run records; expected the folder that a gate or record was given "
+            "as --store"
+        )
+    kept: list[tuple[Cell, dict[str, Any]]] = []
+    for path in paths:
+        found = record.read(path)
+        cell = Cell(**found["job"]["cell"])
+        if keep(cell):
+            kept.append((cell, found))
+    codes: dict[Cell, list[dict[str, str]]] = {}
+    for cell, found in kept:
+        codes.setdefault(cell, []).append(_code(found["job"]))
+    runs = []
+    for cell, found in kept:
+        own = _code(found["job"])
+        differing = sorted(
+            f"{name} {value}"
+            for name, value in own.items()
+            if any(other.get(name) != value for other in codes[cell])
+        )
+        name = implementation_of(cell) + (f" ({', '.join(differing)})" if differing else "")
+        task = task_of(cell, Protocol(**found["job"]["protocol"]))
+        seed = found["job"]["seed"]
+        runs.append(Run(name, cell.environment, task, seed, found["final_return"]))
+    return runs
+
+
+def chosen(runs: Sequence[Run], environments: Sequence[str]) -> list[Run]:
+    """The runs on the named environments, all of them without names; UserError for unknown ones."""
+    known = {run.environment for run in runs}
+    for name in environments:
+        if name not in known:
+            raise UserError(f"there are no runs on environment '{name}'; {nearest(name, known)}")
+    return [run for run in runs if not environments or run.environment in environments]
+
+
+def _by_task(runs: Iterable[Run]) -> dict[str, dict[str, dict[int, float | None]]]:
+    """Task -> implementation -> seed -> final return."""
+    tasks: dict[str, dict[str, dict[int, float | None]]] = {}
+    for run in runs:
+        seeds = tasks.setdefault(run.task, {}).setdefault(run.implementation, {})
+        if run.seed in seeds:
+            raise UserError(
+                f"there are two runs of {run.implementation} on {run.task} with seed {run.seed}; "
+                "expected one run of each seed"
+            )
+        seeds[run.seed] = run.final_return
+    return tasks
+
+
+def _without_failures(
+    task: str, found: dict[str, dict[int, float | None]]
+) -> dict[str, list[float]]:
+    """Implementation -> returns by seed, with the task's worst one for every run that failed."""
+    finished = [value for seeds in found.values() for value in seeds.values() if value is not None]
+    if not finished:
+        raise UserError(f"every run on {task} failed; there is nothing to compare")
+    worst = min(finished)
+    return {
+        name: [worst if (value := seeds[seed]) is None else value for seed in sorted(seeds)]
+        for name, seeds in found.items()
+    }
+
+
+def _most_looks(returns: dict[str, dict[str, list[float]]], runs: int) -> int:
+    """How many looks of ``runs`` runs every implementation has the runs for; UserError: none."""
+    count, name, task = min(
+        (len(values), name, task)
+        for task, found in returns.items()
+        for name, values in found.items()
+    )
+    if count < runs:
+        raise UserError(
+            f"{name} has {count} runs on {task}, and a look needs {runs} of each implementation; "
+            "add runs, leave it out, or look at fewer with --runs"
+        )
+    return count // runs
+
+
+def rank(
+    runs: Sequence[Run],
+    per_look: int = 5,
+    looks: int | None = None,
+    alpha: float = 0.05,
+    beta: float = 0.0,
+) -> Ranking:
+    """Compare all implementations of each task in pairs; all pairs of all tasks are one family.
+
+    Args:
+        runs: of at least two implementations on some task.
+        per_look: new runs of each implementation at each look.
+        looks: how many are planned in all; None: as many as every implementation has the runs for.
+        alpha: probability of separating one or more pairs that are equal.
+        beta: probability of accepting a pair early; see ``adastop.Plan``.
+
+    Raises:
+        UserError: nothing can be compared, or the plan could not separate anything.
+    """
+    tasks = _by_task(runs)
+    alone = tuple(sorted(task for task, found in tasks.items() if len(found) < 2))
+    shared = {task: tasks[task] for task in sorted(tasks) if task not in alone}
+    if not shared:
+        raise UserError(
+            f"there is nothing to rank: {len(runs)} runs, and on no environment with the same "
+            "budget are there runs of two implementations"
+        )
+    returns = {task: _without_failures(task, found) for task, found in shared.items()}
+    most = _most_looks(returns, per_look)
+    plan = Plan(per_look, most if looks is None else looks, alpha, beta)
+
+    places: list[tuple[str, str]] = []
+    samples: list[np.ndarray] = []
+    pairs: list[tuple[int, int]] = []
+    for task, found in returns.items():
+        unit = adastop.scale(list(found.values()), per_look)
+        start = len(places)
+        for name in sorted(found):
+            places.append((task, name))
+            samples.append(np.array(found[name]) / unit)
+        pairs += itertools.combinations(range(start, len(places)), 2)
+    compared = adastop.compare(samples, pairs, plan)
+
+    done = len(compared.looks)
+    decided: dict[str, list[Decision]] = {task: [] for task in returns}
+    looked_at = dict.fromkeys(places, 1)
+    for pair in compared.pairs:
+        task, first = places[pair.first]
+        second = places[pair.second][1]
+        decided[task].append(Decision(first, second, pair.decision, pair.look))
+        for place in (places[pair.first], places[pair.second]):
+            looked_at[place] = max(looked_at[place], pair.look or done)
+    return Ranking(
+        plan,
+        tuple(
+            TaskRanking(
+                task,
+                tuple(
+                    sorted(
+                        (
+                            _standing(
+                                name, values, shared[task][name], looked_at[task, name] * per_look
+                            )
+                            for name, values in found.items()
+                        ),
+                        key=lambda standing: (-standing.mean, standing.implementation),
+                    )
+                ),
+                tuple(decided[task]),
+            )
+            for task, found in returns.items()
+        ),
+        done,
+        tuple((look.lower, look.upper) for look in compared.looks),
+        alone,
+    )
+
+
+def _standing(
+    name: str, returns: Sequence[float], found: dict[int, float | None], count: int
+) -> Standing:
+    failed = sum(found[seed] is None for seed in sorted(found)[:count])
+    return Standing(name, tuple(returns[:count]), len(returns), failed)
+
+
+def as_dict(ranking: Ranking) -> dict[str, Any]:
+    """The same as plain JSON values; a boundary that nothing can cross is None."""
+    plain = asdict(ranking)
+    plain["boundaries"] = [
+        {"lower": None if not np.isfinite(lower) else lower, "upper": upper}
+        for lower, upper in ranking.boundaries
+    ]
+    for task in plain["tasks"]:
+        for standing in task["standings"]:
+            standing["mean"] = float(np.mean(standing["returns"]))
+    return {"undecided": ranking.undecided, **plain}

@@ -1,0 +1,337 @@
+"""The three questions of the thesis, on its published tables and on stored runs.
+
+Janssens 2025, "How Stable are Baselines", section 1: do implementations reach what the papers of
+the algorithms printed (section 6.1), do frameworks agree under one set of hyperparameters (6.2),
+and is the ranking of algorithms the same in every framework (6.3)?
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from rlregress.errors import UserError
+from rlregress.gate import baseline, published
+from rlregress.gate.ranking import Ranking, Run, as_dict, of_stored, rank, task_of
+from rlregress.training.cell import Cell, Protocol
+from rlregress.verdicts.adastop import GREATER, SMALLER
+from rlregress.verdicts.bands import Band
+from rlregress.verdicts.summaries import Difference, differences
+
+ALPHA = 0.05
+TABLE = "thesis_returns"
+#: the hyperparameter set of the papers of the algorithms
+ORIGINAL = "original"
+#: environment steps of the published originals: shorter runs are not compared with them
+ORIGINAL_STEPS = 1_000_000
+#: every framework under its own set
+OWN = "own"
+
+WORSE, SIMILAR, BETTER = "worse", "similar", "better"
+SAME, OPPOSITE, OPEN = "same", "opposite", "open"
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """One implementation against the paper of its algorithm.
+
+    Attributes:
+        difference: implementation minus original.
+        interval: worse, similar or better, as the printed interval of the implementation says.
+    """
+
+    framework: str
+    algorithm: str
+    environment: str
+    mean: float
+    original: float
+    interval: str
+    difference: Difference
+
+    @property
+    def verdict(self) -> str:
+        """Worse, similar or better, after Holm; similar means: not rejected."""
+        return {-1: WORSE, 0: SIMILAR, 1: BETTER}[self.difference.sign(ALPHA)]
+
+
+@dataclass(frozen=True)
+class PairOfFrameworks:
+    """Two frameworks, one algorithm, environment and hyperparameter set."""
+
+    algorithm: str
+    environment: str
+    hyperparameters: str
+    first: str
+    second: str
+    difference: Difference
+
+
+@dataclass(frozen=True)
+class Order:
+    """The algorithms on one environment under one hyperparameter set.
+
+    Attributes:
+        hyperparameters: a set, or ``own``: every framework under its own.
+        orders: framework -> algorithms by falling mean.
+        pairs: of two algorithms: ``same`` if every framework separates them, all in one direction;
+            ``opposite`` if two frameworks separate them in different directions; otherwise
+            ``open``.
+    """
+
+    environment: str
+    hyperparameters: str
+    orders: Mapping[str, tuple[str, ...]]
+    pairs: Mapping[tuple[str, str], str]
+
+    @property
+    def alike(self) -> bool:
+        """Whether the means stand in one order in all frameworks, whatever their spread."""
+        return len(set(self.orders.values())) == 1
+
+
+@dataclass(frozen=True)
+class StoredAnswer:
+    """What stored runs say to one question.
+
+    Attributes:
+        ranking: None if there is nothing to compare.
+        reason: why there is nothing, or what was left out.
+    """
+
+    ranking: Ranking | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """All answers.
+
+    Attributes:
+        without_originals: algorithms whose papers printed no numbers of these environments.
+        tested_order: pairs of algorithms within a framework that were tested for ``orders``.
+        stored_reproduction: of stored runs that are long enough.
+        stored_frameworks, stored_order: of stored runs; the second compares algorithms within each
+            framework.
+        stored_pairs: environment, hyperparameter set and budget -> pairs of algorithms, as in
+            ``Order``.
+    """
+
+    reproduction: tuple[Reproduction, ...]
+    without_originals: tuple[str, ...]
+    frameworks: tuple[PairOfFrameworks, ...]
+    orders: tuple[Order, ...]
+    tested_order: int
+    stored_reproduction: tuple[Reproduction, ...]
+    stored_frameworks: StoredAnswer
+    stored_order: StoredAnswer
+    stored_pairs: Mapping[str, Mapping[tuple[str, str], str]]
+
+
+def _reproduced(cells: Mapping[tuple[str, str, str], Band]) -> tuple[Reproduction, ...]:
+    """(framework, algorithm, environment) against the originals that are known, as one family."""
+    originals = published.originals()
+    pairs = {
+        key: (band, originals[key[1], key[2].partition("-v")[0]])
+        for key, band in cells.items()
+        if (key[1], key[2].partition("-v")[0]) in originals
+    }
+    found = []
+    for key, difference in differences(pairs).items():
+        band, original = pairs[key]
+        outside = difference.outside[0]
+        interval = SIMILAR if not outside else BETTER if difference.effect > 0 else WORSE
+        found.append(Reproduction(*key, band.mean, original.mean, interval, difference))
+    return tuple(found)
+
+
+def _stored_band(stored: baseline.Baseline) -> Band:
+    """Stored runs as the summary that would have been printed of them, without rounding."""
+    returns = np.array(stored.returns)
+    sd = float(returns.std(ddof=1))
+    half = 1.96 * float(returns.std()) / math.sqrt(len(returns))
+    return Band(float(returns.mean()), half, len(returns), 0.0, sd, sd, sd)
+
+
+def direction(signs: Iterable[int]) -> str:
+    """What the signs of one pair in all frameworks say together: same, opposite or open."""
+    found = set(signs)
+    if {1, -1} <= found:
+        return OPPOSITE
+    return SAME if len(found) == 1 and 0 not in found else OPEN
+
+
+def _orders(table: Mapping[published.Key, Band]) -> tuple[tuple[Order, ...], int]:
+    """Every environment and hyperparameter set, and how many pairs were tested for it."""
+    frameworks = sorted({key[0] for key in table})
+    algorithms = sorted({key[1] for key in table})
+    environments = sorted({key[2] for key in table})
+    sets = sorted({key[3] for key in table})
+    cells = {
+        (framework, environment, of, *pair): (
+            table[framework, pair[0], environment, of],
+            table[framework, pair[1], environment, of],
+        )
+        for framework, environment, of in itertools.product(frameworks, environments, sets)
+        for pair in itertools.combinations(algorithms, 2)
+    }
+    compared = differences(cells)
+    found = []
+    for environment, of in itertools.product(environments, [*sets, OWN]):
+        used = {framework: framework if of == OWN else of for framework in frameworks}
+        orders = {
+            framework: tuple(
+                sorted(
+                    algorithms,
+                    key=lambda name: -table[framework, name, environment, used[framework]].mean,
+                )
+            )
+            for framework in frameworks
+        }
+        pairs = {
+            pair: direction(
+                compared[framework, environment, used[framework], *pair].sign(ALPHA)
+                for framework in frameworks
+            )
+            for pair in itertools.combinations(algorithms, 2)
+        }
+        found.append(Order(environment, of, orders, pairs))
+    return tuple(found), sum(difference.tested for difference in compared.values())
+
+
+def _ranked(runs: Sequence[Run], nothing: str) -> StoredAnswer:
+    """One look at all runs, as many of each implementation as the shortest has."""
+    implementations: dict[str, set[str]] = {}
+    counts: dict[tuple[str, str], int] = {}
+    for run in runs:
+        implementations.setdefault(run.task, set()).add(run.implementation)
+        place = (run.task, run.implementation)
+        counts[place] = counts.get(place, 0) + 1
+    shared = {task for task, found in implementations.items() if len(found) > 1}
+    if not shared:
+        return StoredAnswer(None, nothing)
+    least = min(count for (task, _), count in counts.items() if task in shared)
+    try:
+        ranking = rank([run for run in runs if run.task in shared], least, looks=1, alpha=ALPHA)
+    except UserError as error:
+        return StoredAnswer(None, str(error))
+    left_out = len(implementations) - len(shared)
+    return StoredAnswer(ranking, f"{left_out} without a counterpart" if left_out else "")
+
+
+def _set_and_budget(cell: Cell, protocol: Protocol) -> str:
+    return f"{task_of(cell, protocol)}, hyperparameters {cell.hyperparameters}"
+
+
+def _stored_pairs(ranking: Ranking | None) -> dict[str, dict[tuple[str, str], str]]:
+    """Environment, set and budget -> pairs of algorithms, over all frameworks that have them."""
+    signs: dict[str, dict[tuple[str, str], list[int]]] = {}
+    for task in ranking.tasks if ranking else ():
+        _, _, place = task.name.partition(": ")
+        for pair in task.decisions:
+            sign = {GREATER: 1, SMALLER: -1}.get(pair.decision, 0)
+            signs.setdefault(place, {}).setdefault((pair.first, pair.second), []).append(sign)
+    return {
+        place: {pair: direction(found) for pair, found in pairs.items() if len(found) > 1}
+        for place, pairs in signs.items()
+    }
+
+
+def study() -> Study:
+    """Answer the three questions; each is a family of its own, at level ``ALPHA``.
+
+    Raises:
+        UserError: a data file cannot be read.
+    """
+    table = published.table(TABLE)
+    frameworks = sorted({key[0] for key in table})
+    rest = sorted({key[1:] for key in table})
+    pairs = {
+        (algorithm, environment, of, first, second): (
+            table[first, algorithm, environment, of],
+            table[second, algorithm, environment, of],
+        )
+        for algorithm, environment, of in rest
+        for first, second in itertools.combinations(frameworks, 2)
+    }
+    orders, tested_order = _orders(table)
+    stored = baseline.every()
+    long_enough = {
+        (one.cell.framework, one.cell.algorithm, one.cell.environment): _stored_band(one)
+        for one in stored
+        if one.cell.hyperparameters == ORIGINAL
+        and one.protocol.total_steps >= ORIGINAL_STEPS
+        and len(one.returns) > 1
+    }
+    order = _ranked(
+        of_stored(
+            stored,
+            implementation=lambda cell: cell.algorithm,
+            task=lambda cell, protocol: f"{cell.framework}: {_set_and_budget(cell, protocol)}",
+        ),
+        "no framework has stored runs of two algorithms on one environment with as many steps",
+    )
+    printed = {algorithm for algorithm, _ in published.originals()}
+    return Study(
+        _reproduced({key[:3]: band for key, band in table.items() if key[3] == ORIGINAL}),
+        tuple(sorted({key[1] for key in table} - printed)),
+        tuple(PairOfFrameworks(*key, found) for key, found in differences(pairs).items()),
+        orders,
+        tested_order,
+        _reproduced(long_enough),
+        _ranked(
+            of_stored(
+                stored,
+                implementation=lambda cell: cell.framework,
+                task=lambda cell, protocol: f"{cell.algorithm}: {_set_and_budget(cell, protocol)}",
+            ),
+            "no two frameworks have stored runs under one set of hyperparameters",
+        ),
+        order,
+        _stored_pairs(order.ranking),
+    )
+
+
+def as_plain(found: Study) -> dict[str, Any]:
+    """The same as plain JSON values; numbers that are not defined (nan) become None."""
+
+    def answer(of: StoredAnswer) -> dict[str, Any]:
+        return {"ranking": as_dict(of.ranking) if of.ranking else None, "reason": of.reason}
+
+    def row(of: Reproduction | PairOfFrameworks) -> dict[str, Any]:
+        plain = asdict(of)
+        plain["difference"] = {
+            name: None if isinstance(value, float) and math.isnan(value) else value
+            for name, value in plain["difference"].items()
+        }
+        return plain
+
+    def named(pairs: Mapping[tuple[str, str], str]) -> dict[str, str]:
+        return {f"{first}, {second}": said for (first, second), said in pairs.items()}
+
+    return {
+        "alpha": ALPHA,
+        "reproduction": [{**row(one), "verdict": one.verdict} for one in found.reproduction],
+        "without_originals": list(found.without_originals),
+        "frameworks": [row(one) for one in found.frameworks],
+        "orders": [
+            {
+                "environment": one.environment,
+                "hyperparameters": one.hyperparameters,
+                "orders": dict(one.orders),
+                "alike": one.alike,
+                "pairs": named(one.pairs),
+            }
+            for one in found.orders
+        ],
+        "stored_reproduction": [
+            {**row(one), "verdict": one.verdict} for one in found.stored_reproduction
+        ],
+        "stored_frameworks": answer(found.stored_frameworks),
+        "stored_order": answer(found.stored_order),
+        "stored_pairs": {place: named(pairs) for place, pairs in found.stored_pairs.items()},
+    }

@@ -1,0 +1,190 @@
+"""The answers to the thesis' three questions, in words: what can be concluded and what cannot."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from rlregress.gate.study import (
+    ALPHA,
+    BETTER,
+    OPEN,
+    OPPOSITE,
+    OWN,
+    SAME,
+    SIMILAR,
+    WORSE,
+    Order,
+    PairOfFrameworks,
+    Reproduction,
+    StoredAnswer,
+    Study,
+)
+from rlregress.reporting import rank as rank_report
+from rlregress.reporting.words import number
+from rlregress.verdicts.bands import band_sees
+from rlregress.verdicts.summaries import seeds_needed
+
+_SEEDS = 5  # of every published cell
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """Columns of equal width; text to the left, numbers to the right."""
+    cells = [list(map(str, header)), *(list(map(str, row)) for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
+    return [
+        "  "
+        + "  ".join(
+            f"{text:>{width}}" if text[:1].isdigit() else f"{text:<{width}}"
+            for text, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in cells
+    ]
+
+
+def _reproduction(rows: Sequence[Reproduction]) -> list[str]:
+    counted = [
+        (name, Counter(row.interval for row in rows if row.framework == name),
+         Counter(row.verdict for row in rows if row.framework == name))
+        for name in sorted({row.framework for row in rows})
+    ]  # fmt: skip
+    lines = _table(
+        ("", "by intervals: worse", SIMILAR, BETTER, "after Holm: worse", "not rejected", BETTER),
+        [
+            (name, *(interval[word] for word in (WORSE, SIMILAR, BETTER)),
+             *(holm[word] for word in (WORSE, SIMILAR, BETTER)))
+            for name, interval, holm in counted
+        ],
+    )  # fmt: skip
+    for row in rows:
+        if row.verdict != SIMILAR:
+            lines.append(
+                f"  {row.verdict}: {row.framework} {row.algorithm} on {row.environment}, "
+                f"{number(row.mean)} against {number(row.original)}, adjusted p "
+                f"{number(row.difference.adjusted_p)}"
+            )
+    untested = sum(not row.difference.tested for row in rows)
+    if untested:
+        lines.append(f"  {untested} of {len(rows)} without spread on one side: no test is possible")
+    return lines
+
+
+def _first(found: Study) -> list[str]:
+    lines = ["1. Do implementations reach what the papers of the algorithms printed?"]
+    lines += _reproduction(found.reproduction)
+    lines.append(
+        f"  No numbers are known of the papers of {', '.join(found.without_originals)}: that part "
+        "of the thesis' counts cannot be computed again. The known ones are the best evaluation "
+        "of 1 million steps in older environments, against the last one of 3 million: a difference "
+        "is not yet a fault."
+    )
+    if found.stored_reproduction:
+        lines += ["  stored runs:", *_reproduction(found.stored_reproduction)]
+    else:
+        lines.append(
+            "  stored runs: none of 1 million steps or more under the original hyperparameters, "
+            "and shorter ones say nothing about the papers"
+        )
+    return lines
+
+
+def _frameworks(rows: Sequence[PairOfFrameworks]) -> list[str]:
+    counted = []
+    for algorithm in [*sorted({row.algorithm for row in rows}), "all"]:
+        own = [row.difference for row in rows if algorithm in (row.algorithm, "all")]
+        outside = [any(one.outside) for one in own], [all(one.outside) for one in own]
+        p = [(one.welch, one.p, one.adjusted_welch, one.adjusted_p) for one in own]
+        below = [sum(value < ALPHA for value in column) for column in zip(*p, strict=True)]
+        counted.append((algorithm, len(own), *map(sum, outside), *below))
+    lines = _table(
+        ("", "pairs", "mean outside an interval", "outside both", "Welch", "pooled t",
+         "Welch, Holm", "pooled t, Holm"),
+        counted,
+    )  # fmt: skip
+    first = sum(row.difference.outside[0] for row in rows)
+    second = sum(row.difference.outside[1] for row in rows)
+    lines.append(
+        f"  Whether a mean lies outside of an interval depends on whose interval is asked: {first} "
+        f"by that of the first framework (by name), {second} by that of the second."
+    )
+    for row in rows:
+        if sign := row.difference.sign(ALPHA):
+            higher, lower = (row.first, row.second)[::sign]
+            lines.append(
+                f"  {higher} above {lower}: {row.algorithm} on {row.environment}, hyperparameters "
+                f"{row.hyperparameters}, by {number(abs(row.difference.effect))}; adjusted p "
+                f"{number(row.difference.adjusted_p)} pooled, "
+                f"{number(row.difference.adjusted_welch)} by Welch"
+            )
+    tested = sum(row.difference.tested for row in rows)
+    lines.append(
+        f"  What cannot be concluded: {_SEEDS} seeds against {_SEEDS} show a difference of "
+        f"{band_sees(_SEEDS, _SEEDS, tested, ALPHA):.1f} standard deviations with 80 % power among "
+        f"{tested} pairs, if returns were normal; without that assumption nothing can be rejected "
+        f"with fewer than {seeds_needed(tested, ALPHA)} seeds a side. What is not rejected is not "
+        "equal."
+    )
+    return lines
+
+
+def _stored(answer: StoredAnswer) -> list[str]:
+    if answer.ranking is None:
+        return [f"  stored runs: {answer.reason}"]
+    more = f" ({answer.reason})" if answer.reason else ""
+    return [
+        f"  stored runs{more}:",
+        *(f"    {line}" for line in rank_report.lines(answer.ranking)),
+    ]
+
+
+def _orders(orders: Sequence[Order]) -> list[str]:
+    rows = []
+    for of in [*sorted({one.hyperparameters for one in orders} - {OWN}), OWN]:
+        own = [one for one in orders if one.hyperparameters == of]
+        pairs = Counter(said for one in own for said in one.pairs.values())
+        title = "each its own" if of == OWN else of
+        rows.append(
+            (
+                title,
+                len(own),
+                sum(one.alike for one in own),
+                pairs[SAME],
+                pairs[OPPOSITE],
+                pairs[OPEN],
+            )
+        )
+    lines = _table(
+        ("hyperparameters", "environments", "means in one order", "pairs: same", OPPOSITE, OPEN),
+        rows,
+    )
+    lines.append(
+        "  A pair of algorithms is 'same' if every framework separates it and all in one "
+        "direction, 'opposite' if two frameworks contradict each other, after Holm; where means "
+        "stand in another order and the pair is open, chance would do."
+    )
+    for one in orders:
+        lines += [
+            f"  {said}: {pair[0]} and {pair[1]} on {one.environment}, hyperparameters "
+            f"{one.hyperparameters}"
+            for pair, said in one.pairs.items()
+            if said != OPEN
+        ]
+    return lines
+
+
+def lines(found: Study) -> list[str]:
+    """All three answers."""
+    made = [*_first(found), "", "2. Do frameworks agree under one set of hyperparameters?"]
+    made += [*_frameworks(found.frameworks), *_stored(found.stored_frameworks), ""]
+    made.append("3. Is the ranking of algorithms the same in every framework?")
+    made += _orders(found.orders)
+    made.append(f"  {found.tested_order} pairs within a framework were tested as one family.")
+    made += _stored(found.stored_order)
+    for place, pairs in found.stored_pairs.items():
+        made += [f"    {said}: {pair[0]} and {pair[1]} on {place}" for pair, said in pairs.items()]
+    made.append("")
+    made.append(
+        f"Each question is one family: if nothing differed, it would show a difference with "
+        f"probability {ALPHA:.0%} at most."
+    )
+    return made

@@ -1,0 +1,233 @@
+"""AdaStop: implementations compared in pairs, with as few runs as decide.
+
+Every sample (the runs of one implementation, in the order of their seeds) is looked at after n, 2n,
+..., Kn runs. The statistic of a pair is the absolute difference of the two sums of returns so far
+(Mathieu et al. 2023, "AdaStop", equation 1). If two samples have one law, the runs of a block of n
+against n could as well have been dealt to them in any other way; the boundary of a look is the
+quantile of the largest statistic of all undecided pairs over such arrangements (equation 2). The
+pair with the largest statistic is separated if it is above, and the boundary is computed again
+without it (step-down, appendix F.2). Of the error alpha, k alpha / K may be spent after look k.
+
+One set of arrangements serves all pairs: of the 2n places of a block, those of the first sample
+before those of the second, n are drawn anew for the first in every pair alike.
+
+The probability of separating one or more pairs of equal laws is at most alpha for two samples, and
+for pairs without a common sample. Where pairs share samples it is not exact: of 1-2 and 2-3 sample
+2 is the second in the one and the first in the other, and one set of places does not keep how the
+two statistics depend on each other. ``simulate_adastop`` measures what that costs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rlregress.errors import UserError
+from rlregress.verdicts.permutation import TIE, all_arrangements, random_arrangements
+
+FloatArray = NDArray[np.float64]
+
+GREATER, SMALLER = "greater", "smaller"
+NOT_SEPARATED, UNDECIDED = "not separated", "undecided"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is fixed before the first run.
+
+    Attributes:
+        runs: n, new runs of every sample at each look.
+        looks: K, looks at most.
+        alpha: probability of separating one or more pairs of equal laws.
+        beta: probability of accepting a pair before the last look, over all looks; 0: never
+            (appendix G). A pair that is accepted early is ``not separated``.
+        draws: arrangements drawn where there are more; otherwise all are used.
+        seed: of the drawn arrangements.
+
+    Raises:
+        UserError: a number that makes no plan, or a plan under which nothing can be separated.
+    """
+
+    runs: int = 5
+    looks: int = 5
+    alpha: float = 0.05
+    beta: float = 0.0
+    draws: int = 10_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.runs < 1 or self.looks < 1 or self.draws < 1:
+            raise UserError(
+                f"{self.looks} looks of {self.runs} runs with {self.draws} arrangements are no "
+                "plan: each number has to be at least 1"
+            )
+        if not (0 < self.alpha < 1 and 0 <= self.beta < 1):
+            raise UserError(
+                f"alpha {self.alpha:g} and beta {self.beta:g} are no probabilities of error: "
+                "expected alpha between 0 and 1, and beta from 0 to below 1"
+            )
+        if (smallest := max(self.smallest_share, 1 / self.draws)) > self.alpha:
+            raise UserError(
+                f"{self.looks} x {self.runs} runs of each implementation cannot separate any two "
+                f"at alpha {self.alpha:g}: even the clearest difference comes up by chance with "
+                f"probability {smallest:.2g}; plan more runs"
+            )
+
+    @property
+    def arrangements(self) -> int:
+        """How many arrangements are looked at: all of them, or as many as are drawn."""
+        return min(math.comb(2 * self.runs, self.runs) ** self.looks, self.draws)
+
+    @property
+    def smallest_share(self) -> float:
+        """Share of all arrangements that tie with the clearest difference: it and its mirror."""
+        return 2.0 / math.comb(2 * self.runs, self.runs) ** self.looks
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What is decided about two samples.
+
+    Attributes:
+        first, second: their indices.
+        decision: of the first against the second: greater, smaller, not separated or undecided.
+        look: at which it was decided, from 1; 0 while it is undecided.
+    """
+
+    first: int
+    second: int
+    decision: str
+    look: int
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look, as it ended.
+
+    Attributes:
+        lower, upper: the last boundaries that statistics were held against, in sums of returns.
+            Below ``lower`` a pair is accepted; -inf: none is.
+        statistics: observed |sum - sum| of each pair that was undecided before, by pair.
+    """
+
+    lower: float
+    upper: float
+    statistics: dict[tuple[int, int], float]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All pairs, in the order in which they were given, and the looks that were possible."""
+
+    pairs: tuple[Pair, ...]
+    looks: tuple[Look, ...]
+
+
+def _arrangements(plan: Plan) -> Iterator[FloatArray]:
+    """The signs of each look [arrangements, 2 runs], the observed arrangement among them.
+
+    All of them if there are no more than ``plan.draws``, otherwise drawn ones.
+    """
+    n = plan.runs
+    if plan.arrangements == math.comb(2 * n, n) ** plan.looks:
+        block = all_arrangements(n, n)
+        for chosen in np.indices((len(block),) * plan.looks).reshape(plan.looks, -1):
+            yield 1.0 - 2.0 * block[chosen]
+        return
+    rng = np.random.default_rng(plan.seed)
+    for _ in range(plan.looks):
+        yield 1.0 - 2.0 * random_arrangements(n, n, plan.draws - 1, rng)
+
+
+def compare(
+    samples: Sequence[ArrayLike], pairs: Sequence[tuple[int, int]], plan: Plan
+) -> Comparison:
+    """Decide pairs of samples, look by look, as far as there are runs.
+
+    The comparison stops before the first look at which an undecided pair lacks runs; what is not
+    decided then is ``undecided``. After the last look it is ``not separated``. Later runs change
+    nothing that is decided already. The statistics of all pairs are held against one boundary, so
+    all samples have to be on one scale (see ``scale``).
+
+    Args:
+        samples: returns [runs] of each sample, in the order of their seeds; of any lengths.
+        pairs: indices of the samples that are compared.
+        plan: looks, errors and arrangements.
+
+    Raises:
+        UserError: a return that is not finite.
+    """
+    values = [np.asarray(sample, dtype=np.float64) for sample in samples]
+    if not all(np.isfinite(sample).all() for sample in values):
+        raise UserError("a return is not a finite number: failed runs must be replaced first")
+    n, count = plan.runs, len(values)
+    first, second = (np.array([pair[side] for pair in pairs], dtype=np.intp) for side in (0, 1))
+    decided: dict[int, tuple[str, int]] = {}
+    looks: list[Look] = []
+    sums = np.zeros(count)
+    most = 0.0  # the largest magnitude that a statistic could have
+    permuted = np.zeros((plan.arrangements, len(pairs)))  # signed differences of sums
+    # arrangements in which no earlier look has rejected a pair, and in which none has accepted one
+    below = np.ones(plan.arrangements, dtype=bool)
+    above = np.ones(plan.arrangements, dtype=bool)
+    for look, signs in enumerate(_arrangements(plan), start=1):
+        left = [index for index in range(len(pairs)) if index not in decided]
+        needed = {int(side[index]) for index in left for side in (first, second)}
+        if not left or any(len(values[sample]) < look * n for sample in needed):
+            break
+        block = np.zeros((count, n))
+        for sample in needed:
+            block[sample] = values[sample][(look - 1) * n : look * n]
+        sums += block.sum(axis=1)
+        most += 2 * n * float(np.abs(block).max())
+        permuted += signs[:, :n] @ block[first].T + signs[:, n:] @ block[second].T
+        observed = np.abs(sums[first] - sums[second])
+        statistics = {(int(first[i]), int(second[i])): float(observed[i]) for i in left}
+        allowed = [
+            math.floor(level * look / plan.looks * plan.arrangements + TIE) - int((~inside).sum())
+            for level, inside in ((plan.alpha, below), (plan.beta, above))
+        ]
+        tie = TIE * most
+        while True:
+            of_left = np.abs(permuted[:, left])
+            largest, smallest = of_left.max(axis=1), of_left.min(axis=1)
+            upper = np.sort(largest[below])[::-1][allowed[0]] + tie
+            lower = np.sort(smallest[above])[allowed[1]] - tie if allowed[1] > 0 else -math.inf
+            top = max(left, key=observed.__getitem__)
+            bottom = min(left, key=observed.__getitem__)
+            if observed[top] > upper:
+                greater = sums[first[top]] > sums[second[top]]
+                decided[top] = (GREATER if greater else SMALLER, look)
+                left.remove(top)
+            elif observed[bottom] < lower:
+                decided[bottom] = (NOT_SEPARATED, look)
+                left.remove(bottom)
+            else:
+                break
+            if not left:
+                break
+        below &= largest <= upper
+        above &= smallest >= lower
+        looks.append(Look(float(lower), float(upper), statistics))
+    last = (NOT_SEPARATED, plan.looks) if len(looks) == plan.looks else (UNDECIDED, 0)
+    return Comparison(
+        tuple(
+            Pair(int(first[index]), int(second[index]), *decided.get(index, last))
+            for index in range(len(pairs))
+        ),
+        tuple(looks),
+    )
+
+
+def scale(samples: Sequence[ArrayLike], runs: int) -> float:
+    """The unit in which the samples of one environment are compared with those of others.
+
+    The standard deviation of their first ``runs`` runs together: no arrangement and no later look
+    changes it. 1 where it is 0.
+    """
+    pooled = np.concatenate([np.asarray(sample, dtype=np.float64)[:runs] for sample in samples])
+    return float(pooled.std()) or 1.0

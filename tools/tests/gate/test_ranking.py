@@ -1,0 +1,319 @@
+"""Rankings of runs: from a CSV, from stored runs and from a store."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from rlregress import cli, suite
+from rlregress.errors import UserError
+from rlregress.gate import baseline, ranking
+from rlregress.gate.ranking import Run, of_csv, of_store, of_stored, rank
+from rlregress.reporting import rank as report
+from rlregress.training import record
+from rlregress.verdicts.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
+
+HEADER = "implementation,environment,seed,return"
+
+
+def runs(name, returns, task="Hopper-v4"):
+    """One run for each return, with seeds from 0."""
+    return [Run(name, task, task, seed, value) for seed, value in enumerate(returns)]
+
+
+def normal(seed, mean, count=10):
+    """Normal returns [count] with standard deviation 10."""
+    return list(np.random.default_rng(seed).normal(mean, 10, count))
+
+
+@pytest.fixture
+def three():
+    """Two implementations alike, one far above."""
+    return runs("a", normal(0, 100)) + runs("b", normal(1, 100)) + runs("c", normal(2, 200))
+
+
+@pytest.fixture
+def command(monkeypatch, capsys, tmp_path):
+    """Run the command in an empty folder; returns exit code, output, error output."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["rlregress", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        said = capsys.readouterr()
+        return int(ended.value.code or 0), said.out, said.err
+
+    return run
+
+
+def write_csv(path, rows):
+    """A CSV file of (implementation, environment, seed, return)."""
+    path.write_text("\n".join([HEADER, *(",".join(map(str, row)) for row in rows)]) + "\n")
+    return path
+
+
+def test_the_best_stands_first_and_equals_are_not_separated(three):
+    """c is above a and b, which are not separated; the table is by falling mean."""
+    (task,) = rank(three).tasks
+    assert task.standings[0].implementation == "c"
+    assert task.decision("c", "a") == task.decision("c", "b") == GREATER
+    assert task.decision("a", "c") == SMALLER
+    assert task.decision("a", "b") == task.decision("b", "a") == NOT_SEPARATED
+
+
+def test_an_implementation_that_is_decided_early_is_looked_at_no_longer():
+    """Of c, separated from all others at the first look, five runs are used and not ten."""
+    found = rank(
+        runs("a", normal(0, 100)) + runs("b", normal(1, 100)) + runs("c", normal(2, 900)), looks=2
+    )
+    used = {one.implementation: len(one.returns) for one in found.tasks[0].standings}
+    assert used == {"a": 10, "b": 10, "c": 5}
+
+
+def test_runs_that_are_missing_leave_pairs_undecided(three):
+    """Of four planned looks two are possible: what is not separated yet is undecided."""
+    found = rank(three, looks=4)
+    assert found.looks == 2
+    assert found.tasks[0].decision("a", "b") == UNDECIDED
+    assert found.undecided == 1
+    assert any(
+        line.startswith("next look at Hopper-v4: more runs of") for line in report.lines(found)
+    )
+
+
+def test_environments_of_other_units_are_one_family():
+    """Returns of -5 and of 9000 are judged together: the scale of an environment plays no part."""
+    small = runs("a", normal(0, 100), "R") + runs("b", normal(1, 130), "R")
+    large = runs("a", normal(2, 100), "I") + runs("b", normal(3, 100), "I")
+    plain = rank(small + large)
+    other = rank(
+        small + [Run(r.implementation, "I", "I", r.seed, r.final_return * 90) for r in large]
+    )
+    assert [task.decisions for task in plain.tasks] == [task.decisions for task in other.tasks]
+    assert {task.name: task.decision("b", "a") for task in plain.tasks} == {
+        "I": NOT_SEPARATED, "R": GREATER,
+    }  # fmt: skip
+
+
+def test_a_run_that_failed_counts_as_the_worst_return(three):
+    """None becomes the lowest return of any implementation on the task, and is counted."""
+    failed = runs("d", [None, *normal(4, 150, 9)])
+    (task,) = rank(three + failed).tasks
+    (d,) = [one for one in task.standings if one.implementation == "d"]
+    lowest = min(run.final_return for run in three + failed if run.final_return is not None)
+    assert d.returns[0] == lowest
+    assert d.failed == 1
+
+
+def test_an_environment_with_one_implementation_is_named_and_left_out(three):
+    """What cannot be compared is said, not dropped in silence."""
+    found = rank(three + runs("a", normal(5, 1), "Ant-v4"))
+    assert found.alone == ("Ant-v4",)
+    assert [task.name for task in found.tasks] == ["Hopper-v4"]
+    assert "not ranked" in report.lines(found)[-1]
+
+
+def test_the_table_says_each_pair_twice_and_the_error_once(three):
+    """Rows against columns, the counts, the level, and what 'not separated' means."""
+    text = "\n".join(report.lines(rank(three)))
+    assert "Hopper-v4: 3 implementations" in text
+    rows = {line.split()[1]: line.split()[-3:] for line in text.splitlines()[2:5]}
+    assert rows["c"] == [".", ">", ">"]
+    assert sorted(rows["a"]) == sorted([".", "<", "~"])
+    assert "3 pairs in 1 task: 2 separated, 1 not separated, 0 undecided" in text
+    assert "about 5% of such comparisons (pairs that share an implementation" in text
+    two = [run for run in three if run.implementation != "c"]
+    assert "at most 5% of such comparisons." in "\n".join(report.lines(rank(two)))
+    assert "equal" not in text
+
+
+@pytest.mark.parametrize(
+    ("found", "sentence"),
+    [
+        (runs("a", normal(0, 1)), "nothing to rank"),
+        (runs("a", normal(0, 1)) + runs("b", [1.0, 2.0]), "b has 2 runs on Hopper-v4"),
+        (runs("a", normal(0, 1)) + runs("b", [None] * 9) + runs("a", [1], "X"), ""),
+        (runs("a", [None] * 5) + runs("b", [None] * 5), "every run on Hopper-v4 failed"),
+        (runs("a", normal(0, 1)) + runs("a", [1.0]), "two runs of a on Hopper-v4 with seed 0"),
+    ],
+)
+def test_runs_that_cannot_be_ranked(found, sentence):
+    """One implementation, too few runs, failures alone, a seed twice: one sentence for each."""
+    if not sentence:
+        assert rank(found).tasks[0].decision("a", "b") in (NOT_SEPARATED, GREATER)
+        return
+    with pytest.raises(UserError, match=sentence):
+        rank(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", ["r.csv"]),
+        (HEADER + "\n", ["no rows"]),
+        ("implementation,environment,seed\na,H,0\n", ["line 2", "key 'return' is missing"]),
+        (HEADER + "\na,H,0,high\n", ["line 2", "key 'return' is 'high'", "expected a number"]),
+        (HEADER + "\na,H,0,nan\n", ["line 2", "'return'"]),
+        (HEADER + "\na,H,0.5,1\n", ["line 2", "key 'seed'", "expected a whole number"]),
+        (HEADER + "\na,H,0\n", ["line 2", "not as many cells"]),
+        (HEADER + "\n,H,0,1\n", ["line 2", "key 'implementation'"]),
+    ],
+)
+def test_a_damaged_csv_is_one_sentence(command, tmp_path, text, parts):
+    """The sentence names the file, the line and what was expected; the exit code is 2."""
+    path = tmp_path / "r.csv"
+    path.write_text(text)
+    code, _, error = command("rank", path)
+    assert code == 2
+    assert error.startswith("rlregress: ")
+    assert len(error.strip().splitlines()) == 1
+    assert [part for part in parts if part not in error] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["no.csv"], "no.csv cannot be read"),
+        (["r.csv", "--framework", "x"], "a CSV file does not take --framework"),
+        (["r.csv", "--environment", "Hoper-v4"], "did you mean 'Hopper-v4'?"),
+        (["r.csv", "--runs", "11"], "a has 10 runs on Hopper-v4, and a look needs 11"),
+        (["r.csv", "--runs", "3", "--looks", "1"], "cannot separate any two at alpha 0.05"),
+        (["r.csv", "--alpha", "2"], "alpha 2"),
+        (["--store", "nowhere"], "nowhere holds no run records"),
+        (["--algorithm", "pppo"], "did you mean 'ppo'?"),
+        (["--budget", "smoke"], "no runs of budget 'smoke'"),
+    ],
+)
+def test_a_wrong_command_line_is_one_sentence(command, tmp_path, three, arguments, part):
+    """Names, numbers and sources that do not fit end in one sentence and exit code 2."""
+    write_csv(
+        tmp_path / "r.csv", [(r.implementation, r.task, r.seed, r.final_return) for r in three]
+    )
+    code, _, error = command("rank", *arguments)
+    assert (code, len(error.strip().splitlines())) == (2, 1)
+    assert part in error
+
+
+def test_the_command_ranks_a_csv_and_writes_json(command, tmp_path, three):
+    """Exit code 0, the table on the screen, and the same decisions in rank.json."""
+    rows = [(r.implementation, r.task, r.seed, r.final_return) for r in three]
+    path = write_csv(tmp_path / "r.csv", rows[::-1])
+    code, said, _ = command("rank", path)
+    assert code == 0
+    assert "3 pairs in 1 task: 2 separated" in said
+    kept = json.loads((tmp_path / "report" / "rank.json").read_text())
+    decisions = {(x["first"], x["second"]): x["decision"] for x in kept["tasks"][0]["decisions"]}
+    assert decisions == {("a", "b"): NOT_SEPARATED, ("a", "c"): SMALLER, ("b", "c"): SMALLER}
+    # the order of the lines plays no part: runs are looked at by seed
+    assert kept["tasks"] == json.loads(json.dumps(ranking.as_dict(rank(of_csv(path)))))["tasks"]
+    assert kept["tasks"] == json.loads(json.dumps(ranking.as_dict(rank(three))))["tasks"]
+
+
+def test_a_ranking_that_needs_more_runs_ends_with_3(command, tmp_path, three):
+    """Exit code 3: the data cannot tell yet, and the next look is named."""
+    rows = [(r.implementation, r.task, r.seed, r.final_return) for r in three]
+    write_csv(tmp_path / "r.csv", rows)
+    code, said, _ = command("rank", "r.csv", "--looks", "3")
+    assert code == 3
+    assert "next look at Hopper-v4: more runs of" in said
+
+
+def test_stored_runs_are_compared_only_under_one_budget():
+    """No task of the stored runs mixes environments, steps or episodes."""
+    stored = baseline.every()
+    by_task = {}
+    for one in stored:
+        key = (one.cell.environment, one.protocol.total_steps, one.protocol.evaluation_episodes)
+        for run in of_stored([one]):
+            by_task.setdefault(run.task, set()).add(key)
+    assert len(by_task) > 1
+    assert all(len(keys) == 1 for keys in by_task.values())
+    assert len(of_stored(stored)) == sum(len(one.runs) for one in stored)
+
+
+def test_the_command_ranks_stored_runs(command):
+    """Without a CSV the frameworks are ranked by baselines/returns."""
+    environment = baseline.every()[0].cell.environment
+    code, said, error = command("rank", "--environment", environment)
+    assert code == 0, error
+    assert f"{environment} (" in said
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A store with five runs each of two versions of one implementation."""
+    stored = baseline.every()[0]
+    folder = tmp_path / "runs"
+    for version, mean in (("1.0", 100.0), ("2.0", 300.0)):
+        for seed, value in enumerate(normal(seed=9, mean=mean, count=5)):
+            job = {
+                "cell": vars(stored.cell),
+                "seed": seed,
+                "protocol": vars(stored.protocol),
+                "hyperparameters": dict(stored.hyperparameters),
+                "versions": {"package": version},
+                "sources": {},
+            }
+            content = {
+                "schema": record.SCHEMA, "job": job, "key": f"{version}-{seed}",
+                "status": "finished", "failure": "", "curve": [], "final_return": value,
+                "episode_returns": [value], "steps": 1, "parameters_sha256": "", "platform": {},
+                "time": {},
+            }  # fmt: skip
+            path = folder / stored.cell.id / f"{seed:04d}-{version}.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            record.write(path, content)
+    return folder
+
+
+def test_two_versions_in_one_store_are_two_implementations(command, store):
+    """Runs of a cell with several versions are named by what differs, and compared."""
+    runs_of_both = of_store(store, lambda cell: True)
+    names = {run.implementation for run in runs_of_both}
+    assert {name.partition(" (")[2] for name in names} == {"package 1.0)", "package 2.0)"}
+    code, said, error = command("rank", "--store", store)
+    assert code == 0, error
+    assert "1 pair" in said
+    assert "1 separated" in said
+
+
+def test_a_damaged_record_is_one_sentence(command, store):
+    """A record whose content does not match its checksum is not ranked."""
+    path = next(store.glob("*/*.json"))
+    path.write_text(path.read_text().replace('"seed": 0', '"seed": 7'))
+    code, _, error = command("rank", "--store", store)
+    assert (code, len(error.strip().splitlines())) == (2, 1)
+    assert "does not match its checksum" in error
+
+
+def test_the_figure_shows_decisions_and_returns(three):
+    """An SVG with the title of the task, the names and the symbols of the table."""
+    pytest.importorskip("matplotlib")
+    import matplotlib
+
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        drawn = report.figure(rank(three))
+    assert drawn.lstrip().startswith("<?xml")
+    for text in ("Hopper-v4", ">a<", ">b<", ">c<", "&gt;", "&lt;", "~", "10 runs"):
+        assert text in drawn
+
+
+def test_a_damaged_table_of_originals_is_one_sentence(command, tmp_path, monkeypatch):
+    """study reads baselines/paper through the one reader of data files."""
+    from rlregress.gate import published
+
+    for name in ("tests_unit", "tests_behavior", "tests_performance"):
+        (tmp_path / name).mkdir()
+    shutil.copytree(suite.baselines() / "paper", tmp_path / "baselines" / "paper")
+    monkeypatch.setattr(suite, "root", lambda: tmp_path)
+    published.originals.cache_clear()
+    path = tmp_path / "baselines" / "paper" / "originals.csv"
+    path.write_text(path.read_text().replace("114.74", "-114.74"))
+    code, _, error = command("study")
+    published.originals.cache_clear()
+    assert code == 2
+    assert "line 4: key 'sd' is" in error

@@ -1,0 +1,133 @@
+"""The thesis' three questions: what its tables allow to say, and what stored runs add."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+from rlregress.gate import published
+from rlregress.gate.study import (
+    BETTER,
+    OPEN,
+    OPPOSITE,
+    OWN,
+    SAME,
+    SIMILAR,
+    WORSE,
+    as_plain,
+    direction,
+    study,
+)
+from rlregress.reporting import study as report
+
+
+@pytest.fixture(scope="module")
+def found():
+    """All answers."""
+    return study()
+
+
+def test_the_originals_are_those_of_the_paper():
+    """Table 1 of Fujimoto et al. 2018 has seven environments, ten trials each."""
+    originals = published.originals()
+    assert originals["td3", "HalfCheetah"].mean == 9636.95
+    assert originals["td3", "HalfCheetah"].sd == 859.065
+    assert originals["td3", "InvertedPendulum"].half == 0
+    assert len(originals) == 7
+    assert {band.seeds for band in originals.values()} == {10}
+
+
+def test_of_288_pairs_of_frameworks_few_are_left(found):
+    """Intervals call 186 different, or 153 or 135 by one side; Holm leaves two, with Welch none."""
+    differences = [row.difference for row in found.frameworks]
+    assert len(differences) == 288
+    assert sum(any(one.outside) for one in differences) == 186
+    assert sum(all(one.outside) for one in differences) == 102
+    # the figures of one side depend on which framework is the first
+    rank = ["sb3", "cleanrl", "torchrl"].index
+    sides = [
+        row.difference.outside
+        if rank(row.first) < rank(row.second)
+        else row.difference.outside[::-1]
+        for row in found.frameworks
+    ]
+    assert [sum(side) for side in zip(*sides, strict=True)] == [153, 135]
+    assert sum(one.welch < 0.05 for one in differences) == 37
+    assert sum(one.adjusted_welch < 0.05 for one in differences) == 0
+    assert sum(one.p < 0.05 for one in differences) == 48
+    assert [
+        (row.first, row.second, row.algorithm, row.environment, row.hyperparameters)
+        for row in found.frameworks
+        if row.difference.sign(0.05)
+    ] == [
+        ("cleanrl", "sb3", "ppo", "InvertedDoublePendulum-v4", "original"),
+        ("cleanrl", "torchrl", "ppo", "Swimmer-v4", "sb3"),
+    ]
+
+
+def test_cells_without_spread_are_not_tested(found):
+    """1000.0 +- 0.0 on one side or on both leaves nothing to test: 33 of the 288 pairs."""
+    assert sum(not row.difference.tested for row in found.frameworks) == 33
+    assert all(
+        row.difference.sign(0.05) == 0 for row in found.frameworks if not row.difference.tested
+    )
+
+
+def test_td3_against_its_paper(found):
+    """Of 21 cells intervals call 2 worse and 7 better; Holm leaves 5 better and none worse."""
+    assert found.without_originals == ("ppo", "sac")
+    assert Counter(row.interval for row in found.reproduction) == {WORSE: 2, SIMILAR: 12, BETTER: 7}
+    assert Counter(row.verdict for row in found.reproduction) == {SIMILAR: 16, BETTER: 5}
+    assert {row.environment for row in found.reproduction if row.verdict == BETTER} == {
+        "Ant-v4", "HalfCheetah-v4",
+    }  # fmt: skip
+
+
+def test_rankings_by_mean_alone_differ_more_than_can_be_shown(found):
+    """Means stand in one order in 7 of 40 places, and no pair of algorithms is shown to turn."""
+    assert len(found.orders) == 8 * 5
+    assert sum(order.alike for order in found.orders) == 7
+    said = Counter(pair for order in found.orders for pair in order.pairs.values())
+    assert said == {SAME: 5, OPEN: 115}
+    own = [order for order in found.orders if order.hyperparameters == OWN]
+    assert sum(order.alike for order in own) == 1
+
+
+@pytest.mark.parametrize(
+    ("signs", "said"),
+    [
+        ([1, 1, 1], SAME),
+        ([-1, -1], SAME),
+        ([1, -1, 0], OPPOSITE),
+        ([1, 1, 0], OPEN),
+        ([0, 0, 0], OPEN),
+    ],
+)
+def test_a_pair_of_algorithms_in_several_frameworks(signs, said):
+    """One framework that cannot tell leaves the pair open, unless two others contradict."""
+    assert direction(signs) == said
+
+
+def test_the_text_says_what_cannot_be_concluded(found):
+    """Seeds that a test without assumptions would need, and the difference that 5 seeds show."""
+    text = "\n".join(report.lines(found))
+    assert "fewer than 8 seeds a side" in text
+    assert "5.0 standard deviations with 80 % power among 255 pairs" in text
+    assert "No numbers are known of the papers of ppo, sac" in text
+    for question in ("1. Do implementations", "2. Do frameworks", "3. Is the ranking"):
+        assert question in text
+
+
+def test_the_answers_are_plain_json(found):
+    """JSON takes them, without nan."""
+    kept = json.loads(json.dumps(as_plain(found), allow_nan=False))
+    assert len(kept["frameworks"]) == 288
+    assert kept["reproduction"][0]["verdict"] in (WORSE, SIMILAR, BETTER)
+
+
+def test_stored_runs_answer_or_say_why_not(found):
+    """Of each question stored runs give a ranking, or the reason why there is none."""
+    for answer in (found.stored_frameworks, found.stored_order):
+        assert (answer.ranking is None) <= bool(answer.reason)
