@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Any
 
 import typer
 
-from rlregress.gate import evidence, planning, run, selection
+from rlregress.gate import evidence, planning, recording, run, selection
 from rlregress.reporting import gate as gate_report
 from rlregress.reporting import plan as plan_report
-from rlregress.reporting import summary
+from rlregress.reporting import summary, terminal
 from rlregress.training.record import write_atomically
 
 
@@ -26,6 +27,17 @@ def judge(options: run.GateOptions) -> int:
     for line in gate_report.verdict_lines(result):
         typer.echo(line)
     return result.exit_code
+
+
+def record(asked: recording.Recording, workers: int) -> None:
+    """Train what is missing and store it, with a line for every run and every file."""
+
+    def on_done(run_record: dict[str, Any], done: int, total: int) -> None:
+        # a recording takes hours: its lines are read while it goes on
+        print(terminal.recorded_line(run_record, done, total), flush=True)
+
+    for line in recording.record(asked, workers, on_done):
+        typer.echo(line)
 
 
 def plan(chosen: selection.Selection, seeds: int, workers: int, store: str) -> None:

@@ -145,10 +145,12 @@ def how_to_record(cell: Cell) -> str:
         stored.cell.budget for stored in every() if {**asdict(stored.cell), "budget": ""} == own
     )
     there = f"there are stored runs of budget {', '.join(others)}; " if others else ""
+    foreign = cell.hyperparameters != cell.framework
+    named = f" --hyperparameters {cell.hyperparameters}" if foreign else ""
     return (
         f"no stored runs of {cell.id}; {there}record some with: rlregress record "
         f"--framework {cell.framework} --algorithm {cell.algorithm} "
-        f"--environment {cell.environment} --budget {cell.budget}"
+        f"--environment {cell.environment} --budget {cell.budget}{named}"
     )
 
 
@@ -173,11 +175,18 @@ def check_hyperparameters(stored: Baseline, given: Mapping[str, Any]) -> None:
 
 
 def seconds_per_step(cell: Cell, known: Sequence[Baseline]) -> float:
-    """CPU seconds per environment step, from stored runs of any budget; 0 if there are none."""
-    own = {**asdict(cell), "budget": ""}
-    for stored in known:
-        if {**asdict(stored.cell), "budget": ""} == own:
-            return stored.cpu_seconds / stored.protocol.total_steps
+    """CPU seconds per environment step, the mean over stored runs of any budget; 0 without any.
+
+    Of the cell if it has stored runs; else of its framework and algorithm; else of its algorithm.
+    """
+    for alike in (("group", "environment", "hyperparameters"), ("group",), ("algorithm",)):
+        speeds = [
+            stored.cpu_seconds / stored.protocol.total_steps
+            for stored in known
+            if all(getattr(stored.cell, name) == getattr(cell, name) for name in alike)
+        ]
+        if speeds:
+            return sum(speeds) / len(speeds)
     return 0.0
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rlregress.gate.judging import smallest_common_drop, smallest_visible_drop
-from rlregress.gate.selection import Selection
+from rlregress.gate.selection import Selection, refused
 from rlregress.gate.session import open_session
+from rlregress.training.budgets import budget
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,9 @@ class Plan:
         seeds: runs of each cell.
         judged: whether the budget's returns are judged.
         groups: name -> share of the stored means that its cells together must lose to be seen.
-        seconds: CPU seconds of all runs that are left.
+        seconds: CPU seconds of all runs that are left, without evaluations on the way.
+        evaluations: of one run, the one after the training among them.
+        refused: what is left out and why, a line for each framework, algorithm and set.
     """
 
     description: str
@@ -47,6 +50,8 @@ class Plan:
     cells: tuple[CellPlan, ...]
     groups: dict[str, float | None]
     seconds: float
+    evaluations: int
+    refused: tuple[str, ...]
 
 
 def plan(selection: Selection, seeds: int, store: str) -> Plan:
@@ -69,4 +74,6 @@ def plan(selection: Selection, seeds: int, store: str) -> Plan:
         ),
         {group: smallest_common_drop(session, group) for group in session.groups()},
         session.seconds_to_do(),
+        budget(selection.budget).evaluations,
+        tuple(refused(selection)),
     )

@@ -23,6 +23,14 @@ def interrupted(store: Path) -> str:
     )
 
 
+def recorded_line(record: Mapping[str, Any], done: int, total: int) -> str:
+    """One line when a run is recorded."""
+    return (
+        f"[{done}/{total}] {record['cell']} seed {record['seed']}: {record['status']}, return "
+        f"{record['final_return']}"
+    )
+
+
 def training_line(entry: dict[str, Any], done: int, total: int, seconds_left: float) -> str:
     """One line when a run ends: its return, its speed, and how long the plan still takes."""
     record = entry["record"]
