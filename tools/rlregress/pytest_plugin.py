@@ -64,7 +64,8 @@ class Run:
     def summary(self, record: dict[str, Any]) -> dict[str, Any]:
         """What a report keeps of a record."""
         kept = ("status", "failure", "final_return", "steps", "parameters_sha256", "time")
-        return {"cell": self.job.cell.id, "seed": self.job.seed} | {k: record[k] for k in kept}
+        named = {"cell": self.job.cell.id, "seed": self.job.seed, "critic": record.get("critic")}
+        return named | {k: record[k] for k in kept}
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from rlregress.datafiles import Number, expected, one_of
 from rlregress.errors import UserError
 from rlregress.training import record
 from rlregress.training.cell import Cell, Job, Protocol
+from rlregress.training.critic import Critic
 
 SCHEMA = 1
 FINISHED = "finished"
@@ -35,6 +36,7 @@ class Run:
         steps: environment steps.
         final_return: of the last evaluation; None where the run failed.
         failure: why it failed.
+        critic: how well it predicts the returns of its policy; None of older and failed runs.
     """
 
     seed: Annotated[int, Field(ge=0, lt=FIRST_NEW_SEED)]
@@ -47,6 +49,7 @@ class Run:
     started_at: str = ""
     parameters_sha256: str = ""
     failure: str = ""
+    critic: Critic | None = None
 
     def __post_init__(self) -> None:
         if self.status == FINISHED and self.final_return is None:
@@ -213,6 +216,10 @@ def _run_table(run_record: Mapping[str, Any]) -> dict[str, Any]:
     table["episode_returns"] = [r for r in table["episode_returns"] if r is not None]
     if not table["failure"]:
         del table["failure"]
+    critic = run_record.get("critic")
+    if critic is not None:
+        # TOML has no null: a number that could not be computed is left out
+        table["critic"] = {name: value for name, value in critic.items() if value is not None}
     return table
 
 

@@ -27,7 +27,7 @@ def recorded_line(record: Mapping[str, Any], done: int, total: int) -> str:
     """One line when a run is recorded."""
     return (
         f"[{done}/{total}] {record['cell']} seed {record['seed']}: {record['status']}, return "
-        f"{record['final_return']}"
+        f"{record['final_return']}{words.critic(record.get('critic'))}"
     )
 
 
@@ -40,5 +40,6 @@ def training_line(entry: dict[str, Any], done: int, total: int, seconds_left: fl
     left = f"; about {seconds_left / 60:.0f} min left" if seconds_left >= 30 else ""
     return (
         f"[{done}/{total}] {record['cell']} seed {record['seed']}: {record['status']}, return "
-        f"{returned}, {spent:.0f} s at {rate or 0:.0f} steps per CPU second{left}"
+        f"{returned}{words.critic(record.get('critic'))}, {spent:.0f} s at {rate or 0:.0f} steps "
+        f"per CPU second{left}"
     )
