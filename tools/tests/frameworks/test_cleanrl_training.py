@@ -182,7 +182,7 @@ def test_the_replay_buffer_holds_no_row_that_never_happened(shimmed, share):
     ],
 )
 def test_what_a_script_cannot_be_given_is_one_sentence(algorithm, change, said):
-    """A hyperparameter that the script does not have is named, with what it has."""
+    """A hyperparameter that the script cannot be given is named, with what was asked of it."""
     with pytest.raises(UserError, match=said):
         arguments_of(algorithm, {**SHORT[algorithm][0], **change}, copy_of("HEAD"))
 
