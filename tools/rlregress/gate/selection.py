@@ -165,7 +165,7 @@ def refused(selection: Selection) -> list[str]:
         for cell, said in _refusals(_by_name(selection)).items()
     )
     return [
-        f"{framework}-{algorithm} with the hyperparameters of {name} ({number} cells): {said}"
+        f"{framework}-{algorithm} with the hyperparameters of {name} (cells: {number}): {said}"
         for (framework, algorithm, name, said), number in counted.items()
     ]
 

@@ -10,7 +10,7 @@ import gymnasium
 
 from rlregress import frameworks
 from rlregress.errors import UserError, nearest
-from rlregress.frameworks.base import Adapter
+from rlregress.frameworks.base import Adapter, NotOffered
 from rlregress.frameworks.isolation import isolated
 from rlregress.training import identity
 from rlregress.training.budgets import Budget, budget, hyperparameters
@@ -49,8 +49,11 @@ def _refusal(cell: Cell) -> str:
             frameworks.get(cell.framework).applied(
                 cell.algorithm, hyperparameters(cell, budget(cell.budget))
             )
-    except UserError as error:
+    except (UserError, NotOffered) as error:
         return str(error)
+    except ModuleNotFoundError as error:
+        # an adapter outside of this repository that trains nothing
+        return f"{cell.framework} cannot be asked which hyperparameters it takes: {error}"
     return ""
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.gate import baseline, planning, published, selection
+from rlregress.gate import baseline, planning, published, run, selection
 from rlregress.gate.selection import Selection
 from rlregress.hyperparameters import hyperparameter_set
 from rlregress.reporting import plan as plan_report
@@ -28,11 +28,11 @@ def test_every_cell_of_a_study_is_trained_or_left_out_with_its_reason(monkeypatc
     monkeypatch.delenv(frameworks.get("cleanrl").checkout, raising=False)
     chosen = Selection("full", cells="thesis")
     cells, left_out = selection.choose(chosen), selection.refused(chosen)
-    counts = [int(line.partition("(")[2].partition(" cells)")[0]) for line in left_out]
+    counts = [int(line.partition("(cells: ")[2].partition(")")[0]) for line in left_out]
     assert len(cells) + sum(counts) == 288
     assert {cell.framework for cell in cells} >= {"sb3", "torchrl"}
     (said,) = [line for line in left_out if line.startswith("sb3-sac")]
-    assert said.startswith("sb3-sac with the hyperparameters of cleanrl (8 cells): Stable-Bas")
+    assert said.startswith("sb3-sac with the hyperparameters of cleanrl (cells: 8): Stable-Bas")
 
 
 def test_a_study_can_be_narrowed():
@@ -86,6 +86,13 @@ def test_a_set_counts_as_it_is_and_the_frameworks_own_where_it_says_nothing():
     assert given == {**hyperparameter_set("torchrl")["td3"], **hyperparameter_set("sb3")["td3"]}
     assert given["adam_epsilon"] == 0.0001
     assert given["hidden_sizes"] == [400, 300]
+
+
+def test_a_gate_hands_the_set_to_its_trainings(tmp_path):
+    """The command that does the work trains with the set that the gate was asked for."""
+    words = run.pytest_command(run.GateOptions(tmp_path, hyperparameters="original"))
+    assert words[words.index("--hyperparameters") + 1] == "original"
+    assert "--hyperparameters" not in run.pytest_command(run.GateOptions(tmp_path))
 
 
 def test_the_learning_rate_of_a_set_is_that_of_all_networks():
