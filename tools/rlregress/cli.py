@@ -38,9 +38,24 @@ Seeds = Annotated[
     typer.Option(min=0, help="New runs of each cell, 1000 at most; 0: the budget's number."),
 ]
 Cells = Annotated[
-    str, typer.Option(help="Stored cells to train: default, all, or patterns of cell ids.")
+    str,
+    typer.Option(help="Cells to train: default, all, patterns of ids of stored cells, or a study."),
 ]
 BudgetName = Annotated[str, typer.Option("--budget", help="smoke, short or full.")]
+UsualBudget = Annotated[
+    str,
+    typer.Option(
+        "--budget", help="smoke, short or full; default: short, of a study that of its table."
+    ),
+]
+Hyperparameters = Annotated[
+    str,
+    typer.Option(
+        "--hyperparameters",
+        metavar="SET",
+        help="A set of baselines/hyperparameters, by name; default: each framework's own.",
+    ),
+]
 Workers = Annotated[int, typer.Option("-n", "--workers", min=0, help="0: one per core.")]
 Packages = Annotated[
     str | None, typer.Option(help="Packages whose lines are named in a trace, comma-separated.")
@@ -81,7 +96,7 @@ def _gate_code(code: int, inconclusive: str) -> int:
 
 #: options of ``gate`` that an upgrade has no use for, and that only an upgrade has a use for.
 _OF_RETURNS = (
-    "environment", "budget", "cells", "seeds", "alpha", "first_seed", "store",
+    "environment", "budget", "cells", "hyperparameters", "seeds", "alpha", "first_seed", "store",
     "throughput",
 )  # fmt: skip
 _OF_UPGRADE = (
@@ -95,8 +110,9 @@ def gate(
     framework: Frameworks = None,
     algorithm: Algorithms = None,
     environment: Environments = None,
-    budget: BudgetName = "short",
+    budget: UsualBudget = "",
     cells: Cells = "default",
+    hyperparameters: Hyperparameters = "",
     seeds: Seeds = 0,
     alpha: Annotated[float, typer.Option(help="Probability of a false alarm per gate.")] = 0.05,
     inconclusive: Annotated[
@@ -173,6 +189,7 @@ def gate(
     """
     from rlregress.commands import gate as gate_command
     from rlregress.gate.run import GateOptions
+    from rlregress.gate.selection import usual_budget
 
     if inconclusive not in ("code", "pass", "fail"):
         raise UserError(f"--inconclusive is '{inconclusive}', expected code, pass or fail")
@@ -213,11 +230,12 @@ def gate(
         )
     options = GateOptions(
         report=folder,
-        budget=budget,
+        budget=budget or usual_budget(cells),
         frameworks=framework,
         algorithms=algorithm,
         environments=environment,
         cells=cells,
+        hyperparameters=hyperparameters,
         seeds=seeds,
         alpha=alpha,
         first_seed=first_seed,
@@ -310,8 +328,9 @@ def plan(
     framework: Frameworks = None,
     algorithm: Algorithms = None,
     environment: Environments = None,
-    budget: BudgetName = "short",
+    budget: UsualBudget = "",
     cells: Cells = "default",
+    hyperparameters: Hyperparameters = "",
     seeds: Seeds = 0,
     workers: Workers = 0,
     store: StoreFolder = "",
@@ -324,11 +343,12 @@ def plan(
     from rlregress.gate import selection
 
     chosen = selection.Selection(
-        budget,
+        budget or selection.usual_budget(cells),
         _names("--framework", framework),
         _names("--algorithm", algorithm),
         _names("--environment", environment),
         cells,
+        hyperparameters,
     )
     gate_command.plan(chosen, seeds, workers, store)
 
@@ -408,6 +428,7 @@ def record(
     algorithm: Annotated[str, typer.Option(help="Names, comma-separated.")],
     environment: Annotated[str, typer.Option(help="Gymnasium ids, comma-separated.")],
     budget: BudgetName = "short",
+    hyperparameters: Hyperparameters = "",
     seeds: Annotated[int, typer.Option(help="Stored runs per cell, from seed 0.")] = 10,
     workers: Workers = 0,
     store: StoreFolder = "",
@@ -419,19 +440,20 @@ def record(
 
     One that was interrupted goes on from there. Exit code 0, or 2 if a cell cannot be recorded.
     """
-    from rlregress.gate import recording
+    from rlregress.commands import gate as gate_command
+    from rlregress.gate.recording import Recording
 
-    for line in recording.record(
+    recording = Recording(
         _names("--framework", framework),
         _names("--algorithm", algorithm),
         _names("--environment", environment),
         budget,
+        hyperparameters,
         seeds,
-        workers,
         store,
         replace,
-    ):
-        typer.echo(line)
+    )
+    gate_command.record(recording, workers)
 
 
 @app.command()

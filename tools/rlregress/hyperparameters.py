@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from rlregress import datafiles, suite
 from rlregress.errors import UserError, nearest
+
+
+def names() -> list[str]:
+    """The names of all sets: of the frameworks' own ones, and of those of papers."""
+    return sorted(file.stem for file in (suite.baselines() / "hyperparameters").glob("*.yaml"))
 
 
 def hyperparameter_set(name: str) -> Mapping[str, Mapping[str, Any]]:
@@ -15,11 +22,15 @@ def hyperparameter_set(name: str) -> Mapping[str, Mapping[str, Any]]:
     Raises:
         UserError: there is no such set, or its file is damaged.
     """
-    folder = suite.baselines() / "hyperparameters"
-    known = [file.stem for file in folder.glob("*.yaml")]
-    if name not in known:
-        raise UserError(f"unknown hyperparameter set '{name}'; {nearest(name, known)}")
-    found: Mapping[str, Mapping[str, Any]] = datafiles.read(
-        folder / f"{name}.yaml", Mapping[str, Mapping[str, Any]]
-    )
-    return found
+    if name not in names():
+        raise UserError(f"unknown hyperparameter set '{name}'; {nearest(name, names())}")
+    path = suite.baselines() / "hyperparameters" / f"{name}.yaml"
+    return _read(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _read(path: Path, written: int) -> Mapping[str, Mapping[str, Any]]:
+    # read for every cell of a study; ``written`` tells another content from it
+    del written
+    sets: Mapping[str, Mapping[str, Any]] = datafiles.read(path, Mapping[str, Mapping[str, Any]])
+    return sets

@@ -46,8 +46,8 @@ _ADAPTERS = pytest.StashKey[list[Adapter]]()
 _SESSION = pytest.StashKey[Session]()
 #: options that concern trainings alone, with their defaults.
 _OF_TRAININGS = {
-    "--environment": None, "--cells": "default", "--seeds": 0, "--first-seed": FIRST_NEW_SEED,
-    "--alpha": 0.05, "--store": "",
+    "--environment": None, "--cells": "default", "--hyperparameters": "", "--seeds": 0,
+    "--first-seed": FIRST_NEW_SEED, "--alpha": 0.05, "--store": "",
 }  # fmt: skip
 _INTERRUPTED = pytest.StashKey[bool]()
 _COLLECTED = pytest.StashKey[list[dict[str, Any]]]()
@@ -67,7 +67,8 @@ class Run:
     def summary(self, record: dict[str, Any]) -> dict[str, Any]:
         """What a report keeps of a record."""
         kept = ("status", "failure", "final_return", "steps", "parameters_sha256", "time")
-        return {"cell": self.job.cell.id, "seed": self.job.seed} | {k: record[k] for k in kept}
+        named = {"cell": self.job.cell.id, "seed": self.job.seed, "critic": record.get("critic")}
+        return named | {k: record[k] for k in kept}
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--environment", help="gymnasium ids, comma-separated (default: stored cells)")
     group.addoption("--budget", default="smoke", help="smoke (default), short or full")
     group.addoption(
-        "--cells", default="default", help="stored cells to judge: default, all, or id patterns"
+        "--cells",
+        default="default",
+        help="cells to judge: default, all, patterns of ids of stored cells, or a study",
+    )
+    group.addoption(
+        "--hyperparameters",
+        default="",
+        metavar="SET",
+        help="a set of baselines/hyperparameters, by name (default: each framework's own)",
     )
     group.addoption(
         "--seeds", type=int, default=0, help="new runs per cell (default: the budget's)"
@@ -156,6 +165,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.maxschedchunk = 1
 
 
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """What of a hyperparameter set or a study is not trained, and why."""
+    if _SESSION not in config.stash:
+        return []
+    return [f"left out: {said}" for said in selection.refused(_selection(config))]
+
+
 def _names(config: pytest.Config, option: str) -> list[str]:
     return selection.names(option, config.getoption(option))
 
@@ -170,18 +186,22 @@ def _adapters(config: pytest.Config) -> list[Adapter]:
     return config.stash[_ADAPTERS]
 
 
+def _selection(config: pytest.Config) -> selection.Selection:
+    return selection.Selection(
+        budget=config.getoption("--budget"),
+        frameworks=_names(config, "--framework"),
+        algorithms=_names(config, "--algorithm"),
+        environments=_names(config, "--environment"),
+        cells=config.getoption("--cells"),
+        hyperparameters=config.getoption("--hyperparameters"),
+    )
+
+
 def session_of(config: pytest.Config) -> Session:
     """The trainings that the options select, made once per process; UserError if none can be."""
     if _SESSION not in config.stash:
-        chosen = selection.Selection(
-            budget=config.getoption("--budget"),
-            frameworks=_names(config, "--framework"),
-            algorithms=_names(config, "--algorithm"),
-            environments=_names(config, "--environment"),
-            cells=config.getoption("--cells"),
-        )
         config.stash[_SESSION] = open_session(
-            chosen,
+            _selection(config),
             config.getoption("--seeds"),
             config.getoption("--store"),
             alpha=config.getoption("--alpha"),

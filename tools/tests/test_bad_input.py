@@ -101,6 +101,31 @@ def test_unknown_algorithm(command):
     assert_one_sentence(code, error, "'trpo'", "ppo")
 
 
+@pytest.mark.parametrize("name", ["gate", "plan"])
+def test_unknown_hyperparameters(command, name):
+    """A hyperparameter set that does not exist is named beside those that do."""
+    code, _, error = command(name, "--hyperparameters", "orignal")
+    assert_one_sentence(
+        code, error, "unknown hyperparameter set 'orignal'", "did you mean 'original'?"
+    )
+
+
+@pytest.mark.parametrize("name", ["gate", "plan", "record"])
+def test_hyperparameters_that_a_framework_cannot_take(command, name):
+    """What a framework cannot be set to is named before anything is trained."""
+    code, _, error = command(
+        name, "--framework", "sb3", "--algorithm", "ppo", "--environment", "InvertedPendulum-v4",
+        "--hyperparameters", "torchrl", "--budget", "smoke",
+    )  # fmt: skip
+    assert_one_sentence(code, error, "PPO cannot be set to", "it has no policy_gain, value_gain")
+
+
+def test_no_stored_cells_of_a_hyperparameter_set(command):
+    """Cells of another set are not taken for those that were asked for."""
+    code, _, error = command("plan", "--cells", "all", "--hyperparameters", "original")
+    assert_one_sentence(code, error, "no stored cell of budget 'short' is left after --framework")
+
+
 def test_unknown_cells(command):
     """A pattern that matches no stored cell is named beside what is stored."""
     code, _, error = command("plan", "--cells", "*-Humanoid-v4-*")

@@ -6,15 +6,16 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 import typer
 
 from rlregress.errors import UserError
-from rlregress.gate import evidence, planning, run, selection
+from rlregress.gate import evidence, planning, recording, run, selection
 from rlregress.gate import throughput as throughputs
 from rlregress.reporting import gate as gate_report
 from rlregress.reporting import plan as plan_report
-from rlregress.reporting import summary
+from rlregress.reporting import summary, terminal
 from rlregress.reporting import throughput as throughput_report
 from rlregress.training.record import write_atomically
 
@@ -59,6 +60,17 @@ def throughput(
             f"no throughput is stored of {asked}; measure it with: rlregress throughput --record 10"
         )
     for line in throughput_report.lines(found):
+        typer.echo(line)
+
+
+def record(asked: recording.Recording, workers: int) -> None:
+    """Train what is missing and store it, with a line for every run and every file."""
+
+    def on_done(run_record: dict[str, Any], done: int, total: int) -> None:
+        # a recording takes hours: its lines are read while it goes on
+        print(terminal.recorded_line(run_record, done, total), flush=True)
+
+    for line in recording.record(asked, workers, on_done):
         typer.echo(line)
 
 

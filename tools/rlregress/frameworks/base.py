@@ -49,6 +49,20 @@ def absences(families: Sequence[Any]) -> Mapping[str, str]:
     }
 
 
+def refuse(who: str, reasons: Sequence[str]) -> None:
+    """UserError that says what of a hyperparameter set cannot be set, if there are reasons.
+
+    Args:
+        who: what was to be set, such as the class or the script of an algorithm.
+        reasons: one clause for each hyperparameter, or each group of them.
+    """
+    if reasons:
+        raise UserError(
+            f"{who} cannot be set to these hyperparameters: {'; '.join(reasons)}; expected another "
+            "hyperparameter set, or another framework or algorithm"
+        )
+
+
 class Unprobed(Exception):
     """The framework's code could not be asked: not a statement about its behaviour.
 
@@ -271,7 +285,12 @@ class Adapter:
         return {}
 
     def applied(self, algorithm: str, hyperparameters: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Build an agent with a hyperparameter set and read back what it is set to."""
+        """Build an agent with a hyperparameter set and read back what it is set to.
+
+        Raises:
+            UserError: the framework cannot be set to it; names every hyperparameter that it cannot
+                take. A hyperparameter is never dropped silently.
+        """
         return self._beside("defaults").applied(algorithm, hyperparameters)
 
     def parameter_names(self) -> Mapping[Tuple[str, str], Mapping[str, str]]:

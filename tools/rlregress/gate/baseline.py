@@ -19,6 +19,7 @@ from rlregress.datafiles import Number, expected, one_of
 from rlregress.errors import UserError
 from rlregress.training import record
 from rlregress.training.cell import Cell, Job, Protocol
+from rlregress.training.critic import Critic
 
 SCHEMA = 1
 FINISHED = "finished"
@@ -35,6 +36,7 @@ class Run:
         steps: environment steps.
         final_return: of the last evaluation; None where the run failed.
         failure: why it failed.
+        critic: how well it predicts the returns of its policy; None of older and failed runs.
     """
 
     seed: Annotated[int, Field(ge=0, lt=FIRST_NEW_SEED)]
@@ -47,6 +49,7 @@ class Run:
     started_at: str = ""
     parameters_sha256: str = ""
     failure: str = ""
+    critic: Critic | None = None
 
     def __post_init__(self) -> None:
         if self.status == FINISHED and self.final_return is None:
@@ -145,10 +148,12 @@ def how_to_record(cell: Cell) -> str:
         stored.cell.budget for stored in every() if {**asdict(stored.cell), "budget": ""} == own
     )
     there = f"there are stored runs of budget {', '.join(others)}; " if others else ""
+    foreign = cell.hyperparameters != cell.framework
+    named = f" --hyperparameters {cell.hyperparameters}" if foreign else ""
     return (
         f"no stored runs of {cell.id}; {there}record some with: rlregress record "
         f"--framework {cell.framework} --algorithm {cell.algorithm} "
-        f"--environment {cell.environment} --budget {cell.budget}"
+        f"--environment {cell.environment} --budget {cell.budget}{named}"
     )
 
 
@@ -173,11 +178,18 @@ def check_hyperparameters(stored: Baseline, given: Mapping[str, Any]) -> None:
 
 
 def seconds_per_step(cell: Cell, known: Sequence[Baseline]) -> float:
-    """CPU seconds per environment step, from stored runs of any budget; 0 if there are none."""
-    own = {**asdict(cell), "budget": ""}
-    for stored in known:
-        if {**asdict(stored.cell), "budget": ""} == own:
-            return stored.cpu_seconds / stored.protocol.total_steps
+    """CPU seconds per environment step, the mean over stored runs of any budget; 0 without any.
+
+    Of the cell if it has stored runs; else of its framework and algorithm; else of its algorithm.
+    """
+    for alike in (("group", "environment", "hyperparameters"), ("group",), ("algorithm",)):
+        speeds = [
+            stored.cpu_seconds / stored.protocol.total_steps
+            for stored in known
+            if all(getattr(stored.cell, name) == getattr(cell, name) for name in alike)
+        ]
+        if speeds:
+            return sum(speeds) / len(speeds)
     return 0.0
 
 
@@ -204,6 +216,10 @@ def _run_table(run_record: Mapping[str, Any]) -> dict[str, Any]:
     table["episode_returns"] = [r for r in table["episode_returns"] if r is not None]
     if not table["failure"]:
         del table["failure"]
+    critic = run_record.get("critic")
+    if critic is not None:
+        # TOML has no null: a number that could not be computed is left out
+        table["critic"] = {name: value for name, value in critic.items() if value is not None}
     return table
 
 

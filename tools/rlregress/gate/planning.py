@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rlregress.gate.judging import smallest_common_drop, smallest_visible_drop
-from rlregress.gate.selection import Selection
+from rlregress.gate.selection import Selection, refused
 from rlregress.gate.session import open_session
+from rlregress.training.budgets import budget
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,9 @@ class Plan:
         judged: whether the budget's returns are judged.
         groups: name -> share of the stored means that its cells together must lose to be seen.
         measured: how many runs are done and tell how long runs take here.
-        seconds: of all runs that are left, one after the other.
+        seconds: of all runs that are left, one after the other, without evaluations on the way.
+        evaluations: of one run, the one after the training among them.
+        refused: what is left out and why, a line for each framework, algorithm and set.
     """
 
     description: str
@@ -49,6 +52,8 @@ class Plan:
     groups: dict[str, float | None]
     measured: int
     seconds: float
+    evaluations: int
+    refused: tuple[str, ...]
 
 
 def plan(selection: Selection, seeds: int, store: str) -> Plan:
@@ -73,4 +78,6 @@ def plan(selection: Selection, seeds: int, store: str) -> Plan:
         {group: smallest_common_drop(session, group) for group in session.groups()},
         len(measured),
         session.seconds_to_do(measured),
+        budget(selection.budget).evaluations,
+        tuple(refused(selection)),
     )

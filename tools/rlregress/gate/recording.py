@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,52 +20,70 @@ from rlregress.training.store import Store
 from rlregress.verdicts.stability import self_check
 
 
+@dataclass(frozen=True)
+class Recording:
+    """What is to be recorded: every framework with every algorithm in every environment.
+
+    Attributes:
+        hyperparameters: name of a set; empty: each framework's own.
+        seeds: stored runs of each cell, from seed 0.
+        store: folder of run records; empty: ``runs/`` of the suite.
+        replace: overwrite stored runs of other code or more seeds.
+    """
+
+    frameworks: Sequence[str]
+    algorithms: Sequence[str]
+    environments: Sequence[str]
+    budget: str
+    hyperparameters: str
+    seeds: int
+    store: str
+    replace: bool
+
+    def cells(self) -> list[Cell]:
+        """The cells; UserError if there are none."""
+        cells = [
+            Cell(framework, algorithm, environment, self.hyperparameters or framework, self.budget)
+            for framework in self.frameworks
+            for algorithm in self.algorithms
+            for environment in self.environments
+        ]
+        if not cells:
+            raise UserError("nothing to record; name a framework, an algorithm and an environment")
+        return cells
+
+
 def record(
-    frameworks: Sequence[str],
-    algorithms: Sequence[str],
-    environments: Sequence[str],
-    budget: str,
-    seeds: int,
-    workers: int,
-    store: str,
-    replace: bool = False,
+    asked: Recording, workers: int, on_done: Callable[[dict[str, Any], int, int], None]
 ) -> Iterator[str]:
-    """Train seeds 0 to ``seeds`` - 1 of every named cell and write its file; yields lines.
+    """Train every named cell and write its file; yields lines.
 
     Runs that are in the store are not done again, so a recording that was ended goes on.
+
+    Args:
+        on_done: called with the record of each run, how many are done, and of how many.
     """
-    if not 2 <= seeds <= baseline.FIRST_NEW_SEED:
+    if not 2 <= asked.seeds <= baseline.FIRST_NEW_SEED:
         raise UserError(
-            f"--seeds is {seeds}, expected 2 to {baseline.FIRST_NEW_SEED} stored runs of each cell"
+            f"--seeds is {asked.seeds}, expected 2 to {baseline.FIRST_NEW_SEED} stored runs of "
+            "each cell"
         )
-    cells = [
-        Cell(framework, algorithm, environment, framework, budget)
-        for framework in frameworks
-        for algorithm in algorithms
-        for environment in environments
-    ]
-    if not cells:
-        raise UserError("nothing to record; name a framework, an algorithm and an environment")
-    of_budget = load_budget(budget)
-    of_cell = {cell: plan.jobs(cell, range(seeds)) for cell in cells}
-    if not replace:
+    cells = asked.cells()
+    of_budget = load_budget(asked.budget)
+    of_cell = {cell: plan.jobs(cell, range(asked.seeds)) for cell in cells}
+    if not asked.replace:
         for jobs in of_cell.values():
             baseline.check_replaceable(jobs)
     check_writable(baseline.folder(), "stored runs")
-    folder = Store(Path(store or suite.root() / "runs").resolve())
+    folder = Store(Path(asked.store or suite.root() / "runs").resolve())
     check_writable(folder.folder, "run records")
-    queue = [of_cell[cell][number] for number in range(seeds) for cell in cells]
-    done: list[str] = []
+    queue = [of_cell[cell][number] for number in range(asked.seeds) for cell in cells]
+    done = itertools.count(1)
 
-    def on_done(job: Job, run_record: dict[str, Any]) -> None:
-        done.append(job.key)
-        print(
-            f"[{len(done)}/{len(queue)}] {job.cell.id} seed {job.seed}: {run_record['status']}, "
-            f"return {run_record['final_return']}",
-            flush=True,
-        )
+    def count(job: Job, run_record: dict[str, Any]) -> None:
+        on_done({**run_record, "cell": job.cell.id, "seed": job.seed}, next(done), len(queue))
 
-    launch.run_all(queue, folder, workers or os.cpu_count() or 1, on_done)
+    launch.run_all(queue, folder, workers or os.cpu_count() or 1, count)
     for jobs in of_cell.values():
         records = [folder.find(job) for job in jobs]
         path = baseline.write(

@@ -41,6 +41,7 @@ class GateOptions:
     algorithms: str | None = None
     environments: str | None = None
     cells: str = "default"
+    hyperparameters: str = ""
     seeds: int = 0
     alpha: float = 0.05
     first_seed: int = FIRST_NEW_SEED
@@ -76,6 +77,7 @@ def pytest_command(options: GateOptions) -> list[str]:
         ("--framework", options.frameworks),
         ("--algorithm", options.algorithms),
         ("--environment", options.environments),
+        ("--hyperparameters", options.hyperparameters),
         ("--store", options.store),
     ):
         if value:
@@ -147,14 +149,16 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
     # everything that can be wrong with the request is said before anything is started
     frameworks = selection.names("--framework", options.frameworks)
     algorithms = selection.names("--algorithm", options.algorithms)
+    chosen = selection.Selection(
+        options.budget,
+        frameworks,
+        algorithms,
+        selection.names("--environment", options.environments),
+        options.cells,
+        options.hyperparameters,
+    )
     session = open_session(
-        selection.Selection(
-            options.budget,
-            frameworks,
-            algorithms,
-            selection.names("--environment", options.environments),
-            options.cells,
-        ),
+        chosen,
         options.seeds,
         options.store,
         options.alpha,
@@ -168,6 +172,8 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
     check_writable(session.store.folder, "run records")
     clear(options)
     say(f"gate: {session.describe()}")
+    for left_out in selection.refused(chosen):
+        say(f"left out: {left_out}")
     run(options)
     entries = evidence.read(options.evidence)
     if options.throughput:

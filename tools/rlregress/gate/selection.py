@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rlregress import datafiles, frameworks, suite
@@ -12,6 +13,7 @@ from rlregress.details import catalogue
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline, published
+from rlregress.hyperparameters import hyperparameter_set
 from rlregress.training import plan
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell
@@ -39,7 +41,9 @@ class Selection:
     """What the user asked for; empty sequences mean no restriction.
 
     Attributes:
-        cells: ``default``, ``all``, or patterns of cell ids such as ``*-ppo-Hopper-v4-*``.
+        cells: ``default``, ``all``, patterns of cell ids such as ``*-ppo-Hopper-v4-*``, or the name
+            of a study: all cells of its published table.
+        hyperparameters: name of a set; empty: each framework's own, and all that a study has.
     """
 
     budget: str
@@ -47,6 +51,7 @@ class Selection:
     algorithms: Sequence[str] = ()
     environments: Sequence[str] = ()
     cells: str = "default"
+    hyperparameters: str = ""
 
 
 def adapters(names: Sequence[str]) -> list[Adapter]:
@@ -91,12 +96,26 @@ def other_algorithms(chosen: Sequence[str]) -> frozenset[str]:
 def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
     cells = []
     for adapter in adapters(selection.frameworks):
+        name = adapter.name
         for algorithm in selection.algorithms or adapter.algorithms:
             for environment in environments:
-                cell = Cell(adapter.name, algorithm, environment, adapter.name, selection.budget)
+                hyperparameters = selection.hyperparameters or name
+                cell = Cell(name, algorithm, environment, hyperparameters, selection.budget)
                 plan.check(cell)
                 cells.append(cell)
     return cells
+
+
+def _of_study(selection: Selection, table: str) -> list[Cell]:
+    given = {adapter.name for adapter in adapters(selection.frameworks)}
+    cells = [Cell(*key, selection.budget) for key in published.table(table)]
+    return [
+        cell
+        for cell in cells
+        if (not selection.frameworks or cell.framework in given)
+        and (not selection.algorithms or cell.algorithm in selection.algorithms)
+        and selection.hyperparameters in ("", cell.hyperparameters)
+    ]
 
 
 @dataclass(frozen=True)
@@ -107,29 +126,87 @@ class _Named:
 @dataclass(frozen=True)
 class _File:
     default: _Named
+    studies: Mapping[str, Text]
 
 
-def _default_ids() -> tuple[str, ...]:
-    named: _File = datafiles.read(suite.baselines() / "gate.toml", _File)
-    return named.default.cells
+def _file() -> _File:
+    read: _File = datafiles.read(suite.baselines() / "gate.toml", _File)
+    return read
+
+
+def usual_budget(cells: str) -> str:
+    """The budget of a gate that names none: a study has that of its published table."""
+    return "full" if cells in _file().studies else "short"
+
+
+def _refusals(cells: Sequence[Cell]) -> dict[Cell, str]:
+    """Why cells cannot be trained here, one sentence each, of those that cannot."""
+    found = {}
+    for cell in dict.fromkeys(cells):
+        try:
+            adapters([cell.framework])
+            plan.check(cell)
+            said = plan.refusal(cell)
+        except UserError as error:
+            said = str(error)
+        if said:
+            found[cell] = said
+    return found
 
 
 def choose(selection: Selection) -> list[Cell]:
-    """The cells of a session, each checked; UserError for a name that does not exist."""
-    chosen_budget = budget(selection.budget)
+    """The cells of a session, each checked; UserError for a name that does not exist.
+
+    Those that cannot be trained here are left out, see ``refused``; UserError if none is left.
+    """
+    named = list(dict.fromkeys(_by_name(selection)))
+    if not named:
+        return _of_stored(selection)
+    left_out = _refusals(named)
+    if len(left_out) == len(named):
+        raise UserError(left_out[named[0]])
+    return [cell for cell in named if cell not in left_out]
+
+
+def refused(selection: Selection) -> list[str]:
+    """What is left out of a session and why: a line for each framework, algorithm and set."""
+    counted = Counter(
+        (cell.framework, cell.algorithm, cell.hyperparameters, said)
+        for cell, said in _refusals(_by_name(selection)).items()
+    )
+    return [
+        f"{framework}-{algorithm} with the hyperparameters of {name} (cells: {number}): {said}"
+        for (framework, algorithm, name, said), number in counted.items()
+    ]
+
+
+def _by_name(selection: Selection) -> list[Cell]:
+    """The cells that are chosen whether they have stored runs or not; none if these choose."""
+    if selection.hyperparameters:
+        hyperparameter_set(selection.hyperparameters)
+    of_budget = budget(selection.budget)
     if selection.environments:
         if selection.cells != "default":
             raise UserError(
                 "--cells and --environment both choose what is trained; give one of them"
             )
-        return _of_names(selection, list(dict.fromkeys(selection.environments)))
-    if not chosen_budget.judged:
+        return _of_names(selection, selection.environments)
+    studies = _file().studies
+    if selection.cells in studies:
+        return _of_study(selection, studies[selection.cells])
+    if not of_budget.judged:
         if selection.cells != "default":
             raise UserError(
                 f"--cells chooses among stored runs, and budget '{selection.budget}' is not judged "
                 "against any; give --budget short or full, or choose with --environment"
             )
         return _of_names(selection, [SMOKE_ENVIRONMENT])
+    return []
+
+
+def _of_stored(selection: Selection) -> list[Cell]:
+    """Stored cells, and those of the published table of the budget."""
+    of_budget = budget(selection.budget)
     installed = {adapter.name for adapter in adapters(selection.frameworks)}
     for algorithm in selection.algorithms:
         known = sorted({a for name in installed for a in frameworks.get(name).algorithms})
@@ -140,11 +217,11 @@ def choose(selection: Selection) -> list[Cell]:
         for found in baseline.every()
         if found.cell.budget == selection.budget
     }
-    if chosen_budget.published:
-        for key in published.table(chosen_budget.published):
-            framework, algorithm, environment, hyperparameters = key
-            cell = Cell(framework, algorithm, environment, hyperparameters, selection.budget)
-            if framework == hyperparameters and framework in installed:
+    if of_budget.published:
+        for key in published.table(of_budget.published):
+            cell = Cell(*key, selection.budget)
+            wanted = selection.hyperparameters or cell.framework
+            if cell.hyperparameters == wanted and cell.framework in installed:
                 stored.setdefault(cell.id, cell)
     if not stored:
         raise UserError(
@@ -154,7 +231,7 @@ def choose(selection: Selection) -> list[Cell]:
     if selection.cells == "all":
         ids = list(stored)
     elif selection.cells == "default":
-        ids = [id for id in _default_ids() if id.endswith(f"-{selection.budget}")]
+        ids = [id for id in _file().default.cells if id.endswith(f"-{selection.budget}")]
         for id in ids:
             if id not in stored:
                 raise UserError(
@@ -177,11 +254,13 @@ def choose(selection: Selection) -> list[Cell]:
         for id in ids
         if stored[id].framework in installed
         and (not selection.algorithms or stored[id].algorithm in selection.algorithms)
+        and selection.hyperparameters in ("", stored[id].hyperparameters)
     ]
     if not cells:
         raise UserError(
-            f"no stored cell of budget '{selection.budget}' is left after --framework and "
-            f"--algorithm; stored: {', '.join(stored)}; store more with rlregress record, or ask "
-            "formulas and behaviour alone: pytest tests_unit tests_behavior --framework <name>"
+            f"no stored cell of budget '{selection.budget}' is left after --framework, --algorithm "
+            f"and --hyperparameters; stored: {', '.join(stored)}; store more with rlregress "
+            "record, or ask formulas and behaviour alone: pytest tests_unit tests_behavior "
+            "--framework <name>"
         )
     return cells

@@ -8,6 +8,7 @@ from rlregress.gate.planning import Plan
 def lines(plan: Plan, processes: int) -> list[str]:
     """One line per cell, then the sums."""
     made = [f"{plan.description}, {processes} at a time"]
+    made += [f"  left out: {said}" for said in plan.refused]
     for cell in plan.cells:
         made += [f"  {said}; its run is done again" for said in cell.damaged]
         made.append(f"  {cell.name}: {cell.undone} of {plan.seeds} runs to do")
@@ -21,13 +22,17 @@ def lines(plan: Plan, processes: int) -> list[str]:
         seen = "no common drop can be seen" if drop is None else f"sees a common drop of {drop:.0%}"
         made.append(f"  {group}, its cells together: {seen} with 80 % power")
     if plan.judged:
-        total = plan.seconds / 60
+        total, unit = plan.seconds / 60, "minutes"
+        if total >= 600:
+            total, unit = total / 60, "hours"
         made.append(
-            f"in all {total:.1f} core-minutes, about {total / processes:.1f} minutes: "
+            f"in all {total:.1f} core-{unit}, about {total / processes:.1f} {unit}: "
             + (
                 f"at the speed of the {plan.measured} runs that are done"
                 if plan.measured
                 else "as fast as the stored runs; a busy or slower machine takes longer"
             )
         )
+        if plan.evaluations > 1:
+            made[-1] += f"; and what {plan.evaluations - 1} evaluations on the way take"
     return made

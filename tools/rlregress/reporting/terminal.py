@@ -35,6 +35,14 @@ def nothing_left(given: Sequence[str]) -> str:
     )
 
 
+def recorded_line(record: Mapping[str, Any], done: int, total: int) -> str:
+    """One line when a run is recorded."""
+    return (
+        f"[{done}/{total}] {record['cell']} seed {record['seed']}: {record['status']}, return "
+        f"{record['final_return']}{words.critic(record.get('critic'))}"
+    )
+
+
 def training_line(entry: dict[str, Any], done: int, total: int, seconds_left: float) -> str:
     """One line when a run ends: its return, its speed, and how long the plan still takes."""
     record = entry["record"]
@@ -44,5 +52,6 @@ def training_line(entry: dict[str, Any], done: int, total: int, seconds_left: fl
     left = f"; about {seconds_left / 60:.0f} min left" if seconds_left >= 30 else ""
     return (
         f"[{done}/{total}] {record['cell']} seed {record['seed']}: {record['status']}, return "
-        f"{returned}, {spent:.0f} s at {rate or 0:.0f} steps per CPU second{left}"
+        f"{returned}{words.critic(record.get('critic'))}, {spent:.0f} s at {rate or 0:.0f} steps "
+        f"per CPU second{left}"
     )

@@ -19,6 +19,17 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
 
 
+def critic(found: Mapping[str, Any] | None) -> str:
+    """How well the critic of a run predicts its returns; empty for a run that does not say."""
+    if found is None:
+        return ""
+    if found.get("explained_variance") is None:
+        return ", critic: returns that do not vary, or values that are not finite"
+    return (
+        f", critic: explained variance {found['explained_variance']:.2f}, bias {found['bias']:+.2f}"
+    )
+
+
 def cell_line(name: str, verdict: Mapping[str, Any]) -> str:
     """The verdict on one cell: effect, interval, seeds, error rate, what could be seen."""
     scale = verdict["scale"]

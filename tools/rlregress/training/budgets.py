@@ -9,8 +9,11 @@ from typing import Any
 from rlregress import datafiles, suite
 from rlregress.datafiles import Count
 from rlregress.errors import UserError, nearest
-from rlregress.hyperparameters import hyperparameter_set
+from rlregress.hyperparameters import hyperparameter_set, names
 from rlregress.training.cell import Cell, Protocol
+
+#: where a set does not name them, its learning rate is meant
+_FURTHER_RATES = ("critic_learning_rate", "temperature_learning_rate")
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class _Table:
         seeds: new runs per cell in a session.
         judged: whether returns are compared with stored runs.
         published: table of published returns for cells without stored runs; empty: none.
-        hyperparameters: by framework and algorithm, what differs from the hyperparameter set.
+        hyperparameters: by hyperparameter set and algorithm, what differs from the set.
     """
 
     total_steps: Mapping[str, Count]
@@ -61,13 +64,24 @@ def budget(name: str) -> Budget:
     return Budget(name=name, **vars(known[name]))
 
 
-def hyperparameters(cell: Cell, of_budget: Budget) -> dict[str, Any]:
-    """The set of the cell with the budget's changes; UserError if the set has no such algorithm."""
-    sets = hyperparameter_set(cell.hyperparameters)
-    if cell.algorithm not in sets:
+def _of_algorithm(name: str, algorithm: str) -> Mapping[str, Any]:
+    sets = hyperparameter_set(name)
+    if algorithm not in sets:
         raise UserError(
-            f"the hyperparameter set '{cell.hyperparameters}' has no algorithm "
-            f"'{cell.algorithm}'; {nearest(cell.algorithm, sets)}"
+            f"the hyperparameter set '{name}' has no algorithm '{algorithm}'; "
+            f"{nearest(algorithm, sets)}"
         )
-    changes = of_budget.hyperparameters.get(cell.framework, {}).get(cell.algorithm, {})
-    return {**sets[cell.algorithm], **changes}
+    return sets[algorithm]
+
+
+def hyperparameters(cell: Cell, of_budget: Budget) -> dict[str, Any]:
+    """The set of the cell with the budget's changes; UserError if the set has no such algorithm.
+
+    What the set does not name is as in the framework's own set; but where a set has one learning
+    rate, it is that of all networks.
+    """
+    given = _of_algorithm(cell.hyperparameters, cell.algorithm)
+    own = _of_algorithm(cell.framework, cell.algorithm) if cell.framework in names() else given
+    rates = {name: given["learning_rate"] for name in _FURTHER_RATES if name in own}
+    changes = of_budget.hyperparameters.get(cell.hyperparameters, {}).get(cell.algorithm, {})
+    return {**own, **rates, **given, **changes}

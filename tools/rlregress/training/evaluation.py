@@ -6,6 +6,7 @@ interrupts bit-identical.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, Callable, List
 
 import numpy as np
@@ -14,6 +15,23 @@ from rlregress.frameworks.base import Policy
 
 #: evaluation environment i is reset with this + i: seeds that no training uses
 FIRST_SEED = 1_000_000
+
+
+@dataclass
+class Episode:
+    """One evaluation episode.
+
+    Attributes:
+        observations: of the bare environment, [*observation_shape] each, the final one included.
+        rewards: one for each step.
+        terminated: it ended by termination; otherwise a time limit cut it off.
+        total: undiscounted return; NaN if the policy's actions were not finite.
+    """
+
+    observations: List[np.ndarray] = field(default_factory=list)
+    rewards: List[float] = field(default_factory=list)
+    terminated: bool = False
+    total: float = 0.0
 
 
 class Evaluator:
@@ -28,7 +46,11 @@ class Evaluator:
         self._environments = [make_env() for _ in range(episodes)]
 
     def returns(self, policy: Policy) -> List[float]:
-        """Undiscounted returns of one episode per environment, in the environment's reward unit.
+        """Undiscounted returns of one episode per environment, in the environment's reward unit."""
+        return [episode.total for episode in self.episodes(policy)]
+
+    def episodes(self, policy: Policy) -> List[Episode]:
+        """One episode per environment.
 
         A policy that answers with a non-finite action ends all running episodes as NaN.
         """
@@ -37,24 +59,29 @@ class Evaluator:
             environment.reset(seed=FIRST_SEED + number)[0]
             for number, environment in enumerate(environments)
         ]
-        returns = [0.0] * len(environments)
+        # copies: an environment may hand out the same array again and again
+        episodes = [Episode([np.array(observation)]) for observation in observations]
         running = list(range(len(environments)))
         while running:
             actions = policy(np.stack([observations[number] for number in running]))
             if not np.all(np.isfinite(actions)):
                 for number in running:
-                    returns[number] = float("nan")
+                    episodes[number].total = float("nan")
                 break
             still_running = []
             for number, action in zip(running, actions):
                 observations[number], reward, terminated, truncated, _ = environments[number].step(
                     action
                 )
-                returns[number] += float(reward)
+                episode = episodes[number]
+                episode.observations.append(np.array(observations[number]))
+                episode.rewards.append(float(reward))
+                episode.total += float(reward)
+                episode.terminated = bool(terminated)
                 if not (terminated or truncated):
                     still_running.append(number)
             running = still_running
-        return returns
+        return episodes
 
     def close(self) -> None:
         for environment in self._environments:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cache
 
 import gymnasium
 
 from rlregress import frameworks
 from rlregress.errors import UserError, nearest
-from rlregress.frameworks.base import Adapter
+from rlregress.frameworks.base import Adapter, NotOffered
+from rlregress.frameworks.isolation import isolated
 from rlregress.training import identity
 from rlregress.training.budgets import Budget, budget, hyperparameters
 from rlregress.training.cell import Cell, Job
@@ -29,6 +32,31 @@ def check(cell: Cell) -> None:
     hyperparameters(cell, budget(cell.budget))
 
 
+def refusal(cell: Cell) -> str:
+    """Which hyperparameters of its set the framework cannot take, in one sentence; empty: none.
+
+    Asked of the framework itself, by building an agent; its own set is known to fit.
+    """
+    if cell.hyperparameters == cell.framework:
+        return ""
+    return _refusal(replace(cell, environment=""))
+
+
+@cache
+def _refusal(cell: Cell) -> str:
+    try:
+        with isolated():
+            frameworks.get(cell.framework).applied(
+                cell.algorithm, hyperparameters(cell, budget(cell.budget))
+            )
+    except (UserError, NotOffered) as error:
+        return str(error)
+    except ModuleNotFoundError as error:
+        # an adapter outside of this repository that trains nothing
+        return f"{cell.framework} cannot be asked which hyperparameters it takes: {error}"
+    return ""
+
+
 def not_trained(algorithm: str, adapters: Sequence[Adapter], known: Sequence[str]) -> str:
     """That an algorithm is none of those trained for their returns; and whether it is traced.
 
@@ -37,6 +65,12 @@ def not_trained(algorithm: str, adapters: Sequence[Adapter], known: Sequence[str
         known: their algorithms that are trained.
     """
     of = ", ".join(adapter.title for adapter in adapters)
+    if not known:
+        copies = " or ".join(f"--{each.name} FOLDER" for each in adapters if each.checkout)
+        return (
+            f"'{algorithm}' of {of} cannot be trained with the copy that is here"
+            f"{copies and f'; name a checkout that can with {copies}'}"
+        )
     for adapter in adapters:
         if algorithm in adapter.trace_trainings():
             return (
@@ -48,19 +82,23 @@ def not_trained(algorithm: str, adapters: Sequence[Adapter], known: Sequence[str
 
 
 def jobs(cell: Cell, seeds: Iterable[int]) -> list[Job]:
-    """One job per seed, for the code that is installed now."""
+    """One job per seed, for the code that is here; UserError if the cell cannot be trained."""
     check(cell)
+    refused = refusal(cell)
+    if refused:
+        raise UserError(refused)
     adapter = frameworks.get(cell.framework)
     of_budget: Budget = budget(cell.budget)
-    versions = identity.versions(adapter)
+    versions, sources = identity.versions(adapter), identity.sources(adapter)
+    given = hyperparameters(cell, of_budget)
     return [
         Job(
             cell=cell,
             seed=seed,
             protocol=of_budget.protocol(cell.algorithm),
-            hyperparameters=hyperparameters(cell, of_budget),
+            hyperparameters=given,
             versions=versions,
-            sources=identity.sources(adapter),
+            sources=sources,
         )
         for seed in seeds
     ]

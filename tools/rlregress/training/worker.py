@@ -16,6 +16,7 @@ import signal
 import sys
 import time
 import traceback
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Dict, List, Mapping
 
@@ -73,12 +74,20 @@ class _Watch:
         step = max(1, self._total // PROGRESS_REPORTS)
         return sorted(set(self._evaluations) | set(range(step, self._total, step)))
 
-    def evaluate(self, steps: int, policy: Any) -> List[float]:
+    def evaluate(self, steps: int, policy: Any) -> List[Any]:
         started = time.process_time()
-        returns = self._evaluator.returns(policy)
+        episodes = self._evaluator.episodes(policy)
         self.evaluation_cpu_seconds += time.process_time() - started
-        self.curve.append([steps, returns])
-        return returns
+        self.curve.append([steps, [episode.total for episode in episodes]])
+        return episodes
+
+    def assess(self, episodes: List[Any], value: Any, discount: float) -> Dict[str, Any]:
+        from rlregress.training.critic import assess
+
+        started = time.process_time()
+        critic = asdict(assess(episodes, value, discount))
+        self.evaluation_cpu_seconds += time.process_time() - started
+        return critic
 
     def __call__(self, steps: int, policy: Any) -> None:
         if self._evaluations and steps >= self._evaluations[0]:
@@ -117,7 +126,7 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
     wall, cpu = time.perf_counter(), time.process_time()
     failure = ""
     final: List[float] = []
-    steps, parameters = 0, None
+    steps, parameters, critic = 0, None, None
     try:
         trained = frameworks.get(cell["framework"]).train(
             TrainingRequest(
@@ -132,9 +141,12 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
         )
         steps = trained.steps
         parameters = digest(trained.parameters)
-        final = watch.evaluate(steps, trained.policy)
+        episodes = watch.evaluate(steps, trained.policy)
+        final = [episode.total for episode in episodes]
         if not np.all(np.isfinite(final)):
             failure = "diverged: the evaluation after the training is not finite"
+        else:
+            critic = watch.assess(episodes, trained.value, job["hyperparameters"]["discount"])
     except Exception:
         # a training that ends in an error is a result; it is judged as a failed run
         failure = traceback.format_exc(limit=-6)
@@ -150,6 +162,7 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
         "curve": [[at, [finite_or_none(r) for r in returns]] for at, returns in watch.curve],
         "final_return": None if failure else float(np.mean(final)),
         "episode_returns": [finite_or_none(r) for r in final],
+        "critic": critic,
         "steps": steps,
         "parameters_sha256": parameters,
         "platform": {

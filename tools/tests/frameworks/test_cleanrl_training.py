@@ -170,15 +170,19 @@ def test_the_replay_buffer_holds_no_row_that_never_happened(shimmed, share):
 @pytest.mark.parametrize(
     ("algorithm", "change", "said"),
     [
-        ("ppo", {"minibatch_size": 48}, "expected a minibatch_size that divides"),
+        ("ppo", {"minibatch_size": 48}, "a minibatch_size has to divide the steps of a rollout"),
         ("ppo", {"value_clip_range": 0.1}, "clips values by its clip_range"),
         ("ppo", {"hidden_sizes": [8]}, r"has hidden_sizes \[64, 64\] and no argument for it"),
         ("sac", {"temperature_learning_rate": 0.1}, "one learning rate for critics and temp"),
-        ("td3", {"nothing": 1}, "has no hyperparameter nothing; known: discount"),
+        (
+            "td3",
+            {"nothing": 1},
+            "td3_continuous_action.py cannot be set to these .*: it has no nothing; expected",
+        ),
     ],
 )
 def test_what_a_script_cannot_be_given_is_one_sentence(algorithm, change, said):
-    """A hyperparameter that the script does not have is named, with what it has."""
+    """A hyperparameter that the script cannot be given is named, with what was asked of it."""
     with pytest.raises(UserError, match=said):
         arguments_of(algorithm, {**SHORT[algorithm][0], **change}, copy_of("HEAD"))
 

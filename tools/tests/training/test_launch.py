@@ -43,7 +43,10 @@ def test_a_run_leaves_one_record(finished, job):
 
 
 def test_a_record_says_everything_that_it_rests_on(finished, job):
-    """Versions, seed, hyperparameters, processor, Python, times and the curve are in the record."""
+    """Versions, seed, hyperparameters, processor, Python, times and the curve are in the record.
+
+    So is how well the critic predicts the returns of the evaluation after the training.
+    """
     _, found = finished
     assert found["job"]["versions"] == dict(job.versions)
     assert found["job"]["seed"] == job.seed
@@ -52,6 +55,9 @@ def test_a_record_says_everything_that_it_rests_on(finished, job):
     assert found["time"]["cpu_seconds"] > 0
     assert [steps for steps, _ in found["curve"]] == [1024, 2048]
     assert found["final_return"] == pytest.approx(sum(found["curve"][-1][1]) / 2)
+    # a reward of 1 a step: as many states as the return says
+    assert found["critic"]["states"] == sum(found["episode_returns"])
+    assert {"bias", "bootstrapped", "explained_variance"} < set(found["critic"])
 
 
 def test_a_worker_has_one_thread(finished):

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from rlregress.errors import UserError
-from rlregress.frameworks.base import Policy, Trained, TrainingRequest
+from rlregress.frameworks.base import Policy, Trained, TrainingRequest, refuse
 from rlregress.frameworks.cleanrl import defaults
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.sources import Source
@@ -19,14 +19,20 @@ from rlregress.frameworks.cleanrl.sources import Source
 #: what the scripts fix: (algorithm, hyperparameter) -> value
 _FIXED = {
     ("ppo", "hidden_sizes"): [64, 64],
+    ("ppo", "adam_epsilon"): 1e-5,
+    ("ppo", "value_loss"): "l2",
     ("sac", "hidden_sizes"): [256, 256],
     ("td3", "hidden_sizes"): [256, 256],
     ("sac", "initial_temperature"): 1.0,
     ("sac", "target_entropy"): "auto",
     ("sac", "steps_per_collection"): 1,
     ("sac", "updates_per_collection"): 1,
+    ("sac", "adam_epsilon"): 1e-8,
+    ("sac", "critic_loss"): "l2",
     ("td3", "steps_per_collection"): 1,
     ("td3", "updates_per_collection"): 1,
+    ("td3", "adam_epsilon"): 1e-8,
+    ("td3", "critic_loss"): "l2",
 }
 
 
@@ -50,56 +56,56 @@ def arguments_of(
 ) -> Dict[str, Any]:
     """Arguments of the script; UserError for what it does not have."""
     given = dict(hyperparameters)
-    who = f"CleanRL's {algorithm}_continuous_action.py"
-    for (other, name), value in _FIXED.items():
-        if other == algorithm and name in given and given.pop(name) != value:
-            raise UserError(
-                f"{who} has {name} {value} and no argument for it, found "
-                f"{hyperparameters[name]}; leave it as it is in the hyperparameter set"
-            )
+    reasons = [
+        f"it has {name} {value} and no argument for it, found {given[name]}"
+        for (other, name), value in _FIXED.items()
+        if other == algorithm and given.get(name, value) != value
+    ]
+    given = {name: value for name, value in given.items() if (algorithm, name) not in _FIXED}
     made: Dict[str, Any] = {}
     if algorithm == "ppo":
-        made.update(_minibatches(who, given, environments), **_value_clipping(who, given))
+        made.update(_minibatches(reasons, given, environments), **_value_clipping(reasons, given))
     if algorithm == "sac":
-        _check_temperature(who, given)
+        _check_temperature(reasons, given)
+    if algorithm == "td3" and "exploration_noise" in given:
+        given["exploration_noise"] = given["exploration_noise"] or 0.0
     flags = defaults.names(source)[algorithm, "script"]
     unknown = sorted(set(given) - set(flags))
     if unknown:
-        raise UserError(
-            f"{who} has no hyperparameter {', '.join(unknown)}; known: {', '.join(sorted(flags))}"
-        )
+        reasons.append(f"it has no {', '.join(unknown)}")
+    refuse(f"CleanRL's {algorithm}_continuous_action.py", reasons)
     made.update({flags[name]: value for name, value in given.items()})
     return made
 
 
-def _minibatches(who: str, given: Dict[str, Any], environments: int) -> Dict[str, Any]:
+def _minibatches(reasons: List[str], given: Dict[str, Any], environments: int) -> Dict[str, Any]:
     """The script is given the number of minibatches, not their size."""
     size, batch = given.pop("minibatch_size"), given["rollout_steps"] * environments
     number = max(batch // size, 1)
     if batch // number != size:
-        raise UserError(
-            f"{who} divides {batch} steps into {number} minibatches of {batch // number}, not of "
-            f"{size}; expected a minibatch_size that divides the steps of a rollout"
+        reasons.append(
+            f"it divides {batch} steps into {number} minibatches of {batch // number}, not of "
+            f"{size}: a minibatch_size has to divide the steps of a rollout"
         )
     return {"num_minibatches": number}
 
 
-def _value_clipping(who: str, given: Dict[str, Any]) -> Dict[str, Any]:
+def _value_clipping(reasons: List[str], given: Dict[str, Any]) -> Dict[str, Any]:
     clip = given.pop("value_clip_range")
     if clip not in (None, given["clip_range"]):
-        raise UserError(
-            f"{who} clips values by its clip_range {given['clip_range']} or not at all, found "
-            f"value_clip_range {clip}; expected the same number or null"
+        reasons.append(
+            f"it clips values by its clip_range {given['clip_range']} or not at all, found "
+            f"value_clip_range {clip}"
         )
     return {"clip_vloss": clip is not None}
 
 
-def _check_temperature(who: str, given: Mapping[str, Any]) -> None:
-    if given["temperature_learning_rate"] != given["critic_learning_rate"]:
-        raise UserError(
-            f"{who} has one learning rate for critics and temperature, but "
-            "temperature_learning_rate differs from critic_learning_rate; make them equal in the "
-            "hyperparameter set"
+def _check_temperature(reasons: List[str], given: Mapping[str, Any]) -> None:
+    critics, temperature = given["critic_learning_rate"], given["temperature_learning_rate"]
+    if temperature != critics:
+        reasons.append(
+            f"it has one learning rate for critics and temperature, but temperature_learning_rate "
+            f"{temperature} differs from critic_learning_rate {critics}"
         )
 
 

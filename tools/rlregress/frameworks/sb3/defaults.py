@@ -157,7 +157,8 @@ def _td3(model: Any) -> Dict[str, Any]:
     noise = model.action_noise
     return {
         **_off_policy(model),
-        "exploration_noise": None if noise is None else float(np.max(noise._sigma)),
+        # in single precision: without the digits of the nearest neighbour
+        "exploration_noise": None if noise is None else float(f"{np.max(noise._sigma):.6g}"),
         "policy_delay": model.policy_delay,
         "target_noise": model.target_policy_noise,
         "target_noise_clip": model.target_noise_clip,

@@ -10,8 +10,7 @@ from stable_baselines3 import PPO, SAC, TD3
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.noise import NormalActionNoise
 
-from rlregress.errors import UserError
-from rlregress.frameworks.base import Trained, TrainingRequest
+from rlregress.frameworks.base import Trained, TrainingRequest, refuse
 from rlregress.frameworks.sb3 import gyms, older
 
 ALGORITHMS = {"ppo": PPO, "sac": SAC, "td3": TD3}
@@ -54,6 +53,17 @@ _ARGUMENTS = {
 }
 
 
+#: what the classes do and take no argument for: (algorithm, hyperparameter) -> value
+_FIXED = {
+    ("ppo", "value_loss"): "l2",
+    ("sac", "critic_loss"): "l2",
+    ("sac", "policy_delay"): 1,
+    # policy_kwargs reach the optimisers of actor and critics, and not that of the temperature
+    ("sac", "adam_epsilon"): 1e-8,
+    ("td3", "critic_loss"): "l2",
+}
+
+
 def _linear(initial: float):
     return lambda progress_remaining: max(progress_remaining, 0.0) * initial
 
@@ -63,17 +73,29 @@ def arguments_of(
 ) -> Dict[str, Any]:
     """Keyword arguments of the algorithm's class; UserError for what it does not have."""
     given = dict(hyperparameters)
-    made: Dict[str, Any] = {"policy_kwargs": {"net_arch": list(given.pop("hidden_sizes"))}}
+    policy: Dict[str, Any] = {"net_arch": list(given.pop("hidden_sizes"))}
+    made: Dict[str, Any] = {"policy_kwargs": policy}
+    reasons = [
+        f"{name} is {value} and no argument sets it, found {given[name]}"
+        for (other, name), value in _FIXED.items()
+        if other == algorithm and given.get(name, value) != value
+    ]
+    given = {name: value for name, value in given.items() if (algorithm, name) not in _FIXED}
+    if "adam_epsilon" in given:
+        policy["optimizer_kwargs"] = {"eps": given.pop("adam_epsilon")}
     if algorithm == "ppo" and given.pop("anneal_learning_rate"):
         given["learning_rate"] = _linear(given["learning_rate"])
     if algorithm == "sac":
-        made["ent_coef"] = f"auto_{float(given.pop('initial_temperature'))}"
-        for other in ("critic_learning_rate", "temperature_learning_rate"):
-            if given.pop(other) != given["learning_rate"]:
-                raise UserError(
-                    f"Stable-Baselines3's SAC has one learning rate, but {other} differs from "
-                    "learning_rate; make them equal in the hyperparameter set"
-                )
+        tuned, constant = given.pop("tune_temperature", True), given.pop("fixed_temperature", None)
+        initial = f"auto_{float(given.pop('initial_temperature'))}"
+        made["ent_coef"] = initial if tuned else constant
+        reasons += [
+            f"it has one learning rate, but {other} {given[other]} differs from learning_rate "
+            f"{given['learning_rate']}"
+            for other in ("critic_learning_rate", "temperature_learning_rate")
+            if given[other] != given["learning_rate"]
+        ]
+        del given["critic_learning_rate"], given["temperature_learning_rate"]
     if algorithm == "td3":
         deviation = given.pop("exploration_noise")
         if deviation is not None:
@@ -82,10 +104,8 @@ def arguments_of(
     names = _ARGUMENTS[algorithm]
     unknown = sorted(set(given) - set(names))
     if unknown:
-        raise UserError(
-            f"Stable-Baselines3's {algorithm.upper()} has no hyperparameter {', '.join(unknown)}; "
-            f"known: {', '.join(sorted(names))}"
-        )
+        reasons.append(f"it has no {', '.join(unknown)}")
+    refuse(f"Stable-Baselines3's {algorithm.upper()}", reasons)
     made.update({names[key]: value for key, value in given.items()})
     return older.arguments_of(ALGORITHMS[algorithm], **made)
 

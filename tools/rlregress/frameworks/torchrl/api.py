@@ -39,6 +39,7 @@ _PLACES: Dict[str, Sequence[str]] = {
     "HardUpdate": ("torchrl.objectives",),
     "IndependentNormal": ("torchrl.modules",),
     "KLAdaptiveLR": ("torchrl.objectives",),
+    "LRSchedulerHook": ("torchrl.trainers",),
     "LazyTensorStorage": ("torchrl.data",),
     "MLP": ("torchrl.modules",),
     "MultiStep": ("torchrl.data.postprocs",),

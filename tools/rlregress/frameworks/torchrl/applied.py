@@ -10,18 +10,23 @@ from rlregress.frameworks.base import TrainingRequest
 from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.torchrl.api import GymWrapper
 from rlregress.frameworks.torchrl.probes.helpers.quiet import quiet
-from rlregress.frameworks.torchrl.training import BUILDERS, Space, single_precision
+from rlregress.frameworks.torchrl.training import BUILDERS, Space, checked, single_precision
 from rlregress.frameworks.torchrl.versions import read
 
 
 def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> Dict[str, Any]:
-    """Hyperparameters of a trainer that is made with a set, as a training makes it."""
+    """Hyperparameters of a trainer that is made with a set, as a training makes it.
+
+    Raises:
+        UserError: the trainers cannot be set to it.
+    """
+    given = checked(algorithm, hyperparameters)
     request = TrainingRequest(
-        algorithm, lambda: gymnasium.make("Pendulum-v1"), hyperparameters, total_steps=10**9, seed=0
+        algorithm, lambda: gymnasium.make("Pendulum-v1"), given, total_steps=10**9, seed=0
     )
     with isolated(), quiet():
         environment = single_precision(GymWrapper(request.make_env(), device="cpu"))
-        made = BUILDERS[algorithm](request, environment, Space(environment), hyperparameters)
+        made = BUILDERS[algorithm](request, environment, Space(environment), given)
         found = _READERS[algorithm](*made)
         made[0].collector.shutdown()
     return found

@@ -13,8 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.errors import UserError
-from rlregress.frameworks.base import Trained, TrainingRequest
+from rlregress.frameworks.base import Trained, TrainingRequest, refuse
 from rlregress.frameworks.torchrl.api import (
     MLP,
     AddStateIndependentNormalScale,
@@ -23,6 +22,7 @@ from rlregress.frameworks.torchrl.api import (
     ExplorationType,
     GymWrapper,
     LazyTensorStorage,
+    LRSchedulerHook,
     NormalParamExtractor,
     PPOTrainer,
     ProbabilisticActor,
@@ -52,8 +52,15 @@ from rlregress.frameworks.torchrl.versions import (
     with_gaussian_noise,
 )
 
-#: of trainings that are traced, not of stored runs.
-_OPTIONAL = {"duplicate_critic"}
+#: ``duplicate_critic`` is of trainings that are traced, not of stored runs.
+_OPTIONAL = {"duplicate_critic", "anneal_learning_rate"}
+#: what the trainers do and take no argument for: (algorithm, hyperparameter) -> value
+_FIXED = {
+    ("ppo", "target_kl"): None,
+    ("sac", "policy_delay"): 1,
+    ("sac", "target_update_interval"): 1,
+    ("sac", "tune_temperature"): True,
+}
 _KEYS = {
     "ppo": {
         "learning_rate", "adam_epsilon", "rollout_steps", "minibatch_size", "epochs", "discount",
@@ -73,6 +80,39 @@ _KEYS = {
         "hidden_sizes",
     },
 }  # fmt: skip
+
+
+def checked(algorithm: str, hyperparameters: Mapping[str, Any]) -> Dict[str, Any]:
+    """What the builders of this module read of a hyperparameter set, and nothing else.
+
+    Raises:
+        UserError: the trainers cannot be set to it.
+    """
+    given = dict(hyperparameters)
+    reasons = [
+        f"{name} is {value} and no argument sets it, found {given[name]}"
+        for (other, name), value in _FIXED.items()
+        if other == algorithm and given.get(name, value) != value
+    ]
+    given = {name: value for name, value in given.items() if (algorithm, name) not in _FIXED}
+    if algorithm == "sac":
+        # it is of no effect where the temperature is tuned, as it is here
+        given.pop("fixed_temperature", None)
+        for other in ("critic_learning_rate", "temperature_learning_rate"):
+            rate = given.pop(other, given["learning_rate"])
+            if rate != given["learning_rate"]:
+                reasons.append(
+                    f"it has one optimizer, but {other} {rate} differs from learning_rate "
+                    f"{given['learning_rate']}"
+                )
+    known = _KEYS[algorithm]
+    unknown, missing = sorted(set(given) - known - _OPTIONAL), sorted(known - set(given))
+    if unknown:
+        reasons.append(f"it has no {', '.join(unknown)}")
+    if missing:
+        reasons.append(f"it needs {', '.join(missing)}")
+    refuse(f"TorchRL's {algorithm.upper()}Trainer", reasons)
+    return given
 
 
 class Space:
@@ -174,6 +214,9 @@ def _ppo(request: TrainingRequest, environment, space: Space, given: Mapping[str
         loss_critic_type=given["value_loss"],
         normalize_advantage=given["normalize_advantage"],
     )
+    optimizer = torch.optim.Adam(
+        loss.parameters(), lr=given["learning_rate"], eps=given["adam_epsilon"]
+    )
     trainer = made(
         PPOTrainer,
         **_common(
@@ -181,9 +224,7 @@ def _ppo(request: TrainingRequest, environment, space: Space, given: Mapping[str
         ),
         optim_steps_per_batch=None,
         num_epochs=given["epochs"],
-        optimizer=torch.optim.Adam(
-            loss.parameters(), lr=given["learning_rate"], eps=given["adam_epsilon"]
-        ),
+        optimizer=optimizer,
         clip_norm=given["max_gradient_norm"],
         gamma=given["discount"],
         lmbda=given["gae_lambda"],
@@ -193,6 +234,10 @@ def _ppo(request: TrainingRequest, environment, space: Space, given: Mapping[str
             batch_size=given["minibatch_size"],
         ),
     )
+    if given.get("anneal_learning_rate"):
+        rollouts = -(-request.total_steps // given["rollout_steps"])
+        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: 1 - done / rollouts)
+        LRSchedulerHook(scheduler).register(trainer)
     return trainer, loss
 
 
@@ -248,7 +293,7 @@ def _td3(request: TrainingRequest, environment, space: Space, given: Mapping[str
     )
     loss.make_value_estimator(gamma=given["discount"])
     exploring, exploration = with_gaussian_noise(
-        actor, space.spec, sigma_init=1.0, sigma_end=1.0, std=given["exploration_noise"]
+        actor, space.spec, sigma_init=1.0, sigma_end=1.0, std=given["exploration_noise"] or 0.0
     )
     collector = _collector(
         environment,
@@ -326,13 +371,7 @@ def train(request: TrainingRequest) -> Trained:
     Raises:
         NotOffered: the installed version has no such trainer, or not all that it is to be set to.
     """
-    given = request.hyperparameters
-    differing = sorted((set(given) - _OPTIONAL) ^ _KEYS[request.algorithm])
-    if differing:
-        raise UserError(
-            f"the hyperparameters of TorchRL's {request.algorithm.upper()} do not fit: "
-            f"{', '.join(differing)}; expected: {', '.join(sorted(_KEYS[request.algorithm]))}"
-        )
+    given = checked(request.algorithm, request.hyperparameters)
     torch.manual_seed(request.seed)
     np.random.seed(request.seed)
     environment = single_precision(GymWrapper(request.make_env(), device="cpu"))

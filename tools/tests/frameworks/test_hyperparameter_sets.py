@@ -1,0 +1,256 @@
+"""Every hyperparameter set in every framework: it is taken as it is, or it is said what is not."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import gymnasium
+import numpy as np
+import pytest
+
+from rlregress import frameworks
+from rlregress.details import defaults
+from rlregress.errors import UserError
+from rlregress.frameworks.base import TrainingRequest
+from rlregress.frameworks.isolation import isolated
+from rlregress.hyperparameters import hyperparameter_set, names
+from rlregress.training import plan
+from rlregress.training.budgets import budget, hyperparameters
+from rlregress.training.cell import Cell
+
+ENVIRONMENT = "InvertedPendulum-v4"
+ALGORITHMS = ("ppo", "sac", "td3")
+FRAMEWORKS = ("cleanrl", "sb3", "torchrl")
+
+#: (framework, algorithm, set) -> the hyperparameters that the framework cannot take
+REFUSED = {
+    ("cleanrl", "ppo", "torchrl"): {"policy_gain", "value_gain"},
+    ("cleanrl", "sac", "torchrl"): {"steps_per_collection", "updates_per_collection"},
+    ("cleanrl", "td3", "sb3"): {"hidden_sizes"},
+    ("cleanrl", "td3", "torchrl"): {
+        "steps_per_collection", "updates_per_collection", "adam_epsilon",
+    },
+    ("sb3", "ppo", "torchrl"): {"policy_gain", "value_gain"},
+    ("sb3", "sac", "cleanrl"): {
+        "policy_delay", "critic_learning_rate", "temperature_learning_rate",
+    },
+    ("torchrl", "sac", "cleanrl"): {
+        "policy_delay", "critic_learning_rate", "temperature_learning_rate",
+    },
+}  # fmt: skip
+EVERY = [(f, a, s) for f in FRAMEWORKS for a in ALGORITHMS for s in names()]
+#: what a tuned temperature makes meaningless
+WITHOUT_EFFECT = {"fixed_temperature"}
+#: another value that a set could have
+OTHER = {
+    "anneal_learning_rate": True,
+    "critic_loss": "smooth_l1",
+    "hidden_sizes": [32],
+    "minibatch_size": 128,
+    "normalize_advantage": "other",
+    "target_entropy": -7.0,
+    "tune_temperature": False,
+    "value_loss": "smooth_l1",
+}
+
+
+def cell_of(framework: str, algorithm: str, name: str, budget_name: str = "full") -> Cell:
+    """A cell of the study; skipped where the framework cannot be trained here."""
+    try:
+        trains = frameworks.get(framework).algorithms
+        frameworks.get(framework).versions()
+    except UserError as error:
+        pytest.skip(str(error))
+    if algorithm not in trains:
+        pytest.skip(f"{framework}: the copy that is here cannot be trained")
+    return Cell(framework, algorithm, ENVIRONMENT, name, budget_name)
+
+
+def given_to(cell: Cell) -> dict:
+    """The hyperparameters of its runs."""
+    return hyperparameters(cell, budget(cell.budget))
+
+
+@pytest.mark.parametrize("combination", EVERY, ids="-".join)
+def test_a_set_is_taken_or_it_is_said_what_is_not(combination):
+    """A framework takes a set, or one sentence names exactly the hyperparameters that it cannot."""
+    cell = cell_of(*combination)
+    said = plan.refusal(cell)
+    refused = REFUSED.get(combination, set())
+    assert bool(said) == bool(refused), said
+    assert "\n" not in said
+    clauses = said.partition(" hyperparameters: ")[2].replace("differs from learning_rate", "")
+    named = {key for key in given_to(cell) if re.search(rf"\b{key}\b", clauses)}
+    assert named == refused, said
+
+
+def _as_built(value):
+    return 0.0 if value is None else value
+
+
+@pytest.mark.parametrize("combination", [e for e in EVERY if e not in REFUSED], ids="-".join)
+def test_an_agent_of_any_set_has_its_values(combination):
+    """An agent that is built with a set has its values, as far as they can be read back."""
+    cell = cell_of(*combination)
+    given = given_to(cell)
+    with isolated():
+        applied = frameworks.get(cell.framework).applied(cell.algorithm, given)
+    assert len(applied) >= 9
+    for key, value in applied.items():
+        known = given.get(key, False if key == "anneal_learning_rate" else None)
+        # no noise and noise of deviation 0 are the same
+        assert defaults.spelled(_as_built(value)) == defaults.spelled(_as_built(known)), key
+
+
+def _differently(given: dict, key: str) -> dict:
+    value = OTHER.get(key)
+    if value is None:
+        value = given[key] * 2 if given[key] else 0.75
+    return {**given, key: value}
+
+
+def _silently_dropped(module, algorithm: str, given: dict, arguments) -> list[str]:
+    """Hyperparameters whose change changes no argument and is not refused."""
+    usual = {**given, "anneal_learning_rate": False} if algorithm == "ppo" else given
+    dropped = []
+    for key in sorted(set(usual) - WITHOUT_EFFECT):
+        try:
+            if repr(arguments(_differently(usual, key))) == repr(arguments(usual)):
+                dropped.append(key)
+        except UserError:
+            continue
+    return dropped
+
+
+@pytest.mark.parametrize("of", ALGORITHMS)
+@pytest.mark.parametrize("who", ["cleanrl", "sb3"])
+def test_no_hyperparameter_is_dropped(who, of):
+    """Whatever is changed in a set changes an argument of the framework, or is refused."""
+    framework, algorithm = who, of
+    cell = cell_of(framework, algorithm, framework)
+    module = pytest.importorskip(f"rlregress.frameworks.{framework}.training")
+
+    def arguments(given):
+        if framework == "sb3":
+            return module.arguments_of(algorithm, given, (2,))
+        return module.arguments_of(algorithm, given, frameworks.get(framework).source)
+
+    everything = {
+        key: value for name in names() for key, value in hyperparameter_set(name)[algorithm].items()
+    }
+    own = given_to(cell)
+    further = {}
+    for key in sorted(set(everything) - set(own)):
+        # what only other sets have is taken or refused as well
+        try:
+            arguments({**own, key: everything[key]})
+        except UserError:
+            continue
+        further[key] = everything[key]
+    assert _silently_dropped(module, algorithm, {**own, **further}, arguments) == []
+
+
+class _Read(dict):
+    """Notes which of its keys are read."""
+
+    def __init__(self, given) -> None:
+        super().__init__(given)
+        self.seen: set[str] = set()
+
+    def __getitem__(self, key):
+        self.seen.add(key)
+        return super().__getitem__(key)
+
+    def get(self, key, default=None):
+        self.seen.add(key)
+        return super().get(key, default)
+
+
+@pytest.mark.parametrize("of", ALGORITHMS)
+def test_what_torchrl_is_given_is_read(of, monkeypatch):
+    """The trainers are built from every hyperparameter that is not refused."""
+    algorithm = of
+    from rlregress.frameworks.torchrl import applied, training
+
+    own = hyperparameter_set("torchrl")[algorithm]
+    given = {**own, "anneal_learning_rate": True} if algorithm == "ppo" else own
+    read = _Read(training.checked(algorithm, given))
+    monkeypatch.setattr(applied, "checked", lambda *_: read)
+    applied.applied(algorithm, given)
+    assert set(read) == set(given)
+    assert read.seen >= set(given)
+    for (other, key), value in training._FIXED.items():
+        if other == algorithm:
+            with pytest.raises(UserError, match=f"{key} is {value} and no argument sets it"):
+                training.checked(algorithm, {**given, key: 0.75})
+
+
+def test_a_learning_rate_falls_linearly_where_a_set_says_so():
+    """TorchRL's own scheduler brings the learning rate to zero, one step after each rollout."""
+    from rlregress.frameworks.torchrl import training
+    from rlregress.frameworks.torchrl.api import GymWrapper
+    from rlregress.frameworks.torchrl.probes.helpers.quiet import quiet
+
+    given = {
+        **hyperparameter_set("torchrl")["ppo"],
+        "rollout_steps": 64, "epochs": 1, "anneal_learning_rate": True,
+    }  # fmt: skip
+    request = TrainingRequest("ppo", lambda: gymnasium.make("Pendulum-v1"), given, 256, seed=0)
+    with isolated(), quiet():
+        environment = training.single_precision(GymWrapper(request.make_env(), device="cpu"))
+        made, _ = training.BUILDERS["ppo"](
+            request, environment, training.Space(environment), training.checked("ppo", given)
+        )
+        rates = []
+        made.register_op("pre_epoch", lambda batch: rates.append(rate(made)) or batch)
+        made.train()
+    assert rates == pytest.approx([3e-4, 2.25e-4, 1.5e-4, 0.75e-4])
+    assert rate(made) == pytest.approx(0.0)
+
+
+def rate(trainer) -> float:
+    """The learning rate of a trainer's optimiser, as it is now."""
+    return trainer.optimizer.param_groups[0]["lr"]
+
+
+def _small(cell: Cell) -> tuple[dict, int]:
+    """Hyperparameters and steps for a training of some hundred steps."""
+    given = given_to(replace(cell, budget="smoke"))
+    if cell.algorithm == "ppo":
+        return {**given, "rollout_steps": 256, "epochs": 2}, 512
+    return given, 240
+
+
+FAST = [("sb3", "ppo", "cleanrl"), ("sb3", "td3", "torchrl"), ("cleanrl", "sac", "sb3"),
+        ("torchrl", "ppo", "cleanrl"), ("torchrl", "sac", "cleanrl")]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "combination",
+    [
+        pytest.param(e, id="-".join(e), marks=() if e in FAST else pytest.mark.nightly)
+        for e in EVERY
+    ],
+)
+def test_a_framework_trains_with_a_set_or_refuses_it(combination):
+    """Some hundred steps with a set end with finite parameters, or the training refuses the set."""
+    cell = cell_of(*combination)
+    framework, algorithm, _ = combination
+    given, steps = _small(cell)
+
+    def train():
+        return frameworks.get(framework).train(
+            TrainingRequest(algorithm, lambda: gymnasium.make(ENVIRONMENT), given, steps, seed=0)
+        )
+
+    if combination in REFUSED:
+        with pytest.raises(UserError, match="cannot be set to these hyperparameters"):
+            train()
+        return
+    trained = train()
+    assert trained.steps >= steps
+    assert all(np.all(np.isfinite(values)) for values in trained.parameters.values())
+    observations = np.zeros((3, 4))
+    assert np.all(np.isfinite(trained.policy(observations)))
+    assert np.all(np.isfinite(trained.value(observations)))

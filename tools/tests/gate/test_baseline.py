@@ -1,0 +1,64 @@
+"""Stored runs: what is written of a record, and read again."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlregress.gate import baseline
+from rlregress.training.cell import Cell, Job, Protocol
+from rlregress.training.critic import Critic
+
+CELL = Cell("some", "ppo", "Ring-v0", "some", "short")
+
+
+def job(seed: int) -> Job:
+    """A run of an imaginary framework."""
+    return Job(CELL, seed, Protocol(100, 100, 2), {"discount": 0.9}, {"some": "1.0"}, {"some": "a"})
+
+
+def run_record(seed: int, **changes) -> dict:
+    """What a finished run leaves."""
+    return {
+        "job": job(seed).as_dict(),
+        "status": "finished",
+        "failure": "",
+        "final_return": 1.5,
+        "episode_returns": [1.0, 2.0],
+        "steps": 100,
+        "parameters_sha256": "0",
+        "platform": {},
+        "time": {"cpu_seconds": 2.0},
+        **changes,
+    }
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Write records as stored runs and read them again."""
+    monkeypatch.setattr(baseline, "folder", lambda: tmp_path)
+
+    def write(*records):
+        path = baseline.write([job(each["job"]["seed"]) for each in records], records)
+        return baseline.load(path).runs
+
+    return write
+
+
+def test_the_critic_of_a_run_is_stored(written):
+    """What a record says of the critic is read again; a number that there is not stays None."""
+    found = {"states": 7, "bootstrapped": 0.25, "explained_variance": 0.5, "bias": -0.125}
+    none = {**found, "explained_variance": None, "bias": None}
+    first, second = written(run_record(0, critic=found), run_record(1, critic=none))
+    assert first.critic == Critic(7, 0.25, 0.5, -0.125)
+    assert second.critic == Critic(7, 0.25)
+
+
+def test_a_run_without_a_critic_can_be_stored_and_read(written):
+    """Records that are older than the number, and those of runs that failed, have none."""
+    older, failed = written(run_record(0), run_record(1, critic=None))
+    assert older.critic is failed.critic is None
+
+
+def test_stored_runs_that_are_older_can_be_read():
+    """All that is stored can be read, with or without critics."""
+    assert all(len(stored.runs) >= 2 for stored in baseline.every())

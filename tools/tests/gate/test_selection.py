@@ -1,0 +1,110 @@
+"""Which cells a session is about: of a hyperparameter set, and of a study."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.errors import UserError
+from rlregress.gate import baseline, planning, published, run, selection
+from rlregress.gate.selection import Selection
+from rlregress.hyperparameters import hyperparameter_set
+from rlregress.reporting import plan as plan_report
+from rlregress.training.budgets import budget, hyperparameters
+from rlregress.training.cell import Cell
+
+THESIS = published.table("thesis_returns")
+
+
+def test_the_study_has_every_framework_algorithm_environment_and_set():
+    """The thesis has 3 frameworks, 3 algorithms, 8 environments and 4 sets, each with each."""
+    frameworks_, algorithms, environments, sets = map(set, zip(*THESIS, strict=True))
+    assert [len(each) for each in (frameworks_, algorithms, environments, sets)] == [3, 3, 8, 4]
+    assert len(THESIS) == 288
+
+
+def test_every_cell_of_a_study_is_trained_or_left_out_with_its_reason(monkeypatch):
+    """What cannot be trained here is counted and named, and nothing is lost between the two."""
+    monkeypatch.delenv(frameworks.get("cleanrl").checkout, raising=False)
+    chosen = Selection("full", cells="thesis")
+    cells, left_out = selection.choose(chosen), selection.refused(chosen)
+    counts = [int(line.partition("(cells: ")[2].partition(")")[0]) for line in left_out]
+    assert len(cells) + sum(counts) == 288
+    assert {cell.framework for cell in cells} >= {"sb3", "torchrl"}
+    (said,) = [line for line in left_out if line.startswith("sb3-sac")]
+    assert said.startswith("sb3-sac with the hyperparameters of cleanrl (cells: 8): Stable-Bas")
+
+
+def test_a_study_can_be_narrowed():
+    """Frameworks, algorithms and a hyperparameter set choose among the cells of a study."""
+    chosen = Selection("full", ("sb3",), ("td3",), cells="thesis", hyperparameters="torchrl")
+    cells = selection.choose(chosen)
+    assert len(cells) == 8
+    assert {cell.group for cell in cells} == {"sb3-td3"}
+    assert {cell.hyperparameters for cell in cells} == {"torchrl"}
+
+
+def test_a_study_has_the_budget_of_its_table():
+    """Nobody has to name the budget of a study."""
+    assert selection.usual_budget("thesis") == "full"
+    assert selection.usual_budget("default") == selection.usual_budget("all") == "short"
+
+
+def test_a_plan_of_a_study_states_its_hours(tmp_path):
+    """Seeds times cells are the runs; environments without stored runs count with the others."""
+    chosen = Selection("full", ("sb3",), ("ppo",), cells="thesis", hyperparameters="cleanrl")
+    made = planning.plan(chosen, 0, str(tmp_path))
+    lines = plan_report.lines(made, processes=2)
+    assert lines[0].startswith("40 runs of budget full in 8 cells, 40 of them to do")
+    seconds = [cell.seconds for cell in made.cells]
+    assert min(seconds) > 600.0
+    assert f"in all {5 * sum(seconds) / 3600:.1f} core-hours" in lines[-1]
+    assert lines[-1].endswith("and what 299 evaluations on the way take")
+
+
+def test_cells_of_another_set_name_it():
+    """A cell with a set that is not its framework's own says so in its id."""
+    chosen = Selection("smoke", ("sb3",), ("ppo",), hyperparameters="cleanrl")
+    (cell,) = selection.choose(chosen)
+    assert cell.id == "sb3-ppo-InvertedPendulum-v4-cleanrl-smoke"
+    assert "--hyperparameters cleanrl" in baseline.how_to_record(cell)
+
+
+def test_what_can_be_trained_is_trained_although_another_framework_refuses():
+    """A set that one framework cannot take is trained in the others."""
+    chosen = Selection("smoke", ("sb3", "torchrl"), ("ppo",), hyperparameters="torchrl")
+    assert [cell.framework for cell in selection.choose(chosen)] == ["torchrl"]
+    (said,) = selection.refused(chosen)
+    assert "it has no policy_gain, value_gain" in said
+    with pytest.raises(UserError, match="it has no policy_gain, value_gain"):
+        selection.choose(Selection("smoke", ("sb3",), ("ppo",), hyperparameters="torchrl"))
+
+
+def test_a_set_counts_as_it_is_and_the_frameworks_own_where_it_says_nothing():
+    """Every hyperparameter of the set is given; what it does not name is the framework's own."""
+    given = hyperparameters(Cell("torchrl", "td3", "any", "sb3", "full"), budget("full"))
+    assert given == {**hyperparameter_set("torchrl")["td3"], **hyperparameter_set("sb3")["td3"]}
+    assert given["adam_epsilon"] == 0.0001
+    assert given["hidden_sizes"] == [400, 300]
+
+
+def test_a_gate_hands_the_set_to_its_trainings(tmp_path):
+    """The command that does the work trains with the set that the gate was asked for."""
+    words = run.pytest_command(run.GateOptions(tmp_path, hyperparameters="original"))
+    assert words[words.index("--hyperparameters") + 1] == "original"
+    assert "--hyperparameters" not in run.pytest_command(run.GateOptions(tmp_path))
+
+
+def test_the_learning_rate_of_a_set_is_that_of_all_networks():
+    """A set with one learning rate leaves none to the framework's own set."""
+    cell = Cell("cleanrl", "sac", "any", "torchrl", "full")
+    given = hyperparameters(cell, budget("full"))
+    assert hyperparameter_set("cleanrl")["sac"]["critic_learning_rate"] == 0.001
+    assert given["critic_learning_rate"] == given["temperature_learning_rate"] == 0.0003
+
+
+def test_a_budget_changes_a_set_whatever_framework_it_is_for():
+    """Short runs learn something with the sets that start late, in every framework."""
+    for framework in ("sb3", "torchrl"):
+        given = hyperparameters(Cell(framework, "sac", "any", "original", "short"), budget("short"))
+        assert given["learning_starts"] == 400

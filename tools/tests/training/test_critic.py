@@ -1,0 +1,118 @@
+"""The critic's two numbers: against returns computed by hand, and where the value is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rlregress import frameworks
+from rlregress.frameworks.base import TrainingRequest
+from rlregress.training.critic import assess, discounted
+from rlregress.training.evaluation import Episode, Evaluator
+from tests_behavior.limit import LimitIs
+from tests_behavior.ring import Ring
+from tests_behavior.settings import setting
+
+DISCOUNT = 0.5
+
+
+def episode(rewards, terminated: bool, first: float = 0.0) -> Episode:
+    """An episode whose observations count its steps, from ``first``."""
+    observations = [np.array([first + step]) for step in range(len(rewards) + 1)]
+    return Episode(observations, list(rewards), terminated, sum(rewards))
+
+
+def critic_of(*values: float):
+    """A critic that knows the value of each step."""
+    return lambda observations: np.array(values)[observations[:, 0].astype(int)]
+
+
+def test_returns_are_discounted():
+    """A return is the reward and the discounted return that follows; nothing follows the end."""
+    returns = discounted(episode([1.0, 2.0, 3.0], terminated=True), DISCOUNT, final_value=8.0)
+    assert returns.tolist() == [2.75, 3.5, 3.0]
+
+
+def test_a_return_goes_on_with_the_critics_own_value_after_a_time_limit():
+    """What a time limit cuts off counts as the discounted value of the final observation."""
+    returns = discounted(episode([1.0, 2.0, 3.0], terminated=False), DISCOUNT, final_value=8.0)
+    assert returns.tolist() == [3.75, 5.5, 7.0]
+
+
+@pytest.mark.parametrize(
+    ("values", "explained", "bias"),
+    [
+        ((2.75, 3.5, 3.0), 1.0, 0.0),
+        ((3.0833, 3.0833, 3.0833), 0.0, 0.0),
+        ((2.75 + 0.3118, 3.5 + 0.3118, 3.0 + 0.3118), 1.0, 1.0),
+        ((0.0, 0.0, 0.0), 0.0, -9.89),
+        ((3.4167, 2.6667, 3.1667), -3.0, 0.0),
+    ],
+    ids=["right", "constant", "shifted", "zero", "mirrored"],
+)
+def test_two_numbers_of_a_critic(values, explained, bias):
+    """Explained variance sees the shape of the values alone, the bias their level alone."""
+    found = assess([episode([1.0, 2.0, 3.0], True)], critic_of(*values, np.nan), DISCOUNT)
+    assert found.states == 3
+    assert found.explained_variance == pytest.approx(explained, abs=1e-3)
+    assert found.bias == pytest.approx(bias, abs=1e-2)
+
+
+def test_the_final_observation_of_a_terminated_episode_is_not_read():
+    """A value that is no number does no harm where nothing follows, and is seen where it does."""
+    critic = critic_of(2.75, 3.5, 3.0, np.nan)
+    assert assess([episode([1.0, 2.0, 3.0], True)], critic, DISCOUNT).explained_variance == 1.0
+    cut_off = assess([episode([1.0, 2.0, 3.0], False)], critic, DISCOUNT)
+    assert (cut_off.explained_variance, cut_off.bias) == (None, None)
+
+
+def test_returns_that_do_not_vary_explain_nothing():
+    """A critic cannot be compared with returns that are all the same."""
+    endless = [episode([1.0] * 4, terminated=False)]
+    found = assess(endless, lambda observations: np.full(len(observations), 2.0), DISCOUNT)
+    assert (found.explained_variance, found.bias) == (None, None)
+
+
+def test_the_weight_of_the_critics_own_value_is_stated():
+    """It is the discount to the steps that are left, over truncated and terminated episodes."""
+    critic = critic_of(1.0, 2.0, 3.0)
+    both = [episode([1.0, 2.0], False), episode([1.0, 2.0], True)]
+    assert assess(both, critic, DISCOUNT).bootstrapped == pytest.approx((0.25 + 0.5 + 0 + 0) / 4)
+
+
+def _trained(adapter, algorithm):
+    chosen = setting(adapter.name, "time_limit", algorithm)
+    request = TrainingRequest(
+        algorithm=algorithm,
+        make_env=lambda: Ring(LimitIs.TERMINATION),
+        hyperparameters=chosen.hyperparameters,
+        total_steps=chosen.total_steps,
+        seed=0,
+    )
+    return adapter.train(request), chosen.hyperparameters["discount"]
+
+
+def _cases():
+    every = [(a, name) for a in frameworks.installed() for name in a.algorithms]
+    return [
+        pytest.param(
+            *each, id="-".join((each[0].full_name, each[1])), marks=pytest.mark.nightly if n else ()
+        )
+        for n, each in enumerate(every)
+    ]
+
+
+@pytest.mark.parametrize(("adapter", "of"), _cases())
+def test_a_trained_critic_predicts_the_returns_of_the_ring(adapter, of):
+    """Where the value is known, a trained critic is right; the same without its learning is not."""
+    trained, discount = _trained(adapter, of)
+    evaluator = Evaluator(lambda: Ring(LimitIs.TERMINATION), episodes=2)
+    episodes = evaluator.episodes(trained.policy)
+    found = assess(episodes, trained.value, discount)
+    assert found.states == 16
+    assert found.bootstrapped == 0.0
+    assert found.explained_variance > 0.9, found
+    assert abs(found.bias) < 0.5, found
+    endless = assess(episodes, lambda x: np.full(len(x), 1 / (1 - discount)), discount)
+    assert endless.bias > 10.0
+    assert endless.explained_variance == pytest.approx(0.0, abs=1e-9)
