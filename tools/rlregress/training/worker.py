@@ -65,8 +65,14 @@ class _Watch:
         # the evaluation after the training is made when it has ended, not here
         self._evaluations = list(range(every, self._total, every))
         self._started = time.perf_counter()
+        self._cpu_started = time.process_time()
         self.curve: List[List[Any]] = []
-        self.evaluation_cpu_seconds = 0.0
+        #: CPU seconds of the training up to each evaluation, and of the evaluation itself
+        self.curve_cpu_seconds: List[List[float]] = []
+
+    @property
+    def evaluation_cpu_seconds(self) -> float:
+        return sum(evaluation for _, evaluation in self.curve_cpu_seconds)
 
     def checkpoints(self) -> List[int]:
         step = max(1, self._total // PROGRESS_REPORTS)
@@ -74,8 +80,10 @@ class _Watch:
 
     def evaluate(self, steps: int, policy: Any) -> List[float]:
         started = time.process_time()
+        training = started - self._cpu_started - self.evaluation_cpu_seconds
         returns = self._evaluator.returns(policy)
-        self.evaluation_cpu_seconds += time.process_time() - started
+        evaluation = time.process_time() - started
+        self.curve_cpu_seconds.append([round(training, 2), round(evaluation, 2)])
         self.curve.append([steps, returns])
         return returns
 
@@ -102,6 +110,7 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
 
     from rlregress import frameworks
     from rlregress.frameworks.base import TrainingRequest
+    from rlregress.training.episodes import Episodes
     from rlregress.training.evaluation import Evaluator
     from rlregress.training.record import SCHEMA, finite_or_none
 
@@ -110,6 +119,7 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
     def make_env() -> Any:
         return gymnasium.make(cell["environment"])
 
+    episodes = Episodes()
     evaluator = Evaluator(make_env, protocol["evaluation_episodes"])
     watch = _Watch(evaluator, protocol, progress)
     started_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -121,7 +131,7 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
         trained = frameworks.get(cell["framework"]).train(
             TrainingRequest(
                 algorithm=cell["algorithm"],
-                make_env=make_env,
+                make_env=lambda: episodes.counted(make_env()),
                 hyperparameters=job["hyperparameters"],
                 total_steps=protocol["total_steps"],
                 seed=job["seed"],
@@ -147,6 +157,8 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
         "status": "failed" if failure else "finished",
         "failure": failure,
         "curve": [[at, [finite_or_none(r) for r in returns]] for at, returns in watch.curve],
+        "curve_cpu_seconds": watch.curve_cpu_seconds,
+        "episodes": [[at, finite_or_none(r), length] for at, r, length in episodes.ended],
         "final_return": None if failure else float(np.mean(final)),
         "episode_returns": [finite_or_none(r) for r in final],
         "steps": steps,
