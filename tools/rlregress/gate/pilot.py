@@ -25,7 +25,6 @@ from rlregress.faults import probed
 from rlregress.faults.probed import Fault
 from rlregress.gate.selection import Selection, choose
 from rlregress.training import launch, plan, record
-from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell
 from rlregress.training.store import Store
 from rlregress.verdicts.pilot import Curve, Price, prices
@@ -157,8 +156,7 @@ def study(store: Path) -> Iterator[tuple[str, list[Price]]]:
 
 def _main(arguments: Sequence[str]) -> None:
     store, workers, seeds, *named = arguments
-    cells = [Cell(*name.split(","), budget=BUDGET) for name in named]
-    budget(BUDGET)
+    cells = [Cell(*name.split(",", 3), BUDGET) for name in named]
     train_cells(cells, int(seeds), Path(store), int(workers), lambda line: print(line, flush=True))
 
 

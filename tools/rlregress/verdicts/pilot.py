@@ -11,7 +11,7 @@ Nothing here is a verdict; the price tells what to train for one.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -138,7 +138,7 @@ class Price:
 
 def prices(
     unchanged: Sequence[Curve],
-    faulty: dict[str, Sequence[Curve]],
+    faulty: Mapping[str, Sequence[Curve]],
     stored: int = 20,
     level: float = 0.005,
 ) -> list[Price]:
