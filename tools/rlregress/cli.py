@@ -422,6 +422,36 @@ def study(
     rank_command.study(report.resolve())
 
 
+def pilot(
+    framework: Frameworks = None,
+    algorithm: Algorithms = None,
+    environment: Environments = None,
+    seeds: Annotated[
+        int, typer.Option(min=2, help="Runs of each cell, unchanged and with each fault.")
+    ] = 10,
+    workers: Workers = 0,
+    store: StoreFolder = "",
+) -> None:
+    """Measure what to judge runs by: train with and without known faults; print what shows them.
+
+    With --environment it trains what is missing, resumable; without, it prints what is there.
+    Exit code 0, or 2 if nothing has been trained.
+    """
+    from rlregress.commands import pilot as pilot_command
+    from rlregress.gate import pilot as study
+    from rlregress.gate import selection
+
+    chosen = None
+    if environment is not None:
+        chosen = selection.Selection(
+            study.BUDGET,
+            _names("--framework", framework),
+            _names("--algorithm", algorithm),
+            _names("--environment", environment),
+        )
+    pilot_command.run(chosen, seeds, workers, store)
+
+
 @app.command()
 def record(
     framework: Annotated[str, typer.Option(help="Names, comma-separated.")],

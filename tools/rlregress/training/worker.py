@@ -67,8 +67,16 @@ class _Watch:
         # the evaluation after the training is made when it has ended, not here
         self._evaluations = list(range(every, self._total, every))
         self._started = time.perf_counter()
+        self._cpu_started = time.process_time()
         self.curve: List[List[Any]] = []
-        self.evaluation_cpu_seconds = 0.0
+        #: CPU seconds of the training up to each evaluation, and of the evaluation itself
+        self.curve_cpu_seconds: List[List[float]] = []
+        self._critic_cpu_seconds = 0.0
+
+    @property
+    def evaluation_cpu_seconds(self) -> float:
+        """Of all evaluations so far, and of asking the critic about the last one."""
+        return self._critic_cpu_seconds + sum(spent for _, spent in self.curve_cpu_seconds)
 
     def checkpoints(self) -> List[int]:
         step = max(1, self._total // PROGRESS_REPORTS)
@@ -76,8 +84,10 @@ class _Watch:
 
     def evaluate(self, steps: int, policy: Any) -> List[Any]:
         started = time.process_time()
+        training = started - self._cpu_started - self.evaluation_cpu_seconds
         episodes = self._evaluator.episodes(policy)
-        self.evaluation_cpu_seconds += time.process_time() - started
+        evaluation = time.process_time() - started
+        self.curve_cpu_seconds.append([round(training, 2), round(evaluation, 2)])
         self.curve.append([steps, [episode.total for episode in episodes]])
         return episodes
 
@@ -86,7 +96,7 @@ class _Watch:
 
         started = time.process_time()
         critic = asdict(assess(episodes, value, discount))
-        self.evaluation_cpu_seconds += time.process_time() - started
+        self._critic_cpu_seconds = time.process_time() - started
         return critic
 
     def __call__(self, steps: int, policy: Any) -> None:
@@ -112,6 +122,7 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
 
     from rlregress import frameworks
     from rlregress.frameworks.base import TrainingRequest
+    from rlregress.training.episodes import Episodes
     from rlregress.training.evaluation import Evaluator
     from rlregress.training.record import SCHEMA, finite_or_none
 
@@ -120,6 +131,7 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
     def make_env() -> Any:
         return gymnasium.make(cell["environment"])
 
+    training_episodes = Episodes()
     evaluator = Evaluator(make_env, protocol["evaluation_episodes"])
     watch = _Watch(evaluator, protocol, progress)
     started_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -131,7 +143,7 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
         trained = frameworks.get(cell["framework"]).train(
             TrainingRequest(
                 algorithm=cell["algorithm"],
-                make_env=make_env,
+                make_env=lambda: training_episodes.counted(make_env()),
                 hyperparameters=job["hyperparameters"],
                 total_steps=protocol["total_steps"],
                 seed=job["seed"],
@@ -160,6 +172,8 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
         "status": "failed" if failure else "finished",
         "failure": failure,
         "curve": [[at, [finite_or_none(r) for r in returns]] for at, returns in watch.curve],
+        "curve_cpu_seconds": watch.curve_cpu_seconds,
+        "episodes": [[at, finite_or_none(r), length] for at, r, length in training_episodes.ended],
         "final_return": None if failure else float(np.mean(final)),
         "episode_returns": [finite_or_none(r) for r in final],
         "critic": critic,

@@ -1,0 +1,164 @@
+"""The pilot study: train the unchanged framework and copies with known faults, and read the runs.
+
+The records lie in ``<store>/unchanged`` and ``<store>/<fault>``; a study that was ended goes on,
+and one that is begun on several machines is put together by copying the folders.
+
+    python -m rlregress.gate.pilot STORE WORKERS SEEDS CELL...
+
+trains some cells in this process's copy of the framework; it is what is started for a fault.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from rlregress import datafiles, frameworks, suite
+from rlregress.datafiles import Text, one_of
+from rlregress.errors import UserError
+from rlregress.faults import probed
+from rlregress.faults.probed import Fault
+from rlregress.gate.selection import Selection, choose
+from rlregress.training import launch, plan, record
+from rlregress.training.cell import Cell
+from rlregress.training.store import Store
+from rlregress.verdicts.pilot import Curve, Price, prices
+
+BUDGET = "pilot"
+UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True)
+class ReturnFault:
+    """A fault that changes what is learnt.
+
+    Attributes:
+        fault: a name of the framework's probed faults, or of a change that stands here.
+        file, old, new: of a change that stands here; see ``rlregress.faults.probed.Fault``.
+    """
+
+    framework: Annotated[str, one_of(frameworks.names)]
+    algorithm: Text
+    fault: Text
+    file: str = ""
+    old: str = ""
+    new: str = ""
+
+    def change(self) -> Fault:
+        """The change of the framework's code; UserError if no probed fault has the name."""
+        if self.file:
+            return Fault(self.fault, self.file, self.old, self.new, turns=(), finds="")
+        return probed.chosen([self.framework], [self.fault])[0][1]
+
+
+@dataclass(frozen=True)
+class _File:
+    fault: tuple[ReturnFault, ...]
+
+
+def faults(framework: str, algorithm: str) -> list[ReturnFault]:
+    """The faults of one implementation."""
+    read: _File = datafiles.read(suite.baselines() / "faults" / "returns.toml", _File)
+    return [
+        each for each in read.fault if (each.framework, each.algorithm) == (framework, algorithm)
+    ]
+
+
+def train(
+    selection: Selection, seeds: int, store: Path, workers: int, say: Callable[[str], None]
+) -> None:
+    """Train every cell of the selection, unchanged and with each fault; what is there is kept.
+
+    Raises:
+        UserError: a cell or a fault does not fit what is installed.
+    """
+    cells = choose(selection)
+    train_cells(cells, seeds, store / UNCHANGED, workers, say)
+    for framework, algorithm in dict.fromkeys((cell.framework, cell.algorithm) for cell in cells):
+        own = [c for c in cells if (c.framework, c.algorithm) == (framework, algorithm)]
+        for fault in faults(framework, algorithm):
+            say(f"{framework} {algorithm}: {fault.fault}")
+            ended = probed.run_seeded(
+                framework,
+                fault.change(),
+                ["-m", "rlregress.gate.pilot", str(store / fault.fault), str(workers), str(seeds)]
+                + [f"{c.framework},{c.algorithm},{c.environment},{c.hyperparameters}" for c in own],
+            )
+            if ended.returncode:
+                raise UserError(
+                    f"the trainings with the fault '{fault.fault}' ended with status "
+                    f"{ended.returncode}: {ended.stderr.strip()[-500:]}"
+                )
+
+
+def train_cells(
+    cells: Sequence[Cell], seeds: int, folder: Path, workers: int, say: Callable[[str], None]
+) -> None:
+    """Train ``seeds`` runs of each cell in this process's copy of the framework."""
+    store = Store(folder.resolve())
+    record.check_writable(store.folder, "run records")
+    of_cell = [plan.jobs(cell, range(seeds)) for cell in cells]
+    jobs = [jobs[number] for number in range(seeds) for jobs in of_cell]
+    left = [job for job in jobs if store.find(job) is None]
+    launch.run_all(
+        left,
+        store,
+        workers,
+        lambda job, run: say(f"{job.cell.id} seed {job.seed}: {run['final_return']}"),
+    )
+
+
+def curve(run: Mapping[str, Any]) -> Curve:
+    """The learning curve of a finished record."""
+    minutes = np.array(run["curve_cpu_seconds"], dtype=np.float64).reshape(-1, 2) / 60
+    ended = np.array([[at, value] for at, value, _ in run["episodes"]]).reshape(-1, 2)
+    return Curve(
+        evaluated=np.array([at for at, _ in run["curve"]], dtype=np.float64),
+        evaluations=np.array([np.mean(returns) for _, returns in run["curve"]]),
+        training_minutes=minutes[:, 0],
+        evaluation_minutes=minutes[:, 1],
+        ended=ended[:, 0],
+        episodes=ended[:, 1],
+    )
+
+
+def curves(folder: Path) -> dict[str, list[Curve]]:
+    """The finished runs of a folder by cell id; UserError that names a damaged record.
+
+    A run that failed is left out: what it would count as depends on the whole environment.
+    """
+    of: dict[str, list[Curve]] = {}
+    for path in sorted(folder.glob("*/*.json")):
+        run = record.read(path)
+        if run["status"] == "finished":
+            of.setdefault(path.parent.name, []).append(curve(run))
+    return of
+
+
+def study(store: Path) -> Iterator[tuple[str, list[Price]]]:
+    """Each cell with at least two unchanged runs and its measures, the best first."""
+    unchanged = curves(store / UNCHANGED)
+    faulty = {
+        folder.name: curves(folder)
+        for folder in sorted(store.iterdir())
+        if folder.is_dir() and folder.name != UNCHANGED
+    }
+    for cell, runs in sorted(unchanged.items()):
+        with_fault = {name: of[cell] for name, of in faulty.items() if len(of.get(cell, ())) >= 2}
+        if len(runs) >= 2:
+            yield cell, prices(runs, with_fault, level=0.05 / 10)
+
+
+def _main(arguments: Sequence[str]) -> None:
+    store, workers, seeds, *named = arguments
+    cells = [Cell(*name.split(",", 3), BUDGET) for name in named]
+    train_cells(cells, int(seeds), Path(store), int(workers), lambda line: print(line, flush=True))
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1:])

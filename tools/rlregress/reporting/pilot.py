@@ -1,0 +1,55 @@
+"""A pilot study in words: what each cell shows for its minutes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rlregress.verdicts.pilot import MEASURES, Price
+
+#: CPU minutes of new runs that a lab spends on one implementation
+BUDGET_MINUTES = 30.0
+#: lines of a cell that are printed; the rest is worse
+_BEST = 3
+
+
+def lines(cell: str, prices: Sequence[Price]) -> list[str]:
+    """A Markdown table of the best measures of one cell, with one column for each fault."""
+    faults = list(prices[0].faults) if prices else []
+    header = ["judged by", "steps", "CPU minutes a run", "unchanged", "drop of 20 %", *faults]
+    made = [f"## {cell}", "", _row(header), _row(["---"] * len(header))]
+    for price in prices[:_BEST]:
+        mean, deviation = price.unchanged
+        made.append(
+            _row(
+                [
+                    price.measure,
+                    str(price.steps),
+                    f"{price.minutes:.2f}",
+                    f"{mean:.4g} +- {deviation:.2g}",
+                    _minutes(price.drop),
+                    *(_minutes(price.faults[fault]) for fault in faults),
+                ]
+            )
+        )
+    if prices:
+        seen = prices[0].seen_within(BUDGET_MINUTES)
+        made += ["", f"{seen} of {len(faults)} faults within {BUDGET_MINUTES:.0f} CPU minutes."]
+    return [*made, ""]
+
+
+def legend() -> list[str]:
+    """What the columns mean."""
+    return [
+        "CPU minutes of new runs until a change is seen with 80 % power, beside 20 stored runs, at",
+        "the level of the first of ten hypotheses; -: not seen.",
+        *(f"- {name}: {meaning}" for name, meaning in MEASURES.items()),
+    ]
+
+
+def _minutes(minutes: float) -> str:
+    return f"{minutes:.1f}" if math.isfinite(minutes) else "-"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,185 @@
+"""A pilot study: what to judge a run by, chosen by what it shows for a minute of training.
+
+Runs of the unchanged framework and of copies with known faults are summed up in several ways
+(``MEASURES``), each read at several lengths of the training. A measure is worth as much as the
+minutes after which it tells a fault from the unchanged framework: the difference of the means in
+standard deviations of one run gives the number of new runs with which the permutation test sees it
+with 80 % power (``power.smallest_drop``), and these times the minutes of one run are the price.
+Nothing here is a verdict; the price tells what to train for one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rlregress.verdicts.power import smallest_drop
+
+FloatArray = NDArray[np.float64]
+
+#: numbers of new runs that are considered
+_NUMBERS = (*range(1, 11), 12, 15, 20, 30, 40)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What one run left behind.
+
+    Attributes:
+        evaluated: [e] environment steps of its evaluations, ascending.
+        evaluations: [e] mean return of each, in the environment's reward unit.
+        training_minutes: [e] CPU minutes of training up to each evaluation.
+        evaluation_minutes: [e] CPU minutes of each evaluation.
+        ended: [k] environment steps at which its training episodes ended, ascending.
+        episodes: [k] their returns.
+    """
+
+    evaluated: FloatArray
+    evaluations: FloatArray
+    training_minutes: FloatArray
+    evaluation_minutes: FloatArray
+    ended: FloatArray
+    episodes: FloatArray
+
+
+#: measure -> what it is, in the words of a table.
+MEASURES = {
+    "final": "mean return of the last evaluation",
+    "late": "mean of the evaluations in the last third",
+    "area": "mean of all evaluations: the area under the learning curve",
+    "training": "mean return of the training episodes that ended in the last third",
+    "training area": "mean return of all training episodes, by steps",
+}
+
+
+def measured(curve: Curve, measure: str, last: int) -> tuple[float, float]:
+    """The number that ``measure`` makes of a run that ends at evaluation ``last``, and its price.
+
+    Args:
+        last: index of the evaluation at which the training ends.
+
+    Returns:
+        (number, CPU minutes of a run that is made for this number alone); the number is NaN where
+        no episode ended in time.
+    """
+    end = curve.evaluated[last]
+    minutes = float(curve.training_minutes[last])
+    if measure.startswith("training"):
+        start = end * 2 / 3 if measure == "training" else 0.0
+        within = (curve.ended > start) & (curve.ended <= end)
+        if not within.any():
+            return math.nan, minutes
+        if measure == "training":
+            return float(curve.episodes[within].mean()), minutes
+        lengths = np.diff(curve.ended[within], prepend=0.0)
+        return float(np.average(curve.episodes[within], weights=lengths)), minutes
+    start = {"final": end - 1, "late": end * 2 / 3, "area": 0.0}[measure]
+    within = (curve.evaluated > start) & (curve.evaluated <= end)
+    minutes += float(curve.evaluation_minutes[within].sum())
+    return float(curve.evaluations[within].mean()), minutes
+
+
+def runs_needed(unchanged: ArrayLike, changed: ArrayLike, stored: int, level: float) -> float:
+    """New runs after which the difference of the means is seen; inf: not with 40, beside so few.
+
+    Args:
+        unchanged, changed: numbers of runs [a] and [b], at least two each.
+        stored: runs of the unchanged framework that new ones are compared with.
+        level: of the one-sided test.
+    """
+    before = np.asarray(unchanged, dtype=np.float64)
+    after = np.asarray(changed, dtype=np.float64)
+    spread = math.sqrt((before.var(ddof=1) + after.var(ddof=1)) / 2)
+    return _runs(abs(float(after.mean() - before.mean())), spread, stored, level)
+
+
+def runs_for_drop(unchanged: ArrayLike, drop: float, stored: int, level: float) -> float:
+    """New runs after which a drop of the mean by the share ``drop`` of its magnitude is seen."""
+    before = np.asarray(unchanged, dtype=np.float64)
+    return _runs(drop * abs(float(before.mean())), float(before.std(ddof=1)), stored, level)
+
+
+def _runs(difference: float, spread: float, stored: int, level: float) -> float:
+    if difference == 0:
+        return math.inf
+    for runs in _NUMBERS:
+        if difference >= spread * smallest_drop(stored, runs, alpha=level).drop:
+            return float(runs)
+    return math.inf
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a measure costs in one cell.
+
+    Attributes:
+        steps: environment steps of a run.
+        minutes: CPU minutes of a run.
+        unchanged: mean and standard deviation of the number over runs of the unchanged framework.
+        drop: CPU minutes until a common drop of 20 % is seen; inf: it is not.
+        faults: fault -> CPU minutes until it is seen.
+    """
+
+    measure: str
+    steps: int
+    minutes: float
+    unchanged: tuple[float, float]
+    drop: float
+    faults: dict[str, float]
+
+    def seen_within(self, minutes: float) -> int:
+        """How many faults are seen for so many CPU minutes of new runs."""
+        return sum(price <= minutes for price in self.faults.values())
+
+
+def prices(
+    unchanged: Sequence[Curve],
+    faulty: Mapping[str, Sequence[Curve]],
+    stored: int = 20,
+    level: float = 0.005,
+) -> list[Price]:
+    """Every measure at every evaluation of a cell, most faults for the fewest minutes first.
+
+    Args:
+        unchanged: at least two runs, evaluated at the same steps as all of ``faulty``.
+        faulty: fault -> at least two runs.
+        stored: runs that a baseline would hold.
+        level: of one test within its family (Holm's first step over ten hypotheses at 0.05).
+    """
+    table = []
+    for measure in MEASURES:
+        for last in range(len(unchanged[0].evaluated)):
+            numbers, minutes = _numbers(unchanged, measure, last)
+            of_faults = {name: _numbers(runs, measure, last)[0] for name, runs in faulty.items()}
+            if np.isnan(numbers).any() or any(np.isnan(each).any() for each in of_faults.values()):
+                continue
+            table.append(
+                Price(
+                    measure,
+                    int(unchanged[0].evaluated[last]),
+                    minutes,
+                    (float(numbers.mean()), float(numbers.std(ddof=1))),
+                    minutes * runs_for_drop(numbers, 0.2, stored, level),
+                    {
+                        name: minutes * runs_needed(numbers, each, stored, level)
+                        for name, each in of_faults.items()
+                    },
+                )
+            )
+    return sorted(table, key=_rank)
+
+
+def _numbers(runs: Sequence[Curve], measure: str, last: int) -> tuple[FloatArray, float]:
+    pairs = [measured(run, measure, last) for run in runs]
+    return np.array([number for number, _ in pairs]), float(np.median([m for _, m in pairs]))
+
+
+def _rank(price: Price) -> tuple[float, float]:
+    """Expected share of a budget of 30 minutes: a fault that costs more than it counts whole."""
+    budget = 30.0
+    costs = [min(cost, budget) for cost in price.faults.values()] or [min(price.drop, budget)]
+    return float(np.mean(costs)), price.minutes

@@ -1,0 +1,120 @@
+"""The pilot study: what runs are summed up to, and after how many minutes a fault is told."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from rlregress.verdicts.permutation import permutation_p
+from rlregress.verdicts.pilot import Curve, measured, prices, runs_for_drop, runs_needed
+
+#: nine evaluations of two CPU minutes, after ten CPU minutes of training each; five episodes
+CURVE = Curve(
+    evaluated=np.arange(100.0, 1000.0, 100.0),
+    evaluations=np.arange(1.0, 10.0),
+    training_minutes=np.arange(10.0, 100.0, 10.0),
+    evaluation_minutes=np.full(9, 2.0),
+    ended=np.array([100.0, 400.0, 500.0, 700.0, 900.0]),
+    episodes=np.array([1.0, 2.0, 3.0, 4.0, 8.0]),
+)
+
+
+@pytest.mark.parametrize(
+    ("measure", "last", "number", "minutes"),
+    [
+        ("final", 8, 9.0, 92.0),
+        ("final", 2, 3.0, 32.0),
+        ("late", 8, 8.0, 96.0),  # evaluations at 700, 800 and 900 steps
+        ("area", 8, 5.0, 108.0),
+        ("training", 8, 6.0, 90.0),  # episodes that ended at 700 and 900
+        ("training area", 8, (1 * 1 + 2 * 3 + 3 * 1 + 4 * 2 + 8 * 2) / 9, 90.0),
+        ("training", 4, 2.5, 50.0),  # after 500 steps: those that ended at 400 and 500
+    ],
+)
+def test_a_run_is_summed_up(measure, last, number, minutes):
+    """Only what was there when the training ended counts, and only what was needed is paid."""
+    seen, paid = measured(CURVE, measure, last)
+    assert seen == pytest.approx(number)
+    assert paid == pytest.approx(minutes)
+
+
+def test_no_episode_in_time_is_no_number():
+    """A training that ends before its first episode has no return of training episodes."""
+    curve = Curve(
+        *(np.array([x]) for x in (10.0, 1.0, 1.0, 1.0)), np.array([50.0]), np.array([3.0])
+    )
+    seen, _ = measured(curve, "training", 0)
+    assert math.isnan(seen)
+
+
+def test_runs_follow_from_the_difference_in_deviations():
+    """Beside 20 stored runs 5 new ones see 1.3 deviations, and 10 see 0.99."""
+    before = np.tile([-1.0, 1.0], 50)
+    assert runs_needed(before, before - 1.36, stored=20, level=0.05) == 5
+    assert 9 <= runs_needed(before, before - 1.01, stored=20, level=0.05) <= 10
+    assert runs_needed(before, before, stored=20, level=0.05) == math.inf
+
+
+def test_a_small_difference_is_not_seen_beside_few_stored_runs():
+    """Half a deviation is lost in the error of 20 stored runs; beside 100 it is seen."""
+    before = np.tile([-1.0, 1.0], 10)
+    assert runs_needed(before, before - 0.5, stored=20, level=0.05) == math.inf
+    assert runs_needed(before, before - 0.6, stored=100, level=0.05) <= 40
+
+
+def test_fewer_runs_than_a_permutation_test_can_reject_with_are_not_enough():
+    """One against 20 runs has 21 arrangements, none of which is below 0.01; two have 231."""
+    assert runs_needed([0.0, 1.0], [1000.0, 1001.0], stored=20, level=0.01) == 2
+    assert runs_needed([0.0, 1.0], [1000.0, 1001.0], stored=20, level=0.06) == 1
+    assert runs_needed([1.0, 1.0], [0.0, 0.0], stored=20, level=0.01) == 2
+
+
+def test_the_price_of_a_drop_is_of_the_mean():
+    """20 % of a mean of 100 at a deviation of 10 is a difference of two deviations."""
+    before = 100 + 10 * np.tile([-1.0, 1.0], 10)
+    assert runs_for_drop(before, 0.2, 20, 0.05) == runs_needed(before, before - 20, 20, 0.05)
+
+
+@pytest.mark.parametrize("difference", [1.6, 2.4])
+def test_the_permutation_test_sees_after_so_many_runs(difference):
+    """Measured on normal runs the power lies within 0.7 and 0.97: it was computed for 0.8."""
+    rng = np.random.default_rng(0)
+    spread = np.tile([-1.0, 1.0], 50)
+    runs = int(runs_needed(spread, spread - difference, stored=20, level=0.01))
+    seen = 0
+    for _ in range(200):
+        stored, new = rng.normal(size=20), rng.normal(size=runs) - difference
+        seen += permutation_p(stored, new, rng).drop < 0.01
+    assert 0.7 <= seen / 200 <= 0.97, f"{runs} runs, power {seen / 200}"
+
+
+def _runs(final: float, rng: np.random.Generator) -> list[Curve]:
+    """Six runs that all begin alike and end at ``final``, with a deviation of one."""
+    made = []
+    for _ in range(6):
+        evaluations = np.linspace(0.0, final, 9) + rng.normal(size=9)
+        minutes = CURVE.training_minutes / 100, CURVE.evaluation_minutes / 100
+        made.append(Curve(CURVE.evaluated, evaluations, *minutes, CURVE.ended, CURVE.episodes))
+    return made
+
+
+def test_the_measure_that_tells_the_fault_for_the_fewest_minutes_comes_first():
+    """A fault that shows in evaluations alone is not told by training episodes, at any length."""
+    rng = np.random.default_rng(0)
+    table = prices(_runs(100.0, rng), {"slower": _runs(50.0, rng)})
+    best, worst = table[0], table[-1]
+    assert best.measure in ("final", "late", "area")
+    assert best.seen_within(5 * best.minutes) == 1
+    assert worst.measure.startswith("training")
+    assert worst.faults == {"slower": math.inf}
+    early = next(p for p in table if p.measure == "final" and p.steps == 100)
+    assert early.faults["slower"] > best.faults["slower"]
+
+
+def test_without_faults_the_drop_decides():
+    """A table of unchanged runs alone is ordered by what a common drop of 20 % costs."""
+    table = prices(_runs(100.0, np.random.default_rng(1)), {})
+    costs = [price.drop for price in table if price.drop <= 30]
+    assert costs == sorted(costs)
