@@ -156,7 +156,10 @@ def study(store: Path) -> Iterator[tuple[str, list[Price]]]:
 
 def _main(arguments: Sequence[str]) -> None:
     store, workers, seeds, *named = arguments
-    cells = [Cell(*name.split(",", 3), BUDGET) for name in named]
+    cells = []
+    for name in named:
+        framework, algorithm, environment, hyperparameters = name.split(",")
+        cells.append(Cell(framework, algorithm, environment, hyperparameters, BUDGET))
     train_cells(cells, int(seeds), Path(store), int(workers), lambda line: print(line, flush=True))
 
 

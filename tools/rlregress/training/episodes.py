@@ -33,7 +33,7 @@ class Episodes:
         self.ended.append((self._steps, episode_return, length))
 
 
-class _Counted(gymnasium.Wrapper):  # type: ignore[type-arg]
+class _Counted(gymnasium.Wrapper):
     def __init__(self, environment: Any, episodes: Episodes) -> None:
         super().__init__(environment)
         self._episodes = episodes
