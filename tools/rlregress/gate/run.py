@@ -39,6 +39,7 @@ class GateOptions:
     environments: str | None = None
     cells: str = "default"
     seeds: int = 0
+    one_look: bool = False
     alpha: float = 0.05
     first_seed: int = FIRST_NEW_SEED
     store: str = ""
@@ -61,7 +62,7 @@ def pytest_command(options: GateOptions) -> list[str]:
     command = [sys.executable, "-m", "pytest", *TIERS, "-q", "-p", "no:cacheprovider"]
     command += ["-n", str(workers), "--budget", options.budget, "--cells", options.cells]
     command += ["--alpha", str(options.alpha), "--seeds", str(options.seeds)]
-    command += ["--first-seed", str(options.first_seed)]
+    command += ["--first-seed", str(options.first_seed)] + ["--fixed"] * options.one_look
     for name, value in (
         ("--framework", options.frameworks),
         ("--algorithm", options.algorithms),
@@ -132,6 +133,7 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
         options.store,
         options.alpha,
         options.first_seed,
+        one_look=options.one_look,
     )
     adapters = selection.adapters(frameworks)
     versions = {adapter.full_name: identity.versions(adapter) for adapter in adapters}

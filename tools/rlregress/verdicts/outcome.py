@@ -79,8 +79,8 @@ class CellVerdict:
             Holm's; nan where the cell could not be tested.
         p_gain, adjusted_gain: the same upwards, of the first look.
         alpha, hypotheses: family-wise level, and cells and groups judged together.
-        visible_drop, visible_fraction: smallest drop seen with 80 % power at the stored spread, with
-            all of the looks; None: no drop is.
+        visible_drop, visible_fraction: smallest drop seen with 80 % power at the stored spread,
+            with all of the looks; None: no drop is.
         look: the look, from 1, that decided.
         looks: new seeds in all at each look.
     """

@@ -70,8 +70,8 @@ def reasons_against(
     if visible is None:
         level = rules.alpha / hypotheses if hypotheses else rules.alpha
         against.append(
-            f"no drop can be seen with 80 % power: {m} stored against {looks.most} new seeds at level "
-            f"{level:.2g}"
+            f"no drop can be seen with 80 % power: {m} stored against {looks.most} new seeds at "
+            f"level {level:.2g}"
         )
     elif visible > rules.must_see * scale_of(stored):
         against.append(f"a drop of {rules.must_see:.0%} could be missed")

@@ -10,8 +10,8 @@ at the first look only: no run is spent on it. *Miss*: ``holds`` although return
 verdict names the smallest drop that these looks see with 80 % power, and where that exceeds the
 drop that matters the verdict is ``inconclusive``, not ``holds``.
 
-Nothing here depends on which run ends first: a look is taken when every cell that is still undecided
-has its whole block of runs, and runs beyond it are not looked at.
+Nothing here depends on which run ends first: a look is taken when every cell that is still
+undecided has its whole block of runs, and runs beyond it are not looked at.
 """
 
 from __future__ import annotations
@@ -330,7 +330,12 @@ def _cell_verdict(course: Course, name: str, hypotheses: int) -> CellVerdict:
         if visible is not None:
             share = f"{visible:.4g} ({visible / runs.scale:.0%})"
             against.append(f"the smallest drop seen with 80 % power is {share}")
-        if m >= 2 and hypotheses and (visible is None or visible > rules.must_see * runs.scale):
+        if (
+            m >= 2
+            and n
+            and hypotheses
+            and (visible is None or visible > rules.must_see * runs.scale)
+        ):
             against.append(
                 seeds_for_cell(runs.stored, looks, hypotheses, rules.alpha, rules.must_see)
             )
