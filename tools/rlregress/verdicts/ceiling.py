@@ -31,10 +31,11 @@ def fisher_p(stored_failed: int, m: int, new_failed: int, n: int) -> float:
 
 def failures_needed(stored_failed: int, m: int, n: int, level: float) -> int | None:
     """How many of n new seeds must fail before p < ``level``; None: not even all suffice."""
-    for failed in range(n + 1):
-        if fisher_p(stored_failed, m, failed, n) < level:
-            return failed
-    return None
+    failed = np.arange(n + 1)
+    # Fisher's p-value of each count at once
+    p = stats.hypergeom.sf(failed - 1, m + n, failed + stored_failed, n)
+    rejecting = np.flatnonzero(p < level)
+    return int(rejecting[0]) if len(rejecting) else None
 
 
 def share_seen(

@@ -166,6 +166,9 @@ def test_half_of_the_seeds_collapsing_needs_ten_and_ten():
     assert ceiling.share_seen(0, 10, fixed(10), 0.05) == pytest.approx(0.5, abs=0.03)
     assert ceiling.share_seen(0, 5, fixed(5), 0.05) > 0.8
     assert ceiling.share_seen(0, 3, fixed(3), 0.05) is None
+    for failed, n, level in ((0, 10, 0.05), (2, 20, 0.01), (1, 5, 0.2)):
+        every = [ceiling.fisher_p(failed, 10, count, n) < level for count in range(n + 1)]
+        assert ceiling.failures_needed(failed, 10, n, level) == every.index(True)
 
 
 @pytest.mark.parametrize(("share", "power"), [(0.5, 0.93), (0.2, 0.24)])
