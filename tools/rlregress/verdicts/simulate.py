@@ -3,10 +3,10 @@
     python -m rlregress.verdicts.simulate --cells 8 72 --stored 10 20 --new 5 10 20 --gates 2000
 
 Every row simulates whole sessions, the sequential gate and the gates of fixed size on the same
-returns: of the laws of ``laws.py``, and resampled from the stored runs of ``baselines/returns``.
-The p-values, Holm's adjustment and the looks are the gate's own functions. To save time, Monte
-Carlo arrangements, shared by the sessions of a chunk, replace most enumeration: 2000, and the
-gate's 20 000 where the p-value is small enough to matter (Besag and Clifford 1991).
+returns, of the laws of ``laws.py``; ``python -m rlregress.gate.simulate`` adds returns resampled
+from the stored runs. The p-values, Holm's adjustment and the looks are the gate's own functions.
+To save time, Monte Carlo arrangements, shared by the sessions of a chunk, replace most enumeration:
+2000, and the gate's 20 000 where the p-value is small enough to matter (Besag and Clifford 1991).
 """
 
 from __future__ import annotations
@@ -15,15 +15,13 @@ import argparse
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlregress import datafiles, suite
-from rlregress.verdicts.effect import scale_of
 from rlregress.verdicts.family import holm_adjust, stouffer
-from rlregress.verdicts.laws import LAWS, Law, resampled
+from rlregress.verdicts.laws import LAWS, Law
 from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
 from rlregress.verdicts.permutation import permutation_p_rows
 
@@ -270,19 +268,16 @@ def measure(
     return [Measured(*map(_share, of_plan)) for of_plan in values]
 
 
-def stored_laws() -> list[Law]:
-    """One law for each cell of ``baselines/returns``: its runs, drawn with replacement."""
-    laws = []
-    for path in sorted((suite.baselines() / "returns").glob("*.toml")):
-        of_cell: Mapping[str, Any] = datafiles.read(path, Mapping[str, Any])
-        returns = np.array([run["return"] for run in of_cell["run"] if "return" in run])
-        laws.append(resampled(returns / scale_of(returns)))
-    return laws
+def main(
+    arguments: Sequence[str] | None = None,
+    sources: Mapping[str, Sequence[Law]] = MappingProxyType({"laws": tuple(LAWS.values())}),
+) -> None:
+    """Print the table as Markdown.
 
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the table as Markdown."""
-    parser = argparse.ArgumentParser(prog="python -m rlregress.verdicts.simulate")
+    Args:
+        sources: name -> laws that the cells of a session take turns in.
+    """
+    parser = argparse.ArgumentParser(description="Simulate whole gates; print a table.")
     parser.add_argument("--cells", type=int, nargs="+", default=[8, 72], help="multiples of 8")
     parser.add_argument("--stored", type=int, nargs="+", default=[10, 20])
     parser.add_argument("--new", type=int, nargs="+", default=[5, 10, 20], help="of fixed gates")
@@ -294,7 +289,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if any(cells < _GROUP or cells % _GROUP for cells in options.cells):
         parser.error(f"--cells must be multiples of {_GROUP}")
     plans = {"sequential": SEQUENTIAL} | {f"fixed {n}": fixed(n) for n in options.new}
-    sources = {"laws": list(LAWS.values()), "stored runs": stored_laws()}
     heads = ["returns", "cells", "stored", "gate", "runs", "false `regressed`", "false `improved`"]
     heads += [f"{change}: group / cell" for change in CHANGES]
     print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))

@@ -17,6 +17,7 @@ from rlregress.errors import UserError
 from rlregress.gate import baseline, planning, selection
 from rlregress.gate.judging import judge, why_not_needed
 from rlregress.gate.session import open_session
+from rlregress.gate.simulate import stored_laws
 from rlregress.training import launch, record
 from rlregress.verdicts.outcome import CellVerdict
 
@@ -104,7 +105,7 @@ def test_runs_are_ordered_look_by_look_and_the_longest_first(chosen, tmp_path):
 
 @pytest.mark.parametrize("lost", [0.0, 0.3])
 def test_ended_at_any_moment_and_started_again_it_says_the_same(chosen, trained, tmp_path, lost):
-    """Ended after every eleventh run, a session does no run twice and comes to the same verdicts."""
+    """Ended after every eleventh run, a session does no run twice and says the same."""
     done, dial = trained
     dial["lost"] = lost
     undisturbed = whole(chosen, tmp_path / "a")
@@ -209,3 +210,13 @@ def test_a_damaged_record_is_done_again(chosen, trained, tmp_path):
     assert (again, len(done)) == (verdicts, runs + 1)
     with pytest.raises(UserError, match="--seeds is 2000"):
         open_session(chosen, 2000, str(tmp_path))
+
+
+def test_stored_runs_are_a_law_of_the_simulation():
+    """Every stored cell is drawn from as shares of its scale, a drop subtracted."""
+    laws = stored_laws()
+    assert len(laws) >= 2
+    rng = np.random.default_rng(5)
+    for law in laws:
+        lost = law(rng, (4000,), 0.0).mean() - law(rng, (4000,), 0.3).mean()
+        assert lost == pytest.approx(0.3, abs=6 * (2 / 4000) ** 0.5)
