@@ -35,7 +35,13 @@ Environments = Annotated[
 ]
 Seeds = Annotated[
     int,
-    typer.Option(min=0, help="New runs of each cell, 1000 at most; 0: the budget's number."),
+    typer.Option(
+        min=0, help="So many new runs of each cell, 1000 at most, at one look; 0: as the looks ask."
+    ),
+]
+OneLook = Annotated[
+    bool,
+    typer.Option("--fixed", help="Judge at one look, after the budget's number of new runs."),
 ]
 Cells = Annotated[
     str,
@@ -89,6 +95,17 @@ def _refuse(context: typer.Context, options: Collection[str], who: str, advice: 
         raise UserError(f"{who} {', '.join(given)}; {advice}")
 
 
+def _share(option: str, given: str) -> float:
+    """A share written as 20% or as 0.2."""
+    try:
+        share = float(given.removesuffix("%")) / (100 if given.endswith("%") else 1)
+    except ValueError:
+        share = math.nan
+    if not 0 < share <= 1:
+        raise UserError(f"{option} is '{given}', expected a share up to 100%, such as 20% or 0.2")
+    return share
+
+
 def _gate_code(code: int, inconclusive: str) -> int:
     """The exit code, with that of 'inconclusive' as it was asked for."""
     return {"pass": 0, "fail": 1}.get(inconclusive, code) if code == 3 else code
@@ -114,6 +131,7 @@ def gate(
     cells: Cells = "default",
     hyperparameters: Hyperparameters = "",
     seeds: Seeds = 0,
+    fixed: OneLook = False,
     alpha: Annotated[float, typer.Option(help="Probability of a false alarm per gate.")] = 0.05,
     inconclusive: Annotated[
         str, typer.Option(help="Exit code of 'inconclusive': code (3), pass (0) or fail (1).")
@@ -217,6 +235,7 @@ def gate(
             prove=prove,
             every=every_training,
             returns=returns,
+            one_look=fixed,
             workers=workers,
             script=job,
             say=typer.echo,
@@ -237,6 +256,7 @@ def gate(
         cells=cells,
         hyperparameters=hyperparameters,
         seeds=seeds,
+        one_look=fixed,
         alpha=alpha,
         first_seed=first_seed,
         store=str(Path(store).resolve()) if store else "",
@@ -332,10 +352,15 @@ def plan(
     cells: Cells = "default",
     hyperparameters: Hyperparameters = "",
     seeds: Seeds = 0,
+    fixed: OneLook = False,
+    must_see: Annotated[
+        str | None,
+        typer.Option(help="A drop, such as 20%: which gate sees it for the least, or what lacks."),
+    ] = None,
     workers: Workers = 0,
     store: StoreFolder = "",
 ) -> None:
-    """Print what a gate would train, how long it takes, and the smallest drop that it could see.
+    """Print what a gate would train, what it costs, and the smallest drops that gates could see.
 
     Trains and writes nothing. Exit code 0, or 2 if there is nothing to train.
     """
@@ -350,7 +375,8 @@ def plan(
         cells,
         hyperparameters,
     )
-    gate_command.plan(chosen, seeds, workers, store)
+    share = None if must_see is None else _share("--must-see", must_see)
+    gate_command.plan(chosen, seeds, workers, store, fixed, share)
 
 
 @app.command()

@@ -32,7 +32,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.gate import asked, selection
 from rlregress.gate import evidence as evidence_file
 from rlregress.gate.baseline import FIRST_NEW_SEED
-from rlregress.gate.judging import Verdict, judge
+from rlregress.gate.judging import Verdict, judge, why_not_needed
 from rlregress.gate.session import Session, open_session
 from rlregress.gate.throughput import Measured, pairs
 from rlregress.reporting import terminal, words
@@ -47,6 +47,7 @@ _SESSION = pytest.StashKey[Session]()
 #: options that concern trainings alone, with their defaults.
 _OF_TRAININGS = {
     "--environment": None, "--cells": "default", "--hyperparameters": "", "--seeds": 0,
+    "--fixed": False,
     "--first-seed": FIRST_NEW_SEED, "--alpha": 0.05, "--store": "",
 }  # fmt: skip
 _INTERRUPTED = pytest.StashKey[bool]()
@@ -61,7 +62,12 @@ class Run:
     job: Job
 
     def run(self) -> dict[str, Any]:
-        """Train in a worker process unless the store has the run; the record."""
+        """Train in a worker process unless the store has the run; the record.
+
+        Skips the test if the run is of a later look, and its cell was decided before.
+        """
+        if reason := why_not_needed(self.session, self.job):
+            pytest.skip(reason)
         return self.session.train(self.job)
 
     def summary(self, record: dict[str, Any]) -> dict[str, Any]:
@@ -112,7 +118,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="a set of baselines/hyperparameters, by name (default: each framework's own)",
     )
     group.addoption(
-        "--seeds", type=int, default=0, help="new runs per cell (default: the budget's)"
+        "--seeds",
+        type=int,
+        default=0,
+        help="so many new runs per cell, judged at one look (default: as the looks ask)",
+    )
+    group.addoption(
+        "--fixed", action="store_true", help="judge at one look, after the budget's number of runs"
     )
     group.addoption(
         "--first-seed", type=int, default=FIRST_NEW_SEED, help="seed of the first new run"
@@ -207,6 +219,7 @@ def session_of(config: pytest.Config) -> Session:
             alpha=config.getoption("--alpha"),
             first_seed=config.getoption("--first-seed"),
             pinned=not config.getoption("--unpinned"),
+            one_look=config.getoption("--fixed"),
         )
     return config.stash[_SESSION]
 

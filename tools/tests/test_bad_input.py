@@ -132,6 +132,13 @@ def test_unknown_cells(command):
     assert_one_sentence(code, error, "no stored cell matches '*-Humanoid-v4-*'")
 
 
+@pytest.mark.parametrize("given", ["much", "0", "120%", "nan", ""])
+def test_a_drop_that_is_no_share(command, given):
+    """What a plan is to see is a share of the stored mean, in per cent or not."""
+    code, _, error = command("plan", "--must-see", given)
+    assert_one_sentence(code, error, f"--must-see is '{given}', expected a share up to 100%")
+
+
 def test_unknown_option_value(command):
     """A value that an option does not have is named beside those that it has."""
     code, _, error = command("gate", "--inconclusive", "maybe")

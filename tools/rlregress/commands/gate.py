@@ -74,9 +74,15 @@ def record(asked: recording.Recording, workers: int) -> None:
         typer.echo(line)
 
 
-def plan(chosen: selection.Selection, seeds: int, workers: int, store: str) -> None:
+def plan(
+    chosen: selection.Selection,
+    seeds: int,
+    workers: int,
+    store: str,
+    one_look: bool,
+    must_see: float | None,
+) -> None:
     """Print what a session would do."""
-    for line in plan_report.lines(
-        planning.plan(chosen, seeds, store), workers or os.cpu_count() or 1
-    ):
+    planned = planning.plan(chosen, seeds, store, one_look, must_see)
+    for line in plan_report.lines(planned, workers or os.cpu_count() or 1):
         typer.echo(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -10,32 +11,34 @@ from rlregress.errors import UserError
 from rlregress.gate import baseline, published
 from rlregress.gate.session import Session
 from rlregress.training.budgets import budget
-from rlregress.training.cell import Cell
+from rlregress.training.cell import Cell, Job
 from rlregress.verdicts.bands import BandSample, BandVerdict, judge_bands
 from rlregress.verdicts.ceiling import at_ceiling
 from rlregress.verdicts.effect import scale_of
-from rlregress.verdicts.fixed import judge_cells
-from rlregress.verdicts.outcome import CellSample, CellVerdict, GroupVerdict
-from rlregress.verdicts.power import smallest_group_drop
+from rlregress.verdicts.looks import Looks
+from rlregress.verdicts.outcome import CellSample, CellVerdict, GroupVerdict, Rules
+from rlregress.verdicts.power import expected_runs, smallest_group_drop
 from rlregress.verdicts.rules import visible_drop
+from rlregress.verdicts.sequential import Course, follow, verdicts_of
 
 Verdict = CellVerdict | GroupVerdict | BandVerdict
 
 
 def judge(session: Session) -> dict[str, Verdict]:
-    """Wait for the runs of the session, then judge all cells and groups; by name.
+    """The verdicts on all cells and groups, by name; does or waits for the runs that are missing.
 
     Cells with stored runs and cells with published bands are two families; where both occur, each
     gets half of the session's error rate.
     """
-    session.wait()
-    alpha = session.alpha / 2 if session.stored and session.bands else session.alpha
+    alpha = alpha_of(session)
     verdicts: dict[str, Verdict] = {}
     worst = _worst_returns()
     if session.stored:
-        of_cells = judge_cells(
-            {cell.id: _sample(session, cell, worst) for cell in session.stored}, alpha=alpha
-        )
+        course = _course(session)
+        while course.needed:
+            session.help_with(_missing(session, course))
+            course = _course(session)
+        of_cells = verdicts_of(course)
         verdicts.update(of_cells.cells)
         verdicts.update(of_cells.groups)
     if session.bands:
@@ -43,7 +46,7 @@ def judge(session: Session) -> dict[str, Verdict]:
         samples = {
             cell.id: BandSample(
                 band,
-                [_counted(cell, value, worst) for value in _returns(session, cell)],
+                [_counted(cell, value, worst) for value in _all_returns(session, cell)],
                 published.ceiling_counts(cell, table),
             )
             for cell, band in session.bands.items()
@@ -52,19 +55,69 @@ def judge(session: Session) -> dict[str, Verdict]:
     return verdicts
 
 
-def _returns(session: Session, cell: Cell) -> list[float]:
-    """Final returns of the new runs, NaN for a run that failed."""
-    values = []
-    for job in session.jobs(cell):
-        run_record = session.store.find(job)
-        if run_record is None:
-            raise UserError(
-                f"the record of {cell.id} seed {job.seed} is damaged; start the same command "
-                "again: it does only this run"
+def why_not_needed(session: Session, job: Job) -> str:
+    """Why nobody needs a run: its cell was decided before; empty: the run is needed.
+
+    What decides is known when the looks before are over: their missing runs are done or waited for.
+    """
+    look = session.looks.look_of(session.number(job))
+    if look == 0 or job.cell not in session.stored:
+        return ""
+    while True:
+        course = _course(session)
+        if course.look >= look or not course.needed:
+            break
+        session.help_with(_missing(session, course))
+    name = job.cell.id
+    if course.taken(name) > look or name in course.undecided:
+        return ""
+    seeds = session.looks.seeds[course.taken(name) - 1]
+    return f"not needed: {name} was decided at look {course.taken(name)}, with {seeds} new runs"
+
+
+def _course(session: Session) -> Course:
+    """What the runs so far decide; computed again only when runs were added."""
+    returns = {cell: session.final_returns(cell) for cell in session.stored}
+    done = tuple(map(len, returns.values()))
+    if session not in _COURSES or _COURSES[session][0] != done:
+        worst = _worst_returns()
+        samples = {
+            cell.id: CellSample(
+                stored=stored.returns + [math.nan] * stored.failed,
+                new=returns[cell],
+                group=cell.group,
+                worst=worst.get(cell.environment),
             )
-        values.append(
-            math.nan if run_record["final_return"] is None else run_record["final_return"]
-        )
+            for cell, stored in session.stored.items()
+        }
+        looks = dict.fromkeys(samples, session.looks)
+        _COURSES[session] = done, follow(samples, looks, Rules(alpha=alpha_of(session)))
+    return _COURSES[session][1]
+
+
+#: session -> how many runs of each cell were there, and what they decided.
+_COURSES: WeakKeyDictionary[Session, tuple[tuple[int, ...], Course]] = WeakKeyDictionary()
+
+
+def alpha_of(session: Session) -> float:
+    """The error rate of the family of cells with stored runs."""
+    return session.alpha / 2 if session.stored and session.bands else session.alpha
+
+
+def _missing(session: Session, course: Course) -> list[Job]:
+    """The runs that the next look waits for."""
+    return [
+        job
+        for cell in session.stored
+        for job in session.jobs(cell)[: course.needed.get(cell.id, 0)]
+        if session.store.find(job) is None
+    ]
+
+
+def _all_returns(session: Session, cell: Cell) -> list[float]:
+    """Final returns of all new runs of a cell, which are done or waited for."""
+    while len(values := session.final_returns(cell)) < session.looks.most:
+        session.help_with(session.undone(cell))
     return values
 
 
@@ -89,17 +142,7 @@ def _counted(cell: Cell, value: float, worst: dict[str, float]) -> float:
     return worst[cell.environment]
 
 
-def _sample(session: Session, cell: Cell, worst: dict[str, float]) -> CellSample:
-    stored = session.stored[cell]
-    return CellSample(
-        stored=stored.returns + [math.nan] * stored.failed,
-        new=_returns(session, cell),
-        group=cell.group,
-        worst=worst.get(cell.environment),
-    )
-
-
-def smallest_visible_drop(session: Session, cell: Cell) -> float | None:
+def smallest_visible_drop(session: Session, cell: Cell, looks: Looks) -> float | None:
     """Share of the stored mean that a drop needs to be seen with 80 % power; None: no drop is.
 
     Known before anything is trained: it depends on the stored runs and on the numbers of seeds.
@@ -107,11 +150,11 @@ def smallest_visible_drop(session: Session, cell: Cell) -> float | None:
     if cell not in session.stored:
         return None
     stored = np.array(session.stored[cell].returns)
-    drop = visible_drop(stored, session.seeds, _hypotheses(session), session.alpha)
+    drop = visible_drop(stored, looks, hypotheses(session), alpha_of(session))
     return None if drop is None else drop / scale_of(stored)
 
 
-def smallest_common_drop(session: Session, group: str) -> float | None:
+def smallest_common_drop(session: Session, group: str, looks: Looks) -> float | None:
     """Share of the stored means that all cells of a group must lose to be seen with 80 % power."""
     members = [stored for cell, stored in session.stored.items() if cell.group == group]
     returns = [np.array(stored.returns) for stored in members]
@@ -119,10 +162,23 @@ def smallest_common_drop(session: Session, group: str) -> float | None:
         math.nan if at_ceiling(values) else float(values.std(ddof=1)) / scale_of(values)
         for values in returns
     ]
-    seeds = [(len(values), session.seeds) for values in returns]
-    drop = smallest_group_drop(seeds, spreads, _hypotheses(session), session.alpha)
+    seeds = [len(values) for values in returns]
+    drop = smallest_group_drop(seeds, looks, spreads, hypotheses(session), alpha_of(session))
     return drop if math.isfinite(drop) else None
 
 
-def _hypotheses(session: Session) -> int:
+def expected_new_runs(session: Session, cell: Cell, looks: Looks) -> float:
+    """New runs of a cell on average, if nothing changed."""
+    if cell not in session.stored or len(looks.seeds) == 1:
+        return float(looks.most)
+    together = [
+        len(stored.returns)
+        for other, stored in session.stored.items()
+        if other == cell or (other.group == cell.group and cell.group in session.groups())
+    ]
+    return expected_runs(together, looks, hypotheses(session), alpha_of(session))
+
+
+def hypotheses(session: Session) -> int:
+    """Cells and groups that are judged together against stored runs."""
     return len(session.stored) + len(session.groups())

@@ -1,13 +1,27 @@
-"""What a session would train, how long it takes, and what it could see; nothing is started."""
+"""What a session would train, what that costs, and what each gate could see; nothing is started."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from rlregress.gate.judging import smallest_common_drop, smallest_visible_drop
+import numpy as np
+
+from rlregress.gate.judging import (
+    alpha_of,
+    expected_new_runs,
+    hypotheses,
+    smallest_common_drop,
+    smallest_visible_drop,
+)
 from rlregress.gate.selection import Selection, refused
-from rlregress.gate.session import open_session
+from rlregress.gate.session import Session, open_session
 from rlregress.training.budgets import budget
+from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
+from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group
+
+#: new runs of the gates of fixed size that a plan compares with.
+_FIXED = (5, 10, 20)
 
 
 @dataclass(frozen=True)
@@ -16,10 +30,9 @@ class CellPlan:
 
     Attributes:
         damaged: what is wrong with records that cannot be read.
-        undone: runs that have no record yet.
+        undone: runs of the first look that have no record yet.
         seconds: CPU seconds of one run, as far as stored runs tell.
         banded: it is judged against a published band, not against stored runs.
-        drop: share of the stored mean that a drop needs to be seen; None: no drop can be seen.
     """
 
     name: str
@@ -27,7 +40,42 @@ class CellPlan:
     undone: int
     seconds: float
     banded: bool
-    drop: float | None
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What one gate sees with 80 % power, and what it costs if no run is done yet.
+
+    Attributes:
+        name: what the gate is called, and the options that ask for it.
+        chosen: it is the gate of the session.
+        cells: name -> share of the stored mean that a drop needs to be seen; None: none is.
+        groups: name -> share of the stored means that its cells together must lose to be seen.
+        expected: CPU seconds on average, if nothing changed.
+        most: CPU seconds, if every cell comes to the last look.
+    """
+
+    name: str
+    chosen: bool
+    cells: Mapping[str, float | None]
+    groups: Mapping[str, float | None]
+    expected: float
+    most: float
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which gate sees a drop that is asked for.
+
+    Attributes:
+        what: the drop, in words.
+        gate: the cheapest one that sees it in all cells, or groups; None: none does.
+        missing: of each cell or group in which none does, what would.
+    """
+
+    what: str
+    gate: Gate | None
+    missing: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -36,33 +84,47 @@ class Plan:
 
     Attributes:
         description: cells, runs, and what is already there, in one phrase.
-        seeds: runs of each cell.
+        looks: new runs of a cell in all at each look.
         judged: whether the budget's returns are judged.
-        groups: name -> share of the stored means that its cells together must lose to be seen.
+        gates: the gate of the session and others.
         measured: how many runs are done and tell how long runs take here.
-        seconds: of all runs that are left, one after the other, without evaluations on the way.
+        seconds: of the runs of the first look that are left, one after the other, without
+            evaluations on the way.
         evaluations: of one run, the one after the training among them.
         refused: what is left out and why, a line for each framework, algorithm and set.
+        wanted: which gate sees the drop that was asked for; empty if none was.
     """
 
     description: str
-    seeds: int
+    looks: tuple[int, ...]
     judged: bool
     cells: tuple[CellPlan, ...]
-    groups: dict[str, float | None]
+    gates: tuple[Gate, ...]
     measured: int
     seconds: float
     evaluations: int
     refused: tuple[str, ...]
+    wanted: tuple[Wanted, ...]
 
 
-def plan(selection: Selection, seeds: int, store: str) -> Plan:
-    """The plan of a session; see ``open_session``."""
-    session = open_session(selection, seeds, store)
+def plan(
+    selection: Selection,
+    seeds: int,
+    store: str,
+    one_look: bool = False,
+    must_see: float | None = None,
+) -> Plan:
+    """The plan of a session; see ``open_session``.
+
+    Args:
+        must_see: share of the stored mean whose loss is to be seen with 80 % power.
+    """
+    session = open_session(selection, seeds, store, one_look=one_look)
+    gates = _gates(session) if session.stored else ()
     measured = session.measured_in_store()
     return Plan(
         session.describe(),
-        session.seeds,
+        session.looks.seeds,
         session.judged,
         tuple(
             CellPlan(
@@ -71,13 +133,104 @@ def plan(selection: Selection, seeds: int, store: str) -> Plan:
                 len(session.undone(cell)),
                 session.estimated_seconds(cell),
                 cell in session.bands,
-                smallest_visible_drop(session, cell) if session.judged else None,
             )
             for cell in session.cells
         ),
-        {group: smallest_common_drop(session, group) for group in session.groups()},
+        gates,
         len(measured),
         session.seconds_to_do(measured),
         budget(selection.budget).evaluations,
         tuple(refused(selection)),
+        () if must_see is None else _wanted(session, gates, must_see),
     )
+
+
+def _gates(session: Session) -> tuple[Gate, ...]:
+    every = list(dict.fromkeys([_looks(session), *(fixed(n) for n in _FIXED)]))
+    if session.looks not in every:
+        every.append(session.looks)
+    return tuple(_gate(session, looks) for looks in every)
+
+
+def _gate(session: Session, looks: Looks) -> Gate:
+    seconds = {cell: session.estimated_seconds(cell) for cell in session.cells}
+    return Gate(
+        f"--seeds {looks.most}" if len(looks.seeds) == 1 else "sequential",
+        looks == session.looks,
+        {cell.id: smallest_visible_drop(session, cell, looks) for cell in session.stored},
+        {group: smallest_common_drop(session, group, looks) for group in session.groups()},
+        sum(expected_new_runs(session, cell, looks) * of_run for cell, of_run in seconds.items()),
+        sum(looks.most * of_run for of_run in seconds.values()),
+    )
+
+
+def _wanted(session: Session, gates: tuple[Gate, ...], share: float) -> tuple[Wanted, ...]:
+    alone = _cheapest(gates, lambda gate: gate.cells, share)
+    wanted = [
+        Wanted(
+            f"a drop of {share:.0%} in any one cell",
+            alone,
+            {} if alone else _missing_in_cells(session, gates, share),
+        )
+    ]
+    if session.groups():
+        common = _cheapest(gates, lambda gate: gate.groups, share)
+        wanted.append(
+            Wanted(
+                f"a drop of {share:.0%} that the cells of a group have in common",
+                common,
+                {} if common else _missing_in_groups(session, gates, share),
+            )
+        )
+    return tuple(wanted)
+
+
+def _cheapest(
+    gates: tuple[Gate, ...], drops: Callable[[Gate], Mapping[str, float | None]], share: float
+) -> Gate | None:
+    """The gate of the least expected cost that sees the share everywhere; None: none does."""
+    seeing = [
+        gate
+        for gate in gates
+        if all(drop is not None and drop <= share for drop in drops(gate).values())
+    ]
+    return min(seeing, key=lambda gate: (gate.expected, gate.most), default=None)
+
+
+def _missing_in_cells(session: Session, gates: tuple[Gate, ...], share: float) -> Mapping[str, str]:
+    family = (hypotheses(session), alpha_of(session))
+    return {
+        cell.id: seeds_for_cell(np.array(stored.returns), _looks(session), *family, share)
+        for cell, stored in session.stored.items()
+        if not _seen(share, (gate.cells[cell.id] for gate in gates))
+    }
+
+
+def _missing_in_groups(
+    session: Session, gates: tuple[Gate, ...], share: float
+) -> Mapping[str, str]:
+    looks = _looks(session)
+    missing = {}
+    for group in session.groups():
+        if _seen(share, (gate.groups[group] for gate in gates)):
+            continue
+        visible = smallest_common_drop(session, group, looks)
+        fewest = min(
+            len(stored.returns) for cell, stored in session.stored.items() if cell.group == group
+        )
+        missing[group] = (
+            "its cells have too few seeds, or stand at a ceiling"
+            if visible is None
+            else seeds_for_group(fewest, looks, visible, share)
+        )
+    return missing
+
+
+def _looks(session: Session) -> Looks:
+    """The looks that what is missing is reckoned from: several where the store allows it."""
+    several = not (session.bands or session.one_look_because)
+    return SEQUENTIAL if several else fixed(_FIXED[-1])
+
+
+def _seen(share: float, drops: Iterable[float | None]) -> bool:
+    return any(drop is not None and drop <= share for drop in drops)

@@ -43,6 +43,7 @@ class GateOptions:
     cells: str = "default"
     hyperparameters: str = ""
     seeds: int = 0
+    one_look: bool = False
     alpha: float = 0.05
     first_seed: int = FIRST_NEW_SEED
     store: str = ""
@@ -72,7 +73,7 @@ def pytest_command(options: GateOptions) -> list[str]:
     command += ["--ignore", THROUGHPUT]
     command += ["-n", str(workers), "--budget", options.budget, "--cells", options.cells]
     command += ["--alpha", str(options.alpha), "--seeds", str(options.seeds)]
-    command += ["--first-seed", str(options.first_seed)]
+    command += ["--first-seed", str(options.first_seed)] + ["--fixed"] * options.one_look
     for name, value in (
         ("--framework", options.frameworks),
         ("--algorithm", options.algorithms),
@@ -163,6 +164,7 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
         options.store,
         options.alpha,
         options.first_seed,
+        one_look=options.one_look,
     )
     adapters = selection.adapters(frameworks)
     versions = {adapter.full_name: identity.versions(adapter) for adapter in adapters}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -20,13 +21,13 @@ from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell, Job
 from rlregress.training.store import Store
 from rlregress.verdicts.bands import Band
+from rlregress.verdicts.looks import LEAST_STORED, SEQUENTIAL, Looks, fixed
 
 #: new runs of one cell, as many as there are seeds for stored ones.
 MOST_SEEDS = FIRST_NEW_SEED
 #: in place of the name of a group.
 _ALL = ""
 _POLL_SECONDS = 1.0
-_PATIENCE_SECONDS = 30.0
 
 
 def open_session(
@@ -36,12 +37,14 @@ def open_session(
     alpha: float = 0.05,
     first_seed: int = FIRST_NEW_SEED,
     pinned: bool = True,
+    one_look: bool = False,
 ) -> Session:
     """The session that options describe, checked, nothing started.
 
     Args:
-        seeds: new runs per cell; 0: the budget's number.
+        seeds: new runs per cell, judged at one look; 0: as the looks ask, or the budget's number.
         store: folder of run records; empty: ``runs/`` of the suite.
+        one_look: the gate of fixed size.
     """
     return Session(
         cells=choose(selection),
@@ -50,6 +53,7 @@ def open_session(
         alpha=alpha,
         pinned=pinned,
         first_seed=first_seed,
+        sequential=not (one_look or seeds),
     )
 
 
@@ -71,7 +75,8 @@ class Session:
 
     Attributes:
         cells: what is trained; the family that the error rate is controlled over.
-        seeds: new runs per cell.
+        looks: after how many new runs of a cell it is judged.
+        one_look_because: why the stored runs allow one look only; empty: they allow several.
         alpha: probability of a false alarm in the session.
         pinned: one thread per training.
         first_seed: of the new runs; other seeds confirm or refute an alarm.
@@ -88,23 +93,30 @@ class Session:
         alpha: float = 0.05,
         pinned: bool = True,
         first_seed: int = FIRST_NEW_SEED,
+        sequential: bool = False,
     ) -> None:
         check_numbers(seeds, alpha, first_seed)
         of_budget = budget(cells[0].budget)
-        self.cells, self.store, self.seeds = cells, store, seeds
+        self.cells, self.store, self.first_seed = cells, store, first_seed
         self.alpha, self.pinned, self.judged = alpha, pinned, of_budget.judged
         self.stored: dict[Cell, Baseline] = {}
         self.bands: dict[Cell, Band] = {}
         self._jobs: dict[Cell, list[Job]] = {}
         self._seconds: dict[Cell, float] = {}
+        self._finals: dict[str, float] = {}
         known = baseline.every()
         for cell in cells:
-            jobs = plan.jobs(cell, range(first_seed, first_seed + seeds))
-            self._jobs[cell] = jobs
+            (job,) = plan.jobs(cell, [first_seed])
             if self.judged:
-                self._compare_with(cell, jobs[0], of_budget.published)
+                self._compare_with(cell, job, of_budget.published)
             per_step = baseline.seconds_per_step(cell, known)
-            self._seconds[cell] = per_step * jobs[0].protocol.total_steps
+            self._seconds[cell] = per_step * job.protocol.total_steps
+        self.one_look_because = self._too_little_stored()
+        several = sequential and self.judged and not self.one_look_because
+        self.looks: Looks = SEQUENTIAL if several else fixed(seeds)
+        for cell in cells:
+            seeds_of_cell = range(first_seed, first_seed + self.looks.most)
+            self._jobs[cell] = plan.jobs(cell, seeds_of_cell)
 
     def _compare_with(self, cell: Cell, job: Job, table: str) -> None:
         stored = baseline.find(cell, job.protocol)
@@ -116,6 +128,15 @@ class Session:
             self.bands[cell] = band
         else:
             raise UserError(baseline.how_to_record(cell))
+
+    def _too_little_stored(self) -> str:
+        """What keeps the session from several looks, in words; empty: nothing does."""
+        if self.bands:
+            return f"{next(iter(self.bands)).id} has no stored runs, only a published band"
+        for cell, stored in self.stored.items():
+            if len(stored.runs) < LEAST_STORED:
+                return f"{cell.id} has {len(stored.runs)} stored runs, {LEAST_STORED} are needed"
+        return ""
 
     def groups(self) -> list[str]:
         """Names of the (framework, algorithm) groups with at least two cells with stored runs."""
@@ -135,13 +156,23 @@ class Session:
         return self._jobs[cell]
 
     def ordered_jobs(self) -> list[Job]:
-        """Seed by seed over all cells, the longest first, so that cells complete together."""
+        """Look by look; the runs of one look the longest first, so that they end together."""
         cells = sorted(self.cells, key=lambda cell: (-self.estimated_seconds(cell), cell))
-        return [self._jobs[cell][number] for number in range(self.seeds) for cell in cells]
+        ordered = []
+        begin = 0
+        for end in self.looks.seeds:
+            ordered += [self._jobs[cell][number] for cell in cells for number in range(begin, end)]
+            begin = end
+        return ordered
+
+    def number(self, job: Job) -> int:
+        """The place of a run among those of its cell, from 0."""
+        return job.seed - self.first_seed
 
     def undone(self, cell: Cell) -> list[Job]:
-        """The runs of a cell that have no record yet."""
-        return [job for job in self._jobs[cell] if self.store.find(job) is None]
+        """The runs of the first look at a cell that have no record yet."""
+        first = self._jobs[cell][: self.looks.seeds[0]]
+        return [job for job in first if self.store.find(job) is None]
 
     def damaged(self, cell: Cell) -> list[str]:
         """What is wrong with records of a cell that cannot be read."""
@@ -165,10 +196,11 @@ class Session:
         ]
 
     def seconds_to_do(self, measured: Sequence[tuple[str, float]]) -> float:
-        """Seconds of all runs that have no record yet, one after the other.
+        """Seconds of the runs of the first look that have no record yet, one after the other.
 
         The CPU seconds of the stored runs, times how much longer runs take here: those of the same
-        framework and algorithm where some are measured, else all that are.
+        framework and algorithm where some are measured, else all that are. Later looks are left
+        out: how many runs they take is known when the first is over.
 
         Args:
             measured: id of the cell and wall-clock seconds of runs of this session.
@@ -182,26 +214,45 @@ class Session:
                     estimated[of] += self.estimated_seconds(cells[id])
                     taken[of] += seconds
         longer = {of: taken[of] / estimated[of] for of in estimated}
+        first = [job for cell in self.cells for job in self._jobs[cell][: self.looks.seeds[0]]]
         return sum(
-            self.estimated_seconds(cell) * longer.get(cell.group, longer.get(_ALL, 1.0))
-            for cell in (job.cell for job in self._absent())
+            self.estimated_seconds(job.cell) * longer.get(job.cell.group, longer.get(_ALL, 1.0))
+            for job in first
+            if not self.store.path(job).exists()
         )
-
-    def _absent(self) -> list[Job]:
-        """The runs without a file: cheap enough to ask again and again while others work."""
-        jobs = [job for cell in self.cells for job in self._jobs[cell]]
-        return [job for job in jobs if not self.store.path(job).exists()]
 
     @property
     def size(self) -> int:
-        """How many runs the session has, done or not."""
-        return self.seeds * len(self.cells)
+        """How many runs the session has at most, done or not."""
+        return self.looks.most * len(self.cells)
 
     def describe(self) -> str:
         """One phrase: cells, runs, what is already there."""
+        least = self.looks.seeds[0] * len(self.cells)
         left = sum(len(self.undone(cell)) for cell in self.cells)
-        name = self.cells[0].budget
-        return f"{self.size} runs of budget {name} in {len(self.cells)} cells, {left} of them to do"
+        runs = f"{least}" if least == self.size else f"{least} to {self.size}"
+        said = f"{runs} runs of budget {self.cells[0].budget} in {len(self.cells)} cells"
+        if least == self.size:
+            why = f" (one look: {self.one_look_because})" if self.one_look_because else ""
+            return f"{said}, {left} of them to do{why}"
+        looks = ", ".join(map(str, self.looks.seeds))
+        return f"{said} (looks after {looks}), {left} of the first look to do"
+
+    def final_returns(self, cell: Cell) -> list[float]:
+        """Final returns of the runs of a cell up to the first that is not done, by seed.
+
+        NaN for a run that failed.
+        """
+        values: list[float] = []
+        for job in self._jobs[cell]:
+            if job.key not in self._finals:
+                run_record = self.store.find(job)
+                if run_record is None:
+                    break
+                final = run_record["final_return"]
+                self._finals[job.key] = math.nan if final is None else final
+            values.append(self._finals[job.key])
+        return values
 
     def train(self, job: Job) -> dict[str, Any]:
         """Do the run unless it is done; its record."""
@@ -214,16 +265,14 @@ class Session:
         except Timeout:
             return True
 
-    def wait(self) -> None:
-        """Return when every run is done; UserError if some are missing and nobody does them."""
-        idle_since = time.monotonic()
-        while missing := self._absent():
-            if any(self._in_flight(job) for job in missing):
-                idle_since = time.monotonic()
-            if time.monotonic() - idle_since > _PATIENCE_SECONDS:
-                named = ", ".join(f"{job.cell.id} seed {job.seed}" for job in missing[:3])
-                raise UserError(
-                    f"{len(missing)} runs are missing and no process does them ({named}, ...); "
-                    "start the same command again: it does only what is missing"
-                )
-            time.sleep(_POLL_SECONDS)
+    def help_with(self, jobs: Sequence[Job]) -> None:
+        """Do one of the runs that others wait for too, or sleep while all of them are being done.
+
+        A process that waits for a look has nothing else to do, and the runs that it waits for may
+        be queued behind a long one of another process.
+        """
+        for job in sorted(jobs, key=lambda job: -self.estimated_seconds(job.cell)):
+            if self.store.find(job) is None and not self._in_flight(job):
+                self.train(job)
+                return
+        time.sleep(_POLL_SECONDS)

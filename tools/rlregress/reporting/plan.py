@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from rlregress.gate.planning import Plan
+from collections.abc import Mapping
+
+from rlregress.gate.planning import Gate, Plan, Wanted
 
 
 def lines(plan: Plan, processes: int) -> list[str]:
-    """One line per cell, then the sums."""
+    """One line per cell, what the session costs, what each gate sees, which one is proposed."""
     made = [f"{plan.description}, {processes} at a time"]
     made += [f"  left out: {said}" for said in plan.refused]
+    first, most = plan.looks[0], plan.looks[-1]
     for cell in plan.cells:
         made += [f"  {said}; its run is done again" for said in cell.damaged]
-        made.append(f"  {cell.name}: {cell.undone} of {plan.seeds} runs to do")
+        made.append(f"  {cell.name}: {cell.undone} of {first} runs to do")
+        if most > first:
+            made[-1] += f", {most - first} more if it is not decided by them"
         if plan.judged:
-            seen = "no drop can be seen" if cell.drop is None else f"sees a drop of {cell.drop:.0%}"
-            if cell.banded:
-                made[-1] += f", {cell.seconds:.0f} CPU seconds each; against a published band"
-                continue
-            made[-1] += f", {cell.seconds:.0f} CPU seconds each; {seen} with 80 % power"
-    for group, drop in plan.groups.items():
-        seen = "no common drop can be seen" if drop is None else f"sees a common drop of {drop:.0%}"
-        made.append(f"  {group}, its cells together: {seen} with 80 % power")
+            made[-1] += f", {cell.seconds:.0f} CPU seconds each"
+            made[-1] += "; against a published band" * cell.banded
     if plan.judged:
         total, unit = plan.seconds / 60, "minutes"
         if total >= 600:
             total, unit = total / 60, "hours"
+        of = "of the first look" if most > first else "in all"
         made.append(
-            f"in all {total:.1f} core-{unit}, about {total / processes:.1f} {unit}: "
+            f"{of} {total:.1f} core-{unit}, about {total / processes:.1f} {unit}: "
             + (
                 f"at the speed of the {plan.measured} runs that are done"
                 if plan.measured
@@ -35,4 +35,51 @@ def lines(plan: Plan, processes: int) -> list[str]:
         )
         if plan.evaluations > 1:
             made[-1] += f"; and what {plan.evaluations - 1} evaluations on the way take"
+    if plan.gates:
+        made += ["", *_table(plan.gates)]
+    for wanted in plan.wanted:
+        made += ["", *_proposed(wanted)]
     return made
+
+
+def _table(gates: tuple[Gate, ...]) -> list[str]:
+    """Gates as columns; cells, groups and costs as rows."""
+    rows = [["smallest drop seen with 80 % power", *(gate.name for gate in gates)]]
+    rows += [
+        [f"  {name}", *_drops([gate.cells for gate in gates], name)] for name in gates[0].cells
+    ]
+    rows += [
+        [f"  {name}, its cells together", *_drops([gate.groups for gate in gates], name)]
+        for name in gates[0].groups
+    ]
+    rows.append(["CPU minutes if nothing changed", *(f"{g.expected / 60:.1f}" for g in gates)])
+    rows.append(["CPU minutes at most", *(f"{g.most / 60:.1f}" for g in gates)])
+    rows.append(["", *("(chosen)" if gate.chosen else "" for gate in gates)])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            [
+                row[0].ljust(widths[0]),
+                *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)),
+            ]
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _drops(of_gates: list[Mapping[str, float | None]], name: str) -> list[str]:
+    drops = [of[name] for of in of_gates]
+    return ["none" if drop is None else f"{drop:.0%}" for drop in drops]
+
+
+def _proposed(wanted: Wanted) -> list[str]:
+    if wanted.gate is not None:
+        return [
+            f"{wanted.what}: {wanted.gate.name} sees it for the least: "
+            f"{wanted.gate.expected / 60:.1f} CPU minutes if nothing changed, "
+            f"{wanted.gate.most / 60:.1f} at most"
+        ]
+    return [
+        f"{wanted.what}: none of these gates sees it in every one",
+        *(f"  {name}: {missing}" for name, missing in wanted.missing.items()),
+    ]

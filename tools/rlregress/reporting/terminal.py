@@ -43,15 +43,20 @@ def recorded_line(record: Mapping[str, Any], done: int, total: int) -> str:
     )
 
 
-def training_line(entry: dict[str, Any], done: int, total: int, seconds_left: float) -> str:
-    """One line when a run ends: its return, its speed, and how long the plan still takes."""
+def training_line(entry: dict[str, Any], done: int, most: int, seconds_left: float) -> str:
+    """One line when a run ends: its return, its speed, and how long the first look still takes.
+
+    Args:
+        done: runs that have ended.
+        most: runs if every cell comes to the last look.
+    """
     record = entry["record"]
     spent = record["time"].get("wall_seconds", 0.0)
     rate = record["time"].get("steps_per_cpu_second")
     returned = words.number(record["final_return"])
     left = f"; about {seconds_left / 60:.0f} min left" if seconds_left >= 30 else ""
     return (
-        f"[{done}/{total}] {record['cell']} seed {record['seed']}: {record['status']}, return "
+        f"[{done}/{most}] {record['cell']} seed {record['seed']}: {record['status']}, return "
         f"{returned}{words.critic(record.get('critic'))}, {spent:.0f} s at {rate or 0:.0f} steps "
         f"per CPU second{left}"
     )

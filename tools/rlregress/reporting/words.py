@@ -30,33 +30,45 @@ def critic(found: Mapping[str, Any] | None) -> str:
     )
 
 
-def cell_line(name: str, verdict: Mapping[str, Any]) -> str:
-    """The verdict on one cell: effect, interval, seeds, error rate, what could be seen."""
-    scale = verdict["scale"]
-    interval = verdict["interval"]
-    between = ""
-    if interval and scale and None not in interval:
-        low, high = (bound / scale for bound in interval)
-        between = f", 95 % interval {percent(low)} to {percent(high)}"
+def _judged_by(verdict: Mapping[str, Any]) -> str:
+    """Holm's p-value of the side that the verdict is about, the error rate, and what is seen."""
+    side = "adjusted_gain" if verdict["verdict"] == "improved" else "adjusted_drop"
     seen = verdict["visible_fraction"]
     sees = "no drop can be seen" if seen is None else f"sees a drop of {seen:.0%} with 80 % power"
+    return f"adjusted p {number(verdict[side])} (alpha {verdict['alpha']:g}); {sees}"
+
+
+def _between(interval: Sequence[float | None] | None, scale: float) -> str:
+    if not interval or not scale or None in interval:
+        return ""
+    low, high = (bound / scale for bound in interval if bound is not None)
+    return f", 95 % interval {percent(low)} to {percent(high)}"
+
+
+def _seeds(verdict: Mapping[str, Any]) -> str:
+    """New runs, and at which of several looks they decided."""
+    looks = len(verdict["looks"])
+    at = f" (look {verdict['look']} of {looks})" if looks > 1 else ""
+    return f"{verdict['new_seeds']} new seeds{at}"
+
+
+def cell_line(name: str, verdict: Mapping[str, Any]) -> str:
+    """The verdict on one cell: effect, interval, seeds, error rate, what could be seen."""
+    between = _between(verdict["interval"], verdict["scale"])
     failed = f", {verdict['failed']} failed" if verdict["failed"] else ""
     return (
         f"{verdict['verdict']:<12} {name}: {number(verdict['stored_mean'])} -> "
         f"{number(verdict['new_mean'])} ({percent(verdict['effect_fraction'])}{between}); "
-        f"{verdict['stored_seeds']} stored and {verdict['new_seeds']} new seeds{failed}; "
-        f"adjusted p {number(verdict['adjusted_drop'])}; {sees}"
+        f"{verdict['stored_seeds']} stored and {_seeds(verdict)}{failed}; {_judged_by(verdict)}"
     )
 
 
 def group_line(name: str, verdict: Mapping[str, Any]) -> str:
     """The verdict on a group of cells."""
-    seen = verdict["visible_fraction"]
-    sees = "no drop can be seen" if seen is None else f"sees a drop of {seen:.0%} with 80 % power"
+    between = _between(verdict["interval"], 1.0)
     return (
         f"{verdict['verdict']:<12} {name} over {len(verdict['cells'])} cells: "
-        f"{percent(verdict['effect_fraction'])}; adjusted p {number(verdict['adjusted_drop'])}; "
-        f"{sees}"
+        f"{percent(verdict['effect_fraction'])}{between}; {_seeds(verdict)}; {_judged_by(verdict)}"
     )
 
 

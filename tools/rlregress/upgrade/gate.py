@@ -58,6 +58,7 @@ class Options:
         prove: how many faults to seed into what differs; 0: none.
         script: the job of a script that is traced instead of the built-in trainings.
         every: trace also what runs no code that differs.
+        returns, one_look: train what has diverged; judge it by the gate of fixed size.
         keep: answers of a side are those of an earlier gate of this session; of what is reached
             only functions are noted.
     """
@@ -72,6 +73,7 @@ class Options:
     prove: int = 0
     every: bool = False
     returns: bool = True
+    one_look: bool = False
     workers: int = 2
     script: Mapping[str, Any] | None = None
     keep: Path | None = None
@@ -486,5 +488,5 @@ def _judged(of: OfFramework, adapter: Adapter, b: Prepared, options: Options) ->
         return of
     options.say(f"{adapter.name}: trainings of {', '.join(names)} on side B")
     folder = options.report / f"returns-{adapter.name}"
-    verdict = returns.judge(adapter, names, b.side, folder)
+    verdict = returns.judge(adapter, names, b.side, folder, options.one_look)
     return replace(of, returns=verdict, stored=frozenset(returns.stored(adapter)))

@@ -42,18 +42,22 @@ def stored(adapter: Adapter) -> set[str]:
 
 
 def judge(
-    adapter: Adapter, algorithms: Sequence[str], side: Side, report: Path
+    adapter: Adapter, algorithms: Sequence[str], side: Side, report: Path, one_look: bool
 ) -> ReturnsVerdict | None:
     """Train the diverged algorithms on a side and judge their returns by the stored runs.
 
-    None where nothing is stored of any of them.
+    With ``one_look`` by the gate of fixed size. None where nothing is stored of any of them.
     """
     known = stored(adapter)
     chosen = [name for name in algorithms if name in known]
     if not chosen:
         return None
     options = run.GateOptions(
-        report=report.resolve(), frameworks=adapter.name, algorithms=",".join(chosen), cells="all"
+        report=report.resolve(),
+        frameworks=adapter.name,
+        algorithms=",".join(chosen),
+        cells="all",
+        one_look=one_look,
     )
     run.clear(options)
     # formulas and behaviour were compared with side A: what is left are the returns
@@ -91,4 +95,6 @@ def _line(named: tuple[str, Mapping[str, Any]]) -> str:
     name, verdict = named
     fraction = verdict.get("effect_fraction")
     effect = f", {fraction:+.0%} of the stored returns' scale" if fraction is not None else ""
-    return f"{name}: {verdict['verdict']}{effect}"
+    seen = verdict["visible_fraction"]
+    sees = "no drop can be seen" if seen is None else f"sees a drop of {seen:.0%} with 80 % power"
+    return f"{name}: {verdict['verdict']}{effect}; {verdict['new_seeds']} new runs; {sees}"

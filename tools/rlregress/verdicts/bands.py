@@ -19,6 +19,7 @@ import scipy
 from rlregress.errors import UserError
 from rlregress.verdicts import ceiling
 from rlregress.verdicts.family import holm
+from rlregress.verdicts.looks import fixed
 
 
 @dataclass(frozen=True)
@@ -213,7 +214,7 @@ def _judge(
         basis = f"a {band.seeds}-seed band, pooled t-test, a coarse check"
     else:
         failed, of = sample.ceiling_counts or (0, band.seeds)
-        share = ceiling.share_seen(failed, of, n, alpha / hypotheses)
+        share = ceiling.share_seen(failed, of, fixed(n), alpha / hypotheses)
         visible = None if share is None else share * scale
         basis = (
             f"{_failing(sample)} of {n} new seeds fail to reach {band.mean:g}, {failed} of {of} "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import scipy
@@ -35,16 +36,39 @@ def welch_interval(
     Returns:
         (low, high), or None with a single value on a side or no spread on both.
     """
-    before, after = np.asarray(stored, dtype=np.float64), np.asarray(new, dtype=np.float64)
-    m, n = len(before), len(after)
-    if m < 2 or n < 2:
+    return group_interval([(stored, new)], [1.0], confidence)
+
+
+def group_interval(
+    cells: Sequence[tuple[ArrayLike, ArrayLike]],
+    scales: Sequence[float],
+    confidence: float = 0.95,
+) -> tuple[float, float] | None:
+    """Welch's interval of the mean over cells of (mean(new) - mean(stored)) / scale.
+
+    Args:
+        cells: stored [m] and new [n] returns of each of the k cells.
+        scales: what the effect of each cell is a share of [k].
+        confidence: nominal coverage.
+
+    Returns:
+        (low, high), or None with a single value on a side or no spread at all.
+    """
+    # scipy.stats.ttest_ind(...).confidence_interval() gives the same numbers for one cell, but
+    # takes a hundred times as long and warns of lost precision where all returns are equal
+    effects, variances, freedoms = [], [], []
+    for (stored, new), scale in zip(cells, scales, strict=True):
+        before, after = np.asarray(stored, dtype=np.float64), np.asarray(new, dtype=np.float64)
+        if len(before) < 2 or len(after) < 2:
+            return None
+        effects.append(float(after.mean() - before.mean()) / scale)
+        for side in (before, after):
+            variances.append(float(side.var(ddof=1)) / len(side) / scale**2)
+            freedoms.append(len(side) - 1)
+    total = sum(variances)
+    if total == 0:
         return None
-    a, b = float(before.var(ddof=1)) / m, float(after.var(ddof=1)) / n
-    if a + b == 0:
-        return None
-    # scipy.stats.ttest_ind(...).confidence_interval() gives the same numbers, but takes a hundred
-    # times as long and warns of lost precision where the returns of one side are all equal
-    freedom = (a + b) ** 2 / (a**2 / (m - 1) + b**2 / (n - 1))
-    reach = float(scipy.stats.t.ppf((1 + confidence) / 2, freedom)) * math.sqrt(a + b)
-    effect = float(after.mean() - before.mean())
-    return effect - reach, effect + reach
+    freedom = total**2 / sum(v**2 / f for v, f in zip(variances, freedoms, strict=True))
+    reach = float(scipy.stats.t.ppf((1 + confidence) / 2, freedom)) * math.sqrt(total)
+    effect = sum(effects)
+    return (effect - reach) / len(effects), (effect + reach) / len(effects)

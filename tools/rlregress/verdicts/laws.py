@@ -73,3 +73,12 @@ LAWS: dict[str, Law] = {
     "ceiling, 5 % fail, sd 18 %": _ceiling(0.05, 0.1, 0.4),
     "ceiling, 10 % fail, sd 28 %": _ceiling(0.10, 0.0, 0.3),
 }
+
+
+def resampled(returns: FloatArray) -> Law:
+    """The law of stored returns [m]: drawn with replacement, the drop subtracted.
+
+    Args:
+        returns: as shares of their scale, so that a drop is a share of it too.
+    """
+    return lambda rng, shape, drop: rng.choice(returns, shape) - drop

@@ -41,11 +41,12 @@ class Rules:
 
 @dataclass(frozen=True)
 class CellSample:
-    """The runs of one cell, in any order.
+    """The runs of one cell.
 
     Attributes:
         stored: final returns of the stored runs [m].
-        new: final returns of the new runs that finished [n - failed].
+        new: final returns of the new runs that finished [n - failed]; in the order of their seeds
+            where there are several looks.
         failed: new runs that crashed. Values in ``stored`` and ``new`` that are not finite are
             failed runs as well.
         group: name of the (framework, algorithm) group, "" for none.
@@ -74,11 +75,14 @@ class CellVerdict:
         scale: what the fractions are shares of (see ``effect.scale_of``).
         effect, effect_fraction: mean(new) - mean(stored), in returns and as a share.
         interval: Welch interval of the effect, at nominal ``Rules.confidence``; None: no spread.
-        p_drop, p_gain, adjusted_drop, adjusted_gain: permutation p-values and Holm's; nan where
-            the cell could not be tested.
+        p_drop, adjusted_drop: permutation p-value, over all looks so far (``Looks.spent``), and
+            Holm's; nan where the cell could not be tested.
+        p_gain, adjusted_gain: the same upwards, of the first look.
         alpha, hypotheses: family-wise level, and cells and groups judged together.
-        visible_drop, visible_fraction: smallest drop seen with 80 % power at the stored spread;
-            None: no drop is.
+        visible_drop, visible_fraction: smallest drop seen with 80 % power at the stored spread,
+            with all of the looks; None: no drop is.
+        look: the look, from 1, that decided.
+        looks: new seeds in all at each look.
     """
 
     verdict: str
@@ -102,20 +106,25 @@ class CellVerdict:
     hypotheses: int
     visible_drop: float | None
     visible_fraction: float | None
+    look: int
+    looks: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class GroupVerdict:
     """What the cells of one group say together; attributes as in ``CellVerdict``.
 
-    ``effect_fraction`` is the mean over cells; ``visible_fraction`` is the drop, the same share in
-    every cell, that the pooled test sees with 80 % power.
+    ``effect_fraction`` is the mean over cells, ``interval`` that of it; ``new_seeds`` are those of
+    all cells together; ``visible_fraction`` is the drop, the same share in every cell, that the
+    pooled test sees with 80 % power.
     """
 
     verdict: str
     reason: str
     cells: tuple[str, ...]
+    new_seeds: int
     effect_fraction: float
+    interval: tuple[float, float] | None
     p_drop: float
     p_gain: float
     adjusted_drop: float
@@ -123,6 +132,8 @@ class GroupVerdict:
     alpha: float
     hypotheses: int
     visible_fraction: float | None
+    look: int
+    looks: tuple[int, ...]
 
 
 @dataclass(frozen=True)

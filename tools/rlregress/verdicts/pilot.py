@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rlregress.verdicts.looks import fixed
 from rlregress.verdicts.power import smallest_drop
 
 FloatArray = NDArray[np.float64]
@@ -107,7 +108,7 @@ def _runs(difference: float, spread: float, stored: int, level: float) -> float:
     if difference == 0:
         return math.inf
     for runs in _NUMBERS:
-        if difference >= spread * smallest_drop(stored, runs, alpha=level).drop:
+        if difference >= spread * smallest_drop(stored, fixed(runs), alpha=level).drop:
             return float(runs)
     return math.inf
 

@@ -9,22 +9,22 @@ from numpy.typing import NDArray
 
 from rlregress.verdicts import ceiling
 from rlregress.verdicts.effect import scale_of
+from rlregress.verdicts.looks import Looks
 from rlregress.verdicts.outcome import IMPROVED, REGRESSED, Rules
-from rlregress.verdicts.permutation import could_fail
 from rlregress.verdicts.power import smallest_drop
 
 FloatArray = NDArray[np.float64]
 
 
-def visible_drop(stored: FloatArray, n: int, hypotheses: int, alpha: float) -> float | None:
+def visible_drop(stored: FloatArray, looks: Looks, hypotheses: int, alpha: float) -> float | None:
     """The smallest drop of one cell that is seen with 80 % power, in returns."""
     m = len(stored)
-    if not could_fail(m, n, alpha / hypotheses):
+    if not looks.could_reject(m, alpha / hypotheses):
         return None
-    drop = smallest_drop(m, n, hypotheses, alpha).drop * float(stored.std(ddof=1))
+    drop = smallest_drop(m, looks, hypotheses, alpha).drop * float(stored.std(ddof=1))
     if ceiling.at_ceiling(stored):
         below = int(np.count_nonzero(stored < stored.max()))
-        share = ceiling.share_seen(below, m, n, alpha / hypotheses)
+        share = ceiling.share_seen(below, m, looks, alpha / hypotheses)
         if share is None:
             return None
         # Failing seeds are taken to lose everything: a cell at its ceiling gets worse that way.
@@ -54,6 +54,7 @@ def reasons_against(
     failed: int,
     fraction: float,
     visible: float | None,
+    looks: Looks,
     hypotheses: int,
     rules: Rules,
 ) -> list[str]:
@@ -69,8 +70,8 @@ def reasons_against(
     if visible is None:
         level = rules.alpha / hypotheses if hypotheses else rules.alpha
         against.append(
-            f"no drop can be seen with 80 % power: {m} stored against {n} new seeds at level "
-            f"{level:.2g}"
+            f"no drop can be seen with 80 % power: {m} stored against {looks.most} new seeds at "
+            f"level {level:.2g}"
         )
     elif visible > rules.must_see * scale_of(stored):
         against.append(f"a drop of {rules.must_see:.0%} could be missed")

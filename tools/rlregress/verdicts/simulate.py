@@ -1,29 +1,100 @@
-"""Measure the fixed-size gate: false alarms and power, with Monte Carlo errors.
+"""Measure the gates: false alarms, power and runs, with Monte Carlo errors.
 
-    python -m rlregress.verdicts.simulate --cells 8 72 --stored 10 20 --new 5 10 --gates 2000
+    python -m rlregress.verdicts.simulate --cells 8 72 --stored 10 20 --new 5 10 20 --gates 2000
 
-Every row simulates whole sessions on the laws of ``laws.py``. The p-values, Holm's adjustment and
-the floor are the gate's own functions. To save time, 20 000 Monte Carlo arrangements, shared by
-the sessions of a chunk, replace enumeration where there are more than 60 000 arrangements.
+Every row simulates whole sessions, the sequential gate and the gates of fixed size on the same
+returns, of the laws of ``laws.py``; ``python -m rlregress.gate.simulate`` adds returns resampled
+from the stored runs. The p-values, Holm's adjustment and the looks are the gate's own functions.
+To save time, Monte Carlo arrangements, shared by the sessions of a chunk, replace most enumeration:
+2000, and the gate's 20 000 where the p-value is small enough to matter (Besag and Clifford 1991).
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlregress.verdicts.family import holm_adjust, stouffer
-from rlregress.verdicts.laws import LAWS
+from rlregress.verdicts.laws import LAWS, Law
+from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
 from rlregress.verdicts.permutation import permutation_p_rows
 
 #: Sessions that are drawn and judged at once.
 _CHUNK = 20
-_MOST_EXACT = 60_000
+#: Up to this many arrangements all are enumerated.
+_MOST_EXACT = 7_000
+_FIRST_DRAWS = 2_000
+#: A p-value below this one, of a drop or a gain, is found again with the gate's own draws.
+_SMALL = 0.02
+#: Cells of a group.
+_GROUP = 8
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What happens to the first group of a session.
+
+    Attributes:
+        drop: share of the scale that every return loses.
+        collapsed: share of the new seeds that lose all of the scale.
+    """
+
+    drop: float = 0.0
+    collapsed: float = 0.0
+
+    def __str__(self) -> str:
+        """In words."""
+        if self.collapsed:
+            return f"{self.collapsed:.0%} of the seeds collapse"
+        return f"{self.drop:.0%} drop" if self.drop else "nothing"
+
+
+NOTHING = Change()
+CHANGES = (Change(0.1), Change(0.2), Change(0.5), Change(collapsed=0.2))
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What sessions of G groups of C cells show at each of K numbers of new runs.
+
+    Attributes:
+        seeds: the numbers of new runs [K].
+        drop, drop_mid, gain, gain_mid: p-values [K, S, G, C].
+        effect: as a share of the scale [K, S, G, C].
+    """
+
+    seeds: tuple[int, ...]
+    drop: FloatArray
+    drop_mid: FloatArray
+    gain: FloatArray
+    gain_mid: FloatArray
+    effect: FloatArray
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a gate says of sessions.
+
+    Attributes:
+        cell_drop, cell_gain: rejected cells [S, G, C].
+        group_drop, group_gain: rejected groups [S, G].
+        runs: new runs of each cell that were used [S, G, C].
+    """
+
+    cell_drop: BoolArray
+    cell_gain: BoolArray
+    group_drop: BoolArray
+    group_gain: BoolArray
+    runs: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -33,60 +104,127 @@ class Measured:
     Attributes:
         false_alarm: sessions with ``regressed`` in a cell or group where nothing dropped.
         false_gain: sessions with ``improved`` in such a cell or group.
-        group_seen: sessions in which the dropping group is ``regressed``.
-        cell_seen: cells of the dropping group that are ``regressed``.
+        group_seen: sessions in which the first group is ``regressed``.
+        cell_seen: cells of the first group that are ``regressed``.
+        runs: new runs per cell where nothing dropped.
     """
 
     false_alarm: tuple[float, float]
     false_gain: tuple[float, float]
     group_seen: tuple[float, float]
     cell_seen: tuple[float, float]
+    runs: tuple[float, float]
 
 
 def draw_session(
-    rng: np.random.Generator, sessions: int, groups: int, m: int, n: int, drop: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Stored [sessions, groups, 8, m] and new [..., n] returns; the first group drops."""
-    stored = np.stack([law(rng, (sessions, groups, m), 0.0) for law in LAWS.values()], axis=2)
-    new = np.stack([law(rng, (sessions, groups, n), 0.0) for law in LAWS.values()], axis=2)
-    if drop > 0:
-        new[:, 0] = np.stack([law(rng, (sessions, n), drop) for law in LAWS.values()], axis=1)
+    rng: np.random.Generator,
+    sessions: int,
+    groups: int,
+    m: int,
+    n: int,
+    change: Change = NOTHING,
+    laws: Sequence[Law] = tuple(LAWS.values()),
+) -> tuple[FloatArray, FloatArray]:
+    """Stored [sessions, groups, 8, m] and new [..., n] returns; the first group changes."""
+    stored = np.empty((sessions, groups, _GROUP, m))
+    new = np.empty((sessions, groups, _GROUP, n))
+    for group in range(groups):
+        for cell in range(_GROUP):
+            law = laws[(group * _GROUP + cell) % len(laws)]
+            stored[:, group, cell] = law(rng, (sessions, m), 0.0)
+            new[:, group, cell] = law(rng, (sessions, n), change.drop if group == 0 else 0.0)
+    if change.collapsed:
+        collapsed = rng.random(new[:, 0].shape) < change.collapsed
+        new[:, 0] = np.where(collapsed, stored[:, 0].mean(axis=-1, keepdims=True) - 1.0, new[:, 0])
     return stored, new
 
 
-def judge_sessions(
-    stored: NDArray[np.float64],
-    new: NDArray[np.float64],
-    rng: np.random.Generator,
-    alpha: float = 0.05,
-    floor: float = 0.05,
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-    """What ``fixed.judge_cells`` rejects, for many sessions at once.
-
-    Returns:
-        cell drops and gains [sessions, groups, 8], group drops and gains [sessions, groups].
-    """
-    sessions, groups, size, m = stored.shape
-    shape = (sessions, groups, size)
-    p = permutation_p_rows(
-        stored.reshape(-1, m), new.reshape(-1, new.shape[-1]), rng, most_exact=_MOST_EXACT
-    )
+def evidence_of(
+    stored: FloatArray, new: FloatArray, seeds: Sequence[int], rng: np.random.Generator
+) -> Evidence:
+    """The evidence of the first ``seeds[k]`` new runs, for each k."""
+    shape, m = stored.shape[:-1], stored.shape[-1]
+    before = stored.reshape(-1, m)
     mean = stored.mean(axis=-1)
     scale = np.maximum(np.abs(mean), stored.std(axis=-1, ddof=1))
-    effect = (new.mean(axis=-1) - mean) / scale
-    found = []
-    for single, mid, sign in ((p.drop, p.drop_mid, -1), (p.gain, p.gain_mid, 1)):
-        cells = np.asarray(single).reshape(shape)
-        pooled = stouffer(np.asarray(mid).reshape(shape))
-        family = np.concatenate([cells.reshape(sessions, -1), pooled], axis=1)
-        rejected = holm_adjust(family) < alpha
-        found.append(rejected[:, : groups * size].reshape(shape) & (sign * effect > floor))
-        found.append(rejected[:, groups * size :] & (sign * effect.mean(axis=-1) > floor))
-    cell_drop, group_drop, cell_gain, group_gain = found
-    return cell_drop, cell_gain, group_drop, group_gain
+    values: list[list[FloatArray]] = [[], [], [], [], []]
+    for n in seeds:
+        after = new[..., :n]
+        for kept, one in zip(values, _p_values(before, after.reshape(-1, n), rng), strict=False):
+            kept.append(one.reshape(shape))
+        values[4].append((after.mean(axis=-1) - mean) / scale)
+    drop, drop_mid, gain, gain_mid, effect = map(np.stack, values)
+    return Evidence(tuple(seeds), drop, drop_mid, gain, gain_mid, effect)
 
 
-def _share(values: Sequence[float] | NDArray[np.float64]) -> tuple[float, float]:
+def _p_values(before: FloatArray, after: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Drop, its mid-p, gain, its mid-p, of rows of stored and new returns [4, R]."""
+    first = permutation_p_rows(before, after, rng, _FIRST_DRAWS, _MOST_EXACT)
+    values = np.array([first.drop, first.drop_mid, first.gain, first.gain_mid])
+    small = np.flatnonzero(np.minimum(values[0], values[2]) < _SMALL)
+    if not first.exact and len(small):
+        again = permutation_p_rows(before[small], after[small], rng, most_exact=_MOST_EXACT)
+        values[:, small] = [again.drop, again.drop_mid, again.gain, again.gain_mid]
+    return values
+
+
+def judge_sessions(
+    evidence: Evidence, looks: Looks, alpha: float = 0.05, floor: float = 0.05
+) -> Judged:
+    """What ``sequential.judge_cells`` rejects, for many sessions at once."""
+    shape = evidence.drop.shape[1:]
+    first = evidence.seeds.index(looks.seeds[0])
+    cell_gain, group_gain = _rejected(
+        evidence.gain[first],
+        stouffer(evidence.gain_mid[first]),
+        evidence.effect[first],
+        evidence.effect[first].mean(axis=-1),
+        alpha,
+        floor,
+    )
+    open_cell, open_group = np.ones(shape, dtype=bool), np.ones(shape[:2], dtype=bool)
+    cell_drop, group_drop = ~open_cell, ~open_group
+    runs = np.zeros(shape, dtype=np.int64)
+    mid, effect, cell_p = np.zeros(shape), np.zeros(shape), np.full(shape, np.inf)
+    group_effect, group_p = np.zeros(shape[:2]), np.full(shape[:2], np.inf)
+    for look, (n, weight) in enumerate(zip(looks.seeds, looks.weights, strict=True)):
+        at = evidence.seeds.index(n)
+        runs[open_cell] = n
+        mid = np.where(open_cell, evidence.drop_mid[at], mid)
+        effect = np.where(open_cell, evidence.effect[at], effect)
+        p = np.where(open_cell, evidence.drop[at], np.inf)
+        cell_p = np.minimum(cell_p, p / weight)
+        pooled = np.where(open_group, stouffer(mid), np.inf)
+        group_p = np.minimum(group_p, pooled / weight)
+        group_effect = np.where(open_group, effect.mean(axis=-1), group_effect)
+        cell_now, group_now = _rejected(cell_p, group_p, -effect, -group_effect, alpha, floor)
+        cell_drop, group_drop = cell_drop | cell_now, group_drop | group_now
+        open_cell, open_group = open_cell & ~cell_drop, open_group & ~group_drop
+        if look < len(looks.accept_cell):
+            open_group &= pooled <= looks.accept_group[look]
+            kept = (open_group | group_drop)[..., None]
+            open_cell &= (p <= looks.accept_cell[look]) | kept
+    return Judged(cell_drop, cell_gain, group_drop, group_gain, runs)
+
+
+def _rejected(
+    cell_p: FloatArray,
+    group_p: FloatArray,
+    cell_effect: FloatArray,
+    group_effect: FloatArray,
+    alpha: float,
+    floor: float,
+) -> tuple[BoolArray, BoolArray]:
+    """Cells [S, G, C] and groups [S, G] that Holm rejects, with an effect above the floor."""
+    sessions = len(cell_p)
+    family = np.concatenate([cell_p.reshape(sessions, -1), group_p], axis=1)
+    rejected = holm_adjust(np.minimum(family, 1.0)) < alpha
+    count = math.prod(cell_p.shape[1:])
+    cells = rejected[:, :count].reshape(cell_p.shape) & (cell_effect > floor)
+    return cells, rejected[:, count:] & (group_effect > floor)
+
+
+def _share(values: Sequence[float]) -> tuple[float, float]:
     """Mean and its standard error over sessions [S]; never an error of 0 from all-equal ones."""
     share = float(np.mean(values))
     spread = max(float(np.std(values)), 1 / math.sqrt(len(values)))
@@ -94,60 +232,87 @@ def _share(values: Sequence[float] | NDArray[np.float64]) -> tuple[float, float]
 
 
 def measure(
-    cells: int, m: int, n: int, drop: float, gates: int, alpha: float = 0.05, seed: int = 0
-) -> Measured:
-    """Simulate ``gates`` sessions of ``cells`` cells in groups of eight."""
-    groups = cells // len(LAWS)
-    rng = np.random.default_rng([seed, cells, m, n, round(1000 * drop)])
-    alarm: list[float] = []
-    gain: list[float] = []
-    group_seen: list[float] = []
-    cell_seen: list[float] = []
+    cells: int,
+    m: int,
+    plans: Sequence[Looks],
+    change: Change,
+    gates: int,
+    alpha: float = 0.05,
+    seed: int = 0,
+    laws: Sequence[Law] = tuple(LAWS.values()),
+) -> list[Measured]:
+    """Simulate ``gates`` sessions of ``cells`` cells in groups of eight; one result per plan."""
+    groups = cells // _GROUP
+    seeds = sorted({n for looks in plans for n in looks.seeds})
+    rng = np.random.default_rng(
+        [seed, cells, m, len(laws), round(1000 * change.drop), round(1000 * change.collapsed)]
+    )
+    changed = 0 if change == NOTHING else 1  # groups in which something changed
+    values: list[list[list[float]]] = [[[], [], [], [], []] for _ in plans]
     for start in range(0, gates, _CHUNK):
-        stored, new = draw_session(rng, min(_CHUNK, gates - start), groups, m, n, drop)
-        cell_drop, cell_gain, group_drop, group_gain = judge_sessions(stored, new, rng, alpha)
-        same = slice(1 if drop > 0 else 0, None)  # groups in which nothing changed
-        rings = cell_drop[:, same].any(axis=(1, 2)) | group_drop[:, same].any(axis=1)
-        gains = cell_gain[:, same].any(axis=(1, 2)) | group_gain[:, same].any(axis=1)
-        alarm.extend(rings.astype(float))
-        gain.extend(gains.astype(float))
-        group_seen.extend(group_drop[:, 0].astype(float))
-        cell_seen.extend(cell_drop[:, 0].mean(axis=1))
-    return Measured(_share(alarm), _share(gain), _share(group_seen), _share(cell_seen))
+        sessions = min(_CHUNK, gates - start)
+        stored, new = draw_session(rng, sessions, groups, m, seeds[-1], change, laws)
+        evidence = evidence_of(stored, new, seeds, rng)
+        for looks, of_plan in zip(plans, values, strict=True):
+            found = judge_sessions(evidence, looks, alpha)
+            same = slice(changed, None)
+            rings = found.cell_drop[:, same].any(axis=(1, 2)) | found.group_drop[:, same].any(1)
+            gains = found.cell_gain[:, same].any(axis=(1, 2)) | found.group_gain[:, same].any(1)
+            of_plan[0].extend(rings.astype(float))
+            of_plan[1].extend(gains.astype(float))
+            of_plan[2].extend(found.group_drop[:, 0].astype(float))
+            of_plan[3].extend(found.cell_drop[:, 0].mean(axis=1))
+            healthy = found.runs[:, same].reshape(sessions, -1)
+            # without another group, the runs are those of the one that changed
+            of_plan[4].extend((healthy if healthy.size else found.runs[:, 0]).mean(axis=1))
+    return [Measured(*map(_share, of_plan)) for of_plan in values]
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the table as Markdown."""
-    parser = argparse.ArgumentParser(prog="python -m rlregress.verdicts.simulate")
+def main(
+    arguments: Sequence[str] | None = None,
+    sources: Mapping[str, Sequence[Law]] = MappingProxyType({"laws": tuple(LAWS.values())}),
+) -> None:
+    """Print the table as Markdown.
+
+    Args:
+        sources: name -> laws that the cells of a session take turns in.
+    """
+    parser = argparse.ArgumentParser(description="Simulate whole gates; print a table.")
     parser.add_argument("--cells", type=int, nargs="+", default=[8, 72], help="multiples of 8")
     parser.add_argument("--stored", type=int, nargs="+", default=[10, 20])
-    parser.add_argument("--new", type=int, nargs="+", default=[5, 10])
+    parser.add_argument("--new", type=int, nargs="+", default=[5, 10, 20], help="of fixed gates")
     parser.add_argument("--gates", type=int, default=2000, help="sessions where nothing changed")
-    parser.add_argument("--drop-gates", type=int, default=500, help="sessions with a drop")
+    parser.add_argument("--drop-gates", type=int, default=300, help="sessions with a change")
     parser.add_argument("--alpha", type=float, default=0.05)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
-    if any(cells < len(LAWS) or cells % len(LAWS) for cells in options.cells):
-        parser.error(f"--cells must be multiples of {len(LAWS)}")
-    print(
-        "| cells | stored | new | false `regressed` | false `improved` "
-        "| 20 % drop: group / cell | 50 % drop: group / cell |\n|---|---|---|---|---|---|---|"
-    )
+    if any(cells < _GROUP or cells % _GROUP for cells in options.cells):
+        parser.error(f"--cells must be multiples of {_GROUP}")
+    plans = {"sequential": SEQUENTIAL} | {f"fixed {n}": fixed(n) for n in options.new}
+    heads = ["returns", "cells", "stored", "gate", "runs", "false `regressed`", "false `improved`"]
+    heads += [f"{change}: group / cell" for change in CHANGES]
+    print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
 
     def text(value: tuple[float, float]) -> str:
         return f"{value[0]:.3f} ± {value[1]:.3f}"
 
-    for cells in options.cells:
-        for m in options.stored:
-            for n in options.new:
-                same = measure(cells, m, n, 0.0, options.gates, options.alpha, options.seed)
-                drops = [
-                    measure(cells, m, n, drop, options.drop_gates, options.alpha, options.seed)
-                    for drop in (0.2, 0.5)
+    for source, laws in sources.items():
+        for cells in options.cells:
+            for m in options.stored:
+                common = (options.alpha, options.seed, laws)
+                looks = list(plans.values())
+                same = measure(cells, m, looks, NOTHING, options.gates, *common)
+                changed = [
+                    measure(cells, m, looks, change, options.drop_gates, *common)
+                    for change in CHANGES
                 ]
-                row = [str(cells), str(m), str(n), text(same.false_alarm), text(same.false_gain)]
-                row += [f"{text(d.group_seen)} / {text(d.cell_seen)}" for d in drops]
-                print("| " + " | ".join(row) + " |", flush=True)
+                for row, name in enumerate(plans):
+                    of = same[row]
+                    said = [source, str(cells), str(m), name, f"{of.runs[0]:.1f}"]
+                    said += [text(of.false_alarm), text(of.false_gain)]
+                    said += [f"{text(c.group_seen)} / {text(c.cell_seen)}" for c in
+                             (each[row] for each in changed)]  # fmt: skip
+                    print("| " + " | ".join(said) + " |", flush=True)
 
 
 if __name__ == "__main__":

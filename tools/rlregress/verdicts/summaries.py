@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from scipy import stats
+import scipy
 
 from rlregress.verdicts.bands import Band
 from rlregress.verdicts.family import holm
@@ -59,7 +59,7 @@ def _p(first: Band, second: Band, pooled: bool) -> float:
         return math.nan
     rounding = first.rounding + second.rounding
     effect = max(0.0, abs(first.mean - second.mean) - rounding)
-    test = stats.ttest_ind_from_stats(
+    test = scipy.stats.ttest_ind_from_stats(
         effect, first.sd_high, first.seeds, 0.0, second.sd_high, second.seeds, equal_var=pooled
     )
     return float(test.pvalue)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from rlregress.errors import UserError
 from rlregress.verdicts.effect import welch_interval
@@ -126,7 +126,7 @@ def smallest_visible(
         return None
     spread = float(np.std(stored, ddof=1) / np.mean(stored))
     rejected = smallest_drop(m, n, hypotheses, alpha).drop * spread
-    beyond = TOLERATED + float(stats.norm.ppf(0.8)) * spread * math.sqrt(1 / m + 1 / n)
+    beyond = TOLERATED + float(scipy.stats.norm.ppf(0.8)) * spread * math.sqrt(1 / m + 1 / n)
     visible = max(rejected, beyond)
     return visible if math.isfinite(visible) else None
 

@@ -35,6 +35,9 @@ def cell(name: str, verdict: str) -> dict:
         "new_seeds": 5,
         "failed": 0,
         "adjusted_drop": 0.7,
+        "adjusted_gain": 0.02,
+        "look": 2,
+        "looks": [5, 10, 20],
         "visible_fraction": 0.4,
         "alpha": 0.05,
     }
@@ -189,11 +192,29 @@ def test_each_framework_has_its_own_verdict():
     assert outcome.exit_code(found, entries) == 1
 
 
-@pytest.mark.parametrize("part", ["100 -> 90", "-10%", "-30% to +10%", "10 stored", "0.7", "40%"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        "100 -> 90",
+        "-10%",
+        "-30% to +10%",
+        "10 stored",
+        "5 new seeds (look 2 of 3)",
+        "0.7 (alpha 0.05)",
+        "40%",
+    ],
+)
 def test_a_verdict_line_says_what_it_rests_on(part):
     """Effect, interval, seeds, p-value and the smallest visible drop stand in the line."""
     line = words.lines(evidence.verdicts([cell("x", "holds")]))[0]
     assert part in line
+
+
+def test_an_improvement_shows_the_p_value_of_the_gain():
+    """The p-value beside a verdict is the one that it rests on."""
+    line = words.lines(evidence.verdicts([cell("x", "improved")]))[0]
+    assert "adjusted p 0.02 " in line
+    assert "adjusted p 0.7 " in words.lines(evidence.verdicts([cell("x", "regressed")]))[0]
 
 
 def test_the_error_rate_is_stated_once_for_the_session():

@@ -523,7 +523,8 @@ def test_two_unknown_answers_that_differ_are_a_change():
 
 def test_the_trainings_verdict_is_of_returns():
     """Only tests of returns come in; a broken one is no verdict on the framework."""
-    verdict = {"verdict": "holds", "effect_fraction": 0.02, "failed": 0}
+    verdict = {"verdict": "holds", "effect_fraction": 0.02, "failed": 0, "new_seeds": 15}
+    verdict["visible_fraction"] = 0.3
     entry = {
         "test": "tests_performance/t.py::t[sb3-sac]",
         "group": "sb3-sac",
@@ -533,7 +534,10 @@ def test_the_trainings_verdict_is_of_returns():
     good = [{**entry, "outcome": "passed", "verdict": verdict}]
     made = returns.of_evidence("sb3", good, ["sac"], None)
     assert made.verdict == "holds"
-    assert made.lines == ("sb3-sac: holds, +2% of the stored returns' scale",)
+    assert made.lines == (
+        "sb3-sac: holds, +2% of the stored returns' scale; 15 new runs; sees a drop of 30% with "
+        "80 % power",
+    )
     broken = [{**entry, "outcome": "error", "message": "no mujoco"}]
     assert returns.of_evidence("sb3", broken, ["sac"], None).verdict == "could not judge"
     assert returns.of_evidence("sb3", [], ["sac"], None).verdict == "could not judge"

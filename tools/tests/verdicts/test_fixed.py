@@ -11,10 +11,19 @@ import pytest
 
 from rlregress.errors import UserError
 from rlregress.verdicts.effect import scale_of, welch_interval
-from rlregress.verdicts.fixed import CellSample, judge_cells, worst_verdict
+from rlregress.verdicts.fixed import CellSample, judge_cells
 from rlregress.verdicts.laws import LAWS
+from rlregress.verdicts.looks import fixed
+from rlregress.verdicts.outcome import worst_verdict
 from rlregress.verdicts.permutation import permutation_p_rows
-from rlregress.verdicts.simulate import draw_session, judge_sessions, main, measure
+from rlregress.verdicts.simulate import (
+    NOTHING,
+    Change,
+    draw_session,
+    evidence_of,
+    judge_sessions,
+    measure,
+)
 from rlregress.verdicts.stability import self_check
 
 
@@ -248,8 +257,9 @@ def test_the_interval_covers_as_stated():
 def test_the_simulation_rejects_what_the_gate_rejects():
     """The vectorised decisions of the simulation are those of judge_cells."""
     rng = np.random.default_rng(13)
-    stored, new = draw_session(rng, 3, 2, 10, 5, drop=0.5)
-    cell_drop, cell_gain, group_drop, _ = judge_sessions(stored, new, rng)
+    stored, new = draw_session(rng, 3, 2, 10, 5, Change(0.5))
+    judged = judge_sessions(evidence_of(stored, new, (5,), rng), fixed(5))
+    cell_drop, cell_gain, group_drop = judged.cell_drop, judged.cell_gain, judged.group_drop
     assert cell_drop.any()
     assert not cell_drop.all()
     for s in range(3):
@@ -270,36 +280,27 @@ def test_the_simulation_keeps_the_floor():
     rng = np.random.default_rng(17)
     stored, new = rng.normal(1000, 1, (1, 1, 8, 10)), rng.normal(980, 1, (1, 1, 8, 5))
     for floor, rejected in ((0.05, False), (0.01, True)):
-        cell_drop, _, group_drop, _ = judge_sessions(stored, new, rng, floor=floor)
-        assert np.all(cell_drop == rejected)
-        assert np.all(group_drop == rejected)
+        judged = judge_sessions(evidence_of(stored, new, (5,), rng), fixed(5), floor=floor)
+        assert np.all(judged.cell_drop == rejected)
+        assert np.all(judged.group_drop == rejected)
 
 
 def test_nothing_changed_rings_in_at_most_five_per_cent_of_the_sessions():
     """Family-wise false alarms of 8 cells and their group stay at alpha, single tests do not."""
     gates = 400
-    alarms, _ = measure(8, 10, 5, 0.0, gates).false_alarm
+    alarms, _ = measure(8, 10, [fixed(5)], NOTHING, gates)[0].false_alarm
     assert alarms < 0.05 + 3 * math.sqrt(0.05 * 0.95 / gates)
     rng = np.random.default_rng(14)
-    stored, new = draw_session(rng, gates, 1, 10, 5, 0.0)
+    stored, new = draw_session(rng, gates, 1, 10, 5)
     single = permutation_p_rows(stored.reshape(-1, 10), new.reshape(-1, 5), rng).drop < 0.05
     assert single.reshape(gates, 8).any(axis=1).mean() > 0.2
 
 
 def test_one_group_that_drops_is_seen():
     """Half of the return lost in a group of eight is seen in nearly every session."""
-    seen = measure(16, 10, 5, 0.5, 60)
+    seen = measure(16, 10, [fixed(5)], Change(0.5), 60)[0]
     assert seen.group_seen[0] > 0.95
     assert 0.3 < seen.cell_seen[0] < 0.9
-
-
-def test_the_simulation_command_prints_the_table(capsys):
-    """One row per setting, each share with its Monte Carlo error."""
-    main(["--cells", "8", "--stored", "5", "--new", "5", "--gates", "20", "--drop-gates", "5"])
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 3
-    assert lines[2].startswith("| 8 | 5 | 5 | 0.")
-    assert lines[2].count("±") == 6
 
 
 @pytest.mark.parametrize(("name", "law"), LAWS.items())

@@ -11,8 +11,15 @@ from scipy import optimize, stats
 
 from rlregress.verdicts import ceiling
 from rlregress.verdicts.family import stouffer
+from rlregress.verdicts.looks import SEQUENTIAL, fixed
 from rlregress.verdicts.permutation import all_arrangements, permutation_p_rows
-from rlregress.verdicts.power import rejected_from, smallest_drop, smallest_group_drop
+from rlregress.verdicts.power import (
+    expected_runs,
+    rejected_from,
+    smallest_drop,
+    smallest_group_drop,
+)
+from rlregress.verdicts.simulate import evidence_of, judge_sessions
 
 
 def noncentral_t_drop(m, n, level):
@@ -28,26 +35,64 @@ def noncentral_t_drop(m, n, level):
 )
 def test_the_table_of_the_documentation_is_reproduced(m, n, hypotheses, drop):
     """The printed drops come out again within four Monte Carlo errors."""
-    seen = smallest_drop(m, n, hypotheses, seed=1)
+    seen = smallest_drop(m, fixed(n), hypotheses, seed=1)
     assert seen.mc_error < 0.07
     assert seen.drop == pytest.approx(drop, abs=4 * math.hypot(seen.mc_error, 0.02))
 
 
 @pytest.mark.parametrize(
-    ("m", "sequential"), [(5, (1.4, 1.9, 2.2, 2.5)), (10, (1.2, 1.4, 1.6, 1.8)),
-                          (20, (1.0, 1.2, 1.3, 1.5)), (30, (0.9, 1.1, 1.2, 1.3))],
+    ("m", "printed"), [(5, (1.4, 1.9, 2.2, 2.5)), (10, (1.2, 1.4, 1.6, 1.8)),
+                       (20, (1.0, 1.2, 1.3, 1.5)), (30, (0.9, 1.1, 1.2, 1.3))],
 )  # fmt: skip
-def test_twenty_new_seeds_at_once_see_a_little_more_than_three_looks(m, sequential):
-    """The sequential gate's table lies 0 to 0.25 sd above the fixed test of 20 new seeds."""
-    for hypotheses, drop in zip((1, 8, 24, 81), sequential, strict=True):
-        fixed = smallest_drop(m, 20, hypotheses, repetitions=500).drop
-        assert -0.07 < drop - fixed < 0.25
+def test_three_looks_see_nearly_what_twenty_new_seeds_at_once_see(m, printed):
+    """The sequential gate's drops are the printed ones, 0 to 0.25 sd above those of one look."""
+    for hypotheses, drop in zip((1, 8, 24, 81), printed, strict=True):
+        seen = smallest_drop(m, SEQUENTIAL, hypotheses, seed=1)
+        assert seen.drop == pytest.approx(drop, abs=0.05 + 4 * seen.mc_error)
+        at_once = smallest_drop(m, fixed(20), hypotheses, repetitions=500).drop
+        assert -0.07 < drop - at_once < 0.25
+
+
+def test_what_three_looks_see_has_80_per_cent_power():
+    """The gate's own looks reject the stated drop in 80 % of fresh simulations, half of it not."""
+    rng = np.random.default_rng(18)
+    m, hypotheses, size = 10, 9, 1_000
+    drop = smallest_drop(m, SEQUENTIAL, hypotheses, repetitions=4_000).drop
+    stored, new = rng.standard_normal((size, m)), rng.standard_normal((size, 20))
+
+    def power(lost):
+        undecided, rejected = np.ones(size, dtype=bool), np.zeros(size, dtype=bool)
+        bounds = (*SEQUENTIAL.accept_cell, 1.0)
+        for n, weight, accept in zip(SEQUENTIAL.seeds, SEQUENTIAL.weights, bounds, strict=True):
+            p = permutation_p_rows(stored, new[:, :n] - lost, rng, most_exact=20_000).drop
+            rejected |= undecided & (p < weight * 0.05 / hypotheses)
+            undecided &= p <= accept
+        return rejected.mean()
+
+    assert power(drop) == pytest.approx(0.8, abs=4 * math.sqrt(0.16 / size + 0.16 / 4_000))
+    assert power(drop / 2) < 0.5
+
+
+def test_the_common_drop_that_three_looks_see_has_80_per_cent_power():
+    """Sessions of one group reject the stated common drop in 80 %, and use few runs without it."""
+    rng = np.random.default_rng(19)
+    size, k, m, sd = 400, 4, 10, 0.3
+    drop = smallest_group_drop([m] * k, SEQUENTIAL, [sd] * k, k + 1)
+    stored = 1 + sd * rng.standard_normal((size, 1, k, m))
+    same = 1 + sd * rng.standard_normal((size, 1, k, 20))
+    seen = judge_sessions(evidence_of(stored, same - drop, SEQUENTIAL.seeds, rng), SEQUENTIAL)
+    power = seen.group_drop.mean()
+    assert power == pytest.approx(0.8, abs=4 * math.sqrt(0.16 / size + 0.16 / 2_000))
+    healthy = judge_sessions(evidence_of(stored, same, SEQUENTIAL.seeds, rng), SEQUENTIAL)
+    error = healthy.runs.mean(axis=(1, 2)).std() / math.sqrt(size)
+    expected = expected_runs([m] * k, SEQUENTIAL, k + 1)
+    assert healthy.runs.mean() == pytest.approx(expected, abs=5 * error)
 
 
 def test_the_normal_law_gives_nearly_the_power_of_the_t_test():
     """On normal returns the permutation test sees what the pooled t-test sees."""
     for m, n, hypotheses in ((10, 10, 1), (20, 10, 8), (30, 20, 8)):
-        seen = smallest_drop(m, n, hypotheses)
+        seen = smallest_drop(m, fixed(n), hypotheses)
         assert seen.drop == pytest.approx(
             noncentral_t_drop(m, n, 0.05 / hypotheses), abs=0.04 + 4 * seen.mc_error
         )
@@ -57,7 +102,7 @@ def test_the_stated_drop_is_seen_with_80_per_cent_power():
     """The gate's own test rejects the stated drop in 80 % of fresh simulations, half of it not."""
     rng = np.random.default_rng(6)
     m, n, level, size = 10, 5, 0.05 / 8, 2_000
-    drop = smallest_drop(m, n, 8, repetitions=4_000).drop
+    drop = smallest_drop(m, fixed(n), 8, repetitions=4_000).drop
     stored, new = rng.standard_normal((size, m)), rng.standard_normal((size, n))
     power = np.mean(permutation_p_rows(stored, new - drop, rng).drop < level)
     # 4 errors of 2 000 trials, and of the 4 000 repetitions behind the drop
@@ -78,18 +123,18 @@ def test_each_comparison_is_rejected_from_its_own_drop_on():
 
 def test_a_test_that_cannot_fail_sees_nothing():
     """Three against three seeds, and five against five among 24 hypotheses: infinite."""
-    assert math.isinf(smallest_drop(3, 3).drop)
-    assert math.isinf(smallest_drop(5, 5, 24).drop)
-    assert math.isfinite(smallest_drop(5, 5, 8).drop)
+    assert math.isinf(smallest_drop(3, fixed(3)).drop)
+    assert math.isinf(smallest_drop(5, fixed(5), 24).drop)
+    assert math.isfinite(smallest_drop(5, fixed(5), 8).drop)
 
 
 def test_the_statement_is_quick_and_kept():
     """A number takes a fraction of a second of CPU, and a second call nothing."""
     smallest_drop.cache_clear()
     begun = time.process_time()
-    first = smallest_drop(20, 10, 9)
+    first = smallest_drop(20, fixed(10), 9)
     middle = time.process_time()
-    assert smallest_drop(20, 10, 9) is first
+    assert smallest_drop(20, fixed(10), 9) is first
     assert middle - begun < 1.5  # 0.2 s on an idle core
     assert time.process_time() - middle < 0.01
 
@@ -98,34 +143,53 @@ def test_the_statement_is_quick_and_kept():
 def test_the_common_drop_of_a_group_is_seen_with_80_per_cent_power(m, n, k, hypotheses):
     """Stouffer's z of the permutation tests rejects the stated common drop in 80 %."""
     rng = np.random.default_rng(8)
-    drop = smallest_group_drop([(m, n)] * k, [0.3] * k, hypotheses)
+    drop = smallest_group_drop([m] * k, fixed(n), [0.3] * k, hypotheses)
     size = 1_000
     stored = 1 + 0.3 * rng.standard_normal((size * k, m))
     new = 1 - drop + 0.3 * rng.standard_normal((size * k, n))
     mid = permutation_p_rows(stored, new, rng).drop_mid.reshape(size, k)
     power = np.mean(stouffer(mid) < 0.05 / hypotheses)
     assert power == pytest.approx(0.8, abs=4 * math.sqrt(0.16 / size + 0.16 / 2_000))
-    assert drop < 0.3 * smallest_drop(m, n, hypotheses).drop
+    assert drop < 0.3 * smallest_drop(m, fixed(n), hypotheses).drop
 
 
 def test_a_group_of_ceilings_foretells_nothing():
     """Cells whose spread says nothing add no power."""
-    assert math.isinf(smallest_group_drop([(10, 5)] * 3, [math.nan] * 3, 4))
-    spread = smallest_group_drop([(10, 5)] * 2, [0.2, math.nan], 3)
-    assert spread > smallest_group_drop([(10, 5)] * 2, [0.2, 0.2], 3)
+    assert math.isinf(smallest_group_drop([10] * 3, fixed(5), [math.nan] * 3, 4))
+    spread = smallest_group_drop([10] * 2, fixed(5), [0.2, math.nan], 3)
+    assert spread > smallest_group_drop([10] * 2, fixed(5), [0.2, 0.2], 3)
 
 
 def test_half_of_the_seeds_collapsing_needs_ten_and_ten():
     """For one cell at 0.05, 10 stored and 10 new seeds see a collapse of half; 5 and 5 do not."""
     assert ceiling.failures_needed(0, 10, 10, 0.05) == 4
-    assert ceiling.share_seen(0, 10, 10, 0.05) == pytest.approx(0.5, abs=0.03)
-    assert ceiling.share_seen(0, 5, 5, 0.05) > 0.8
-    assert ceiling.share_seen(0, 3, 3, 0.05) is None
+    assert ceiling.share_seen(0, 10, fixed(10), 0.05) == pytest.approx(0.5, abs=0.03)
+    assert ceiling.share_seen(0, 5, fixed(5), 0.05) > 0.8
+    assert ceiling.share_seen(0, 3, fixed(3), 0.05) is None
+    for failed, n, level in ((0, 10, 0.05), (2, 20, 0.01), (1, 5, 0.2)):
+        every = [ceiling.fisher_p(failed, 10, count, n) < level for count in range(n + 1)]
+        assert ceiling.failures_needed(failed, 10, n, level) == every.index(True)
+
+
+@pytest.mark.parametrize(("share", "power"), [(0.5, 0.93), (0.2, 0.24)])
+def test_a_collapse_of_some_seeds_is_hard_to_see(share, power):
+    """Of one cell, with 20 stored seeds, three looks see half collapse in 93 %, a fifth in 24 %."""
+    rng, size = np.random.default_rng(20), 2_000
+    failed = (rng.random((size, 20)) < share).cumsum(axis=1)
+    undecided, rejected = np.ones(size, dtype=bool), np.zeros(size, dtype=bool)
+    bounds = (*SEQUENTIAL.accept_cell, 1.0)
+    for n, weight, accept in zip(SEQUENTIAL.seeds, SEQUENTIAL.weights, bounds, strict=True):
+        p = np.array([ceiling.fisher_p(0, 20, count, n) for count in range(n + 1)])
+        rejected |= undecided & (p[failed[:, n - 1]] < weight * 0.05)
+        undecided &= p[failed[:, n - 1]] <= accept
+    assert rejected.mean() == pytest.approx(power, abs=0.03 + 4 * math.sqrt(0.25 / size))
+    seen = ceiling.share_seen(0, 20, SEQUENTIAL, 0.05, power=float(rejected.mean()))
+    assert seen == pytest.approx(share, abs=0.05)
 
 
 def test_the_share_seen_has_80_per_cent_power():
     """The binomial probability of enough failures at the stated share is 0.8."""
-    share = ceiling.share_seen(1, 20, 10, 0.05 / 8)
+    share = ceiling.share_seen(1, 20, fixed(10), 0.05 / 8)
     needed = ceiling.failures_needed(1, 20, 10, 0.05 / 8)
     failed = np.random.default_rng(9).binomial(10, share, 20_000)
     p = np.array([ceiling.fisher_p(1, 20, k, 10) for k in range(11)])[failed]

@@ -1,0 +1,93 @@
+"""What an ``inconclusive`` verdict lacks: about how many seeds would have decided."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from rlregress.verdicts import ceiling
+from rlregress.verdicts.effect import scale_of
+from rlregress.verdicts.looks import Looks, fixed
+from rlregress.verdicts.power import smallest_drop
+
+FloatArray = NDArray[np.float64]
+
+#: Numbers of seeds that are tried; one that is named is rounded up to these.
+_SEEDS = (5, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200, 300, 500)
+_POWER = 0.8
+
+
+def _of_t_test(m: int, n: int, level: float) -> float:
+    """The drop, in sd, that the one-sided t-test of m against n normal returns sees."""
+    freedom = m + n - 2
+    return float(
+        (scipy.stats.t.isf(level, freedom) + scipy.stats.t.ppf(_POWER, freedom))
+        * math.sqrt(1 / m + 1 / n)
+    )
+
+
+def seeds_for_cell(
+    stored: FloatArray, looks: Looks, hypotheses: int, alpha: float, share: float
+) -> str:
+    """About how many seeds see a drop of ``share`` of the scale of one cell, in words.
+
+    What the looks see is simulated for the seeds that there are, and scaled from there on as the
+    t-test's drop is. At a ceiling the failing seeds are counted.
+
+    Args:
+        stored: stored returns [m], m at least 2.
+        looks, hypotheses, alpha: as in ``smallest_drop``.
+        share: the drop that is to be seen with 80 % power.
+    """
+    m, level = len(stored), alpha / hypotheses
+    if ceiling.at_ceiling(stored):
+        failing = np.count_nonzero(stored < stored.max()) / m
+
+        def sees(m_: int, looks_: Looks) -> bool:
+            seen = ceiling.share_seen(round(failing * m_), m_, looks_, level)
+            return seen is not None and seen <= share
+
+    else:
+        wanted = share * scale_of(stored) / float(stored.std(ddof=1))
+        known = smallest_drop(m, looks, hypotheses, alpha).drop
+        ratio = known / _of_t_test(m, looks.most, level) if math.isfinite(known) else 1.0
+
+        def sees(m_: int, looks_: Looks) -> bool:
+            return ratio * _of_t_test(m_, looks_.most, level) <= wanted
+
+    return _in_words(m, looks, sees, f"a drop of {share:.0%}")
+
+
+def seeds_for_group(stored: int, looks: Looks, visible: float, share: float) -> str:
+    """About how many seeds of each cell see a common drop of ``share`` of the scale, in words.
+
+    Args:
+        stored: stored seeds of the cell that has the fewest.
+        visible: the common drop that is seen now.
+    """
+    now = math.sqrt(1 / stored + 1 / looks.most)
+
+    def sees(m_: int, looks_: Looks) -> bool:
+        return visible * math.sqrt(1 / m_ + 1 / looks_.most) <= share * now
+
+    return _in_words(stored, looks, sees, f"a common drop of {share:.0%}")
+
+
+def _in_words(m: int, looks: Looks, sees: Callable[[int, Looks], bool], what: str) -> str:
+    stored = next((seeds for seeds in _SEEDS if seeds > m and sees(seeds, looks)), None)
+    new = next((seeds for seeds in _SEEDS if seeds > looks.most and sees(m, fixed(seeds))), None)
+    both = next((seeds for seeds in _SEEDS if seeds > m and sees(seeds, fixed(seeds))), None)
+    ways = []
+    if stored is not None:
+        ways.append(f"{stored} stored seeds (now {m})")
+    if new is not None:
+        ways.append(f"{new} new seeds at one look")
+    if not ways and both is not None:
+        ways.append(f"{both} stored and {both} new seeds at one look")
+    if not ways:
+        return f"not even {_SEEDS[-1]} stored and new seeds would see {what}"
+    return f"to see {what}: about {' or '.join(ways)}"

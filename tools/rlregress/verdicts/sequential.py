@@ -1,0 +1,427 @@
+"""The sequential gate: a cell that is healthy ends early, one that is not gets more runs.
+
+A cell has m stored runs and is looked at after 5, 10 and 20 new ones (``looks.SEQUENTIAL``).
+
+Two errors, both stated with every verdict. *False alarm*: ``regressed`` somewhere although nothing
+changed; its probability over the whole session is at most alpha. At every look all stored runs are
+compared with all new ones, the error is spent over the looks (``Looks.spent``), and Holm corrects
+over all cells and groups together. ``improved`` is a second family with an alpha of its own, judged
+at the first look only: no run is spent on it. *Miss*: ``holds`` although returns dropped; each
+verdict names the smallest drop that these looks see with 80 % power, and where that exceeds the
+drop that matters the verdict is ``inconclusive``, not ``holds``.
+
+Nothing here depends on which run ends first: a look is taken when every cell that is still
+undecided has its whole block of runs, and runs beyond it are not looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlregress.errors import UserError
+from rlregress.verdicts import ceiling
+from rlregress.verdicts.effect import group_interval, scale_of, welch_interval
+from rlregress.verdicts.family import holm, stouffer
+from rlregress.verdicts.looks import SEQUENTIAL, Looks
+from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group
+from rlregress.verdicts.outcome import (
+    HOLDS,
+    INCONCLUSIVE,
+    REGRESSED,
+    CellSample,
+    CellVerdict,
+    GroupVerdict,
+    Rules,
+    Verdicts,
+)
+from rlregress.verdicts.permutation import PermutationP, content_generator, permutation_p
+from rlregress.verdicts.power import smallest_group_drop
+from rlregress.verdicts.rules import decide, reasons_against, visible_drop
+
+FloatArray = NDArray[np.float64]
+Key = tuple[str, str]  # ("cell" or "group", name)
+_DEFAULTS = Rules()
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The runs of a cell that one look compares, failures filled in, sorted.
+
+    Attributes:
+        stored, new: returns [m] and [n].
+        failed: new runs among them that failed.
+    """
+
+    stored: FloatArray
+    new: FloatArray
+    failed: int
+
+    @property
+    def scale(self) -> float:
+        """What the effect is a share of; nan without stored runs."""
+        return scale_of(self.stored) if len(self.stored) else math.nan
+
+    @property
+    def effect_fraction(self) -> float:
+        """(mean(new) - mean(stored)) / scale; nan without runs."""
+        if not (len(self.stored) and len(self.new)):
+            return math.nan
+        return float(self.new.mean() - self.stored.mean()) / self.scale
+
+
+@dataclass
+class Member:
+    """How far one cell or one group has come.
+
+    Attributes:
+        p: evidence of every look that was taken: for a drop, for a gain, and of a cell mid-p.
+        look: looks that were taken.
+        decided: ``regressed`` or ``improved``, else empty.
+        reason: the sentence on the rejection, or on what could not be rejected.
+        open: it goes on to the next look.
+        fraction: effect as a share of the scale at the last look.
+    """
+
+    p: list[PermutationP] = field(default_factory=list)
+    look: int = 0
+    decided: str = ""
+    reason: str = "no change rejected"
+    open: bool = True
+    fraction: float = math.nan
+
+
+@dataclass(frozen=True)
+class Course:
+    """What the runs so far decide, and what they leave open.
+
+    Attributes:
+        cells: the samples.
+        looks: of each cell.
+        rules: as given.
+        members: cells and groups that are tested, by kind and name.
+        groups: name -> its tested cells.
+        adjusted_drop, adjusted_gain: Holm's p-values of the members, so far.
+        needed: cell -> new runs in all that its next look waits for, where they are not all there;
+            empty: everything is decided.
+        undecided: cells that the next look is about, whether their runs are there or not.
+        look: looks that were taken.
+    """
+
+    cells: Mapping[str, CellSample]
+    looks: Mapping[str, Looks]
+    rules: Rules
+    members: Mapping[Key, Member]
+    groups: Mapping[str, list[str]]
+    adjusted_drop: Mapping[Key, float]
+    adjusted_gain: Mapping[Key, float]
+    needed: Mapping[str, int]
+    undecided: frozenset[str]
+    look: int
+
+    def taken(self, name: str) -> int:
+        """How many looks were taken at a cell; a cell that cannot be tested has one."""
+        member = self.members.get(("cell", name))
+        return member.look if member is not None else min(self.look, 1)
+
+    def sample(self, name: str, look: int) -> Sample:
+        """The runs of a cell at a look, counted from 1."""
+        seeds = self.looks[name].seeds[max(look, 1) - 1]
+        return sample_at(name, self.cells[name], seeds)
+
+
+def judge_cells(
+    cells: Mapping[str, CellSample],
+    looks: Looks = SEQUENTIAL,
+    rules: Rules = _DEFAULTS,
+) -> Verdicts:
+    """Judge every cell and every group of at least two tested cells.
+
+    Args:
+        cells: cell name -> CellSample, the new runs by seed.
+
+    Raises:
+        UserError: as ``follow``, and where runs are missing that a look needs.
+    """
+    return verdicts_of(follow(cells, dict.fromkeys(cells, looks), rules))
+
+
+def follow(cells: Mapping[str, CellSample], looks: Mapping[str, Looks], rules: Rules) -> Course:
+    """Take every look that the runs so far allow.
+
+    Args:
+        cells: cell name -> CellSample, the new runs by seed; only whole blocks are looked at.
+        looks: of each cell; all with the same weights and bounds.
+        rules: see ``Rules``.
+
+    Raises:
+        UserError: a level outside (0, 1), a negative count, or a worst return that is not finite.
+    """
+    if not (0 < rules.alpha < 1 and 0 < rules.confidence < 1):
+        raise UserError(
+            f"alpha {rules.alpha} and confidence {rules.confidence} must lie between 0 and 1."
+        )
+    for name, cell in cells.items():
+        _check(name, cell)
+    tested = {
+        name for name in cells if looks[name].could_reject(np.size(cells[name].stored), rules.alpha)
+    }
+    by_group: dict[str, list[str]] = defaultdict(list)
+    for name in sorted(tested):
+        if cells[name].group:
+            by_group[cells[name].group].append(name)
+    groups = {group: names for group, names in by_group.items() if len(names) >= 2}
+    members: dict[Key, Member] = {("cell", name): Member() for name in cells if name in tested}
+    members |= {("group", group): Member() for group in groups}
+    course = Course(cells, looks, rules, members, groups, {}, {}, {}, frozenset(cells), 0)
+    count = max((len(each.seeds) for each in looks.values()), default=0)
+    for look in range(count):
+        # a cell that cannot be tested has its first block, to be reported
+        open_cells = {n for n in cells if (members[("cell", n)].open if n in tested else look == 0)}
+        needed = {n: looks[n].seeds[look] for n in sorted(open_cells)}
+        needed = {n: seeds for n, seeds in needed.items() if _there(cells[n]) < seeds}
+        course = replace(course, needed=needed, undecided=frozenset(open_cells), look=look)
+        if needed or not open_cells:
+            return course
+        course = replace(_looked(course, look), needed={}, undecided=frozenset(), look=look + 1)
+    return course
+
+
+def _there(cell: CellSample) -> int:
+    return int(np.size(cell.new)) + cell.failed
+
+
+def _check(name: str, cell: CellSample) -> None:
+    if cell.failed < 0 or (cell.worst is not None and not math.isfinite(cell.worst)):
+        raise UserError(
+            f"cell {name} has {cell.failed} failed runs and a worst return of {cell.worst}: "
+            "expected a count of at least 0 and a finite return."
+        )
+
+
+def sample_at(name: str, cell: CellSample, seeds: int) -> Sample:
+    """The stored and the first ``seeds`` new returns; UserError if a failed run has no return."""
+    stored = np.asarray(cell.stored, dtype=np.float64).ravel()
+    new = np.asarray(cell.new, dtype=np.float64).ravel()
+    new = np.concatenate([new, np.full(cell.failed, np.nan)])[:seeds]
+    pooled = np.concatenate([stored, new])
+    finite = pooled[np.isfinite(pooled)]
+    if len(finite) < len(pooled) and cell.worst is None:
+        raise UserError(
+            f"cell {name} has {len(pooled) - len(finite)} failed runs and no worst return: give "
+            "the environment's worst recorded return, which a failed run counts as."
+        )
+    worst = min([*finite.tolist(), *([] if cell.worst is None else [cell.worst])], default=0.0)
+    return Sample(
+        np.sort(np.where(np.isfinite(stored), stored, worst)),
+        np.sort(np.where(np.isfinite(new), new, worst)),
+        int(np.count_nonzero(~np.isfinite(new))),
+    )
+
+
+def _looked(course: Course, look: int) -> Course:
+    """The course after a look, from 0, that every open cell has the runs for."""
+    rules, members = course.rules, course.members
+    some = next(iter(course.looks.values()))
+    for (kind, name), member in members.items():
+        if kind == "cell" and member.open:
+            runs = course.sample(name, look + 1)
+            generator = content_generator(runs.stored, runs.new, seed=rules.seed)
+            member.p.append(permutation_p(runs.stored, runs.new, generator))
+            member.look, member.fraction = look + 1, runs.effect_fraction
+    for (kind, name), member in members.items():
+        if kind == "group" and member.open:
+            # a cell that was rejected before keeps its evidence: if nothing changed in the group
+            # that rejection was a false alarm already
+            of_cells = [members["cell", cell] for cell in course.groups[name]]
+            drop = float(stouffer([float(cell.p[-1].drop_mid) for cell in of_cells]))
+            gain = float(stouffer([float(cell.p[-1].gain_mid) for cell in of_cells]))
+            member.p.append(PermutationP(drop, gain, drop, gain, 0, False))
+            member.look = look + 1
+            member.fraction = float(np.mean([cell.fraction for cell in of_cells]))
+    adjusted_drop = holm({key: _spent(course, key) for key in members})
+    adjusted_gain = course.adjusted_gain
+    if look == 0:
+        adjusted_gain = holm({key: float(of.p[0].gain) for key, of in members.items()})
+    for key, member in members.items():
+        gain = adjusted_gain[key] if look == 0 else math.nan
+        p = (math.nan, math.nan, adjusted_drop[key], gain)
+        verdict, reason = decide(member.fraction, p, rules)
+        if verdict and member.decided != REGRESSED:
+            member.decided, member.reason = verdict, reason
+        elif not member.decided:
+            member.reason = reason
+        if member.decided == REGRESSED:
+            member.open = False
+    if look < len(some.accept_cell):
+        _accept(course, some, look)
+    return replace(course, adjusted_drop=adjusted_drop, adjusted_gain=adjusted_gain)
+
+
+def _accept(course: Course, looks: Looks, look: int) -> None:
+    """End the groups and cells whose evidence is weak, if no suspicious group keeps a cell."""
+    kept = set()
+    for group, names in course.groups.items():
+        of = course.members["group", group]
+        if of.open and float(of.p[-1].drop) > looks.accept_group[look]:
+            of.open = False
+        if of.open or of.decided == REGRESSED:
+            kept.update(names)
+    for (kind, name), member in course.members.items():
+        if kind == "cell" and member.open and name not in kept:
+            member.open = float(member.p[-1].drop) <= looks.accept_cell[look]
+
+
+def _spent(course: Course, key: Key) -> float:
+    looks = course.looks[course.groups[key[1]][0] if key[0] == "group" else key[1]]
+    return float(looks.spent([float(p.drop) for p in course.members[key].p]))
+
+
+def verdicts_of(course: Course) -> Verdicts:
+    """The verdicts of a course that has come to its end.
+
+    Raises:
+        UserError: runs are missing that a look needs.
+    """
+    if course.needed:
+        named = ", ".join(
+            f"{name} has {_there(course.cells[name])} of {seeds} new runs"
+            for name, seeds in course.needed.items()
+        )
+        raise UserError(f"the next look waits for runs: {named}; do these runs first")
+    hypotheses = len(course.members)
+    cells = {name: _cell_verdict(course, name, hypotheses) for name in course.cells}
+    groups = {group: _group_verdict(course, group, cells, hypotheses) for group in course.groups}
+    return Verdicts(cells, groups, course.rules.alpha, hypotheses)
+
+
+def _p_values(course: Course, key: Key) -> tuple[float, float, float, float]:
+    """P-values of drop and gain, then Holm's; nan where there was no test."""
+    if key not in course.members:
+        return math.nan, math.nan, math.nan, math.nan
+    gain = float(course.members[key].p[0].gain)
+    return _spent(course, key), gain, course.adjusted_drop[key], course.adjusted_gain[key]
+
+
+def _cell_verdict(course: Course, name: str, hypotheses: int) -> CellVerdict:
+    rules, looks = course.rules, course.looks[name]
+    member = course.members.get(("cell", name), Member(look=1))
+    runs = course.sample(name, member.look)
+    m, n = len(runs.stored), len(runs.new)
+    before = float(runs.stored.mean()) if m else math.nan
+    after = float(runs.new.mean()) if n else math.nan
+    p = _p_values(course, ("cell", name))
+    visible = (
+        visible_drop(runs.stored, looks, hypotheses, rules.alpha)
+        if m >= 2 and n and not math.isnan(p[0])
+        else None
+    )
+    verdict, reason = member.decided, member.reason
+    if not verdict:
+        against = reasons_against(
+            runs.stored, n, runs.failed, runs.effect_fraction, visible, looks, hypotheses, rules
+        )
+        verdict = INCONCLUSIVE if against else HOLDS
+        if visible is not None:
+            share = f"{visible:.4g} ({visible / runs.scale:.0%})"
+            against.append(f"the smallest drop seen with 80 % power is {share}")
+        if (
+            m >= 2
+            and n
+            and hypotheses
+            and (visible is None or visible > rules.must_see * runs.scale)
+        ):
+            against.append(
+                seeds_for_cell(runs.stored, looks, hypotheses, rules.alpha, rules.must_see)
+            )
+        reason = "; ".join([reason, *against]) + "."
+    return CellVerdict(
+        verdict=verdict,
+        reason=reason,
+        group=course.cells[name].group,
+        stored_seeds=m,
+        new_seeds=n,
+        failed=runs.failed,
+        stored_mean=before,
+        stored_sd=float(runs.stored.std(ddof=1)) if m > 1 else math.nan,
+        new_mean=after,
+        scale=runs.scale,
+        effect=after - before,
+        effect_fraction=runs.effect_fraction,
+        interval=welch_interval(runs.stored, runs.new, rules.confidence),
+        p_drop=p[0],
+        p_gain=p[1],
+        adjusted_drop=p[2],
+        adjusted_gain=p[3],
+        alpha=rules.alpha,
+        hypotheses=hypotheses,
+        visible_drop=visible,
+        visible_fraction=None if visible is None else visible / runs.scale,
+        look=member.look,
+        looks=looks.seeds,
+    )
+
+
+def _group_verdict(
+    course: Course, group: str, cells: Mapping[str, CellVerdict], hypotheses: int
+) -> GroupVerdict:
+    rules, names = course.rules, course.groups[group]
+    member = course.members["group", group]
+    # of the look that decided the group; a cell that was decided before it has the runs of then
+    runs = [
+        course.sample(name, min(member.look, course.members["cell", name].look)) for name in names
+    ]
+    looks = min((course.looks[name] for name in names), key=lambda each: each.most)
+    spreads = [
+        math.nan if ceiling.at_ceiling(of.stored) else cells[name].stored_sd / of.scale
+        for name, of in zip(names, runs, strict=True)
+    ]
+    stored = tuple(len(of.stored) for of in runs)
+    seen = smallest_group_drop(stored, looks, spreads, hypotheses, rules.alpha)
+    visible = seen if math.isfinite(seen) else None
+    total, failed = sum(len(of.new) for of in runs), sum(of.failed for of in runs)
+    verdict, reason = member.decided, member.reason
+    if not verdict:
+        against = []
+        if failed / total > rules.max_failed_share:
+            against.append(f"{failed} of {total} new runs failed")
+        if any(m < rules.min_stored for m in stored):
+            against.append(f"a cell has fewer than {rules.min_stored} stored seeds")
+        if member.fraction < -rules.must_see:
+            against.append(
+                f"the mean changed by {member.fraction:+.0%}, too few seeds to reject it"
+            )
+        if visible is None:
+            against.append("no common drop can be seen with 80 % power")
+        elif visible > rules.must_see:
+            against.append(f"a common drop of {rules.must_see:.0%} could be missed")
+        verdict = INCONCLUSIVE if against else HOLDS
+        if visible is not None:
+            against.append(f"the smallest common drop seen with 80 % power is {visible:.0%}")
+            if visible > rules.must_see:
+                against.append(seeds_for_group(min(stored), looks, visible, rules.must_see))
+        reason = "; ".join([reason, *against]) + "."
+    return GroupVerdict(
+        verdict=verdict,
+        reason=reason,
+        cells=tuple(names),
+        new_seeds=total,
+        effect_fraction=member.fraction,
+        interval=group_interval(
+            [(of.stored, of.new) for of in runs], [of.scale for of in runs], rules.confidence
+        ),
+        p_drop=(p := _p_values(course, ("group", group)))[0],
+        p_gain=p[1],
+        adjusted_drop=p[2],
+        adjusted_gain=p[3],
+        alpha=rules.alpha,
+        hypotheses=hypotheses,
+        visible_fraction=visible,
+        look=member.look,
+        looks=looks.seeds,
+    )

@@ -1,0 +1,222 @@
+"""A session with several looks: which runs it does, whoever does them and however often it ends.
+
+Only the worker process is replaced, by returns that are known; plans, locks, records and verdicts
+are those of a gate.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from rlregress.errors import UserError
+from rlregress.gate import baseline, planning, selection
+from rlregress.gate.judging import judge, why_not_needed
+from rlregress.gate.session import open_session
+from rlregress.gate.simulate import stored_laws
+from rlregress.training import launch, record
+from rlregress.verdicts.outcome import CellVerdict
+
+
+class Ended(BaseException):
+    """The session is ended from outside."""
+
+
+@pytest.fixture
+def chosen():
+    """The stored cells of one group with at least ten stored runs."""
+    cells = [each.cell for each in baseline.every() if len(each.runs) >= 10]
+    group = [cell for cell in cells if cell.group == cells[0].group]
+    return selection.Selection("short", cells=",".join(cell.id for cell in group))
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """Trainings with known returns: (cell, seed) of every one, and a dial for what they lose."""
+    done: list[tuple[str, int]] = []
+    dial = {"lost": 0.0, "left": 10_000}
+
+    def train(job, store, pinned):
+        if dial["left"] == 0:
+            raise Ended
+        dial["left"] -= 1
+        done.append((job.cell.id, job.seed))
+        stored = np.array(baseline.load(baseline.path_of(job.cell)).returns)
+        rng = np.random.default_rng([job.seed, len(job.cell.id)])
+        value = float(rng.choice(stored) - dial["lost"] * abs(stored.mean()))
+        record.write(
+            store.path(job),
+            {
+                "schema": record.SCHEMA, "job": job.as_dict() | {"key": job.key}, "key": job.key,
+                "status": "finished", "failure": None, "curve": [], "final_return": value,
+                "episode_returns": [value], "steps": job.protocol.total_steps,
+                "parameters_sha256": "", "platform": {}, "time": {},
+            },
+        )  # fmt: skip
+
+    monkeypatch.setattr(launch, "_train", train)
+    monkeypatch.setattr("rlregress.gate.session._POLL_SECONDS", 0.01)
+    return done, dial
+
+
+def work(session, jobs):
+    """What the tests of a worker process do: every run in turn, unless it is not needed."""
+    reasons = []
+    for job in jobs:
+        reason = why_not_needed(session, job)
+        reasons.append(reason)
+        if not reason:
+            session.train(job)
+    return reasons
+
+
+def whole(chosen, store):
+    """One process from the first run to the verdicts."""
+    session = open_session(chosen, 0, str(store))
+    work(session, session.ordered_jobs())
+    return judge(session)
+
+
+def test_a_decided_cell_starts_no_run_more(chosen, trained, tmp_path):
+    """The runs that were done are those that the verdicts rest on; the others say why not."""
+    done, _ = trained
+    session = open_session(chosen, 0, str(tmp_path))
+    reasons = work(session, session.ordered_jobs())
+    verdicts = {name: v for name, v in judge(session).items() if isinstance(v, CellVerdict)}
+    assert Counter(cell for cell, _ in done) == {n: v.new_seeds for n, v in verdicts.items()}
+    said = [reason for reason in reasons if reason]
+    assert len(said) == session.size - len(done) > 0
+    assert "decided at look 1, with 5 new runs" in said[0]
+
+
+def test_runs_are_ordered_look_by_look_and_the_longest_first(chosen, tmp_path):
+    """No run of a later look comes before one of an earlier; inside a look the longest lead."""
+    session = open_session(chosen, 0, str(tmp_path))
+    jobs = session.ordered_jobs()
+    looks = [session.looks.look_of(session.number(job)) for job in jobs]
+    assert looks == sorted(looks)
+    first = [session.estimated_seconds(job.cell) for job in jobs[: looks.count(0)]]
+    assert first == sorted(first, reverse=True)
+
+
+@pytest.mark.parametrize("lost", [0.0, 0.3])
+def test_ended_at_any_moment_and_started_again_it_says_the_same(chosen, trained, tmp_path, lost):
+    """Ended after every eleventh run, a session does no run twice and says the same."""
+    done, dial = trained
+    dial["lost"] = lost
+    undisturbed = whole(chosen, tmp_path / "a")
+    once = Counter(done)
+    done.clear()
+    verdicts = None
+    while verdicts is None:
+        dial["left"] = 11
+        try:
+            verdicts = whole(chosen, tmp_path / "b")
+        except Ended:
+            continue
+    assert verdicts == undisturbed
+    assert Counter(done) == once
+    assert set(once.values()) == {1}
+
+
+def test_two_processes_that_share_the_runs_say_what_one_says(chosen, trained, tmp_path):
+    """Whoever waits for a look does the runs of it that nobody does, each of them once."""
+    done, dial = trained
+    dial["lost"] = 0.3
+    alone = whole(chosen, tmp_path / "a")
+    once = Counter(done)
+    done.clear()
+    found = {}
+
+    def worker(name):
+        # sessions of their own, as in two processes; one gets all the short straws
+        session = open_session(chosen, 0, str(tmp_path / "b"))
+        jobs = session.ordered_jobs()
+        share = [job for job in jobs if (job.seed % 5 == 0) == (name == "few")]
+        random.Random(name).shuffle(share)
+        work(session, sorted(share, key=jobs.index))
+        found[name] = judge(session)
+
+    threads = [threading.Thread(target=worker, args=[name]) for name in ("few", "many")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert found["few"] == found["many"] == alone
+    assert Counter(done) == once
+
+
+def test_a_verdict_alone_does_the_runs_that_it_needs(chosen, trained, tmp_path):
+    """Judged before any run was done, a session does them itself, and no other ones."""
+    done, _ = trained
+    alone = judge(open_session(chosen, 0, str(tmp_path / "a")))
+    runs = Counter(done)
+    done.clear()
+    assert whole(chosen, tmp_path / "b") == alone
+    assert Counter(done) == runs
+
+
+def test_a_number_of_seeds_or_fixed_is_one_look(chosen, tmp_path):
+    """``--seeds 3`` trains three runs of each cell, ``--fixed`` as many as the budget says."""
+    assert open_session(chosen, 0, str(tmp_path)).looks.seeds == (5, 10, 20)
+    assert open_session(chosen, 3, str(tmp_path)).looks.seeds == (3,)
+    assert open_session(chosen, 0, str(tmp_path), one_look=True).looks.seeds == (5,)
+    smoke = selection.Selection("smoke", environments=["InvertedPendulum-v4"])
+    assert open_session(smoke, 0, str(tmp_path)).looks.seeds == (1,)
+
+
+def test_too_few_stored_runs_are_judged_at_one_look(chosen, tmp_path, monkeypatch):
+    """A session whose cells have too few stored runs has one look, and says why."""
+    monkeypatch.setattr("rlregress.gate.session.LEAST_STORED", 100)
+    session = open_session(chosen, 0, str(tmp_path))
+    assert session.looks.seeds == (5,)
+    assert "one look: " in session.describe()
+    assert "10 stored runs, 100 are needed" in session.describe()
+
+
+def test_a_plan_compares_gates_and_proposes_the_cheapest(chosen, tmp_path):
+    """A drop that all see is left to the cheapest gate; one that none sees says what lacks."""
+    planned = planning.plan(chosen, 0, str(tmp_path), must_see=1.0)
+    gates = {gate.name: gate for gate in planned.gates}
+    assert list(gates) == ["sequential", "--seeds 5", "--seeds 10", "--seeds 20"]
+    sequential, many = gates["sequential"], gates["--seeds 20"]
+    assert sequential.chosen
+    assert sequential.expected < 0.5 * many.expected
+    assert sequential.most == many.most
+    for name, drop in sequential.groups.items():
+        assert many.groups[name] <= drop < gates["--seeds 5"].groups[name]
+    common = planned.wanted[-1]
+    assert common.gate is min(planned.gates, key=lambda gate: gate.expected)
+    for wanted in planning.plan(chosen, 0, str(tmp_path), must_see=0.01).wanted:
+        assert wanted.gate is None
+        assert all("about" in said or "not even" in said for said in wanted.missing.values())
+        assert wanted.missing
+
+
+def test_a_damaged_record_is_done_again(chosen, trained, tmp_path):
+    """A record that cannot be read is set aside, and its run is done by whoever needs it."""
+    done, _ = trained
+    session = open_session(chosen, 0, str(tmp_path))
+    verdicts = whole(chosen, tmp_path)
+    runs = len(done)
+    job = session.ordered_jobs()[0]
+    session.store.path(job).write_text("{")
+    with pytest.warns(UserWarning, match="is done again"):
+        again = judge(open_session(chosen, 0, str(tmp_path)))
+    assert (again, len(done)) == (verdicts, runs + 1)
+    with pytest.raises(UserError, match="--seeds is 2000"):
+        open_session(chosen, 2000, str(tmp_path))
+
+
+def test_stored_runs_are_a_law_of_the_simulation():
+    """Every stored cell is drawn from as shares of its scale, a drop subtracted."""
+    laws = stored_laws()
+    assert len(laws) >= 2
+    rng = np.random.default_rng(5)
+    for law in laws:
+        lost = law(rng, (4000,), 0.0).mean() - law(rng, (4000,), 0.3).mean()
+        assert lost == pytest.approx(0.3, abs=6 * (2 / 4000) ** 0.5)

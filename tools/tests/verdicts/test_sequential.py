@@ -1,0 +1,290 @@
+"""The sequential gate: what each look decides, what it waits for, and its error rates."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from rlregress.errors import UserError
+from rlregress.verdicts import fixed as fixed_gate
+from rlregress.verdicts.family import holm_adjust, stouffer
+from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
+from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group
+from rlregress.verdicts.outcome import CellSample, Rules
+from rlregress.verdicts.permutation import permutation_p_rows
+from rlregress.verdicts.sequential import follow, judge_cells
+from rlregress.verdicts.simulate import (
+    NOTHING,
+    Change,
+    draw_session,
+    evidence_of,
+    judge_sessions,
+    main,
+    measure,
+)
+
+#: looks whose permutations are few enough to be enumerated
+SHORT = dataclasses.replace(SEQUENTIAL, seeds=(3, 5, 7))
+
+
+def healthy(seed, size, mean=1000.0, sd=100.0):
+    """Normal returns [size]."""
+    return np.random.default_rng(seed).normal(mean, sd, size)
+
+
+def course(cells, looks=SEQUENTIAL, **rules):
+    """What the runs so far decide."""
+    return follow(cells, dict.fromkeys(cells, looks), Rules(**rules))
+
+
+def until_decided(cells, looks=SEQUENTIAL):
+    """Give every cell the block that it asks for, until nothing is asked for; the runs used."""
+    there = {name: dataclasses.replace(cell, new=[]) for name, cell in cells.items()}
+    while needed := course(there, looks).needed:
+        for name, seeds in needed.items():
+            there[name] = dataclasses.replace(there[name], new=cells[name].new[:seeds])
+    return {name: len(cell.new) for name, cell in there.items()}, judge_cells(there, looks)
+
+
+def test_the_error_is_spent_once():
+    """The weights of the looks sum to 1, and P is the least p over its weight."""
+    assert sum(SEQUENTIAL.weights) == pytest.approx(1.0)
+    assert SEQUENTIAL.spent([0.02]) == pytest.approx(0.2)
+    assert SEQUENTIAL.spent([0.02, 0.01, 0.5]) == pytest.approx(0.05)
+    assert fixed(5).spent([0.02]) == pytest.approx(0.02)
+
+
+def test_a_healthy_cell_ends_at_the_first_look():
+    """Five runs that return what the stored ones do are enough, and the verdict says so."""
+    cell = CellSample(healthy(1, 20), healthy(2, 20))
+    used, found = until_decided({"cell": cell})
+    verdict = found.cells["cell"]
+    assert used == {"cell": 5}
+    assert (verdict.verdict, verdict.new_seeds, verdict.look) == ("holds", 5, 1)
+    assert verdict.looks == (5, 10, 20)
+    assert verdict.visible_drop == pytest.approx(0.97 * verdict.stored_sd, rel=0.1)
+
+
+def test_a_ruined_cell_ends_at_the_first_look():
+    """Half of the return lost is regressed after five runs, and no run more is asked for."""
+    used, found = until_decided({"cell": CellSample(healthy(1, 20), healthy(2, 20, 500.0))})
+    assert used == {"cell": 5}
+    assert found.cells["cell"].verdict == "regressed"
+
+
+def test_a_doubtful_cell_gets_more_runs_until_it_is_decided():
+    """A drop of one standard deviation goes on to the third look and is regressed there."""
+    cells = {f"c{i}": CellSample(healthy(i, 20), healthy(60 + i, 20)) for i in range(8)}
+    cells["drop"] = CellSample(healthy(40, 20), healthy(42, 20, 900.0))
+    used, found = until_decided(cells)
+    assert used["drop"] == 20
+    assert (found.cells["drop"].verdict, found.cells["drop"].look) == ("regressed", 3)
+    assert sorted(used.values())[0] == 5
+
+
+def test_a_look_waits_for_whole_blocks():
+    """Four of five runs decide nothing; which cells wait for how many is said."""
+    cells = {
+        "a": CellSample(healthy(1, 20), healthy(2, 4)),
+        "b": CellSample(healthy(3, 20), healthy(4, 5)),
+    }
+    waiting = course(cells)
+    assert (waiting.needed, waiting.look) == ({"a": 5}, 0)
+    assert waiting.undecided == {"a", "b"}
+    with pytest.raises(UserError, match="a has 4 of 5 new runs"):
+        judge_cells(cells)
+
+
+def test_runs_beyond_what_a_look_needs_are_not_looked_at():
+    """A cell that was decided after five runs keeps its verdict, whatever ran after them."""
+    stored, new = healthy(1, 20), healthy(2, 20)
+    first = judge_cells({"cell": CellSample(stored, new[:5])})
+    ruined = np.concatenate([new[:5], np.zeros(15)])
+    assert judge_cells({"cell": CellSample(stored, ruined)}) == first
+
+
+def test_the_order_inside_a_block_does_not_matter():
+    """Which run of a block ends first, and which cell, changes nothing."""
+    rng = np.random.default_rng(3)
+    cells = {
+        f"c{i}": CellSample(healthy(i, 12), healthy(50 + i, 20, 900.0), group="g") for i in range(3)
+    }
+    blocks = np.concatenate([rng.permutation(5), 5 + rng.permutation(5), 10 + rng.permutation(10)])
+    shuffled = {
+        name: dataclasses.replace(
+            cell, stored=rng.permutation(cell.stored), new=np.array(cell.new)[blocks]
+        )
+        for name, cell in reversed(cells.items())
+    }
+    first, second = judge_cells(cells), judge_cells(shuffled)
+    assert dict(first.cells) == dict(second.cells)
+    assert dict(first.groups) == dict(second.groups)
+
+
+def test_a_suspicious_group_goes_on_as_a_whole():
+    """A cell that looks healthy alone is not accepted while its group does not."""
+    cells = {
+        f"c{i}": CellSample(healthy(i, 20), healthy(60 + i, 20, 930.0), group="g") for i in range(6)
+    }
+    alone = {name: dataclasses.replace(cell, group="") for name, cell in cells.items()}
+    together, apart = course(cells), course(alone)
+    assert all(together.taken(name) > 1 for name in cells)
+    assert any(apart.taken(name) == 1 for name in cells)
+
+
+def test_a_group_sees_what_its_cells_do_not():
+    """A common drop of 10 % is regressed as a group, with its interval and the look of that."""
+    cells = {
+        f"c{i}": CellSample(healthy(i, 20), 0.9 * healthy(60 + i, 20), group="g") for i in range(8)
+    }
+    group = judge_cells(cells).groups["g"]
+    assert group.verdict == "regressed"
+    assert group.interval[0] < group.effect_fraction < group.interval[1] < 0
+    assert group.new_seeds == 8 * SEQUENTIAL.seeds[group.look - 1]
+
+
+def test_an_improvement_is_judged_at_the_first_look_only():
+    """Returns that rise are improved after five runs; a rise of later runs is not asked about."""
+    used, found = until_decided({"cell": CellSample(healthy(1, 20), healthy(2, 20, 1500.0))})
+    assert (used, found.cells["cell"].verdict) == ({"cell": 5}, "improved")
+    later = np.concatenate([healthy(2, 5, 900.0), healthy(3, 15, 1500.0)])
+    used, found = until_decided({"cell": CellSample(healthy(1, 20), later)})
+    assert (used, found.cells["cell"].verdict) == ({"cell": 10}, "holds")
+
+
+def test_a_certain_drop_below_the_floor_holds():
+    """A drop of 2 % that the test is sure of is no regression."""
+    cells = {"cell": CellSample(healthy(1, 20, sd=1.0), healthy(2, 20, 980.0, 1.0))}
+    found = judge_cells(cells).cells["cell"]
+    assert (found.verdict, found.new_seeds) == ("holds", 20)
+    assert "not more than the floor" in found.reason
+    assert judge_cells(cells, rules=Rules(floor=0.01)).cells["cell"].verdict == "regressed"
+
+
+def test_a_failed_run_counts_as_the_worst_recorded_return():
+    """Five crashes in the first block are a regression after five runs."""
+    cells = {"cell": CellSample(healthy(1, 20), [math.nan] * 5, worst=0.0)}
+    found = judge_cells(cells).cells["cell"]
+    assert (found.verdict, found.failed, found.new_seeds) == ("regressed", 5, 5)
+
+
+def test_inconclusive_says_how_many_seeds_would_decide():
+    """A wide law names the stored or new seeds that see a drop of half, and they do see it."""
+    stored = healthy(1, 10, sd=900.0)
+    found = judge_cells({"cell": CellSample(stored, healthy(2, 20, sd=900.0))}).cells["cell"]
+    assert found.verdict == "inconclusive"
+    assert "to see a drop of 50%: about" in found.reason
+    said = seeds_for_cell(stored, SEQUENTIAL, 1, 0.05, 0.5)
+    assert said in found.reason
+    few = seeds_for_cell(healthy(1, 10, sd=3000.0), SEQUENTIAL, 100, 0.05, 0.05)
+    assert few == "not even 500 stored and new seeds would see a drop of 5%"
+
+
+def test_the_seeds_that_are_said_to_decide_do_see_the_drop():
+    """With the stored seeds that it names, the gate's own simulation sees the drop."""
+    stored = np.tile([0.6, 1.4], 5)  # mean 1, no ceiling above: half of them at the best
+    spread = healthy(4, 10, 1.0, 0.45)
+    said = seeds_for_cell(spread, SEQUENTIAL, 9, 0.05, 0.5)
+    seeds = int(said.split("about ")[1].split()[0])
+    wider = np.interp(np.linspace(0, 9, seeds), np.arange(10), np.sort(spread))
+    seen = judge_cells({f"c{i}": CellSample(wider, wider[:5]) for i in range(9)}, SEQUENTIAL).cells[
+        "c0"
+    ]
+    assert "stored seeds (now 10)" in said
+    assert seen.visible_fraction <= 0.5 * 1.15  # rounded numbers of seeds, Monte Carlo error
+    assert "new seeds" in seeds_for_cell(stored, SEQUENTIAL, 9, 0.05, 0.5)
+    assert seeds_for_group(10, SEQUENTIAL, 0.3, 0.2).startswith("to see a common drop of 20%")
+
+
+def test_one_look_is_the_fixed_gate():
+    """A plan with a single look gives the verdicts of the gate of fixed size, word for word."""
+    cells = {
+        f"c{i}": CellSample(healthy(i, 10), healthy(50 + i, 5, 800.0), group="g") for i in range(3)
+    }
+    one, other = judge_cells(cells, fixed(5)), fixed_gate.judge_cells(cells)
+    assert (dict(one.cells), dict(one.groups)) == (dict(other.cells), dict(other.groups))
+
+
+def test_the_rules_by_hand():
+    """The decisions of two cells and their group are those of the rules, taken step by step."""
+    cells = {
+        "a": CellSample(healthy(11, 8), healthy(12, 7, 880.0), group="g"),
+        "b": CellSample(healthy(13, 8), healthy(14, 7, 900.0), group="g"),
+    }
+    p, z = [], []
+    for n in SHORT.seeds:
+        rows = permutation_p_rows(
+            [cell.stored for cell in cells.values()],
+            [cell.new[:n] for cell in cells.values()],
+            np.random.default_rng(0),
+        )
+        assert rows.exact
+        p.append(rows.drop)
+        z.append(stouffer(rows.drop_mid))
+    found = course(cells, SHORT)
+    for position, name in enumerate(cells):
+        taken = found.taken(name)
+        spent = min(p[k][position] / SHORT.weights[k] for k in range(taken))
+        assert judge_cells(cells, SHORT).cells[name].p_drop == pytest.approx(min(spent, 1))
+        for look in range(taken - 1):  # it went on: not accepted, or kept by its group
+            assert p[look][position] <= SHORT.accept_cell[look] or z[look] <= 0.1
+    group = judge_cells(cells, SHORT).groups["g"]
+    looks = range(group.look)
+    assert group.p_drop == pytest.approx(min(1, min(z[k] / SHORT.weights[k] for k in looks)))
+    family = [judge_cells(cells, SHORT).cells[name].p_drop for name in cells] + [group.p_drop]
+    assert group.adjusted_drop == pytest.approx(holm_adjust(family)[2])
+
+
+@pytest.mark.parametrize("change", [NOTHING, Change(0.3), Change(0.5), Change(collapsed=0.5)])
+def test_the_simulation_decides_what_the_gate_decides(change):
+    """The vectorised decisions and runs of the simulation are those of judge_cells."""
+    rng = np.random.default_rng(13)
+    stored, new = draw_session(rng, 3, 2, 8, 7, change)
+    judged = judge_sessions(evidence_of(stored, new, SHORT.seeds, rng), SHORT)
+    for s in range(3):
+        found = judge_cells({
+            f"{g}{e}": CellSample(stored[s, g, e], new[s, g, e], group=str(g))
+            for g in range(2) for e in range(8)
+        }, SHORT)  # fmt: skip
+        for g in range(2):
+            assert (found.groups[str(g)].verdict == "regressed") == judged.group_drop[s, g]
+            for e in range(8):
+                verdict = found.cells[f"{g}{e}"]
+                assert verdict.new_seeds == judged.runs[s, g, e]
+                assert (verdict.verdict == "regressed") == judged.cell_drop[s, g, e]
+
+
+def test_nothing_changed_rings_in_at_most_five_per_cent_of_the_sessions():
+    """False alarms of 16 cells stay at alpha, with at most 8.5 runs a cell; single looks do not."""
+    gates = 300
+    one = fixed(5)
+    same, _ = measure(16, 10, [SEQUENTIAL, one], NOTHING, gates)
+    assert same.false_alarm[0] < 0.05 + 3 * math.sqrt(0.05 * 0.95 / gates)
+    assert 5 < same.runs[0] < 8.5
+    # the control: three looks, each with the whole error
+    greedy = Looks(SEQUENTIAL.seeds, (1.0, 1.0, 1.0), (1.0, 1.0), (1.0, 1.0))
+    rng = np.random.default_rng(14)
+    stored, new = draw_session(rng, gates, 1, 10, 20)
+    p = evidence_of(stored, new, greedy.seeds, rng).drop.min(axis=0)
+    assert (p < 0.05).any(axis=(1, 2)).mean() > 0.3
+
+
+def test_three_looks_see_what_twenty_runs_see():
+    """A drop of 20 % in one group is seen as with 20 runs at once, and more than with five."""
+    looks = [SEQUENTIAL, fixed(5), fixed(20)]
+    several, five, twenty = measure(16, 10, looks, Change(0.2), 80)
+    assert several.group_seen[0] > 0.9
+    assert several.group_seen[0] > twenty.group_seen[0] - 0.1
+    assert several.cell_seen[0] > five.cell_seen[0]
+    assert several.runs[0] < 10
+
+
+def test_the_simulation_command_prints_the_table(capsys):
+    """One row per size and gate; each share with its Monte Carlo error."""
+    main(["--cells", "8", "--stored", "5", "--new", "5", "--gates", "4", "--drop-gates", "2"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" | ")[3] for line in lines[2:]] == ["sequential", "fixed 5"]
+    assert all(line.count("±") == 10 for line in lines[2:])
