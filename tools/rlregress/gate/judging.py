@@ -32,7 +32,7 @@ def judge(session: Session) -> dict[str, Verdict]:
     """
     alpha = alpha_of(session)
     verdicts: dict[str, Verdict] = {}
-    worst = _worst_returns()
+    worst = worst_returns()
     if session.stored:
         course = _course(session)
         while course.needed:
@@ -80,7 +80,7 @@ def _course(session: Session) -> Course:
     returns = {cell: session.final_returns(cell) for cell in session.stored}
     done = tuple(map(len, returns.values()))
     if session not in _COURSES or _COURSES[session][0] != done:
-        worst = _worst_returns()
+        worst = worst_returns()
         samples = {
             cell.id: CellSample(
                 stored=stored.returns + [math.nan] * stored.failed,
@@ -121,7 +121,7 @@ def _all_returns(session: Session, cell: Cell) -> list[float]:
     return values
 
 
-def _worst_returns() -> dict[str, float]:
+def worst_returns() -> dict[str, float]:
     """The worst recorded return per environment: what a run that failed counts as."""
     worst: dict[str, float] = {}
     for stored in baseline.every():

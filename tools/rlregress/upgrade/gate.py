@@ -109,7 +109,7 @@ def run(options: Options) -> Upgrade:
     with _work(a, b, pair.adapters, options, script) as folders:
         result = _compared(pair, a, b, folders, options, script)
     judged = tuple(
-        _judged(of, adapter, b, options)
+        _judged(of, adapter, (a, b), options)
         for of, adapter in zip(result.frameworks, pair.adapters, strict=True)
     )
     return replace(result, frameworks=judged, differing=state.differing(a, b))
@@ -482,11 +482,14 @@ def _script(sides: Sides, script: Training, options: Options) -> OfScript:
     return OfScript(held, reach, len(every) - len(reach), causes_, differences, proof)
 
 
-def _judged(of: OfFramework, adapter: Adapter, b: Prepared, options: Options) -> OfFramework:
+def _judged(
+    of: OfFramework, adapter: Adapter, sides: tuple[Prepared, Prepared], options: Options
+) -> OfFramework:
     names = of.to_train
     if not options.returns or not names:
         return of
     options.say(f"{adapter.name}: trainings of {', '.join(names)} on side B")
     folder = options.report / f"returns-{adapter.name}"
-    verdict = returns.judge(adapter, names, b.side, folder, options.one_look)
+    a, b = (prepared.side for prepared in sides)
+    verdict = returns.judge(adapter, names, (a, b), folder, options.one_look, options.say)
     return replace(of, returns=verdict, stored=frozenset(returns.stored(adapter)))

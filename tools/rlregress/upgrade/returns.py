@@ -1,11 +1,11 @@
-"""The return gate on side B, for algorithms whose traces have parted."""
+"""The return gate on side B, for algorithms whose traces have parted; alarms confirm themselves."""
 
 from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from rlregress.gate import baseline, outcome, run
 from rlregress.gate.outcome import COULD_NOT_JUDGE
 from rlregress.tracing.processes import last_words
 from rlregress.tracing.run import Side
+from rlregress.upgrade.confirmation import FIRST_FRESH_SEED, alarmed, confirm, returns_of
+from rlregress.verdicts.outcome import REGRESSED
 
 _TIER = "tests_performance"
 
@@ -42,11 +44,17 @@ def stored(adapter: Adapter) -> set[str]:
 
 
 def judge(
-    adapter: Adapter, algorithms: Sequence[str], side: Side, report: Path, one_look: bool
+    adapter: Adapter,
+    algorithms: Sequence[str],
+    sides: tuple[Side, Side],
+    report: Path,
+    one_look: bool,
+    say: Callable[[str], None],
 ) -> ReturnsVerdict | None:
-    """Train the diverged algorithms on a side and judge their returns by the stored runs.
+    """Train the diverged algorithms on side B and judge their returns by the stored runs.
 
-    With ``one_look`` by the gate of fixed size. None where nothing is stored of any of them.
+    What has fallen is trained on side A again, with fresh seeds, before it is called so. With
+    ``one_look`` by the gate of fixed size. None where nothing is stored of any of them.
     """
     known = stored(adapter)
     chosen = [name for name in algorithms if name in known]
@@ -59,8 +67,36 @@ def judge(
         cells="all",
         one_look=one_look,
     )
+    entries = _trained(sides[1], options)
+    if isinstance(entries, str):
+        return ReturnsVerdict(COULD_NOT_JUDGE, (entries,), report)
+    verdict = of_evidence(adapter.name, entries, chosen, report)
+    names = alarmed(entries) if verdict.verdict == REGRESSED else []
+    if not names:
+        return verdict
+    say(f"{adapter.name}: training side A again with fresh seeds, as {', '.join(names)} fell")
+    fallen = {name: returns_of(entries, name) for name in names}
+    again = replace(
+        options,
+        report=report.resolve() / "again",
+        cells=",".join(names),
+        seeds=min(map(len, fallen.values())),
+        first_seed=FIRST_FRESH_SEED,
+    )
+    entries = _trained(sides[0], again)
+    if isinstance(entries, str):
+        line = f"the alarm could not be confirmed: on side A {entries}"
+        return replace(verdict, lines=(line, *verdict.lines))
+    cells = {known.cell.id: known.cell for known in baseline.every() if known.cell.id in names}
+    old = {name: returns_of(entries, name) for name in names}
+    confirmed = confirm(cells, old, fallen, options.alpha)
+    return replace(verdict, verdict=confirmed.verdict, lines=(*confirmed.lines, *verdict.lines))
+
+
+def _trained(side: Side, options: run.GateOptions) -> list[dict[str, Any]] | str:
+    """What the tests of returns attach on a side, or why they did not run."""
     run.clear(options)
-    # formulas and behaviour were compared with side A: what is left are the returns
+    # formulas and behaviour are compared elsewhere: what is left are the returns
     rest = [part for part in run.pytest_command(options)[1:] if part not in run.TIERS]
     command = [side.python, *rest[:2], _TIER, *rest[2:]]
     environment = side.environment()
@@ -68,11 +104,10 @@ def judge(
         command, env=environment, cwd=suite.root(), capture_output=True, text=True, check=False
     )
     try:
-        entries = json.loads(options.evidence.read_text(encoding="utf-8"))["tests"]
+        tests: list[dict[str, Any]] = json.loads(options.evidence.read_text("utf-8"))["tests"]
+        return tests
     except (OSError, ValueError, KeyError):
-        said = last_words(ended.stderr or ended.stdout)
-        return ReturnsVerdict(COULD_NOT_JUDGE, (f"the trainings did not run: {said}",), report)
-    return of_evidence(adapter.name, entries, chosen, report)
+        return f"the trainings did not run: {last_words(ended.stderr or ended.stdout)}"
 
 
 def of_evidence(

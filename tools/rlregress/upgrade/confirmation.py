@@ -1,0 +1,101 @@
+"""An alarm confirms itself: the old side is trained again before a new one is said to be worse.
+
+The stored runs that raised the alarm are one sample of the old code, made at one time on one
+machine; an unlucky sample rings every night. So the cells that fell are trained on side A too, with
+seeds that nobody has used, and the alarm stands only if side B is worse than these runs as well.
+What the stored runs had to do with it is the difference between them and side A's fresh ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rlregress.gate import baseline
+from rlregress.gate.judging import worst_returns
+from rlregress.training.cell import Cell
+from rlregress.verdicts.effect import scale_of
+from rlregress.verdicts.looks import fixed
+from rlregress.verdicts.outcome import INCONCLUSIVE, REGRESSED, CellSample, Rules
+from rlregress.verdicts.sequential import judge_cells
+
+#: seed of side A's first fresh run: neither a stored run nor one of side B has it
+FIRST_FRESH_SEED = 2000
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """What side A's fresh runs say of an alarm.
+
+    Attributes:
+        verdict: ``regressed`` where side B is worse than them too, else ``inconclusive``.
+        lines: one for each cell.
+    """
+
+    verdict: str
+    lines: tuple[str, ...]
+
+
+def alarmed(entries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The cells that fell, and those of the groups that fell."""
+    fallen = [entry for entry in entries if entry.get("verdict", {}).get("verdict") == REGRESSED]
+    names = [name for entry in fallen for name in entry["verdict"].get("cells", ())]
+    names += [entry["cell"] for entry in fallen if "cell" in entry]
+    return sorted(set(names))
+
+
+def returns_of(entries: Sequence[Mapping[str, Any]], cell: str) -> list[float]:
+    """Final returns of the runs of a cell, by seed; nan for one that failed."""
+    records = [entry["record"] for entry in entries if "record" in entry]
+    own = sorted((r for r in records if r["cell"] == cell), key=lambda record: record["seed"])
+    returns = [record["final_return"] for record in own]
+    return [math.nan if value is None else float(value) for value in returns]
+
+
+def confirm(
+    cells: Mapping[str, Cell],
+    old: Mapping[str, Sequence[float]],
+    new: Mapping[str, Sequence[float]],
+    alpha: float,
+) -> Confirmation:
+    """Whether side B is worse than side A's fresh runs.
+
+    Args:
+        cells: those that fell, by id.
+        old: fresh final returns of side A, nan for a run that failed.
+        new: final returns of side B that raised the alarm.
+        alpha: probability of confirming any of them if side B is as good.
+    """
+    worst = worst_returns()
+    samples = {
+        name: CellSample(old[name], new[name], 0, cell.group, worst.get(cell.environment))
+        for name, cell in cells.items()
+    }
+    # one family for all that fell; each cell has the number of runs that side B came to
+    most = fixed(min(len(returns) for returns in new.values()))
+    verdicts = judge_cells(samples, most, Rules(alpha=alpha))
+    every = [of.verdict for of in (*verdicts.cells.values(), *verdicts.groups.values())]
+    verdict = REGRESSED if REGRESSED in every else INCONCLUSIVE
+    stored = {known.cell.id: known.returns for known in baseline.every()}
+    lines = [_line(name, stored[name], old[name], new[name]) for name in cells]
+    said = {
+        REGRESSED: "confirmed: side B is worse than side A trained again",
+        INCONCLUSIVE: "not confirmed: side B is not shown to be worse than side A trained again; "
+        "the stored runs may be old or lucky",
+    }
+    return Confirmation(verdict, (f"{said[verdict]} (alpha {alpha:g})", *lines))
+
+
+def _line(name: str, stored: Sequence[float], old: Sequence[float], new: Sequence[float]) -> str:
+    means = [float(np.nanmean(returns)) for returns in (stored, old, new)]
+    scale = scale_of(np.asarray(stored))
+    of_stored, of_change = (means[1] - means[0]) / scale, (means[2] - means[1]) / scale
+    return (
+        f"{name}: stored {means[0]:.4g} ({len(stored)} runs), side A again {means[1]:.4g} "
+        f"({len(old)}), side B {means[2]:.4g} ({len(new)}): age and luck of the stored runs "
+        f"{of_stored:+.0%}, the upgrade {of_change:+.0%}"
+    )

@@ -1,0 +1,97 @@
+"""An alarm is believed where side B is worse than side A trained again, and only there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rlregress.gate import baseline
+from rlregress.upgrade.confirmation import alarmed, confirm, returns_of
+
+CELLS = {
+    known.cell.id: known.cell
+    for known in baseline.every()
+    if known.cell.id in ("sb3-ppo-Hopper-v4-short", "sb3-ppo-InvertedPendulum-v4-short")
+}
+HOPPER = "sb3-ppo-Hopper-v4-short"
+
+
+def entry(name, verdict, **more):
+    """What a test of returns attaches."""
+    return {"test": "tests_performance/test_returns.py", "framework": "sb3",
+            "verdict": {"verdict": verdict, **more}} | name  # fmt: skip
+
+
+def test_what_fell_is_trained_again():
+    """Cells that fell and all cells of a group that fell, each once; nothing that holds."""
+    entries = [
+        entry({"cell": "b"}, "regressed"),
+        entry({"cell": "c"}, "holds"),
+        entry({"group": "g"}, "regressed", cells=["a", "b"]),
+        entry({"group": "h"}, "inconclusive", cells=["d"]),
+        {"record": {"cell": "c", "seed": 1, "final_return": 1.0}},
+    ]
+    assert alarmed(entries) == ["a", "b"]
+
+
+def test_returns_are_read_by_seed():
+    """The runs of one cell in the order of their seeds; a failed run has no return."""
+    records = [("a", 1001, 2.0), ("b", 1000, 9.0), ("a", 1000, 1.0), ("a", 1002, None)]
+    entries = [{"record": {"cell": c, "seed": s, "final_return": r}} for c, s, r in records]
+    np.testing.assert_array_equal(returns_of(entries, "a"), [1.0, 2.0, np.nan])
+
+
+def runs(mean: float, seed: int, n: int = 10, deviation: float = 5.0) -> list[float]:
+    """Returns of ``n`` runs."""
+    return list(np.random.default_rng(seed).normal(mean, deviation, n))
+
+
+def test_a_drop_from_side_a_trained_again_is_confirmed():
+    """Stored runs and side A at about 225, side B at 100: the upgrade did it."""
+    only = {HOPPER: CELLS[HOPPER]}
+    made = confirm(only, {HOPPER: runs(225, 0)}, {HOPPER: runs(100, 1)}, alpha=0.05)
+    assert made.verdict == "regressed"
+    assert made.lines[0].startswith("confirmed: side B is worse than side A trained again")
+    assert "the upgrade -5" in made.lines[1]
+
+
+def test_an_unlucky_baseline_is_not_the_upgrades_fault():
+    """Side A trained again at 100 as well: the drop is of the stored runs, and that is said."""
+    only = {HOPPER: CELLS[HOPPER]}
+    made = confirm(only, {HOPPER: runs(100, 0)}, {HOPPER: runs(100, 1)}, alpha=0.05)
+    assert made.verdict == "inconclusive"
+    assert made.lines[0].startswith("not confirmed")
+    assert "age and luck of the stored runs -5" in made.lines[1]
+    assert "the upgrade +" in made.lines[1] or "the upgrade -0%" in made.lines[1]
+
+
+def test_a_common_drop_that_no_cell_shows_alone_is_confirmed_by_the_group():
+    """Both cells 0.9 deviations down: neither is rejected beside the other, their group is."""
+    spread = 20 * np.array([-1.5, -1.0, -0.5, -0.2, 0.2, 0.5, 1.0, 1.5])
+    old, new = dict.fromkeys(CELLS, 200 + spread), dict.fromkeys(CELLS, 182 + spread)
+    alone = [confirm({n: CELLS[n]}, {n: old[n]}, {n: new[n]}, 0.05 / 3).verdict for n in CELLS]
+    assert alone == ["inconclusive", "inconclusive"]
+    assert confirm(CELLS, old, new, alpha=0.05).verdict == "regressed"
+
+
+def test_a_drop_too_small_to_matter_is_not_confirmed():
+    """Five of 200 at a deviation of 1 is rejected, and below the floor of 5 %."""
+    old = {name: runs(200, seed, 8, 1.0) for seed, name in enumerate(CELLS)}
+    new = {name: [value - 5.0 for value in old[name]] for name in CELLS}
+    assert confirm(CELLS, old, new, alpha=0.05).verdict == "inconclusive"
+
+
+def test_a_failed_run_counts_as_the_worst():
+    """Side B crashed in nine of ten runs: confirmed, by the environment's worst return."""
+    crashed = [225.0, *[float("nan")] * 9]
+    only = {HOPPER: CELLS[HOPPER]}
+    made = confirm(only, {HOPPER: runs(225, 0)}, {HOPPER: crashed}, alpha=0.05)
+    assert made.verdict == "regressed"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_same_runs_confirm_the_same(seed):
+    """The answer is a function of the returns."""
+    only = {HOPPER: CELLS[HOPPER]}
+    pair = {HOPPER: runs(225, seed)}, {HOPPER: runs(205, seed + 10)}
+    assert confirm(only, *pair, alpha=0.05) == confirm(only, *pair, alpha=0.05)
