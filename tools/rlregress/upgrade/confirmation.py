@@ -78,7 +78,8 @@ def confirm(
     # one family for all that fell; each cell has the number of runs that side B came to
     most = fixed(min(len(returns) for returns in new.values()))
     verdicts = judge_cells(samples, most, Rules(alpha=alpha))
-    every = [of.verdict for of in (*verdicts.cells.values(), *verdicts.groups.values())]
+    every = [of.verdict for of in verdicts.cells.values()]
+    every += [of.verdict for of in verdicts.groups.values()]
     verdict = REGRESSED if REGRESSED in every else INCONCLUSIVE
     stored = {known.cell.id: known.returns for known in baseline.every()}
     lines = [_line(name, stored[name], old[name], new[name]) for name in cells]
