@@ -114,10 +114,10 @@ def test_unknown_hyperparameters(command, name):
 def test_hyperparameters_that_a_framework_cannot_take(command, name):
     """What a framework cannot be set to is named before anything is trained."""
     code, _, error = command(
-        name, "--framework", "sb3", "--algorithm", "ppo", "--environment", "InvertedPendulum-v4",
-        "--hyperparameters", "torchrl", "--budget", "smoke",
+        name, "--framework", "sb3", "--algorithm", "sac", "--environment", "InvertedPendulum-v4",
+        "--hyperparameters", "cleanrl", "--budget", "smoke",
     )  # fmt: skip
-    assert_one_sentence(code, error, "PPO cannot be set to", "it has no policy_gain, value_gain")
+    assert_one_sentence(code, error, "SAC cannot be set to", "policy_delay is 1")
 
 
 def test_no_stored_cells_of_a_hyperparameter_set(command):

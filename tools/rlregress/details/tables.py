@@ -98,6 +98,17 @@ class _Corrections:
     value: str
 
 
+def _printed() -> Sequence[Mapping[str, str]]:
+    path = suite.baselines() / "paper" / "thesis_hyperparameters.csv"
+    rows: Sequence[Mapping[str, str]] = datafiles.read(path, tuple[_Row, ...])
+    return rows
+
+
+def named(algorithm: str) -> frozenset[str]:
+    """The hyperparameters that the tables have a row for; UserError if their file is damaged."""
+    return frozenset(row["hyperparameter"] for row in _printed() if row["algorithm"] == algorithm)
+
+
 def cells(framework: str) -> Iterator[Cell]:
     """The cells about a framework; a framework that the thesis does not treat has none.
 
@@ -105,7 +116,7 @@ def cells(framework: str) -> Iterator[Cell]:
         UserError: one of the two files is missing or damaged, or a table lacks rows.
     """
     path = suite.baselines() / "paper" / "thesis_hyperparameters.csv"
-    rows: Sequence[Mapping[str, str]] = datafiles.read(path, tuple[_Row, ...])
+    rows = _printed()
     corrections: _Corrections = datafiles.read(path.with_suffix(".toml"), _Corrections)
     wrong = {(each.algorithm, each.row, each.framework): each for each in corrections.wrong}
     for algorithm, printed_rows in _ROWS.items():

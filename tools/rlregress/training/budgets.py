@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rlregress import datafiles, suite
+from rlregress import datafiles, frameworks, suite
 from rlregress.datafiles import Count
+from rlregress.details import tables
 from rlregress.errors import UserError, nearest
 from rlregress.hyperparameters import hyperparameter_set, names
 from rlregress.training.cell import Cell, Protocol
@@ -78,9 +79,13 @@ def hyperparameters(cell: Cell, of_budget: Budget) -> dict[str, Any]:
     """The set of the cell with the budget's changes; UserError if the set has no such algorithm.
 
     What the set does not name is as in the framework's own set; but where a set has one learning
-    rate, it is that of all networks.
+    rate, it is that of all networks. Of another framework's set what the thesis' tables name is
+    taken: the rest, such as initial gains, belongs to that framework's code.
     """
     given = _of_algorithm(cell.hyperparameters, cell.algorithm)
+    if cell.hyperparameters in frameworks.names() and cell.hyperparameters != cell.framework:
+        shared = tables.named(cell.algorithm)
+        given = {name: value for name, value in given.items() if name in shared}
     own = _of_algorithm(cell.framework, cell.algorithm) if cell.framework in names() else given
     rates = {name: given["learning_rate"] for name in _FURTHER_RATES if name in own}
     changes = of_budget.hyperparameters.get(cell.hyperparameters, {}).get(cell.algorithm, {})

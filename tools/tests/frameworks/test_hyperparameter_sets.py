@@ -25,13 +25,9 @@ FRAMEWORKS = ("cleanrl", "sb3", "torchrl")
 
 #: (framework, algorithm, set) -> the hyperparameters that the framework cannot take
 REFUSED = {
-    ("cleanrl", "ppo", "torchrl"): {"policy_gain", "value_gain"},
     ("cleanrl", "sac", "torchrl"): {"steps_per_collection", "updates_per_collection"},
     ("cleanrl", "td3", "sb3"): {"hidden_sizes"},
-    ("cleanrl", "td3", "torchrl"): {
-        "steps_per_collection", "updates_per_collection", "adam_epsilon",
-    },
-    ("sb3", "ppo", "torchrl"): {"policy_gain", "value_gain"},
+    ("cleanrl", "td3", "torchrl"): {"steps_per_collection", "updates_per_collection"},
     ("sb3", "sac", "cleanrl"): {
         "policy_delay", "critic_learning_rate", "temperature_learning_rate",
     },

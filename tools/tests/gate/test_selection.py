@@ -70,14 +70,14 @@ def test_cells_of_another_set_name_it():
     assert "--hyperparameters cleanrl" in baseline.how_to_record(cell)
 
 
-def test_what_can_be_trained_is_trained_although_another_framework_refuses():
-    """A set that one framework cannot take is trained in the others."""
-    chosen = Selection("smoke", ("sb3", "torchrl"), ("ppo",), hyperparameters="torchrl")
-    assert [cell.framework for cell in selection.choose(chosen)] == ["torchrl"]
+def test_what_can_be_trained_is_trained_although_something_is_refused():
+    """A set that one algorithm cannot take is trained with the others."""
+    chosen = Selection("smoke", ("sb3",), ("ppo", "sac"), hyperparameters="cleanrl")
+    assert [cell.algorithm for cell in selection.choose(chosen)] == ["ppo"]
     (said,) = selection.refused(chosen)
-    assert "it has no policy_gain, value_gain" in said
-    with pytest.raises(UserError, match="it has no policy_gain, value_gain"):
-        selection.choose(Selection("smoke", ("sb3",), ("ppo",), hyperparameters="torchrl"))
+    assert "policy_delay is 1 and no argument sets it, found 2" in said
+    with pytest.raises(UserError, match="policy_delay is 1 and no argument sets it"):
+        selection.choose(Selection("smoke", ("sb3",), ("sac",), hyperparameters="cleanrl"))
 
 
 def test_a_set_counts_as_it_is_and_the_frameworks_own_where_it_says_nothing():
@@ -86,6 +86,14 @@ def test_a_set_counts_as_it_is_and_the_frameworks_own_where_it_says_nothing():
     assert given == {**hyperparameter_set("torchrl")["td3"], **hyperparameter_set("sb3")["td3"]}
     assert given["adam_epsilon"] == 0.0001
     assert given["hidden_sizes"] == [400, 300]
+
+
+def test_what_belongs_to_a_frameworks_code_stays_with_it():
+    """Initial gains and Adam's epsilon of one framework's set are no hyperparameters of another."""
+    given = hyperparameters(Cell("sb3", "ppo", "any", "torchrl", "full"), budget("full"))
+    assert given["value_coefficient"] == 0.25
+    assert given.keys() == hyperparameter_set("sb3")["ppo"].keys()
+    assert {"policy_gain", "value_gain"} <= hyperparameter_set("torchrl")["ppo"].keys()
 
 
 def test_a_gate_hands_the_set_to_its_trainings(tmp_path):
