@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import typer
 
 from rlregress.faults import behavior, probed, seeding, traced
+from rlregress.gate import return_faults
 from rlregress.reporting import faults as faults_report
 from rlregress.upgrade import optional_faults
 
@@ -54,3 +55,31 @@ def under_options(names: Sequence[str], only: Sequence[str], workers: int) -> bo
     for line in faults_report.optional_lines(results):
         typer.echo(line)
     return optional_faults.enough(results)
+
+
+def by_returns(
+    names: Sequence[str],
+    algorithms: Sequence[str],
+    only: Sequence[str],
+    gates: int,
+    workers: int,
+) -> bool:
+    """Judge the returns of copies with faults, or ``gates`` times of what is installed.
+
+    Returns whether every fault, or no unchanged framework, is said to have regressed.
+    """
+    processes = workers or os.cpu_count() or 1
+    faults = return_faults.chosen(names, algorithms, only)
+    judged: list[return_faults.GateOnFault] = []
+    if gates:
+        pairs = dict.fromkeys((fault.framework, fault.algorithm) for fault in faults)
+        sessions = [return_faults.unchanged(*pair, gates, processes) for pair in pairs]
+    else:
+        sessions = [return_faults.seed(faults, processes)]
+    for session in sessions:
+        for each in session:
+            judged.append(each)
+            for line in faults_report.returns_lines(each):
+                typer.echo(line)
+    typer.echo(faults_report.returns_summary(judged))
+    return all(each.regressed != bool(gates) and not each.trouble for each in judged)

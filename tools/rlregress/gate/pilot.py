@@ -12,17 +12,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
-from rlregress import datafiles, frameworks, suite
-from rlregress.datafiles import Text, one_of
 from rlregress.errors import UserError
 from rlregress.faults import probed
-from rlregress.faults.probed import Fault
+from rlregress.gate import return_faults
 from rlregress.gate.selection import Selection, choose
 from rlregress.training import launch, plan, record
 from rlregress.training.cell import Cell
@@ -31,42 +28,6 @@ from rlregress.verdicts.pilot import Curve, Price, prices
 
 BUDGET = "pilot"
 UNCHANGED = "unchanged"
-
-
-@dataclass(frozen=True)
-class ReturnFault:
-    """A fault that changes what is learnt.
-
-    Attributes:
-        fault: a name of the framework's probed faults, or of a change that stands here.
-        file, old, new: of a change that stands here; see ``rlregress.faults.probed.Fault``.
-    """
-
-    framework: Annotated[str, one_of(frameworks.names)]
-    algorithm: Text
-    fault: Text
-    file: str = ""
-    old: str = ""
-    new: str = ""
-
-    def change(self) -> Fault:
-        """The change of the framework's code; UserError if no probed fault has the name."""
-        if self.file:
-            return Fault(self.fault, self.file, self.old, self.new, turns=(), finds="")
-        return probed.chosen([self.framework], [self.fault])[0][1]
-
-
-@dataclass(frozen=True)
-class _File:
-    fault: tuple[ReturnFault, ...]
-
-
-def faults(framework: str, algorithm: str) -> list[ReturnFault]:
-    """The faults of one implementation."""
-    read: _File = datafiles.read(suite.baselines() / "faults" / "returns.toml", _File)
-    return [
-        each for each in read.fault if (each.framework, each.algorithm) == (framework, algorithm)
-    ]
 
 
 def train(
@@ -81,17 +42,17 @@ def train(
     train_cells(cells, seeds, store / UNCHANGED, workers, say)
     for framework, algorithm in dict.fromkeys((cell.framework, cell.algorithm) for cell in cells):
         own = [c for c in cells if (c.framework, c.algorithm) == (framework, algorithm)]
-        for fault in faults(framework, algorithm):
-            say(f"{framework} {algorithm}: {fault.fault}")
+        for fault in return_faults.chosen([framework], [algorithm], []):
+            say(f"{framework} {algorithm}: {fault.name}")
             ended = probed.run_seeded(
                 framework,
-                fault.change(),
-                ["-m", "rlregress.gate.pilot", str(store / fault.fault), str(workers), str(seeds)]
+                fault.change,
+                ["-m", "rlregress.gate.pilot", str(store / fault.name), str(workers), str(seeds)]
                 + [f"{c.framework},{c.algorithm},{c.environment},{c.hyperparameters}" for c in own],
             )
             if ended.returncode:
                 raise UserError(
-                    f"the trainings with the fault '{fault.fault}' ended with status "
+                    f"the trainings with the fault '{fault.name}' ended with status "
                     f"{ended.returncode}: {ended.stderr.strip()[-500:]}"
                 )
 

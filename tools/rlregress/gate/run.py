@@ -7,10 +7,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rlregress import suite
 from rlregress.errors import UserError
@@ -138,6 +139,37 @@ def _run(command: list[str]) -> None:
             f"pytest ended with status {status} and judged nothing; the command was: "
             + " ".join(command)
         )
+
+
+def returns_alone(
+    python: str, options: GateOptions, environment: Mapping[str, str]
+) -> list[dict[str, Any]] | str:
+    """What the tests of returns attach in another process's copy of a framework.
+
+    Formulas and behaviour are not asked.
+
+    Args:
+        python: its interpreter.
+        environment: its environment variables.
+
+    Returns:
+        The entries of the evidence, or why the trainings did not run.
+    """
+    clear(options)
+    rest = [part for part in pytest_command(options)[1:] if part not in TIERS]
+    ended = subprocess.run(
+        [python, *rest[:2], TIERS[-1], *rest[2:]],
+        env=dict(environment),
+        cwd=suite.root(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    try:
+        return evidence.read(options.evidence)
+    except UserError:
+        said = (ended.stderr or ended.stdout).strip().splitlines()
+        return f"the trainings did not run: {said[-1] if said else 'pytest said nothing'}"
 
 
 def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from rlregress.faults.behavior import BehaviorResult
 from rlregress.faults.probed import Seen
 from rlregress.faults.traced import TracedResult
+from rlregress.gate.return_faults import GateOnFault
+from rlregress.reporting import words
 from rlregress.tracing.processes import last_words
 from rlregress.upgrade.optional_faults import OptionalResult
 
@@ -110,3 +112,23 @@ def optional_lines(results: Sequence[OptionalResult]) -> list[str]:
         f"{seen} of {len(fitting)} faults under an option are found ({share:.0%}), {right} where "
         f"they are; {len(results) - len(fitting)} do not fit the installed version",
     ]
+
+
+def returns_lines(judged: GateOnFault) -> list[str]:
+    """What the gate on returns said of one fault, and the verdict on every cell and group."""
+    name = f"{judged.framework} {judged.algorithm} {judged.name}"
+    if judged.trouble:
+        return [f"{'COULD NOT JUDGE':<16}{name}: {judged.trouble}"]
+    word = "regressed" if judged.regressed else "not regressed"
+    cost = f"{judged.runs} runs, {judged.cpu_minutes:.1f} CPU minutes"
+    lines = words.lines(judged.verdicts)
+    return [f"{word:<16}{name}: {cost}", *(f"    {line}" for line in lines)]
+
+
+def returns_summary(judged: Sequence[GateOnFault]) -> str:
+    """How many gates ended in ``regressed``, and what they cost."""
+    fallen = sum(each.regressed for each in judged)
+    minutes = sum(each.cpu_minutes for each in judged)
+    trouble = sum(bool(each.trouble) for each in judged)
+    said = f"{fallen} of {len(judged)} gates ended in regressed, {minutes:.0f} CPU minutes in all"
+    return said + (f"; {trouble} could not judge" if trouble else "")

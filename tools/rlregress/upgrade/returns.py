@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rlregress import suite
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline, outcome, run
 from rlregress.gate.outcome import COULD_NOT_JUDGE
-from rlregress.tracing.processes import last_words
 from rlregress.tracing.run import Side
 from rlregress.upgrade.confirmation import FIRST_FRESH_SEED, alarmed, confirm, returns_of
 from rlregress.verdicts.outcome import REGRESSED
-
-_TIER = "tests_performance"
 
 
 @dataclass(frozen=True)
@@ -67,7 +61,7 @@ def judge(
         cells="all",
         one_look=one_look,
     )
-    entries = _trained(sides[1], options)
+    entries = run.returns_alone(sides[1].python, options, sides[1].environment())
     if isinstance(entries, str):
         return ReturnsVerdict(COULD_NOT_JUDGE, (entries,), report)
     verdict = of_evidence(adapter.name, entries, chosen, report)
@@ -83,7 +77,7 @@ def judge(
         seeds=min(map(len, fallen.values())),
         first_seed=FIRST_FRESH_SEED,
     )
-    entries = _trained(sides[0], again)
+    entries = run.returns_alone(sides[0].python, again, sides[0].environment())
     if isinstance(entries, str):
         line = f"the alarm could not be confirmed: on side A {entries}"
         return replace(verdict, lines=(line, *verdict.lines))
@@ -91,23 +85,6 @@ def judge(
     old = {name: returns_of(entries, name) for name in names}
     confirmed = confirm(cells, old, fallen, options.alpha)
     return replace(verdict, verdict=confirmed.verdict, lines=(*confirmed.lines, *verdict.lines))
-
-
-def _trained(side: Side, options: run.GateOptions) -> list[dict[str, Any]] | str:
-    """What the tests of returns attach on a side, or why they did not run."""
-    run.clear(options)
-    # formulas and behaviour are compared elsewhere: what is left are the returns
-    rest = [part for part in run.pytest_command(options)[1:] if part not in run.TIERS]
-    command = [side.python, *rest[:2], _TIER, *rest[2:]]
-    environment = side.environment()
-    ended = subprocess.run(
-        command, env=environment, cwd=suite.root(), capture_output=True, text=True, check=False
-    )
-    try:
-        tests: list[dict[str, Any]] = json.loads(options.evidence.read_text("utf-8"))["tests"]
-        return tests
-    except (OSError, ValueError, KeyError):
-        return f"the trainings did not run: {last_words(ended.stderr or ended.stdout)}"
 
 
 def of_evidence(

@@ -1,0 +1,136 @@
+"""Faults that change what is learnt, through the whole gate on returns: verdict, runs, minutes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+from rlregress import datafiles, frameworks, suite
+from rlregress.datafiles import Text, one_of
+from rlregress.errors import UserError
+from rlregress.faults import probed, traced
+from rlregress.faults.probed import Fault
+from rlregress.gate import evidence, outcome, run
+from rlregress.gate.baseline import FIRST_NEW_SEED
+from rlregress.training import launch
+from rlregress.verdicts.looks import SEQUENTIAL
+from rlregress.verdicts.outcome import REGRESSED
+
+
+@dataclass(frozen=True)
+class ReturnFault:
+    """A fault that changes what is learnt.
+
+    Attributes:
+        name: of one of the framework's probed faults, or of a change that stands here.
+        file, old, new: of a change that stands here; see ``rlregress.faults.probed.Fault``.
+    """
+
+    framework: Annotated[str, one_of(frameworks.names)]
+    algorithm: Text
+    name: Text
+    file: str = ""
+    old: str = ""
+    new: str = ""
+
+    @property
+    def change(self) -> Fault:
+        """The change of the framework's code; UserError if no probed fault has the name."""
+        if self.file:
+            return Fault(self.name, self.file, self.old, self.new, turns=(), finds="")
+        return probed.chosen([self.framework], [self.name])[0][1]
+
+
+@dataclass(frozen=True)
+class GateOnFault:
+    """What the gate on returns said of a framework with a fault in it, or of an unchanged one.
+
+    Attributes:
+        name: of the fault, or ``unchanged`` and a number.
+        verdicts: cell or group -> its verdict, as data.
+        runs: trainings that it took.
+        cpu_minutes: of these trainings.
+        trouble: why nothing was judged; empty if something was.
+    """
+
+    framework: str
+    algorithm: str
+    name: str
+    verdicts: Mapping[str, Mapping[str, Any]]
+    runs: int
+    cpu_minutes: float
+    trouble: str = ""
+
+    @property
+    def regressed(self) -> bool:
+        """Whether some cell or group is said to have fallen."""
+        return any(verdict["verdict"] == REGRESSED for verdict in self.verdicts.values())
+
+
+@dataclass(frozen=True)
+class _File:
+    fault: tuple[ReturnFault, ...]
+
+
+def load() -> tuple[ReturnFault, ...]:
+    """The faults; UserError that names entry and key if one does not fit."""
+    read: _File = datafiles.read(suite.baselines() / "faults" / "returns.toml", _File)
+    return read.fault
+
+
+def chosen(
+    names: Sequence[str], algorithms: Sequence[str], only: Sequence[str]
+) -> list[ReturnFault]:
+    """The faults of frameworks and algorithms (none named: all), or the named ones."""
+    of = [fault for fault in load() if fault.framework in names]
+    return traced.named([f for f in of if f.algorithm in (algorithms or (f.algorithm,))], only)
+
+
+def seed(faults: Sequence[ReturnFault], workers: int) -> Iterator[GateOnFault]:
+    """Train and judge a copy with each fault, on every stored cell of its algorithm."""
+    for fault in faults:
+        try:
+            with probed.seeded(fault.framework, fault.change) as environment:
+                yield _judged(fault.framework, fault.algorithm, fault.name, environment, workers)
+        except UserError as error:
+            yield GateOnFault(fault.framework, fault.algorithm, fault.name, {}, 0, 0.0, str(error))
+
+
+def unchanged(framework: str, algorithm: str, gates: int, workers: int) -> Iterator[GateOnFault]:
+    """Judge the installed framework again and again, each time with seeds of its own."""
+    for number in range(gates):
+        name, first = f"unchanged {number + 1}", FIRST_NEW_SEED + SEQUENTIAL.most * number
+        yield _judged(framework, algorithm, name, launch.environment(), workers, first)
+
+
+def _judged(
+    framework: str,
+    algorithm: str,
+    name: str,
+    environment: Mapping[str, str],
+    workers: int,
+    first_seed: int = FIRST_NEW_SEED,
+) -> GateOnFault:
+    with TemporaryDirectory(prefix="rlregress-returns-") as folder:
+        options = run.GateOptions(
+            report=Path(folder) / "report",
+            frameworks=framework,
+            algorithms=algorithm,
+            cells="all",
+            first_seed=first_seed,
+            store=str(Path(folder) / "runs"),
+            workers=workers,
+        )
+        entries = run.returns_alone(sys.executable, options, environment)
+    if isinstance(entries, str):
+        return GateOnFault(framework, algorithm, name, {}, 0, 0.0, entries)
+    broken = [str(entry["message"]).splitlines()[0] for entry in outcome.broken(entries)]
+    records = [entry["record"] for entry in entries if "record" in entry]
+    minutes = sum(record["time"].get("cpu_seconds", 0.0) for record in records) / 60
+    verdicts = evidence.verdicts(entries)
+    trouble = broken[0] if broken else "" if verdicts else "no cell was judged"
+    return GateOnFault(framework, algorithm, name, verdicts, len(records), minutes, trouble)

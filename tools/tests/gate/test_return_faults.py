@@ -1,0 +1,69 @@
+"""Faults that change what is learnt: they fit the code, and what the gate says of them is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.faults.probed import fault_line
+from rlregress.gate import return_faults
+from rlregress.gate.return_faults import GateOnFault
+from rlregress.reporting import faults as report
+
+
+@pytest.mark.parametrize("fault", return_faults.load(), ids=lambda fault: fault.name)
+def test_a_fault_changes_a_line_of_the_installed_code(fault):
+    """Its fragment stands in the framework's file, in the place that it names."""
+    adapter = frameworks.get(fault.framework)
+    if adapter not in frameworks.installed():
+        pytest.skip(f"{fault.framework} is not installed")
+    change = fault.change
+    place = fault_line(adapter, change)
+    if place is None and not adapter.modules:
+        pytest.skip("the copy of the scripts that is here is another one")
+    assert place is not None
+    assert (
+        fault.change.old.splitlines()[0] in place[0].read_text("utf-8").splitlines()[place[1] - 1]
+    )
+
+
+def test_every_framework_and_algorithm_has_a_fault():
+    """What is judged by returns has at least one fault that its returns should show."""
+    pairs = {(fault.framework, fault.algorithm) for fault in return_faults.load()}
+    assert pairs == {(f, a) for f in ("sb3", "torchrl", "cleanrl") for a in ("ppo", "sac", "td3")}
+
+
+def test_gates_on_unchanged_code_have_seeds_of_their_own(monkeypatch):
+    """No run of one gate is a run of another, so that their false alarms are independent."""
+    asked = []
+
+    def alone(python, options, environment):
+        asked.append(options.first_seed)
+        return "nothing is trained here"
+
+    monkeypatch.setattr(return_faults.run, "returns_alone", alone)
+    judged = list(return_faults.unchanged("sb3", "ppo", 3, workers=1))
+    assert asked == [1000, 1020, 1040]
+    assert [each.trouble for each in judged] == ["nothing is trained here"] * 3
+    assert not any(each.regressed for each in judged)
+
+
+def test_what_a_gate_said_is_told_with_its_cost():
+    """The verdict of each cell, runs and minutes; a gate that could not judge is told apart."""
+    cell = {
+        "verdict": "regressed", "stored_mean": 200.0, "new_mean": 100.0, "scale": 200.0,
+        "interval": [-110.0, -90.0], "effect_fraction": -0.5, "stored_seeds": 10, "new_seeds": 5,
+        "failed": 0, "look": 1, "looks": [5, 10, 20], "adjusted_drop": 0.001,
+        "adjusted_gain": 1.0, "alpha": 0.05, "visible_fraction": 0.2,
+    }  # fmt: skip
+    seen = GateOnFault("a", "ppo", "no_entropy", {"a-ppo-X": cell}, 15, 6.25)
+    missed = GateOnFault("a", "ppo", "tiny", {"a-ppo-X": {**cell, "verdict": "holds"}}, 20, 8.0)
+    broken = GateOnFault("a", "sac", "gone", {}, 0, 0.0, "there is no a/sac.py")
+    first, *rest = report.returns_lines(seen)
+    assert " ".join(first.split()) == "regressed a ppo no_entropy: 15 runs, 6.2 CPU minutes"
+    assert "a-ppo-X: 200 -> 100 (-50%" in rest[0]
+    assert report.returns_lines(missed)[0].startswith("not regressed")
+    assert report.returns_lines(broken) == ["COULD NOT JUDGE a sac gone: there is no a/sac.py"]
+    assert report.returns_summary([seen, missed, broken]) == (
+        "1 of 3 gates ended in regressed, 14 CPU minutes in all; 1 could not judge"
+    )
