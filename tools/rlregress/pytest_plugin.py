@@ -149,6 +149,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "detail(id): the detail of the catalogue that is asserted")
     config.stash[_COLLECTED] = []
     warn_in_words()
+    if getattr(config.option, "numprocesses", None) or _is_xdist_worker():
+        # beside others nothing is timed; else pytest-benchmark says so in the midst of the tests
+        config.option.benchmark_disable = True
     if _is_xdist_worker():
         # Ctrl-C reaches every process of the terminal; the one that started this one reports it,
         # and the training that runs here ends with this process

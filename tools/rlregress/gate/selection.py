@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rlregress import datafiles, frameworks, suite
 from rlregress.datafiles import Text
@@ -126,7 +126,7 @@ class _Named:
 @dataclass(frozen=True)
 class _File:
     default: _Named
-    studies: Mapping[str, Text]
+    studies: Mapping[str, Text] = field(default_factory=dict)
 
 
 def _file() -> _File:

@@ -18,6 +18,7 @@ import scipy
 from rlregress.errors import UserError
 from rlregress.verdicts.effect import welch_interval
 from rlregress.verdicts.family import holm
+from rlregress.verdicts.looks import fixed
 from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED
 from rlregress.verdicts.permutation import content_generator, could_fail, permutation_p
 from rlregress.verdicts.power import smallest_drop
@@ -125,7 +126,7 @@ def smallest_visible(
     if m < 2 or not hypotheses or not could_fail(m, n, alpha / hypotheses):
         return None
     spread = float(np.std(stored, ddof=1) / np.mean(stored))
-    rejected = smallest_drop(m, n, hypotheses, alpha).drop * spread
+    rejected = smallest_drop(m, fixed(n), hypotheses, alpha).drop * spread
     beyond = TOLERATED + float(scipy.stats.norm.ppf(0.8)) * spread * math.sqrt(1 / m + 1 / n)
     visible = max(rejected, beyond)
     return visible if math.isfinite(visible) else None

@@ -10,7 +10,7 @@ import pytest
 from rlregress import frameworks
 from rlregress.commands import gate as gate_command
 from rlregress.errors import UserError
-from rlregress.gate import evidence, outcome, run, throughput
+from rlregress.gate import asked, evidence, outcome, run, throughput
 from rlregress.gate.throughput import Measured
 from rlregress.reporting import summary
 from rlregress.reporting import throughput as report
@@ -215,6 +215,12 @@ def test_evidence_of_throughput_is_read_from_its_own_session(tmp_path, monkeypat
             {**entry(f"{tier}::t[{name}]", name), "tier": tier}
             for name in names
             for tier in ("unit", "behavior", "performance")
+        ]
+        first += [
+            {**entry("tests_unit/test_details.py::t", adapter.full_name), "tier": "unit"}
+            | {"detail": id, "scope": scope, "found": "as documented"}
+            for adapter in frameworks.installed()
+            for id, scope in asked.to_ask(adapter)
         ]
         second = [{**of, "framework": names[0]} for of in throughput_entries("inconclusive")]
         options.evidence.write_text(json.dumps({"schema": 1, "tests": first}))

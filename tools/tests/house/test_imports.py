@@ -302,8 +302,9 @@ def parsers_beside_the_reader(library: Path) -> list[str]:
     Of json only where a module also looks for the folder of data.
     """
     files = [p for p in sorted(library.rglob("*.py")) if p != library / "datafiles.py"]
-    # pyproject.toml is no data file
-    files = [path for path in files if path != library / "upgrade" / "needs.py"]
+    # pyproject.toml is no data file, and what a session or a process answers is none either
+    others = ("upgrade/needs.py", "faults/behavior.py", "training/throughput.py")
+    files = [path for path in files if path.relative_to(library).as_posix() not in others]
     found = [
         f"{path.relative_to(library)}:{line} imports {name}"
         for path in files
