@@ -20,6 +20,7 @@ from rlregress.errors import UserError
 from rlregress.training import record
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.critic import Critic
+from rlregress.training.episodes import learning_curve
 
 SCHEMA = 1
 FINISHED = "finished"
@@ -37,6 +38,8 @@ class Run:
         final_return: of the last evaluation; None where the run failed.
         failure: why it failed.
         critic: how well it predicts the returns of its policy; None of older and failed runs.
+        learning_curve: (steps, mean return) of the training episodes that ended in each twentieth
+            of the training; empty of older runs.
     """
 
     seed: Annotated[int, Field(ge=0, lt=FIRST_NEW_SEED)]
@@ -50,6 +53,7 @@ class Run:
     parameters_sha256: str = ""
     failure: str = ""
     critic: Critic | None = None
+    learning_curve: tuple[tuple[Number, Number], ...] = ()
 
     def __post_init__(self) -> None:
         if self.status == FINISHED and self.final_return is None:
@@ -216,6 +220,9 @@ def _run_table(run_record: Mapping[str, Any]) -> dict[str, Any]:
     table["episode_returns"] = [r for r in table["episode_returns"] if r is not None]
     if not table["failure"]:
         del table["failure"]
+    if run_record.get("episodes"):
+        steps = run_record["job"]["protocol"]["total_steps"]
+        table["learning_curve"] = learning_curve(run_record["episodes"], steps)
     critic = run_record.get("critic")
     if critic is not None:
         # TOML has no null: a number that could not be computed is left out

@@ -5,7 +5,7 @@ Runs inside foreign and old environments: gymnasium only, Python 3.9 syntax.
 
 from __future__ import annotations
 
-from typing import Any, List, Tuple
+from typing import Any, List, Sequence, Tuple
 
 import gymnasium
 
@@ -31,6 +31,29 @@ class Episodes:
 
     def _end(self, episode_return: float, length: int) -> None:
         self.ended.append((self._steps, episode_return, length))
+
+
+def learning_curve(
+    ended: Sequence[Sequence[Any]], total_steps: int, parts: int = 20
+) -> List[List[float]]:
+    """The mean return of the episodes that ended in each part of a training.
+
+    Args:
+        ended: (steps, return, length) of every episode, as ``Episodes.ended``;
+            a return that is None was not finite.
+        total_steps: environment steps of the training.
+        parts: equal parts that it is divided into.
+
+    Returns:
+        [steps at the end of the part, mean return] of every part in which an episode ended.
+    """
+    made = []
+    for part in range(1, parts + 1):
+        first, last = total_steps * (part - 1) / parts, total_steps * part / parts
+        returns = [value for at, value, _ in ended if value is not None and first < at <= last]
+        if returns:
+            made.append([last, sum(returns) / len(returns)])
+    return made
 
 
 class _Counted(gymnasium.Wrapper):

@@ -59,6 +59,14 @@ def test_a_run_without_a_critic_can_be_stored_and_read(written):
     assert older.critic is failed.critic is None
 
 
+def test_the_learning_curve_of_a_run_is_stored(written):
+    """Of each twentieth of 100 steps the mean return of the episodes that ended in it, if any."""
+    episodes = [[3, 1.0, 3], [5, 3.0, 2], [6, 8.0, 1], [7, None, 1], [100, 4.0, 94]]
+    first, older = written(run_record(0, episodes=episodes), run_record(1))
+    assert first.learning_curve == ((5.0, 2.0), (10.0, 8.0), (100.0, 4.0))
+    assert older.learning_curve == ()
+
+
 def test_stored_runs_that_are_older_can_be_read():
     """All that is stored can be read, with or without critics."""
     assert all(len(stored.runs) >= 2 for stored in baseline.every())
