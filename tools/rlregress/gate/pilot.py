@@ -10,6 +10,7 @@ trains some cells in this process's copy of the framework; it is what is started
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -85,7 +86,13 @@ def curve(run: Mapping[str, Any]) -> Curve:
         evaluation_minutes=minutes[:, 1],
         ended=ended[:, 0],
         episodes=ended[:, 1],
+        explained=_explained(run.get("critic")),
     )
+
+
+def _explained(critic: Mapping[str, Any] | None) -> float:
+    value = None if critic is None else critic["explained_variance"]
+    return math.nan if value is None else float(value)
 
 
 def curves(folder: Path) -> dict[str, list[Curve]]:

@@ -37,6 +37,7 @@ class Curve:
         evaluation_minutes: [e] CPU minutes of each evaluation.
         ended: [k] environment steps at which its training episodes ended, ascending.
         episodes: [k] their returns.
+        explained: explained variance of the critic in the last evaluation; nan: there is none.
     """
 
     evaluated: FloatArray
@@ -45,6 +46,7 @@ class Curve:
     evaluation_minutes: FloatArray
     ended: FloatArray
     episodes: FloatArray
+    explained: float = math.nan
 
 
 #: measure -> what it is, in the words of a table.
@@ -54,6 +56,7 @@ MEASURES = {
     "area": "mean of all evaluations: the area under the learning curve",
     "training": "mean return of the training episodes that ended in the last third",
     "training area": "mean return of all training episodes, by steps",
+    "critic": "explained variance of the critic in the last evaluation",
 }
 
 
@@ -65,10 +68,14 @@ def measured(curve: Curve, measure: str, last: int) -> tuple[float, float]:
 
     Returns:
         (number, CPU minutes of a run that is made for this number alone); the number is NaN where
-        no episode ended in time.
+        no episode ended in time, and of the critic before the end of the run.
     """
     end = curve.evaluated[last]
     minutes = float(curve.training_minutes[last])
+    if measure == "critic":
+        at_end = last == len(curve.evaluated) - 1
+        minutes += float(curve.evaluation_minutes[last])
+        return (curve.explained if at_end else math.nan), minutes
     if measure.startswith("training"):
         start = end * 2 / 3 if measure == "training" else 0.0
         within = (curve.ended > start) & (curve.ended <= end)

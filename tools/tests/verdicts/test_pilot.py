@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -38,6 +39,14 @@ def test_a_run_is_summed_up(measure, last, number, minutes):
     seen, paid = measured(CURVE, measure, last)
     assert seen == pytest.approx(number)
     assert paid == pytest.approx(minutes)
+
+
+def test_the_critic_is_asked_at_the_end_of_a_run_alone():
+    """Its explained variance belongs to the last evaluation; a shorter run has none of it."""
+    curve = replace(CURVE, explained=0.5)
+    assert measured(curve, "critic", 8) == (0.5, 92.0)
+    assert math.isnan(measured(curve, "critic", 7)[0])
+    assert math.isnan(measured(CURVE, "critic", 8)[0])
 
 
 def test_no_episode_in_time_is_no_number():
