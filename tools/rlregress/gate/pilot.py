@@ -78,7 +78,7 @@ def train_cells(
 def curve(run: Mapping[str, Any]) -> Curve:
     """The learning curve of a finished record."""
     minutes = np.array(run["curve_cpu_seconds"], dtype=np.float64).reshape(-1, 2) / 60
-    ended = np.array([[at, value] for at, value, _ in run["episodes"]]).reshape(-1, 2)
+    ended = np.array([[at, value] for at, value, _ in run["episodes"]], np.float64).reshape(-1, 2)
     return Curve(
         evaluated=np.array([at for at, _ in run["curve"]], dtype=np.float64),
         evaluations=np.array([np.mean(returns) for _, returns in run["curve"]]),

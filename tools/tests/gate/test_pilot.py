@@ -1,0 +1,81 @@
+"""A pilot study is read from the records of its trainings, with a fault and without."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rlregress.commands import pilot as pilot_command
+from rlregress.errors import UserError
+from rlregress.gate import pilot
+from rlregress.reporting import pilot as report
+from rlregress.training import record
+
+
+def write(folder, cell: str, seed: int, mean: float, **changes) -> None:
+    """A finished run of ten evaluations that rise to ``mean``, of six CPU seconds each."""
+    rng = np.random.default_rng([seed, int(mean)])
+    rising = np.linspace(0.1, 1.0, 10) * mean + rng.normal(size=10)
+    content = {
+        "schema": record.SCHEMA, "job": {}, "key": f"{seed}", "status": "finished", "failure": "",
+        "curve": [[1000 * (k + 1), [value]] for k, value in enumerate(rising.tolist())],
+        "curve_cpu_seconds": [[6.0 * (k + 1), 0.6] for k in range(10)],
+        "episodes": [[1000 * (k + 1), None if k == 3 else 5.0, 1000] for k in range(10)],
+        "final_return": float(rising[-1]), "episode_returns": [], "steps": 10_000,
+        "parameters_sha256": "0", "platform": {}, "time": {},
+        "critic": {"explained_variance": 0.5, "bias": 0.0}, **changes,
+    }  # fmt: skip
+    path = folder / cell / f"{seed:04d}-0.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    record.write(path, content)
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Six runs of two cells unchanged, and of one of them with a fault that halves the return."""
+    for seed in range(6):
+        write(tmp_path / pilot.UNCHANGED, "one", seed, 100.0)
+        write(tmp_path / pilot.UNCHANGED, "two", seed, 40.0)
+        write(tmp_path / "slower", "one", seed, 50.0)
+    return tmp_path
+
+
+def test_every_cell_has_the_faults_that_were_trained_in_it(store):
+    """A cell without runs of a fault is priced by a common drop alone."""
+    studied = dict(pilot.study(store))
+    assert list(studied) == ["one", "two"]
+    best = studied["one"][0]
+    assert list(best.faults) == ["slower"]
+    assert best.measure in ("final", "late", "area")
+    assert 2 <= best.faults["slower"] / best.minutes <= 5  # a few runs of those minutes
+    assert studied["two"][0].faults == {}
+
+
+def test_a_run_that_failed_is_left_out(store):
+    """What it would count as depends on the environment's worst return, which a study lacks."""
+    write(store / "slower", "one", 9, 50.0, status="failed", failure="NaN", final_return=None)
+    assert len(pilot.curves(store / "slower")["one"]) == 6
+
+
+def test_a_damaged_record_is_named(store):
+    """A record that is not what its seal says ends the study with a sentence."""
+    path = next((store / "slower" / "one").glob("*.json"))
+    path.write_text(path.read_text().replace("finished", "Finished"))
+    with pytest.raises(UserError, match=f"{path.name} is damaged"):
+        list(pilot.study(store))
+
+
+def test_the_table_prints_minutes_and_what_is_not_seen(store):
+    """One column for each fault; what training episodes do not show is a dash."""
+    prices = dict(pilot.study(store))["one"]
+    text = "\n".join(report.lines("one", prices))
+    assert "| judged by | steps | CPU minutes a run | unchanged | drop of 20 % | slower |" in text
+    assert "1 of 1 faults within 30 CPU minutes." in text
+    blind = [price for price in prices if price.measure == "training area"]
+    assert report.lines("one", blind)[4].endswith("| - |")
+
+
+def test_a_study_without_runs_says_how_to_make_some(tmp_path):
+    """Nothing to print is one sentence with the command."""
+    with pytest.raises(UserError, match="there are no runs of a pilot study in .*; train some"):
+        pilot_command.run(None, 2, 1, str(tmp_path))
