@@ -687,10 +687,10 @@ def version() -> None:
     for name in frameworks.names():
         adapter = frameworks.get(name)
         try:
-            found = ", ".join(f"{k} {v}" for k, v in adapter.versions().items())
+            versions = ", ".join(f"{k} {v}" for k, v in adapter.versions().items())
         except UserError as error:
-            found = str(error)
-        typer.echo(f"{name}: {found}")
+            versions = str(error)
+        typer.echo(f"{name}: {versions}")
 
 
 def _show_version(asked: bool) -> None:

@@ -149,11 +149,11 @@ def read(path: Path, model: Any, remedy: str = "") -> Any:
     adapter = _adapter(model, strict=kind != "CSV")
     try:
         # as JSON: a list fills a tuple, and yet text in quotes is no number
-        found = adapter.validate_json(json.dumps([content], default=str))
+        validated = adapter.validate_json(json.dumps([content], default=str))
     except ValidationError as error:
         wrong = error.errors(include_url=False)
     else:
-        return found[0]
+        return validated[0]
     # a key that is misspelt is missing too: the spelling explains it
     first = next((one for one in wrong if one["type"] in _UNKNOWN_KEYS), wrong[0])
     sentence = _sentence(path, content, first, adapter.json_schema())
@@ -166,10 +166,10 @@ def folder(path: Path, what: str) -> list[Path]:
     Args:
         what: what they hold, for the message.
     """
-    found = sorted(Path(path).glob("*.toml"))
-    if not found:
+    files = sorted(Path(path).glob("*.toml"))
+    if not files:
         raise UserError(f"{path} holds no {what}; expected TOML files")
-    return found
+    return files
 
 
 def places(path: Path, name: str, count: int) -> list[str]:
@@ -267,15 +267,15 @@ def _key(keys: Iterable[int | str]) -> str:
 
 def _table(schema: Mapping[str, Any], keys: Iterable[int | str]) -> Mapping[str, Any]:
     """The part of a JSON schema that describes the table at a path of keys."""
-    found: Mapping[str, Any] = schema
+    part: Mapping[str, Any] = schema
     for key in keys:
         if isinstance(key, int):
-            found = found["prefixItems"][key] if "prefixItems" in found else found["items"]
+            part = part["prefixItems"][key] if "prefixItems" in part else part["items"]
         else:
-            found = found.get("properties", {}).get(key) or found["additionalProperties"]
-        while "$ref" in found:
-            found = schema["$defs"][found["$ref"].rpartition("/")[2]]
-    return found
+            part = part.get("properties", {}).get(key) or part["additionalProperties"]
+        while "$ref" in part:
+            part = schema["$defs"][part["$ref"].rpartition("/")[2]]
+    return part
 
 
 def _shown(value: Any) -> str:

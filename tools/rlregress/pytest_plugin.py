@@ -233,8 +233,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "framework" in names:
         _parametrize_frameworks(metafunc)
     if "implementation" in names:
-        found = _implementations(metafunc)
-        metafunc.parametrize("implementation", found, ids=[i.name for i in found])
+        chosen = _implementations(metafunc)
+        metafunc.parametrize("implementation", chosen, ids=[i.name for i in chosen])
     if not {"training", "judged_cell", "judged_group"} & set(names):
         return
     try:
@@ -450,7 +450,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     writer = config.pluginmanager.get_plugin("terminalreporter")
     if "record" in entry and writer is not None and not _is_xdist_worker():
         session = session_of(config)
-        done = sum("record" in found for found in config.stash[_COLLECTED])
+        done = sum("record" in each for each in config.stash[_COLLECTED])
         processes = getattr(config.option, "numprocesses", None) or 1
         measured = evidence_file.measured(config.stash[_COLLECTED])
         left = session.seconds_to_do(measured) / processes

@@ -22,7 +22,7 @@ def settle_names(adapter: Adapter) -> Iterator[Settled]:
     names, version = adapter.parameter_names(), adapter.version()
     for cell in tables.cells(adapter.name):
         asked = f"name of {cell.algorithm}.{cell.hyperparameter}"
-        found = {
+        by_scope = {
             scope: called[cell.hyperparameter]
             for (algorithm, scope), called in names.items()
             if algorithm == cell.algorithm and cell.hyperparameter in called
@@ -43,4 +43,4 @@ def settle_names(adapter: Adapter) -> Iterator[Settled]:
             says=(cell.printed,),
             verdicts={"": recorded},
         )
-        yield Settled(claim, version, verdict, found, reason)
+        yield Settled(claim, version, verdict, by_scope, reason)

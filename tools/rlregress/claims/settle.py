@@ -79,24 +79,24 @@ def settle(claim: Claim, adapter: Adapter) -> Settled:
     version = adapter.version()
     if claim.not_checkable:
         return Settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable)
-    found = {
+    by_scope = {
         scope: answer
         for scope, answer in ask(adapter, claim.detail, claim.default).items()
         if not claim.scope or scope == claim.scope
     }
     says = [one if claim.detail else defaults.spelled(one) for one in claim.says]
-    fitting = [scope for scope, answer in found.items() if answer in says]
-    others = [scope for scope in found if scope not in fitting]
+    fitting = [scope for scope, answer in by_scope.items() if answer in says]
+    others = [scope for scope in by_scope if scope not in fitting]
     if fitting:
         reason = f"of {' and '.join(fitting)}, not of {' and '.join(others)}" if others else ""
-        return Settled(claim, version, "confirmed", found, reason)
-    if not found:
+        return Settled(claim, version, "confirmed", by_scope, reason)
+    if not by_scope:
         scope = f" in scope {claim.scope}" if claim.scope else ""
         return Settled(claim, version, UNPROBED, {}, f"nothing asks {claim.subject}{scope}")
-    if claim.detail and any(answers(adapter, claim.detail)[s].variant is None for s in found):
-        return Settled(claim, version, UNPROBED, found, "no variant could be told")
-    elsewhere = _elsewhere(claim, adapter, list(found), says, version)
-    return Settled(claim, version, "outdated" if elsewhere else "refuted", found, elsewhere)
+    if claim.detail and any(answers(adapter, claim.detail)[s].variant is None for s in by_scope):
+        return Settled(claim, version, UNPROBED, by_scope, "no variant could be told")
+    elsewhere = _elsewhere(claim, adapter, list(by_scope), says, version)
+    return Settled(claim, version, "outdated" if elsewhere else "refuted", by_scope, elsewhere)
 
 
 def ask(adapter: Adapter, detail: str = "", default: str = "") -> dict[str, str]:

@@ -49,15 +49,15 @@ def load(folder: Path) -> tuple[Item, ...]:
         UserError: an item has a missing, unknown or ill-typed key, is named twice, or is neither
             asked by anything nor said to be no statement about code.
     """
-    found: dict[str, Item] = {}
+    items: dict[str, Item] = {}
     for path in datafiles.folder(folder, "index of what a source names"):
         index: _Index = datafiles.read(path, _Index)
         places = datafiles.places(path, "item", len(index.item))
         for item, place in zip(index.item, places, strict=True):
-            if item.id in found:
+            if item.id in items:
                 raise UserError(f"{place}: the id '{item.id}' is taken; give every item its own")
-            found[item.id] = item
-    return tuple(found.values())
+            items[item.id] = item
+    return tuple(items.values())
 
 
 def without_answer(

@@ -156,7 +156,7 @@ def load(folder: Path) -> tuple[Claim, ...]:
             has a missing, unknown or ill-typed key, an id that is taken, an unknown
             detail or variant, a quote that is too long, or no verdict that can be recorded.
     """
-    found: dict[str, Claim] = {}
+    claims: dict[str, Claim] = {}
     for index in sorted((Path(folder).parent / "sources").glob("*.toml")):
         if not (Path(folder) / index.name).is_file():
             raise UserError(
@@ -166,9 +166,9 @@ def load(folder: Path) -> tuple[Claim, ...]:
         read: _Document = datafiles.read(path, _Document)
         places = datafiles.places(path, "claim", len(read.claim))
         for row, place in zip(read.claim, places, strict=True):
-            if row.id in found:
+            if row.id in claims:
                 raise UserError(f"{place}: the id '{row.id}' is taken; give every claim its own")
             keys = {**vars(row), "says": row.listed, "verdicts": row.verdict or None}
             del keys["verdict"]
-            found[row.id] = Claim(document=read.document, where=place, **keys)
-    return tuple(found.values())
+            claims[row.id] = Claim(document=read.document, where=place, **keys)
+    return tuple(claims.values())

@@ -49,17 +49,17 @@ def throughput(
         for line in throughputs.record(chosen, processes, replace):
             typer.echo(line)
     names = {framework.partition("@")[0] for framework in frameworks}
-    found = {
+    measured = {
         (framework, algorithm): {"processes": [asdict(process) for process in stored.process]}
         for (framework, algorithm), stored in throughputs.every().items()
         if framework in (names or (framework,)) and algorithm in (algorithms or (algorithm,))
     }
-    if not found:
+    if not measured:
         asked = ", ".join([*frameworks, *algorithms]) or "any framework"
         raise UserError(
             f"no throughput is stored of {asked}; measure it with: rlregress throughput --record 10"
         )
-    for line in throughput_report.lines(found):
+    for line in throughput_report.lines(measured):
         typer.echo(line)
 
 

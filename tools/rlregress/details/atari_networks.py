@@ -25,12 +25,12 @@ def _always(*numbers: float) -> Formula:
 
 def _standardised(seen: np.ndarray) -> np.ndarray:
     """Each of three looks minus the mean so far, over the deviation so far, the last two."""
-    found = []
+    standardised = []
     for number in (2, 3):
         past = seen[:number]
         deviation = np.std(past)
-        found.append((past[-1] - np.mean(past)) / deviation if deviation > 0 else 0.0)
-    return np.array(found)
+        standardised.append((past[-1] - np.mean(past)) / deviation if deviation > 0 else 0.0)
+    return np.array(standardised)
 
 
 def _scaling() -> Detail:

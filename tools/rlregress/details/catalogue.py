@@ -160,13 +160,13 @@ def make_detail(
 
 @cache
 def _by_id() -> Mapping[str, Detail]:
-    found: dict[str, Detail] = {}
+    details: dict[str, Detail] = {}
     for module in MODULES:
         for detail in importlib.import_module(f"rlregress.details.{module}").DETAILS:
-            if detail.id in found:
+            if detail.id in details:
                 raise ValueError(f"the catalogue holds '{detail.id}' twice")
-            found[detail.id] = detail
-    return MappingProxyType(found)
+            details[detail.id] = detail
+    return MappingProxyType(details)
 
 
 def ids() -> Collection[str]:

@@ -73,11 +73,11 @@ class Defaults(Range):
 
     def ours(self, own: Given) -> dict[str, Any]:
         """The way back from :meth:`own`."""
-        found = {name: own[theirs] for name, theirs in self.names.items() if theirs in own}
+        named = {name: own[theirs] for name, theirs in self.names.items() if theirs in own}
         for name, transform in self.transforms.items():
-            if name in found:
-                found[name] = TRANSFORMS[transform][1](found[name], found)
-        return found
+            if name in named:
+                named[name] = TRANSFORMS[transform][1](named[name], named)
+        return named
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,8 @@ def load(path: Path) -> tuple[Defaults, ...]:
     Raises:
         UserError: the file is missing or damaged; names file, entry and key.
     """
-    found: _File = datafiles.read(path, _File)
-    return found.defaults
+    content: _File = datafiles.read(path, _File)
+    return content.defaults
 
 
 def path_of(adapter: Adapter) -> Path:

@@ -133,17 +133,17 @@ def stale(
     with a successor is history, not stale.
     """
     current = for_version(entries, version)
-    found = {}
+    reasons = {}
     for entry in entries:
         name = f"{entry.id} ({entry.scope}, {entry.variant})"
         if entry.cell not in probed:
-            found[entry] = f"{name}: never matched: no probe asks for this detail in this scope"
+            reasons[entry] = f"{name}: never matched: no probe asks for this detail in this scope"
         elif entry.cell not in current:
             until = f"until {entry.until}" if entry.until else "on"
-            found[entry] = (
+            reasons[entry] = (
                 f"{name}: stated from {entry.since} {until}, and no entry holds for {version}"
             )
-    return found
+    return reasons
 
 
 def missing(

@@ -195,15 +195,15 @@ class Implementation:
         documented = self._expectation(answer)
         asked_with = self._with(answer.inputs)
         numbers = self._numbers(answer, variants, asked_with.error_scales())
-        found = judge_among(asked_with, answer, numbers)
-        self.shown.append(found)
-        if found.variant != documented.variant:
+        judged = judge_among(asked_with, answer, numbers)
+        self.shown.append(judged)
+        if judged.variant != documented.variant:
             # a variant of the catalogue that the test does not state is named too
-            named = found if answer.variant in (None, documented.variant) else answer
+            named = judged if answer.variant in (None, documented.variant) else answer
             raise AssertionError(self._report(named, documented))
         if answer.variant is None:
             raise UserError(
-                f"{self.detail.id}: the inputs do not tell '{found.variant}' from every other "
+                f"{self.detail.id}: the inputs do not tell '{judged.variant}' from every other "
                 f"variant ({answer.reason}); choose some that do"
             )
 

@@ -202,8 +202,8 @@ def report(
         lines.append(f"  expected of {documented.variant}: {show(wanted)} ({meaning})")
     if judgement.variant is not None:
         meaning = detail.variants[judgement.variant].meaning
-        found = judgement.expected[judgement.variant]
-        lines.append(f"  expected of {judgement.variant}: {show(found)} ({meaning})")
+        expected = judgement.expected[judgement.variant]
+        lines.append(f"  expected of {judgement.variant}: {show(expected)} ({meaning})")
     elif judgement.distances:
         near = sorted(judgement.distances.items(), key=lambda pair: pair[1])[:3]
         listed = ", ".join(f"{name} ({error:.3g})" for name, error in near)

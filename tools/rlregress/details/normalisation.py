@@ -38,9 +38,9 @@ def _standard(i: Inputs) -> np.ndarray:
 
 def _previous(i: Inputs) -> np.ndarray:
     x = _x(i)
-    found = formulas.cumulative(x)
+    moments = formulas.cumulative(x)
     before = formulas.Statistics(
-        np.concatenate([[0.0], found.mean[:-1]]), np.concatenate([[1.0], found.variance[:-1]])
+        np.concatenate([[0.0], moments.mean[:-1]]), np.concatenate([[1.0], moments.variance[:-1]])
     )
     return formulas.standardise(x, before)
 
@@ -50,8 +50,8 @@ def _observation() -> Detail:
         return lambda i: formula(i)[1:]
 
     def by_variance(i: Inputs) -> np.ndarray:
-        found = formulas.cumulative(_x(i))
-        return (_x(i) - found.mean) / (found.variance + 1e-8)
+        moments = formulas.cumulative(_x(i))
+        return (_x(i) - moments.mean) / (moments.variance + 1e-8)
 
     return make_detail(
         "normalisation.observation",
@@ -101,8 +101,8 @@ def _epsilon() -> Detail:
     def last(statistics: Running, **options: float) -> Formula:
         def formula(i: Inputs) -> np.ndarray:
             x = _observations_with_last(i)
-            found = statistics(x)
-            return formulas.standardise(x[-1], found.at(-1), **options)
+            moments = statistics(x)
+            return formulas.standardise(x[-1], moments.at(-1), **options)
 
         return formula
 
@@ -184,8 +184,8 @@ def _statistics() -> Detail:
         def formula(i: Inputs) -> np.ndarray:
             # a floor matters for the first observation only, whose variance may be 0: then its
             # distance from the mean is 0 too, or nearly so
-            found = statistics(_x(i))
-            return formulas.standardise(_x(i), found, epsilon=0.0, least_variance=1e-12)[_SEEN]
+            moments = statistics(_x(i))
+            return formulas.standardise(_x(i), moments, epsilon=0.0, least_variance=1e-12)[_SEEN]
 
         return formula
 

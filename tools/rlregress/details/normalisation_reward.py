@@ -38,8 +38,8 @@ def _later(formula: Formula) -> Formula:
 
 def _reward() -> Detail:
     def centred(i: Inputs) -> np.ndarray:
-        found = formulas.cumulative(formulas.rolling_return(_r(i), _DISCOUNT))
-        return formulas.standardise(_r(i), found)
+        moments = formulas.cumulative(formulas.rolling_return(_r(i), _DISCOUNT))
+        return formulas.standardise(_r(i), moments)
 
     return make_detail(
         "normalisation.reward",

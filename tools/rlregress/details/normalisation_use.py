@@ -28,8 +28,8 @@ def _default() -> Detail:
         def formula(i: Inputs) -> np.ndarray:
             # the observation of the reset, 0, is part of the statistics
             x = np.append(0.0, _column(i, "observations"))
-            found = formulas.standardise(x, formulas.cumulative(x))
-            return np.clip(found[1:], -limit, limit)
+            standardised = formulas.standardise(x, formulas.cumulative(x))
+            return np.clip(standardised[1:], -limit, limit)
 
         return formula
 
@@ -128,8 +128,8 @@ _EVALUATION = [9.0, 12.0, 8.0]
 def _seen_in_evaluation(i: Inputs, trained: bool, moving: bool) -> np.ndarray:
     training, evaluation = _column(i, "training"), _column(i, "evaluation")
     if not moving:
-        found = formulas.cumulative(training)
-        frozen = formulas.Statistics(*(np.full(len(evaluation), column[-1]) for column in found))
+        moments = formulas.cumulative(training)
+        frozen = formulas.Statistics(*(np.full(len(evaluation), column[-1]) for column in moments))
         return formulas.standardise(evaluation, frozen)
     stream = np.concatenate([training, evaluation]) if trained else evaluation
     values = formulas.standardise(

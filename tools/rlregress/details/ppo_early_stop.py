@@ -17,13 +17,13 @@ def early_stop() -> list[Detail]:
 
     def updates(estimator: str, factor: float, place: str) -> Formula:
         def formula(i: Inputs) -> np.ndarray:
-            found: list[int] = []
+            updates: list[int] = []
             for ratio in np.asarray(i["ratios"]):
                 estimate = schedules.divergence(np.array([ratio]), estimator)
                 exceeded = estimate > factor * i["target"]
                 shape = int(i["epochs"]), int(i["minibatches"])
-                found += schedules.stopped_updates(exceeded, *shape, place)
-            return np.array(found)
+                updates += schedules.stopped_updates(exceeded, *shape, place)
+            return np.array(updates)
 
         return formula
 

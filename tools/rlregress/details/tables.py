@@ -132,7 +132,7 @@ def cells(framework: str) -> Iterator[Cell]:
             continue
         if printed == NONE and _printed_elsewhere(rows, number, framework):
             continue
-        found = wrong.get((row["algorithm"], row["row"], framework))
+        correction = wrong.get((row["algorithm"], row["row"], framework))
         yield Cell(
             row["table"],
             row["algorithm"],
@@ -140,8 +140,8 @@ def cells(framework: str) -> Iterator[Cell]:
             framework,
             row["hyperparameter"],
             printed,
-            None if found is None else found.until or "",
-            "" if found is None else found.reason,
+            None if correction is None else correction.until or "",
+            "" if correction is None else correction.reason,
         )
 
 

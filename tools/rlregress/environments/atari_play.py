@@ -176,11 +176,11 @@ def stacks(player: Player) -> np.ndarray:
 def rewards(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
     """The agent's rewards for frames with ``rewards``."""
     player.reset()
-    found = []
+    received = []
     for reward in inputs["rewards"]:
         player.game.play(reward=reward)
-        found.append(player.step(OTHER).reward)
-    return np.array(found, dtype=np.float64)
+        received.append(player.step(OTHER).reward)
+    return np.array(received, dtype=np.float64)
 
 
 def whole_game(player: Player) -> np.ndarray:
@@ -201,5 +201,5 @@ def whole_game(player: Player) -> np.ndarray:
         player.reset()
     game.play(reward=3.0, over=True)
     player.step(OTHER)
-    found = [waiting, start.count(FIRE), reward, player.reported()]
-    return np.array(found, dtype=np.float64)
+    numbers = [waiting, start.count(FIRE), reward, player.reported()]
+    return np.array(numbers, dtype=np.float64)

@@ -50,10 +50,10 @@ class _Passed(NamedTuple):
 
 def _passed(module: torch.nn.Module, ask: Callable[[], torch.Tensor]) -> list[_Passed]:
     """The layers with weights in the order in which they are used, and what entered each."""
-    found: list[_Passed] = []
+    passed: list[_Passed] = []
 
     def note(layer: Any, entered: Any) -> None:
-        found.append(_Passed(layer, entered[0].detach()))
+        passed.append(_Passed(layer, entered[0].detach()))
 
     hooks = [
         layer.register_forward_pre_hook(note)
@@ -65,7 +65,7 @@ def _passed(module: torch.nn.Module, ask: Callable[[], torch.Tensor]) -> list[_P
     finally:
         for hook in hooks:
             hook.remove()
-    return found
+    return passed
 
 
 def entering(vision: Vision) -> np.ndarray:
@@ -83,13 +83,13 @@ def activations(vision: Vision) -> np.ndarray:
     says -2 and 3; the value whose layer says -2].
     """
     with _saying(vision):
-        found: list[float] = []
+        numbers: list[float] = []
         for _, entered in _passed(vision.module, vision.logits)[1:5]:
-            found += [float(entered.min()), float(entered.max())]
-        found += [float("nan")] * (8 - len(found))
+            numbers += [float(entered.min()), float(entered.max())]
+        numbers += [float("nan")] * (8 - len(numbers))
         logits = vision.logits().detach()
-        found += [float(logits.max() - logits.min()), float(vision.value().detach())]
-    return np.array(found, dtype=np.float64)
+        numbers += [float(logits.max() - logits.min()), float(vision.value().detach())]
+    return np.array(numbers, dtype=np.float64)
 
 
 @contextlib.contextmanager
@@ -128,10 +128,10 @@ def reached(vision: Vision) -> np.ndarray:
 def sizes(vision: Vision) -> np.ndarray:
     """[channels, kernel, stride of three convolutions, units of the hidden layer] of the policy."""
     hidden = [layer for layer, _ in _passed(vision.module, vision.logits)][:-1]
-    found: list[float] = []
+    dimensions: list[float] = []
     convolutions = [layer for layer in hidden if isinstance(layer, torch.nn.Conv2d)]
     for layer in convolutions[:3]:
-        found += [layer.out_channels, layer.kernel_size[0], layer.stride[0]]
-    found += [_NOTHING] * (9 - len(found))
+        dimensions += [layer.out_channels, layer.kernel_size[0], layer.stride[0]]
+    dimensions += [_NOTHING] * (9 - len(dimensions))
     units = [layer.out_features for layer in hidden if isinstance(layer, torch.nn.Linear)]
-    return np.array([*found, units[0] if units else _NOTHING], dtype=np.float64)
+    return np.array([*dimensions, units[0] if units else _NOTHING], dtype=np.float64)

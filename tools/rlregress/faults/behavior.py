@@ -86,8 +86,8 @@ class _File:
 
 def load() -> tuple[BehaviorFault, ...]:
     """The faults; UserError that names entry and key if one does not fit."""
-    found: _File = datafiles.read(suite.baselines() / "faults" / "behavior.toml", _File)
-    return found.fault
+    content: _File = datafiles.read(suite.baselines() / "faults" / "behavior.toml", _File)
+    return content.fault
 
 
 def chosen(names: Sequence[str], only: Sequence[str]) -> list[BehaviorFault]:

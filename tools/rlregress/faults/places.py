@@ -60,9 +60,9 @@ def _find(adapter: Adapter, file: str, fragment: str, occurrence: int) -> Source
 def place(implementation: Implementation) -> SourceLine | None:
     """The line that decides the detail, or None if nothing is recorded that fits this version."""
     for candidate in _candidates(implementation):
-        found = _find(implementation.adapter, *candidate)
-        if found is not None:
-            return found
+        line = _find(implementation.adapter, *candidate)
+        if line is not None:
+            return line
     return None
 
 
@@ -72,15 +72,15 @@ def function(adapter: Adapter, file: str, fragment: str, occurrence: int = 0) ->
     Args:
         occurrence: which one, from 1; 0: the only one.
     """
-    found = _find(adapter, file, fragment, occurrence)
+    source_line = _find(adapter, file, fragment, occurrence)
     path = adapter.locate(file)
-    if found is None or path is None:
+    if source_line is None or path is None:
         return ""
     inner = "<module>"
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if not isinstance(node, ast.FunctionDef):
             continue
-        if node.lineno <= found.line <= (node.end_lineno or 0):
+        if node.lineno <= source_line.line <= (node.end_lineno or 0):
             # the walk goes from the outer to the inner ones
             inner = node.name
     return inner

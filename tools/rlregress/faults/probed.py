@@ -100,10 +100,10 @@ def load(framework: str) -> list[Fault]:
 def without(framework: str) -> Mapping[str, str]:
     """Details of a framework that no single line decides: id -> reason."""
     path = suite.baselines() / "faults" / "without.toml"
-    found: Mapping[str, Mapping[str, str]] = datafiles.read(
+    reasons: Mapping[str, Mapping[str, str]] = datafiles.read(
         path, Mapping[str, Mapping[_Detail, Text]]
     )
-    return found.get(framework, {})
+    return reasons.get(framework, {})
 
 
 def _changed_text(fault: Fault, text: str) -> str:
@@ -122,7 +122,7 @@ def chosen(of: Sequence[str], names: Sequence[str]) -> list[tuple[str, Fault]]:
     Raises:
         UserError: no fault has one of the names, or one of the frameworks has no faults.
     """
-    found: list[tuple[str, Fault]] = []
+    loaded: list[tuple[str, Fault]] = []
     for name in of:
         faults = load(name)
         if not faults:
@@ -130,12 +130,12 @@ def chosen(of: Sequence[str], names: Sequence[str]) -> list[tuple[str, Fault]]:
                 f"there are no faults of {name} to seed; expected [[fault]] tables in "
                 f"{expectations_path(frameworks.get(name))}"
             )
-        found += [(name, fault) for fault in faults]
-    known = {fault.name for _, fault in found}
+        loaded += [(name, fault) for fault in faults]
+    known = {fault.name for _, fault in loaded}
     for name in names:
         if name not in known:
             raise UserError(f"unknown fault '{name}'; {nearest(name, known)}")
-    return [(framework, fault) for framework, fault in found if not names or fault.name in names]
+    return [(framework, fault) for framework, fault in loaded if not names or fault.name in names]
 
 
 @contextmanager

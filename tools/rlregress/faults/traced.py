@@ -104,8 +104,8 @@ class _File:
 
 def load() -> tuple[TracedFault, ...]:
     """The faults; UserError that names entry and key if one does not fit."""
-    found: _File = datafiles.read(suite.baselines() / "faults" / "traced.toml", _File)
-    return found.fault
+    content: _File = datafiles.read(suite.baselines() / "faults" / "traced.toml", _File)
+    return content.fault
 
 
 def chosen(names: Sequence[str], only: Sequence[str]) -> list[TracedFault]:
@@ -153,13 +153,13 @@ def _job(framework: str, algorithm: str) -> dict[str, Any]:
 
 def _original(framework: str, algorithm: str, folder: Path) -> trace.Trace:
     output = folder / f"{framework}-{algorithm}.trace"
-    found = run.record(_job(framework, algorithm), output, run.current("installed"))
-    if found.failure:
+    recorded = run.record(_job(framework, algorithm), output, run.current("installed"))
+    if recorded.failure:
         raise UserError(
             f"the built-in training of {algorithm} ended in an error without any fault: "
-            f"{last_words(found.failure)}"
+            f"{last_words(recorded.failure)}"
         )
-    return found
+    return recorded
 
 
 def _seed(fault: TracedFault, original: trace.Trace, folder: Path) -> TracedResult:

@@ -123,9 +123,9 @@ def rolling_return(
     rewards = np.asarray(rewards, dtype=np.float64)
     before = np.ones(len(rewards)) if keep_before is None else np.asarray(keep_before)
     after = np.ones(len(rewards)) if keep_after is None else np.asarray(keep_after)
-    found, total = np.zeros(len(rewards)), 0.0
+    returns, total = np.zeros(len(rewards)), 0.0
     for t, reward in enumerate(rewards):
         total = discount * before[t] * total + reward
-        found[t] = total
+        returns[t] = total
         total *= after[t]
-    return found
+    return returns

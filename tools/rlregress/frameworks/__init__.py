@@ -57,7 +57,7 @@ def use_checkout(adapter: Adapter, folder: str) -> None:
 
 def installed() -> List[Adapter]:
     """The adapters whose packages are all installed, one for each copy where there are several."""
-    found = []
+    adapters = []
     for name in names():
         adapter = get(name)
         try:
@@ -66,5 +66,5 @@ def installed() -> List[Adapter]:
             if adapter.checkout and os.environ.get(adapter.checkout):
                 raise
             continue
-        found += [adapter.at(label) for label in adapter.available()] or [adapter]
-    return found
+        adapters += [adapter.at(label) for label in adapter.available()] or [adapter]
+    return adapters

@@ -50,8 +50,8 @@ def answers(framework: str, inputs: Dict[str, Dict[str, Any]]) -> Dict[str, Any]
         answer: Dict[str, Any]
         try:
             with entered:
-                found = np.atleast_1d(np.asarray(observe(probe, given), dtype=np.float64))
-            answer = {"observed": found.tolist()}
+                numbers = np.atleast_1d(np.asarray(observe(probe, given), dtype=np.float64))
+            answer = {"observed": numbers.tolist()}
         except Exception as error:  # whatever the foreign code raises is the finding
             answer = {
                 "error": said(error),
@@ -87,16 +87,18 @@ def _algorithms(adapter: Adapter) -> Dict[str, Any]:
 
 
 def _defaults(adapter: Adapter) -> Dict[str, Any]:
-    found: Dict[Tuple[str, str], Mapping[str, Any]] = {}
+    defaults: Dict[Tuple[str, str], Mapping[str, Any]] = {}
     for algorithms, read in (
         (adapter.algorithms, adapter.defaults),
         (("others",), adapter.other_defaults),
     ):
         try:
-            found.update(read())
+            defaults.update(read())
         except Exception as error:  # foreign code, as above
-            found.update({(a, s): Unread(said(error)) for a in algorithms for s in adapter.scopes})
-    cells = {" ".join(cell): given for cell, given in found.items()}
+            defaults.update(
+                {(a, s): Unread(said(error)) for a in algorithms for s in adapter.scopes}
+            )
+    cells = {" ".join(cell): given for cell, given in defaults.items()}
     return {
         "defaults": {
             cell: {name: signatures.text_of(value) for name, value in given.items()}
@@ -110,8 +112,8 @@ def _defaults(adapter: Adapter) -> Dict[str, Any]:
 
 
 def _signatures(adapter: Adapter) -> Dict[str, Any]:
-    found, unread = signatures.signatures(adapter.public)
-    return {"signatures": found, "signatures_unread": unread}
+    by_name, unread = signatures.signatures(adapter.public)
+    return {"signatures": by_name, "signatures_unread": unread}
 
 
 def _why(error: BaseException, modules: Sequence[str]) -> str:
@@ -120,13 +122,13 @@ def _why(error: BaseException, modules: Sequence[str]) -> str:
     A "package" of others; what it asks about is "absent" from the framework; the "code" is none
     that it knows; or an "error".
     """
-    found = "error"
+    reason = "error"
     cause: Optional[BaseException] = error
     while cause is not None:
         if isinstance(cause, NotOffered):
-            found = "absent"
+            reason = "absent"
         elif isinstance(cause, Unprobed) and not cause.known:
-            found = "code"
+            reason = "code"
         name = str(getattr(cause, "name", None) or "").partition(".")[0]
         if isinstance(cause, ImportError) and name and name not in modules:
             return "package"
@@ -134,7 +136,7 @@ def _why(error: BaseException, modules: Sequence[str]) -> str:
         if "not installed" in str(cause) or type(cause).__name__ == "DependencyNotInstalled":
             return "package"
         cause = cause.__cause__ or cause.__context__
-    return found
+    return reason
 
 
 def main(arguments: List[str]) -> int:
@@ -145,12 +147,12 @@ def main(arguments: List[str]) -> int:
     with open(arguments[0], encoding="utf-8") as file:
         job = json.load(file)
     try:
-        found = answers(job["framework"], job["inputs"])
+        answered = answers(job["framework"], job["inputs"])
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
     with open(arguments[1] + ".tmp", "w", encoding="utf-8") as file:
-        json.dump(found, file)
+        json.dump(answered, file)
     os.replace(arguments[1] + ".tmp", arguments[1])
     return 0
 

@@ -55,9 +55,9 @@ class Entered:
         path = os.path.realpath(code.co_filename)
         for folder in self._folders:
             if path.startswith(folder + os.sep):
-                found = source.of_file(path)
-                if found is None:
+                parsed = source.of_file(path)
+                if parsed is None:
                     return None
-                name = found.function(code.co_firstlineno)
+                name = parsed.function(code.co_firstlineno)
                 return (os.path.relpath(path, os.path.dirname(folder)), name)
         return None

@@ -79,13 +79,13 @@ class Unread(Dict[str, Any]):
 
 def read_each(readers: Mapping[Any, Callable[[], Mapping[str, Any]]]) -> Dict[Any, Any]:
     """What each reader returns, by its key; ``Unread`` where it ends in an error."""
-    found: Dict[Any, Any] = {}
+    answers: Dict[Any, Any] = {}
     for key, reader in readers.items():
         try:
-            found[key] = reader()
+            answers[key] = reader()
         except Exception as error:  # foreign code may raise whatever it likes
-            found[key] = Unread(said(error))
-    return found
+            answers[key] = Unread(said(error))
+    return answers
 
 
 def said(error: BaseException) -> str:
@@ -185,13 +185,13 @@ def load_all(package: str, names: Sequence[str]) -> Tuple[Any, ...]:
     A family that cannot be imported at all has the probes that its file names, and each of them
     raises what kept it from being imported.
     """
-    found: List[Any] = []
+    families: List[Any] = []
     for name in names:
         try:
-            found.append(_load(f"{package}.{name}", package.rpartition(".")[0]))
+            families.append(_load(f"{package}.{name}", package.rpartition(".")[0]))
         except Exception as error:  # as above
-            found.append(_unread(f"{package}.{name}", error))
-    return tuple(found)
+            families.append(_unread(f"{package}.{name}", error))
+    return tuple(families)
 
 
 def _unread(module: str, error: Exception) -> Any:
@@ -203,15 +203,15 @@ def _unread(module: str, error: Exception) -> Any:
 
 def _keys(tree: ast.AST) -> List[Any]:
     """Detail ids, or pairs of an id and a scope, that stand as keys of dictionaries."""
-    found: Dict[Any, None] = {}
+    keys: Dict[Any, None] = {}
     for node in ast.walk(tree):
         for key in node.keys if isinstance(node, ast.Dict) else ():
             with contextlib.suppress(ValueError):
                 given = ast.literal_eval(key) if key is not None else None
                 id = given[0] if isinstance(given, tuple) and len(given) == 2 else given
                 if isinstance(id, str) and "." in id:
-                    found[given] = None
-    return list(found)
+                    keys[given] = None
+    return list(keys)
 
 
 def _raising(error: Exception) -> Callable[[Mapping[str, Any]], Any]:

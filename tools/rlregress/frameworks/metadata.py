@@ -17,13 +17,13 @@ Places = Tuple[Tuple[str, int], ...]
 
 
 def _places() -> Places:
-    found = []
+    places = []
     for entry in sys.path:
         try:
-            found.append((entry, os.stat(entry or os.curdir).st_mtime_ns))
+            places.append((entry, os.stat(entry or os.curdir).st_mtime_ns))
         except OSError:
-            found.append((entry, -1))
-    return tuple(found)
+            places.append((entry, -1))
+    return tuple(places)
 
 
 def versions(names: Tuple[str, ...]) -> Mapping[str, str]:
@@ -52,5 +52,5 @@ def _entry_points(group: str, places: Places) -> Mapping[str, importlib.metadata
     del places
     points: Any = importlib.metadata.entry_points()
     # Python 3.9 has a dictionary
-    found = points.select(group=group) if hasattr(points, "select") else points.get(group, [])
-    return MappingProxyType({point.name: point for point in found})
+    of_group = points.select(group=group) if hasattr(points, "select") else points.get(group, [])
+    return MappingProxyType({point.name: point for point in of_group})

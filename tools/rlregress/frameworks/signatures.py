@@ -24,15 +24,15 @@ def signatures(modules: Sequence[str]) -> Tuple[Dict[str, Dict[str, str]], Dict[
     A class has the parameters of its constructor and, after a dot, its public constants; its
     methods stand beside it. What a module has from another package is left out.
     """
-    found: Dict[str, Dict[str, str]] = {}
+    defaults: Dict[str, Dict[str, str]] = {}
     unread: Dict[str, str] = {}
     for name in modules:
         try:
             for thing in _public(importlib.import_module(name)):
-                _add(thing, found)
+                _add(thing, defaults)
         except Exception as error:  # foreign code may raise whatever it likes
             unread[name] = said(error)
-    return found, unread
+    return defaults, unread
 
 
 def _public(module: Any) -> Iterator[Any]:

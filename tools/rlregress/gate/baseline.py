@@ -123,12 +123,14 @@ class _File:
 
 def load(path: Path) -> Baseline:
     """Read and validate a file; UserError that names the file, the place and what was expected."""
-    found: _File = datafiles.read(path, _File, remedy="record it again")
-    if path.stem != found.cell.id:
+    content: _File = datafiles.read(path, _File, remedy="record it again")
+    if path.stem != content.cell.id:
         raise UserError(
-            f"{path} holds the cell {found.cell.id}; expected the cell that names the file"
+            f"{path} holds the cell {content.cell.id}; expected the cell that names the file"
         )
-    return Baseline(found.cell, found.protocol, found.hyperparameters, found.provenance, found.run)
+    return Baseline(
+        content.cell, content.protocol, content.hyperparameters, content.provenance, content.run
+    )
 
 
 def find(cell: Cell, protocol: Protocol) -> Baseline | None:

@@ -108,12 +108,12 @@ def throughput(entries: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str,
 
     ``processes`` are measurements, ``verdicts`` are by quantity.
     """
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    by_pair: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in entries:
         if isinstance(entry.get("throughput"), dict):
             told = dict(entry["throughput"])
-            found.setdefault((entry["framework"], told.pop("algorithm")), {}).update(told)
-    return found
+            by_pair.setdefault((entry["framework"], told.pop("algorithm")), {}).update(told)
+    return by_pair
 
 
 def uncollected(report: Any) -> dict[str, Any]:

@@ -77,10 +77,10 @@ def originals() -> dict[tuple[str, str], Band]:
     not said: ``sd_high`` is the sample standard deviation if it was the number of seeds.
     """
     rows = datafiles.read(suite.baselines() / "paper" / "originals.csv", tuple[_Original, ...])
-    found = {}
+    bands = {}
     for row in rows:
         half = 1.96 * row.sd / math.sqrt(row.seeds)
         largest = row.sd * math.sqrt(row.seeds / (row.seeds - 1))
         band = Band(row.mean, half, row.seeds, 0.005, row.sd, row.sd, largest)
-        found[row.algorithm, row.environment.partition("-v")[0]] = band
-    return found
+        bands[row.algorithm, row.environment.partition("-v")[0]] = band
+    return bands

@@ -195,25 +195,25 @@ def of_store(folder: Path, keep: Callable[[Cell], bool]) -> list[Run]:
         )
     kept: list[tuple[Cell, dict[str, Any]]] = []
     for path in paths:
-        found = record.read(path)
-        cell = Cell(**found["job"]["cell"])
+        stored = record.read(path)
+        cell = Cell(**stored["job"]["cell"])
         if keep(cell):
-            kept.append((cell, found))
+            kept.append((cell, stored))
     codes: dict[Cell, list[dict[str, str]]] = {}
-    for cell, found in kept:
-        codes.setdefault(cell, []).append(_code(found["job"]))
+    for cell, stored in kept:
+        codes.setdefault(cell, []).append(_code(stored["job"]))
     runs = []
-    for cell, found in kept:
-        own = _code(found["job"])
+    for cell, stored in kept:
+        own = _code(stored["job"])
         differing = sorted(
             f"{name} {value}"
             for name, value in own.items()
             if any(other.get(name) != value for other in codes[cell])
         )
         name = implementation_of(cell) + (f" ({', '.join(differing)})" if differing else "")
-        task = task_of(cell, Protocol(**found["job"]["protocol"]))
-        seed = found["job"]["seed"]
-        runs.append(Run(name, cell.environment, task, seed, found["final_return"]))
+        task = task_of(cell, Protocol(**stored["job"]["protocol"]))
+        seed = stored["job"]["seed"]
+        runs.append(Run(name, cell.environment, task, seed, stored["final_return"]))
     return runs
 
 
@@ -258,8 +258,8 @@ def _most_looks(returns: dict[str, dict[str, list[float]]], runs: int) -> int:
     """How many looks of ``runs`` runs every implementation has the runs for; UserError: none."""
     count, name, task = min(
         (len(values), name, task)
-        for task, found in returns.items()
-        for name, values in found.items()
+        for task, of_task in returns.items()
+        for name, values in of_task.items()
     )
     if count < runs:
         raise UserError(
@@ -289,26 +289,26 @@ def rank(
         UserError: nothing can be compared, or the plan could not separate anything.
     """
     tasks = _by_task(runs)
-    alone = tuple(sorted(task for task, found in tasks.items() if len(found) < 2))
+    alone = tuple(sorted(task for task, of_task in tasks.items() if len(of_task) < 2))
     shared = {task: tasks[task] for task in sorted(tasks) if task not in alone}
     if not shared:
         raise UserError(
             f"there is nothing to rank: {len(runs)} runs, and on no environment with the same "
             "budget are there runs of two implementations"
         )
-    returns = {task: _without_failures(task, found) for task, found in shared.items()}
+    returns = {task: _without_failures(task, of_task) for task, of_task in shared.items()}
     most = _most_looks(returns, per_look)
     plan = Plan(per_look, most if looks is None else looks, alpha, beta)
 
     places: list[tuple[str, str]] = []
     samples: list[np.ndarray] = []
     pairs: list[tuple[int, int]] = []
-    for task, found in returns.items():
-        unit = adastop.scale(list(found.values()), per_look)
+    for task, of_task in returns.items():
+        unit = adastop.scale(list(of_task.values()), per_look)
         start = len(places)
-        for name in sorted(found):
+        for name in sorted(of_task):
             places.append((task, name))
-            samples.append(np.array(found[name]) / unit)
+            samples.append(np.array(of_task[name]) / unit)
         pairs += itertools.combinations(range(start, len(places)), 2)
     compared = adastop.compare(samples, pairs, plan)
 
@@ -332,14 +332,14 @@ def rank(
                             _standing(
                                 name, values, shared[task][name], looked_at[task, name] * per_look
                             )
-                            for name, values in found.items()
+                            for name, values in of_task.items()
                         ),
                         key=lambda standing: (-standing.mean, standing.implementation),
                     )
                 ),
                 tuple(decided[task]),
             )
-            for task, found in returns.items()
+            for task, of_task in returns.items()
         ),
         done,
         tuple((look.lower, look.upper) for look in compared.looks),

@@ -30,10 +30,10 @@ def names(option: str, given: str | None) -> list[str]:
     """
     if given is None:
         return []
-    found = [name.strip() for name in given.split(",") if name.strip()]
-    if not found:
+    listed = [name.strip() for name in given.split(",") if name.strip()]
+    if not listed:
         raise UserError(f"{option} names nothing; expected names, comma-separated, or no {option}")
-    return found
+    return listed
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def usual_budget(cells: str) -> str:
 
 def _refusals(cells: Sequence[Cell]) -> dict[Cell, str]:
     """Why cells cannot be trained here, one sentence each, of those that cannot."""
-    found = {}
+    refusals = {}
     for cell in dict.fromkeys(cells):
         try:
             adapters([cell.framework])
@@ -150,8 +150,8 @@ def _refusals(cells: Sequence[Cell]) -> dict[Cell, str]:
         except UserError as error:
             said = str(error)
         if said:
-            found[cell] = said
-    return found
+            refusals[cell] = said
+    return refusals
 
 
 def choose(selection: Selection) -> list[Cell]:
@@ -213,9 +213,7 @@ def _of_stored(selection: Selection) -> list[Cell]:
         if algorithm not in known:
             raise UserError(plan.not_trained(algorithm, adapters(selection.frameworks), known))
     stored = {
-        found.cell.id: found.cell
-        for found in baseline.every()
-        if found.cell.budget == selection.budget
+        each.cell.id: each.cell for each in baseline.every() if each.cell.budget == selection.budget
     }
     if of_budget.published:
         for key in published.table(of_budget.published):

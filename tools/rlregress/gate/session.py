@@ -185,14 +185,14 @@ class Session:
     def measured_in_store(self) -> list[tuple[str, float]]:
         """Id of the cell and wall-clock seconds of every finished run that has a record."""
         records = [
-            (cell.id, found)
+            (cell.id, stored)
             for cell in self.cells
-            for found in map(self.store.find, self.jobs(cell))
+            for stored in map(self.store.find, self.jobs(cell))
         ]
         return [
-            (id, found["time"].get("wall_seconds", 0.0))
-            for id, found in records
-            if found is not None and found["status"] == FINISHED
+            (id, stored["time"].get("wall_seconds", 0.0))
+            for id, stored in records
+            if stored is not None and stored["status"] == FINISHED
         ]
 
     def seconds_to_do(self, measured: Sequence[tuple[str, float]]) -> float:

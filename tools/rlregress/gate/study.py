@@ -140,13 +140,13 @@ def _reproduced(cells: Mapping[tuple[str, str, str], Band]) -> tuple[Reproductio
         for key, band in cells.items()
         if (key[1], key[2].partition("-v")[0]) in originals
     }
-    found = []
+    reproductions = []
     for key, difference in differences(pairs).items():
         band, original = pairs[key]
         outside = difference.outside[0]
         interval = SIMILAR if not outside else BETTER if difference.effect > 0 else WORSE
-        found.append(Reproduction(*key, band.mean, original.mean, interval, difference))
-    return tuple(found)
+        reproductions.append(Reproduction(*key, band.mean, original.mean, interval, difference))
+    return tuple(reproductions)
 
 
 def _stored_band(stored: baseline.Baseline) -> Band:
@@ -159,10 +159,10 @@ def _stored_band(stored: baseline.Baseline) -> Band:
 
 def direction(signs: Iterable[int]) -> str:
     """What the signs of one pair in all frameworks say together: same, opposite or open."""
-    found = set(signs)
-    if {1, -1} <= found:
+    distinct = set(signs)
+    if {1, -1} <= distinct:
         return OPPOSITE
-    return SAME if len(found) == 1 and 0 not in found else OPEN
+    return SAME if len(distinct) == 1 and 0 not in distinct else OPEN
 
 
 def _orders(table: Mapping[published.Key, Band]) -> tuple[tuple[Order, ...], int]:
@@ -180,7 +180,7 @@ def _orders(table: Mapping[published.Key, Band]) -> tuple[tuple[Order, ...], int
         for pair in itertools.combinations(algorithms, 2)
     }
     compared = differences(cells)
-    found = []
+    by_environment = []
     for environment, of in itertools.product(environments, [*sets, OWN]):
         used = {framework: framework if of == OWN else of for framework in frameworks}
         orders = {
@@ -199,8 +199,8 @@ def _orders(table: Mapping[published.Key, Band]) -> tuple[tuple[Order, ...], int
             )
             for pair in itertools.combinations(algorithms, 2)
         }
-        found.append(Order(environment, of, orders, pairs))
-    return tuple(found), sum(difference.tested for difference in compared.values())
+        by_environment.append(Order(environment, of, orders, pairs))
+    return tuple(by_environment), sum(difference.tested for difference in compared.values())
 
 
 def _ranked(runs: Sequence[Run], nothing: str) -> StoredAnswer:
@@ -211,7 +211,7 @@ def _ranked(runs: Sequence[Run], nothing: str) -> StoredAnswer:
         implementations.setdefault(run.task, set()).add(run.implementation)
         place = (run.task, run.implementation)
         counts[place] = counts.get(place, 0) + 1
-    shared = {task for task, found in implementations.items() if len(found) > 1}
+    shared = {task for task, of_task in implementations.items() if len(of_task) > 1}
     if not shared:
         return StoredAnswer(None, nothing)
     least = min(count for (task, _), count in counts.items() if task in shared)
@@ -236,7 +236,7 @@ def _stored_pairs(ranking: Ranking | None) -> dict[str, dict[tuple[str, str], st
             sign = {GREATER: 1, SMALLER: -1}.get(pair.decision, 0)
             signs.setdefault(place, {}).setdefault((pair.first, pair.second), []).append(sign)
     return {
-        place: {pair: direction(found) for pair, found in pairs.items() if len(found) > 1}
+        place: {pair: direction(of_pair) for pair, of_pair in pairs.items() if len(of_pair) > 1}
         for place, pairs in signs.items()
     }
 
@@ -279,7 +279,7 @@ def study() -> Study:
     return Study(
         _reproduced({key[:3]: band for key, band in table.items() if key[3] == ORIGINAL}),
         tuple(sorted({key[1] for key in table} - printed)),
-        tuple(PairOfFrameworks(*key, found) for key, found in differences(pairs).items()),
+        tuple(PairOfFrameworks(*key, difference) for key, difference in differences(pairs).items()),
         orders,
         tested_order,
         _reproduced(long_enough),

@@ -70,9 +70,9 @@ def load(framework: str) -> dict[str, Stored]:
 def every() -> dict[tuple[str, str], Stored]:
     """All that is stored, by framework and algorithm."""
     return {
-        (path.stem, algorithm): found
+        (path.stem, algorithm): of_algorithm
         for path in sorted(folder().glob("*.toml"))
-        for algorithm, found in load(path.stem).items()
+        for algorithm, of_algorithm in load(path.stem).items()
     }
 
 
@@ -176,12 +176,12 @@ class Measured:
 
 def _samples(before: Sequence[Measurement], after: Sequence[Measurement]) -> dict[str, Sample]:
     """Every quantity that all of the processes could measure."""
-    found = {}
+    samples = {}
     for quantity, attribute in QUANTITIES.items():
         old, new = ([getattr(each, attribute) for each in side] for side in (before, after))
         if None not in old + new:
-            found[quantity] = Sample(old, new, less_is_better=quantity == _MEMORY)
-    return found
+            samples[quantity] = Sample(old, new, less_is_better=quantity == _MEMORY)
+    return samples
 
 
 def record(
@@ -214,10 +214,10 @@ def record(
         for pair in wanted:
             if len(done[pair].process) > number:
                 continue
-            found = throughput.measure(*pair, number)
-            done[pair] = replace(done[pair], process=(*done[pair].process, found))
+            process = throughput.measure(*pair, number)
+            done[pair] = replace(done[pair], process=(*done[pair].process, process))
             _write(*pair, done[pair])
-            yield f"[{number + 1}/{processes}] {' '.join(pair)}: ratio to the floor {found.ratio}"
+            yield f"[{number + 1}/{processes}] {' '.join(pair)}: ratio to the floor {process.ratio}"
 
 
 def _write(framework: str, algorithm: str, now: Stored) -> None:

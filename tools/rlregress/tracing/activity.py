@@ -29,16 +29,16 @@ def _clamp(given: Tuple[Any, ...], named: Dict[str, Any], _: Any) -> Set[str]:
     low = named.get("min", named.get("a_min", given[1] if len(given) > 1 else None))
     high = named.get("max", named.get("a_max", given[2] if len(given) > 2 else None))
     value = _array(given[0] if given else named.get("input", named.get("a")))
-    found = set()
+    outcomes = set()
     below = value < _array(low) if low is not None else np.zeros(value.shape, bool)
     above = value > _array(high) if high is not None else np.zeros(value.shape, bool)
     if low is None or below.any():
-        found.add("below")
+        outcomes.add("below")
     if high is None or above.any():
-        found.add("above")
+        outcomes.add("above")
     if not (below | above).all():
-        found.add("inside")
-    return found
+        outcomes.add("inside")
+    return outcomes
 
 
 def _extremum(sign: int) -> _Outcomes:
@@ -124,10 +124,10 @@ class Activity:
             place = self._open(operation)
             if place is not None and not late:
                 self._note(recorder, place, outcomes, given, named, None)
-            found = original(*given, **named)
+            returned = original(*given, **named)
             if place is not None and late:
-                self._note(recorder, place, outcomes, given, named, found)
-            return found
+                self._note(recorder, place, outcomes, given, named, returned)
+            return returned
 
         recorder.replace(owner, name, watched)
         recorder.tell_jit(original, watched)

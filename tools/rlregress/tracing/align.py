@@ -39,14 +39,14 @@ def difference(a: Part, b: Part) -> float:
 
 def event_differences(a: Event, b: Event) -> list[tuple[str, float]]:
     """The parts that differ, in the order in which one follows from the other, and by how much."""
-    found = []
+    differences = []
     for name, part in a.parts.items():
         other = b.parts.get(name)
         if other is None:
-            found.append((name, math.inf))
+            differences.append((name, math.inf))
         elif part.digest != other.digest:
-            found.append((name, difference(part, other)))
-    return found
+            differences.append((name, difference(part, other)))
+    return differences
 
 
 def event_difference(a: Event, b: Event) -> tuple[str, float]:

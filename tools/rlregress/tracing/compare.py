@@ -179,12 +179,12 @@ class _Walk:
     def walk(self) -> Comparison:
         """The comparison."""
         while self.i < len(self.a) or self.j < len(self.b):
-            found = self._next()
-            if found is not None:
-                return self._ended("diverged", found)
-        found = self._at_the_end()
-        if found is not None:
-            return self._ended("diverged", found)
+            divergence = self._next()
+            if divergence is not None:
+                return self._ended("diverged", divergence)
+        divergence = self._at_the_end()
+        if divergence is not None:
+            return self._ended("diverged", divergence)
         if self.interface is not None:
             return self._ended("diverged", self.interface)
         first = self.rounding or self.retyped
@@ -201,11 +201,11 @@ class _Walk:
         if not part:
             self.equal += self._so_far_equal()
             return None
-        found = Divergence(KINDS[x.kind, part], part, x, y, tuple(self.a[-3:]))
+        divergence = Divergence(KINDS[x.kind, part], part, x, y, tuple(self.a[-3:]))
         if self._passes(part, gap):
-            self.rounding = self.rounding or found
+            self.rounding = self.rounding or divergence
             return None
-        return self.trains or found
+        return self.trains or divergence
 
     def _ended(self, verdict: str, first: Divergence | None) -> Comparison:
         rounding = self.rounding if first is not self.rounding else None
@@ -246,12 +246,12 @@ class _Walk:
 
     def _worst(self, x: Event, y: Event) -> tuple[str, float]:
         """The first part that no rounding explains, or else the first that differs at all."""
-        found = event_differences(x, y)
-        if found and found[0][0] in WORDS:
+        differing = event_differences(x, y)
+        if differing and differing[0][0] in WORDS:
             # values of other names, types or shapes are others in any case
-            return found[0]
-        beyond = [each for each in found if not self._passes(*each)]
-        return (beyond or found or [("", 0.0)])[0]
+            return differing[0]
+        beyond = [each for each in differing if not self._passes(*each)]
+        return (beyond or differing or [("", 0.0)])[0]
 
     def _passes(self, part: str, gap: float) -> bool:
         if not part or gap <= CLOSE:
@@ -271,11 +271,11 @@ class _Walk:
     def _count(self, x: Event, part: str, gap: float) -> None:
         self.compared += 1
         if part and self.rounding is None:
-            found = self.here(self._kind(x, self.b[self.j], part), part)
+            divergence = self.here(self._kind(x, self.b[self.j], part), part)
             if gap > 0.0:
-                self.rounding = found
+                self.rounding = divergence
             elif self.retyped is None:
-                self.retyped = found
+                self.retyped = divergence
         self.worst = max(self.worst, gap)
         self.equal += self._so_far_equal()
         if part and x.kind == "backward":
@@ -289,11 +289,11 @@ class _Walk:
     def _skip(self, both: bool) -> bool:
         """Skip what only one side has, if both go on alike after it."""
         limit = GROWN if self.rounding is not None else 0.0
-        found = resume(self.a, self.b, self.i, self.j, limit, both)
-        if found is None:
+        resumed = resume(self.a, self.b, self.i, self.j, limit, both)
+        if resumed is None:
             return False
-        only = [*self.a[self.i : found[0]], *self.b[self.j : found[1]]]
-        ends = found[0] >= len(self.a) and found[1] >= len(self.b)
+        only = [*self.a[self.i : resumed[0]], *self.b[self.j : resumed[1]]]
+        ends = resumed[0] >= len(self.a) and resumed[1] >= len(self.b)
         # at the end nothing comes that could acquit a training that went on
         if ends and any(event.kind in ("optimizer", "step") for event in only):
             return False
@@ -301,9 +301,9 @@ class _Walk:
             self.suspect, self.since = self.here("order", ""), 0
         if self.trains is None and any(event.kind in TRAINING for event in only):
             self.trains = self.here("order", "")
-        self.extra += [("A", event) for event in self.a[self.i : found[0]]]
-        self.extra += [("B", event) for event in self.b[self.j : found[1]]]
-        self.i, self.j = found
+        self.extra += [("A", event) for event in self.a[self.i : resumed[0]]]
+        self.extra += [("B", event) for event in self.b[self.j : resumed[1]]]
+        self.i, self.j = resumed
         return True
 
     def _parted(self, found: Divergence, gap: float) -> Divergence:
@@ -443,10 +443,10 @@ class _Losses:
 
 def _stepping(events: Sequence[Event]) -> list[tuple[Event, str]]:
     """Each loss with the number of the optimiser that steps next."""
-    number, found = "", []
+    number, losses = "", []
     for event in reversed(events):
         if event.kind == "optimizer":
             number = event.key[1]
         elif event.kind == "backward":
-            found.append((event, number))
-    return found
+            losses.append((event, number))
+    return losses

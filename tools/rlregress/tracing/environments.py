@@ -84,11 +84,11 @@ class Environments:
         except Exception:
             # half made, or of a class with slots
             return None
-        found = names.get(_WATCH)
-        if not isinstance(found, Watch):
+        held = names.get(_WATCH)
+        if not isinstance(held, Watch):
             # of a copy: whether it is seeded
-            found = names[_WATCH] = Watch(next(self._count), bool(found))
-        return found
+            held = names[_WATCH] = Watch(next(self._count), bool(held))
+        return held
 
     # -- calls -------------------------------------------------------------------------------
 
@@ -104,10 +104,12 @@ class Environments:
             self._seed(watch, environment, given, options)
         if not outermost or watch is None or self._recorder.quiet:
             return original(environment, *given, **options)
-        found = self._within(original, environment, *given, **options)
-        with_more = isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], dict)
-        self._add("reset", watch, {"observation": part(found[0] if with_more else found)})
-        return found
+        returned = self._within(original, environment, *given, **options)
+        with_more = (
+            isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[1], dict)
+        )
+        self._add("reset", watch, {"observation": part(returned[0] if with_more else returned)})
+        return returned
 
     def step(self, _: str, original: Any, environment: Any, *given: Any, **options: Any) -> Any:
         """Step."""
@@ -120,18 +122,18 @@ class Environments:
         watch = self.watch(environment)
         # as it is before the environment can change it
         action = part(given[0] if given else next(iter(options.values()), None))
-        found = self._within(original, environment, *given, **options)
+        returned = self._within(original, environment, *given, **options)
         if watch is not None:
-            self.stepped(watch, action, found)
-        return found
+            self.stepped(watch, action, returned)
+        return returned
 
     def seed(self, _: str, original: Any, environment: Any, *given: Any, **options: Any) -> Any:
         """Seed, as environments of gym are."""
         watch = self.watch(environment)
-        found = original(environment, *given, **options)
+        returned = original(environment, *given, **options)
         if watch is not None and [*given, *options.values()] not in ([], [None]):
             watch.seeded = True
-        return found
+        return returned
 
     def seed_together(self, owner: Any, given: Any, options: Dict[str, Any]) -> None:
         """Put a seed among the options of a first reset of many environments that are elsewhere."""

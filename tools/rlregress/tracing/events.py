@@ -219,13 +219,13 @@ class Places:
     def nearest(self, depth: int = 2) -> Optional[Place]:
         """File, line, function and callers of the nearest frame of the traced code, or None."""
         frame: Any = sys._getframe(depth)
-        found: List[List[Any]] = []
-        while frame is not None and len(found) <= CALLERS:
+        frames: List[List[Any]] = []
+        while frame is not None and len(frames) <= CALLERS:
             name = self.name(frame.f_code.co_filename)
             if name is not None:
-                found.append([name, frame.f_lineno, frame.f_code.co_name])
+                frames.append([name, frame.f_lineno, frame.f_code.co_name])
             frame = frame.f_back
-        return [*found[0], found[1:]] if found else None
+        return [*frames[0], frames[1:]] if frames else None
 
 
 def write(path: str, header: Dict[str, Any], events: Sequence[Event]) -> None:

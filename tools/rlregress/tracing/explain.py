@@ -75,21 +75,21 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
     if first.a is not None and first.a.kind == "final":
         meaning = "every event is the same, but the networks end with other parameters or buffers"
     lines = [f"{title} ({first.kind}): {meaning}"]
-    for side, found in (("A", first.a), ("B", first.b)):
-        if found is None:
+    for side, shown in (("A", first.a), ("B", first.b)):
+        if shown is None:
             none = "nothing of that name" if first.kind == "interface" else "the trace has ended"
             lines.append(f"  {side}: {none}")
             continue
-        value = f": {first.part} {_numbers(found.parts[first.part])}" if first.part else ""
-        lines.append(f"  {side}: {event(found)}{value}")
-        above = [f"{c.file}:{c.line} in {c.function}" for c in found.callers]
+        value = f": {first.part} {_numbers(shown.parts[first.part])}" if first.part else ""
+        lines.append(f"  {side}: {event(shown)}{value}")
+        above = [f"{c.file}:{c.line} in {c.function}" for c in shown.callers]
         if above:
             lines.append(f"     called from {', from '.join(above)}")
     if first.ratio is not None:
         lines.append(f"  B / A: x{first.ratio:.6g}")
     if first.before:
         lines.append("  just before, the same on both sides:")
-        lines += [f"    {event(found)}" for found in first.before]
+        lines += [f"    {event(shown)}" for shown in first.before]
     return lines
 
 

@@ -98,10 +98,10 @@ class Networks:
 
     def parts(self) -> Dict[str, Part]:
         """Parameters and buffers that the training has changed; nothing if there are none."""
-        found = {kind: self._changed(kind) for kind in ("parameters", "buffers")}
-        if not any(found.values()):
+        changed = {kind: self._changed(kind) for kind in ("parameters", "buffers")}
+        if not any(changed.values()):
             return {}
-        return {kind: parts_of(arrays) for kind, arrays in found.items()}
+        return {kind: parts_of(arrays) for kind, arrays in changed.items()}
 
     def _changed(self, kind: str) -> List[np.ndarray]:
         pairs = [(self._began(t), as_array(t)) for t in _tensors(self._held.values(), kind)]
@@ -110,10 +110,10 @@ class Networks:
 
 def _tensors(modules: Iterable[Any], kind: str) -> List[Any]:
     """Parameters or buffers of modules, each once."""
-    found: Dict[int, Any] = {}
+    tensors: Dict[int, Any] = {}
     for module in modules:
         # it may have been left half made
         with contextlib.suppress(Exception):
             for tensor in getattr(module, kind)():
-                found.setdefault(id(tensor), tensor)
-    return [tensor for tensor in found.values() if readable(tensor)]
+                tensors.setdefault(id(tensor), tensor)
+    return [tensor for tensor in tensors.values() if readable(tensor)]

@@ -184,11 +184,11 @@ class Recorder:
 
     def _append_to_last(self, kind: str, name: str, value: Any, at: Any, same: Any) -> None:
         last = self.events[-1] if self.events else None
-        found = part(value)
+        added = part(value)
         if last is not None and last["kind"] == kind and same(last["at"]) == same(at):
-            last["parts"]["value"] = joined([last["parts"]["value"], found])
+            last["parts"]["value"] = joined([last["parts"]["value"], added])
             return
-        self.add(kind, name, {"value": found}, at)
+        self.add(kind, name, {"value": added}, at)
 
     def new_parameters(self) -> None:
         """An event with all parameters registered since the last one: how networks begin."""

@@ -42,8 +42,8 @@ def job(
     if algorithm not in trainings:
         clause = nearest(algorithm, trainings)
         raise UserError(f"{framework} has no built-in training of '{algorithm}'; {clause}")
-    found = {"framework": framework, "algorithm": algorithm, "steps": steps, "seed": 0}
-    return {**found, "packages": list(packages)}
+    training = {"framework": framework, "algorithm": algorithm, "steps": steps, "seed": 0}
+    return {**training, "packages": list(packages)}
 
 
 def of_script(

@@ -129,8 +129,8 @@ class Lines:
     def _branches(self, code: CodeType, lines: Set[int]) -> Dict[int, source.Test]:
         file = code.co_filename
         if file not in self._tests:
-            found = source.of_file(file)
-            self._tests[file] = source.branches_at(found) if found is not None else {}
+            parsed = source.of_file(file)
+            self._tests[file] = source.branches_at(parsed) if parsed is not None else {}
         tests = self._tests[file]
         # of a test that spans lines only the own ones: a comprehension inside is other code
         return {line: tests[line] for line in lines if line in tests and tests[line].body in lines}
@@ -147,19 +147,19 @@ class Lines:
 
     def functions(self) -> Dict[str, List[str]]:
         """File below its root -> qualified names of the functions that were entered."""
-        found: Dict[str, Set[str]] = {}
+        by_file: Dict[str, Set[str]] = {}
         for code in self._entered:
             file, name = self._function(code)
             if name:
-                found.setdefault(file, set()).add(name)
-        return {file: sorted(names) for file, names in found.items()}
+                by_file.setdefault(file, set()).add(name)
+        return {file: sorted(names) for file, names in by_file.items()}
 
     def branches(self) -> Dict[str, List[Tuple[int, bool, bool, str]]]:
         """File below its root -> tests met: line, whether it has held, has failed, and its text."""
-        found: Dict[str, Dict[int, Tuple[int, bool, bool, str]]] = {}
+        by_file: Dict[str, Dict[int, Tuple[int, bool, bool, str]]] = {}
         for code in self._noted:
             left = self._left[id(code)]
-            of_file = found.setdefault(str(self._places.name(code.co_filename)), {})
+            of_file = by_file.setdefault(str(self._places.name(code.co_filename)), {})
             for test in left.tests.values():
                 ways = [(test.line, holds) not in left.ways for holds in (True, False)]
                 # code of one line may be made more than once: of a function inside another
@@ -168,7 +168,7 @@ class Lines:
                 of_file[test.line] = row
         return {
             file: [row for row in sorted(rows.values()) if row[1] or row[2]]
-            for file, rows in found.items()
+            for file, rows in by_file.items()
             if rows
         }
 

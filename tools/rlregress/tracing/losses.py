@@ -49,12 +49,12 @@ class Losses:
                 return original(module, *given, **options)
             losses._depth.calls += 1
             try:
-                found = original(module, *given, **options)
+                returned = original(module, *given, **options)
             finally:
                 losses._depth.calls -= 1
-            if hasattr(found, "keys"):
-                losses._returned(module, found)
-            return found
+            if hasattr(returned, "keys"):
+                losses._returned(module, returned)
+            return returned
 
         self._recorder.replace(kind, "__call__", called)
 

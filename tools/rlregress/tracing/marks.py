@@ -74,10 +74,10 @@ class Marks:
 
     def functions(self) -> Dict[str, List[str]]:
         """File below its root -> qualified names of its functions that were entered."""
-        found: Dict[str, List[str]] = {}
+        by_file: Dict[str, List[str]] = {}
         for file, name in sorted(self._found):
-            found.setdefault(file, []).append(name)
-        return found
+            by_file.setdefault(file, []).append(name)
+        return by_file
 
     def _entered(self, number: int) -> None:
         function = self._names[number]

@@ -53,10 +53,10 @@ def defaults(module: types.ModuleType, name: str, texts: Sequence[str]) -> Optio
     arguments = _without_annotations(other[0].args)
     made = ast.Expression(ast.Lambda(arguments, ast.Constant(None)))
     try:
-        found = eval(compile(ast.fix_missing_locations(made), "<defaults>", "eval"), names)
+        function = eval(compile(ast.fix_missing_locations(made), "<defaults>", "eval"), names)
     except Exception as why:  # whatever they are made of
         raise Misfit(f"the defaults of {name} cannot be had: {why}") from None
-    return found.__defaults__, found.__kwdefaults__
+    return function.__defaults__, function.__kwdefaults__
 
 
 @lru_cache(maxsize=32)
@@ -80,11 +80,11 @@ def _takes(node: Any) -> str:
 
 
 def _without_annotations(arguments: ast.arguments) -> ast.arguments:
-    found = copy.deepcopy(arguments)
-    for each in ast.walk(found):
+    copied = copy.deepcopy(arguments)
+    for each in ast.walk(copied):
         if isinstance(each, ast.arg):
             each.annotation = None
-    return found
+    return copied
 
 
 class NoClass(Misfit):
@@ -126,13 +126,13 @@ def put(module: types.ModuleType, name: str, text: str, path: str) -> None:
     own_names: Dict[str, Any] = {}
     flags = __future__.annotations.compiler_flag
     exec(compile(tree, path, "exec", flags, True), vars(module), own_names)
-    found = vars(own_names[kind.__name__])[own]
-    for function in _functions(found):
+    method = vars(own_names[kind.__name__])[own]
+    for function in _functions(method):
         # what ``super()`` asks for
         for variable, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             if variable == "__class__":
                 cell.cell_contents = kind
-    setattr(kind, own, found)
+    setattr(kind, own, method)
 
 
 def _class(module: types.ModuleType, name: str) -> Any:

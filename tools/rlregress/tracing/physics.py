@@ -43,9 +43,9 @@ def main(arguments: List[str]) -> int:
     """Entry point."""
     with open(arguments[0], encoding="utf-8") as file:
         job = json.load(file)
-    found = {id: trajectory(id, int(job["steps"])) for id in job["environments"]}
+    trajectories = {id: trajectory(id, int(job["steps"])) for id in job["environments"]}
     with open(arguments[1] + ".tmp", "w", encoding="utf-8") as file:
-        json.dump(found, file)
+        json.dump(trajectories, file)
     os.replace(arguments[1] + ".tmp", arguments[1])
     return 0
 

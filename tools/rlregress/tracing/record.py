@@ -40,7 +40,7 @@ from rlregress.tracing.watched import parts_of_output
 
 def roots_of(packages: List[str]) -> List[str]:
     """Folders of importable packages; a package that is not installed has none."""
-    found = []
+    roots = []
     for package in packages:
         try:
             spec = importlib.util.find_spec(package)
@@ -49,10 +49,10 @@ def roots_of(packages: List[str]) -> List[str]:
         if spec is None:
             continue
         if spec.submodule_search_locations:
-            found.extend(spec.submodule_search_locations)
+            roots.extend(spec.submodule_search_locations)
         elif spec.origin:
-            found.append(spec.origin)
-    return found
+            roots.append(spec.origin)
+    return roots
 
 
 def modules_of(distribution: str) -> List[str]:
@@ -115,8 +115,8 @@ def built_in(job: Dict[str, Any]) -> Callable[[Any], None]:
 
         seed = int(job.get("seed", 0))
         if job.get("scenario"):
-            found = adapter.trace_scenario(job["scenario"], make_env, seed)
-            for name, value in (found or {}).items():
+            outputs = adapter.trace_scenario(job["scenario"], make_env, seed)
+            for name, value in (outputs or {}).items():
                 recorder.add("output", name, parts_of_output(value), None)
         else:
             adapter.trace_trainings()[job["algorithm"]](make_env, seed)
@@ -126,7 +126,7 @@ def built_in(job: Dict[str, Any]) -> Callable[[Any], None]:
 
 def versions(packages: List[str]) -> Dict[str, str]:
     """What the process runs on."""
-    found = {
+    by_name = {
         "python": platform.python_version(),
         "torch": str(torch.__version__),
         "numpy": np.__version__,
@@ -135,14 +135,14 @@ def versions(packages: List[str]) -> Dict[str, str]:
     for package in packages:
         module = sys.modules.get(package)
         if module is not None and hasattr(module, "__version__"):
-            found[package] = str(module.__version__)
-    return found
+            by_name[package] = str(module.__version__)
+    return by_name
 
 
 def _file(module: str) -> str:
     """Where a module was imported from; empty if it was not."""
-    found = sys.modules.get(module)
-    return str(getattr(found, "__file__", None) or "")
+    loaded = sys.modules.get(module)
+    return str(getattr(loaded, "__file__", None) or "")
 
 
 def _in_traced_code(error: BaseException, places: events.Places) -> bool:

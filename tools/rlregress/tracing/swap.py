@@ -167,8 +167,8 @@ def _codes(text: str, path: str, name: str) -> List[types.CodeType]:
     """The code of a function of a source text; several if several have its name."""
     module, lines = _read(text, path)
     last = name.rpartition(".")[2]
-    found = [code for code in _inside(module) if code.co_name == last]
-    return [code for code in found if code.co_firstlineno in lines.get(name, ())]
+    codes = [code for code in _inside(module) if code.co_name == last]
+    return [code for code in codes if code.co_firstlineno in lines.get(name, ())]
 
 
 def _of_file(path: str, name: str) -> List[types.CodeType]:
@@ -211,8 +211,8 @@ def _in_memory() -> Dict[str, List[types.FunctionType]]:
     """Every function that is in memory, by its file, also those behind decorators."""
     # what was frozen before a fork is not listed
     gc.unfreeze()
-    found: Dict[str, List[types.FunctionType]] = {}
+    by_file: Dict[str, List[types.FunctionType]] = {}
     for each in gc.get_objects():
         if type(each) is types.FunctionType:
-            found.setdefault(_real(each.__code__.co_filename), []).append(each)
-    return found
+            by_file.setdefault(_real(each.__code__.co_filename), []).append(each)
+    return by_file

@@ -172,16 +172,16 @@ class Watched:
         before = recorder.environment_events
         depth.watched += 1
         try:
-            found = original(owner, *given, **options)
+            returned = original(owner, *given, **options)
         finally:
             depth.watched -= 1
-        if inspect.isgenerator(found):
-            return self._items(label, found)
-        if recorder.environment_events > before or not self._apart(label, found):
-            self._add(label, found)
+        if inspect.isgenerator(returned):
+            return self._items(label, returned)
+        if recorder.environment_events > before or not self._apart(label, returned):
+            self._add(label, returned)
         else:
-            self._environments.apart(label, owner, action, found)
-        return found
+            self._environments.apart(label, owner, action, returned)
+        return returned
 
     @staticmethod
     def _apart(label: str, found: Any) -> bool:

@@ -17,16 +17,16 @@ _SURROUNDINGS = ("gymnasium", "mujoco", "numpy", "torch")
 
 def versions(adapter: Adapter) -> dict[str, str]:
     """Versions of the adapter's packages and of everything that moves a result."""
-    found = dict(adapter.versions())
+    by_name = dict(adapter.versions())
     for package in _SURROUNDINGS:
         try:
-            found[package] = importlib.metadata.version(package)
+            by_name[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             raise UserError(
                 f"trainings need the package '{package}', which is not installed; "
                 f"install it with: pip install {package}"
             ) from None
-    return dict(sorted(found.items()))
+    return dict(sorted(by_name.items()))
 
 
 @functools.cache
@@ -60,7 +60,7 @@ def sources(adapter: Adapter) -> dict[str, str]:
 
 def changed_copies(adapter: Adapter) -> dict[str, str]:
     """Modules under test that do not lie where their distribution does, with their place."""
-    found = {}
+    copies = {}
     for module in adapter.modules:
         spec = importlib.util.find_spec(module)
         place = Path(next(iter(spec.submodule_search_locations or ()))) if spec else None
@@ -69,5 +69,5 @@ def changed_copies(adapter: Adapter) -> dict[str, str]:
             for package in adapter.packages
         }
         if place is not None and place.resolve() not in installed:
-            found[module] = str(place)
-    return found
+            copies[module] = str(place)
+    return copies

@@ -57,14 +57,14 @@ def run(job: Job, store: Store, pinned: bool = True) -> dict[str, Any]:
     dies by itself leaves a failed record; one that is ended from outside leaves none.
     """
     with store.lock(job):
-        found = store.find(job)
-        if found is None:
+        stored = store.find(job)
+        if stored is None:
             store.set_aside(job)
             _train(job, store, pinned)
-            found = store.find(job)
-    if found is None:
+            stored = store.find(job)
+    if stored is None:
         raise UserError(f"the run {job.cell.id} seed {job.seed} left no readable record")
-    return found
+    return stored
 
 
 def _train(job: Job, store: Store, pinned: bool) -> None:
@@ -139,9 +139,9 @@ def run_all(
             if job is None:
                 return
             try:
-                found = run(job, store, pinned)
+                stored = run(job, store, pinned)
                 with lock:
-                    on_done(job, found)
+                    on_done(job, stored)
             except BaseException as error:
                 errors.append(error)
                 return

@@ -72,7 +72,7 @@ def read(path: Path) -> Dict[str, Any]:
         if not isinstance(content, dict) or "checksum" not in content:
             raise ValueError("it is something else")
         stated = content.pop("checksum")
-        found = _checksum(content)
+        computed = _checksum(content)
     except (ValueError, OSError, RecursionError) as error:
         raise UserError(
             f"the run record {path} is damaged: expected one JSON object with a checksum ({error})"
@@ -83,7 +83,7 @@ def read(path: Path) -> Dict[str, Any]:
             f"the run record {path} does not fit: expected schema {SCHEMA} with all of its keys, "
             f"found schema {content.get('schema')}, missing: {', '.join(missing) or 'none'}"
         )
-    if stated != found:
+    if stated != computed:
         raise UserError(
             f"the run record {path} is damaged: its content does not match its checksum {stated}"
         )

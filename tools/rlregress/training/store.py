@@ -100,11 +100,11 @@ class Store:
         path = self.path(job)
         if not path.exists():
             return None
-        found = record.read(path)
+        stored = record.read(path)
         expected = json.loads(json.dumps({**job.as_dict(), "key": job.key}))
-        if found["key"] != job.key or found["job"] != expected:
+        if stored["key"] != job.key or stored["job"] != expected:
             raise UserError(
-                f"the run record {path} belongs to another run: found key {found['key']}, "
+                f"the run record {path} belongs to another run: found key {stored['key']}, "
                 f"expected {job.key}"
             )
-        return found
+        return stored

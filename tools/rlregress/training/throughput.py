@@ -149,8 +149,8 @@ def file() -> Path:
 
 
 def _read() -> _File:
-    found: _File = datafiles.read(file(), _File)
-    return found
+    content: _File = datafiles.read(file(), _File)
+    return content
 
 
 def processes() -> int:
@@ -169,9 +169,9 @@ def protocol(framework: str, algorithm: str) -> Protocol:
         **content.hyperparameters.get(algorithm, {}),
         **content.frameworks.get(framework, {}).get(algorithm, {}),
     }
-    found = Protocol(content.environment, content.plans[algorithm], given)
-    _check_blocks(algorithm, found)
-    return found
+    checked = Protocol(content.environment, content.plans[algorithm], given)
+    _check_blocks(algorithm, checked)
+    return checked
 
 
 def _check_blocks(algorithm: str, of: Protocol) -> None:

@@ -120,22 +120,22 @@ def releases(framework: str) -> tuple[str, ...]:
 
 def pairs(framework: str) -> tuple[ReleasePair, ...]:
     """All neighbouring releases, oldest first, with their changes; UserError as ``load``."""
-    found = read(_existing(framework))
+    history = read(_existing(framework))
     return tuple(
         ReleasePair(
             before,
             release,
-            tuple(c for c in found.change if c.release == release),
+            tuple(c for c in history.change if c.release == release),
             next(
                 (
                     ground.requires
-                    for ground in found.ground
+                    for ground in history.ground
                     if ground.holds_for(before) and ground.holds_for(release)
                 ),
                 (),
             ),
         )
-        for before, release in pairwise(found.releases)
+        for before, release in pairwise(history.releases)
     )
 
 
@@ -162,18 +162,18 @@ class _History:
 
 def read(path: Path) -> _History:
     """The history in a file; UserError as ``load``."""
-    found: _History = datafiles.read(path, _History)
-    places = datafiles.places(path, "change", len(found.change))
+    history: _History = datafiles.read(path, _History)
+    places = datafiles.places(path, "change", len(history.change))
     taken: dict[str, str] = {}
-    for change, place in zip(found.change, places, strict=True):
-        _check_order(place, change.before, change.release, found.releases)
+    for change, place in zip(history.change, places, strict=True):
+        _check_order(place, change.before, change.release, history.releases)
         if change.id in taken:
             raise UserError(
                 f"{place}: key 'id' is '{change.id}', expected an id that no other entry has; "
                 f"{taken[change.id]} has it"
             )
         taken[change.id] = place
-    return found
+    return history
 
 
 def _existing(framework: str) -> Path:

@@ -77,7 +77,7 @@ def of_other_versions(adapter: Adapter, *versions: str) -> set[tuple[str, str]]:
 
 def documented(adapter: Adapter, detail: ChangedDetail) -> list[str]:
     """What is documented of a changed detail: since when it is done so, why, and where."""
-    found = []
+    sentences = []
     with contextlib.suppress(UserError):
         rows = [r for r in stated(adapter) if (r.id, r.scope) == (detail.id, detail.scope)]
         for row in sorted(rows, key=lambda row: Version(row.since)):
@@ -85,8 +85,8 @@ def documented(adapter: Adapter, detail: ChangedDetail) -> list[str]:
                 until = f" until {row.until}" if row.until else ""
                 rest = [part for part in (row.note or row.deviation, row.upstream) if part]
                 after = f": {' '.join(rest).rstrip('.')}" if rest else ""
-                found.append(f"{row.variant} since {row.since}{until}{after}")
-    return found
+                sentences.append(f"{row.variant} since {row.since}{until}{after}")
+    return sentences
 
 
 def source_difference(function: Changed) -> list[str]:

@@ -92,8 +92,8 @@ def load(framework: str) -> tuple[Judged, ...]:
     if not path.is_file():
         return ()
     remedy = "remove the file and run rlregress histories again"
-    found: _Results = datafiles.read(path, _Results, remedy)
-    return found.pairs
+    content: _Results = datafiles.read(path, _Results, remedy)
+    return content.pairs
 
 
 def run(

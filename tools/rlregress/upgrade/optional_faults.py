@@ -86,8 +86,8 @@ class _File:
 
 def load() -> tuple[OptionalFault, ...]:
     """The faults; UserError that names entry and key if one does not fit."""
-    found: _File = datafiles.read(suite.baselines() / "faults" / "optional.toml", _File)
-    return found.fault
+    content: _File = datafiles.read(suite.baselines() / "faults" / "optional.toml", _File)
+    return content.fault
 
 
 def chosen(names: Sequence[str], only: Sequence[str]) -> list[OptionalFault]:
@@ -99,11 +99,11 @@ def seed(
     faults: Sequence[OptionalFault], workers: int, say: cached_folders.Say
 ) -> list[OptionalResult]:
     """Trace every training of the installed code, and again with each fault that it runs."""
-    found: list[OptionalResult] = []
+    seeded: list[OptionalResult] = []
     for name in dict.fromkeys(fault.framework for fault in faults):
         of = [fault for fault in faults if fault.framework == name]
-        found += _seed(frameworks.get(name), of, workers, say)
-    return found
+        seeded += _seed(frameworks.get(name), of, workers, say)
+    return seeded
 
 
 def _seed(
@@ -119,8 +119,10 @@ def _seed(
         trainings = {training.name: training for training in traced.every(adapter)}
         every_trace = sides.record_once("B", list(trainings.values()), lines=True)
         traces = {name: trace for name, trace in every_trace.items() if not trace.failure}
-        found = proof.seed(every, trainings, traces, lambda jobs: sides.record_once("B", jobs), say)
-    by_fault = {each.fault: each for each in found}
+        seeded = proof.seed(
+            every, trainings, traces, lambda jobs: sides.record_once("B", jobs), say
+        )
+    by_fault = {each.fault: each for each in seeded}
     return [
         OptionalResult(f, by_fault[made] if made is not None else None)
         for f, made in fitting.items()

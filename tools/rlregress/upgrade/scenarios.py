@@ -122,13 +122,13 @@ class Scenario:
 
 def jobs(adapter: Any) -> dict[str, dict[str, Any]]:
     """All traced trainings of an adapter by title: the plain ones, and those of scenarios."""
-    found: dict[str, dict[str, Any]] = {
+    by_title: dict[str, dict[str, Any]] = {
         algorithm: {"algorithm": algorithm} for algorithm in adapter.trace_trainings()
     }
     for scenario in of(adapter):
         for algorithm in scenario.algorithms:
-            found[scenario.title(algorithm)] = scenario.job(algorithm)
-    return found
+            by_title[scenario.title(algorithm)] = scenario.job(algorithm)
+    return by_title
 
 
 def of(adapter: Any) -> tuple[Scenario, ...]:
@@ -141,9 +141,9 @@ def of(adapter: Any) -> tuple[Scenario, ...]:
     more = [of_framework] if of_framework.is_dir() else []
     own = adapter.scenarios()
     more += [own] if own is not None else []
-    found = load() + tuple(scenario for path in more for scenario in load(path))
-    _no_duplicates(found)
-    return found
+    scenarios = load() + tuple(scenario for path in more for scenario in load(path))
+    _no_duplicates(scenarios)
+    return scenarios
 
 
 def load(path: Path | None = None) -> tuple[Scenario, ...]:
@@ -167,9 +167,9 @@ def load(path: Path | None = None) -> tuple[Scenario, ...]:
     if not files:
         raise UserError(f"{path} holds no scenarios; expected TOML files with [[scenario]] tables")
     model = known.file()
-    found = tuple(scenario for file in files for scenario in _load_file(file, model))
-    _no_duplicates(found)
-    return found
+    scenarios = tuple(scenario for file in files for scenario in _load_file(file, model))
+    _no_duplicates(scenarios)
+    return scenarios
 
 
 def _joined(known: _Names, more: _Names) -> _Names:

@@ -408,13 +408,13 @@ class _Difference:
 
 
 def _closed(kinds: Iterable[str], step: Mapping[str, Iterable[str]]) -> set[str]:
-    found, left = set(kinds), list(kinds)
+    reached, left = set(kinds), list(kinds)
     while left:
         for other in step.get(left.pop(), ()):
-            if other not in found:
-                found.add(other)
+            if other not in reached:
+                reached.add(other)
                 left.append(other)
-    return found
+    return reached
 
 
 # -- statements ------------------------------------------------------------------------------------

@@ -102,5 +102,5 @@ class _File:
 
 
 def _read(path: Path) -> _File:
-    found: _File = datafiles.read(path, _File)
-    return found
+    content: _File = datafiles.read(path, _File)
+    return content

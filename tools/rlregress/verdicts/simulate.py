@@ -254,17 +254,17 @@ def measure(
         stored, new = draw_session(rng, sessions, groups, m, seeds[-1], change, laws)
         evidence = evidence_of(stored, new, seeds, rng)
         for looks, of_plan in zip(plans, values, strict=True):
-            found = judge_sessions(evidence, looks, alpha)
+            judged = judge_sessions(evidence, looks, alpha)
             same = slice(changed, None)
-            rings = found.cell_drop[:, same].any(axis=(1, 2)) | found.group_drop[:, same].any(1)
-            gains = found.cell_gain[:, same].any(axis=(1, 2)) | found.group_gain[:, same].any(1)
+            rings = judged.cell_drop[:, same].any(axis=(1, 2)) | judged.group_drop[:, same].any(1)
+            gains = judged.cell_gain[:, same].any(axis=(1, 2)) | judged.group_gain[:, same].any(1)
             of_plan[0].extend(rings.astype(float))
             of_plan[1].extend(gains.astype(float))
-            of_plan[2].extend(found.group_drop[:, 0].astype(float))
-            of_plan[3].extend(found.cell_drop[:, 0].mean(axis=1))
-            healthy = found.runs[:, same].reshape(sessions, -1)
+            of_plan[2].extend(judged.group_drop[:, 0].astype(float))
+            of_plan[3].extend(judged.cell_drop[:, 0].mean(axis=1))
+            healthy = judged.runs[:, same].reshape(sessions, -1)
             # without another group, the runs are those of the one that changed
-            of_plan[4].extend((healthy if healthy.size else found.runs[:, 0]).mean(axis=1))
+            of_plan[4].extend((healthy if healthy.size else judged.runs[:, 0]).mean(axis=1))
     return [Measured(*map(_share, of_plan)) for of_plan in values]
 
 

@@ -63,14 +63,16 @@ def measure(
         drawn = law(rng, (samples, most), 0.0)
         drawn[-1] = law(rng, (most,), drop)
         own = Plan(plan.runs, plan.looks, plan.alpha, plan.beta, plan.draws, repetition)
-        found = compare(list(drawn), pairs, own)
-        unequal = [pair for pair in found.pairs if drop and pair.second == samples - 1]
-        wrong = [pair.decision in (GREATER, SMALLER) for pair in found.pairs if pair not in unequal]
+        compared = compare(list(drawn), pairs, own)
+        unequal = [pair for pair in compared.pairs if drop and pair.second == samples - 1]
+        wrong = [
+            pair.decision in (GREATER, SMALLER) for pair in compared.pairs if pair not in unequal
+        ]
         error.append(float(any(wrong)))
         if unequal:
             seen.append(float(np.mean([pair.decision == GREATER for pair in unequal])))
         for sample in range(samples):
-            looks = [pair.look for pair in found.pairs if sample in (pair.first, pair.second)]
+            looks = [pair.look for pair in compared.pairs if sample in (pair.first, pair.second)]
             runs.append(float(plan.runs * max(looks)))
     return Measured(_mean(error), _mean(seen) if seen else (math.nan, math.nan), _mean(runs))
 
@@ -99,15 +101,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     for samples, beta, drop in itertools.product(options.samples, options.beta, options.drop):
         plan = Plan(options.runs, options.looks, options.alpha, beta, options.draws)
-        found = measure(samples, plan, drop, options.repetitions, seed=options.seed)
+        measured = measure(samples, plan, drop, options.repetitions, seed=options.seed)
         row = [
             str(samples),
             f"{plan.looks} x {plan.runs}",
             f"{beta:g}",
             f"{drop:.0%}",
-            "-" if samples == 2 and drop else text(found.error, 3),
-            text(found.seen, 3),
-            text(found.runs, 1),
+            "-" if samples == 2 and drop else text(measured.error, 3),
+            text(measured.seen, 3),
+            text(measured.runs, 1),
         ]
         print("| " + " | ".join(row) + " |", flush=True)
 

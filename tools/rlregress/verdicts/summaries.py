@@ -76,10 +76,10 @@ def differences(pairs: Mapping[Name, tuple[Band, Band]]) -> dict[Name, Differenc
     p = {name: _p(first, second, pooled=True) for name, (first, second) in pairs.items()}
     welch = {name: _p(first, second, pooled=False) for name, (first, second) in pairs.items()}
     adjusted, adjusted_welch = _adjusted(p), _adjusted(welch)
-    found = {}
+    compared = {}
     for name, (first, second) in pairs.items():
         effect = first.mean - second.mean
-        found[name] = Difference(
+        compared[name] = Difference(
             effect,
             (abs(effect) > first.half, abs(effect) > second.half),
             p[name],
@@ -87,7 +87,7 @@ def differences(pairs: Mapping[Name, tuple[Band, Band]]) -> dict[Name, Differenc
             welch[name],
             adjusted_welch[name],
         )
-    return found
+    return compared
 
 
 def seeds_needed(hypotheses: int, alpha: float = 0.05) -> int:

@@ -41,7 +41,7 @@ class CleanRL(Adapter):
         """The copy of the scripts that is asked: one that can be trained if none was chosen."""
         if self._bound is not None:
             return self._bound
-        return next((found for found in all_sources() if not found.for_gym), None) or find_source()
+        return next((copy for copy in all_sources() if not copy.for_gym), None) or find_source()
 
     @property
     def algorithms(self) -> Tuple[str, ...]:  # type: ignore[override]
@@ -53,7 +53,7 @@ class CleanRL(Adapter):
 
     def available(self) -> Sequence[str]:
         """Labels of all copies: "HEAD" of a checkout, the version of a distribution."""
-        return [found.label for found in all_sources()]
+        return [copy.label for copy in all_sources()]
 
     def at(self, label: str) -> CleanRL:
         """The adapter of one copy; UserError if there is none of that label."""
@@ -61,15 +61,15 @@ class CleanRL(Adapter):
 
     def versions(self) -> Mapping[str, str]:
         """Versions of the scripts and of torch."""
-        found = {"cleanrl": self.source.version}
+        versions = {"cleanrl": self.source.version}
         try:
-            found.update(metadata.versions(("torch",)))
+            versions.update(metadata.versions(("torch",)))
         except importlib.metadata.PackageNotFoundError:
             raise UserError(
                 "CleanRL cannot be tested: the package 'torch' is not installed; "
                 "install it with: pip install torch"
             ) from None
-        return found
+        return versions
 
     def probes(self) -> Mapping[Tuple[str, str], Probe]:
         """The probes by (detail id, scope), of this copy of the scripts."""

@@ -65,14 +65,14 @@ def names(source: Source) -> Dict[Tuple[str, str], Dict[str, str]]:
     Raises:
         Unprobed: the script has none of the flags that are known for a hyperparameter.
     """
-    found = {}
+    by_cell = {}
     for algorithm, flags in _FLAGS.items():
         known = _flags(source, algorithm)
-        found[algorithm, "script"] = {
+        by_cell[algorithm, "script"] = {
             name: _first(candidates, known, f"{algorithm}_continuous_action")
             for name, candidates in flags.items()
         }
-    return found
+    return by_cell
 
 
 def _first(candidates: Tuple[str, ...], known: Mapping[str, Any], script: str) -> str:

@@ -102,14 +102,14 @@ def _root(node: ast.AST) -> str:
 
 
 def _changed_by_calls(node: ast.AST) -> Set[str]:
-    found = set()
+    changed = set()
     for call in ast.walk(node):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
             method = call.func.attr
             in_place = method.endswith("_") and not method.endswith("__")
             if in_place or method in _CHANGING:
-                found.add(_root(call.func))
-    return found - {""}
+                changed.add(_root(call.func))
+    return changed - {""}
 
 
 def origins(node: ast.AST) -> Dict[str, str]:
@@ -147,10 +147,10 @@ def _perhaps(names: Names) -> Names:
 
 def of_block(statements: Sequence[ast.stmt]) -> Names:
     """What statements do one after the other."""
-    found = _NOTHING
+    names = _NOTHING
     for statement in statements:
-        found = _then(found, of(statement))
-    return found
+        names = _then(names, of(statement))
+    return names
 
 
 @functools.lru_cache(maxsize=None)
@@ -196,8 +196,8 @@ def of(node: ast.stmt) -> Names:
 
 def of_with(node: ast.AST) -> Names:
     """What the head of a ``with`` does."""
-    found = _NOTHING
+    names = _NOTHING
     for item in node.items:  # type: ignore[attr-defined]
         bound = stores(item.optional_vars) if item.optional_vars is not None else ()
-        found = _then(found, _simple(loads(item.context_expr), bound))
-    return found
+        names = _then(names, _simple(loads(item.context_expr), bound))
+    return names

@@ -75,7 +75,7 @@ class ScriptRun:
 
     def logged(self, tag: str) -> List[Tuple[int, float]]:
         """(step, value) of everything logged under a tag."""
-        return [(step, value) for found, value, step in self.scalars if found == tag]
+        return [(step, value) for name, value, step in self.scalars if name == tag]
 
 
 OnStep = Callable[[ScriptRun], None]

@@ -129,7 +129,7 @@ def known_scripts() -> FrozenSet[str]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"cannot read {path}: {error}; restore the list of scripts") from None
-    found = set()
+    digests = set()
     for number, line in enumerate(lines, start=1):
         if line.strip() and line[0] != "#":
             listed = _LISTED.fullmatch(line)
@@ -138,10 +138,10 @@ def known_scripts() -> FrozenSet[str]:
                     f"{path}, line {number}: found {line!r}, expected 64 hexadecimal digits, two "
                     f"spaces and a path, as sha256sum writes them"
                 )
-            found.add(listed.group(1))
-    if not found:
+            digests.add(listed.group(1))
+    if not digests:
         raise UserError(f"{path} lists no script; restore the list of scripts")
-    return frozenset(found)
+    return frozenset(digests)
 
 
 class Script:
@@ -244,7 +244,7 @@ class Script:
                 for index, statement in enumerate(block.statements)
                 if shape(statement)
             ]
-        places = [Anchor(self, quantity, *found) for found in self._shaped[shape]]
+        places = [Anchor(self, quantity, *where) for where in self._shaped[shape]]
         if not places:
             raise AnchorLost(
                 f"{self}: {quantity}: no statement is {described}; {self._advice()}", self.known
@@ -288,8 +288,8 @@ class Script:
         tried = ", ".join(candidates)
         # what is assigned somewhere may not have been reached
         bound = bool(set(candidates) & set(every))
-        found = f"the run has not bound {tried}" if bound else f"nothing is assigned to {tried}"
-        return AnchorLost(f"{self}: {quantity}: {found}; {nearest}; {self._advice()}", self.known)
+        why = f"the run has not bound {tried}" if bound else f"nothing is assigned to {tried}"
+        return AnchorLost(f"{self}: {quantity}: {why}; {nearest}; {self._advice()}", self.known)
 
     def _ambiguous(self, quantity: str, what: str, places: List[Anchor]) -> AnchorAmbiguous:
         lines = ", ".join(str(place.line) for place in places)
@@ -312,11 +312,11 @@ def _touched(block: Block) -> FrozenSet[str]:
 
 def _chain(block: Block) -> List[Tuple[Block, int]]:
     """(block, index of the statement that leads inwards), from the top to ``block``'s owner."""
-    found: List[Tuple[Block, int]] = []
+    chain: List[Tuple[Block, int]] = []
     while block.outer is not None:
-        found.append((block.outer, block.place))
+        chain.append((block.outer, block.place))
         block = block.outer
-    return found[::-1]
+    return chain[::-1]
 
 
 def _depth(block: Block) -> int:

@@ -71,21 +71,21 @@ def _by_environment(infos: Mapping[str, Any], environments: int) -> np.ndarray:
     """One dictionary per environment, or None where it has said nothing."""
     rows = np.full(environments, None, dtype=object)
     for number in range(environments):
-        found = _of_environment(infos, number)
-        rows[number] = found or None
+        info = _of_environment(infos, number)
+        rows[number] = info or None
     return rows
 
 
 def _of_environment(infos: Mapping[str, Any], number: int) -> Dict[str, Any]:
-    found: Dict[str, Any] = {}
+    info: Dict[str, Any] = {}
     for key, value in infos.items():
         # "_key" says for which environments "key" holds something
         mask = infos.get(f"_{key}")
         if mask is None or not mask[number]:
             continue
         is_table = isinstance(value, dict)
-        found[key] = _of_environment(value, number) if is_table else value[number]
-    return found
+        info[key] = _of_environment(value, number) if is_table else value[number]
+    return info
 
 
 def _transform_observation() -> Any:

@@ -124,23 +124,23 @@ def context(place: Anchor, given: Mapping[str, Any]) -> Dict[str, Any]:
     Used where a statement is run several times on the same objects:
     ``found = context(place, given)``, then ``run(place, {**found, "global_step": 1})`` and so on.
     """
-    found = _run(place, given, whole=False)
-    return {name: found[name] for name in found if not name.startswith("__")}
+    sliced = _run(place, given, whole=False)
+    return {name: sliced[name] for name in sliced if not name.startswith("__")}
 
 
 def _run(place: Anchor, given: Mapping[str, Any], whole: bool) -> Sliced:
     script, known = place.script, place.script.known
-    found = _prepared(place, frozenset(given), whole)
-    if found.missing:
+    prepared = _prepared(place, frozenset(given), whole)
+    if prepared.missing:
         raise SliceUnbound(
             f"{script}: {place.quantity}: line {place.line} needs "
-            f"{', '.join(sorted(found.missing))}, which nothing before it binds",
+            f"{', '.join(sorted(prepared.missing))}, which nothing before it binds",
             known,
         )
     namespace: Dict[str, Any] = {"__name__": "__probe__", "__file__": str(script.path)}
     namespace.update(given)
     try:
-        exec(found.code, namespace)  # noqa: S102
+        exec(prepared.code, namespace)  # noqa: S102
     except Exception as error:
         kind = SliceUnbound if isinstance(error, NameError) else SliceFailed
         raise kind(
@@ -148,7 +148,7 @@ def _run(place: Anchor, given: Mapping[str, Any], whole: bool) -> Sliced:
             f"{_line_of(error, script)}: {error}",
             known,
         ) from error
-    return Sliced(place, namespace, found.guards, found.lines)
+    return Sliced(place, namespace, prepared.guards, prepared.lines)
 
 
 class _Prepared(NamedTuple):
@@ -194,15 +194,15 @@ def _whole_slice(
     """
     late: Set[str] = set()
     while True:
-        found = _slice(place, given, last, late)
+        attempt = _slice(place, given, last, late)
         defined = {
             statement.name
             for statement in place.script.blocks[0].statements
             if isinstance(statement, DEFINITIONS)
         }
-        later = found[2] & defined - late
+        later = attempt[2] & defined - late
         if not later:
-            return found
+            return attempt
         late |= later
 
 
@@ -224,14 +224,14 @@ def _slice(
                 statement is place.statement or not isinstance(statement, DEFINITIONS)
             ):
                 continue
-            found = scopes.of(statement)
+            names = scopes.of(statement)
             # a setting made on an imported module ("torch.backends...") is no way to get a quantity
-            changes = found.touches - (place.script.origins.keys() - found.binds)
+            changes = names.touches - (place.script.origins.keys() - names.binds)
             if not need & changes or not _may_run(statement):
                 continue
             kept.insert(0, statement)
-            perhaps |= found.touches
-            need = (need - found.binds) | (set(found.reads) - ready)
+            perhaps |= names.touches
+            need = (need - names.binds) | (set(names.reads) - ready)
         if block.outer is None:
             return kept, guards, need - perhaps
         kept, need = _climb(block, kept, need, ready, guards)

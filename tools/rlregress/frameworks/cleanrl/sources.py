@@ -76,15 +76,15 @@ class Source:
 
     def digests(self, names: Iterable[str]) -> Dict[str, str]:
         """SHA-256 of scripts, by their path below the root, and of the modules beside them."""
-        found = {f"{_PACKAGE}/{name}.py": self.script(name).sha256[:16] for name in names}
+        digests = {f"{_PACKAGE}/{name}.py": self.script(name).sha256[:16] for name in names}
         digest = hashlib.sha256()
         files = sorted((self.root / _BESIDE).rglob("*.py"))
         for path in files:
             digest.update(path.relative_to(self.root).as_posix().encode())
             digest.update(path.read_bytes())
         if files:
-            found[_BESIDE] = digest.hexdigest()[:16]
-        return found
+            digests[_BESIDE] = digest.hexdigest()[:16]
+        return digests
 
     def copy_into(self, folder: Path) -> Path:
         """A copy in ``folder``, files as links, that is found as this one is; the folder."""
@@ -143,9 +143,9 @@ def _version_of_checkout(root: Path) -> str:
         path = root / name
         if path.is_file():
             text = read(path)
-            found = re.search(r"^\s*version\s*=\s*[\"']([^\"']+)[\"']", text, re.MULTILINE)
-            if found:
-                return found.group(1)
+            match = re.search(r"^\s*version\s*=\s*[\"']([^\"']+)[\"']", text, re.MULTILINE)
+            if match:
+                return match.group(1)
     raise UserError(
         f"{root} holds CleanRL's scripts but no version in pyproject.toml; "
         f"expected a whole checkout, or a folder made with pip install --target"
@@ -169,24 +169,24 @@ def _of_folder(root: Path) -> Source:
 
 
 def _installed() -> Optional[Source]:
-    found = _distribution()
-    if found is None:
+    distribution = _distribution()
+    if distribution is None:
         return None
-    root = Path(str(found.locate_file(_PACKAGE))).parent
+    root = Path(str(distribution.locate_file(_PACKAGE))).parent
     if not (root / _PACKAGE / _MARK).is_file():
         return None
-    return Source(found.version, found.version, root)
+    return Source(distribution.version, distribution.version, root)
 
 
 def all_sources() -> List[Source]:
     """All copies, those of the environment variable first; one for each label."""
     folders = [f for f in os.environ.get(VARIABLE, "").split(os.pathsep) if f.strip()]
-    found = [_of_folder(Path(folder).expanduser().resolve()) for folder in folders]
+    sources = [_of_folder(Path(folder).expanduser().resolve()) for folder in folders]
     installed = _installed()
     if installed is not None:
-        found.append(installed)
-    by_label = {source.label: source for source in reversed(found)}
-    return [source for source in found if by_label[source.label] is source]
+        sources.append(installed)
+    by_label = {source.label: source for source in reversed(sources)}
+    return [source for source in sources if by_label[source.label] is source]
 
 
 def find_source(label: str = "") -> Source:
@@ -195,11 +195,11 @@ def find_source(label: str = "") -> Source:
     Raises:
         UserError: there is no copy at all, or none of that label.
     """
-    found = all_sources()
-    if not found:
+    sources = all_sources()
+    if not sources:
         raise UserError(f"CleanRL cannot be tested: there are no scripts; {_HINT}")
-    for one in found:
+    for one in sources:
         if label in ("", one.label):
             return one
-    labels = ", ".join(one.label for one in found)
+    labels = ", ".join(one.label for one in sources)
     raise UserError(f"cleanrl@{label} is not here, only {labels}; {_HINT}")

@@ -84,18 +84,18 @@ def defaults(script: Script) -> Dict[str, Any]:
 
 @functools.lru_cache(maxsize=64)
 def _defaults(script: Script) -> Dict[str, Any]:
-    found: Dict[str, Any] = {}
+    by_name: Dict[str, Any] = {}
     tree = ast.Module(body=script.blocks[0].statements, type_ignores=[])
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef) and node.name == "Args":
             for field in node.body:
                 if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-                    _put(found, field.target.id, field.value)
+                    _put(by_name, field.target.id, field.value)
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
             flag = node.args[0].value if isinstance(node.args[0], ast.Constant) else ""
             values = {keyword.arg: keyword.value for keyword in node.keywords}
-            _put(found, str(flag).lstrip("-").replace("-", "_"), values.get("default"))
-    return found
+            _put(by_name, str(flag).lstrip("-").replace("-", "_"), values.get("default"))
+    return by_name
 
 
 def _put(found: Dict[str, Any], name: str, value: Any) -> None:
@@ -129,15 +129,15 @@ replaced = functools.partial(mock.patch.object, create=True)
 @contextmanager
 def differentiated() -> Iterator[List[float]]:
     """The losses that ``backward`` is called on meanwhile, in order."""
-    found: List[float] = []
+    losses: List[float] = []
     backward = torch.Tensor.backward
 
     def watched(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
-        found.append(float(tensor.detach()))
+        losses.append(float(tensor.detach()))
         return backward(tensor, *arguments, **keywords)
 
     with replaced(torch.Tensor, "backward", watched):
-        yield found
+        yield losses
 
 
 def last_linear(network: torch.nn.Module) -> torch.nn.Linear:

@@ -127,11 +127,11 @@ def whole_steps(request: TrainingRequest, environments: int = 1) -> int:
 
 def wrappers(environment: Any) -> List[Any]:
     """The wrappers that the script has put around an environment, the innermost first."""
-    found = []
+    layers = []
     while isinstance(environment, gymnasium.Wrapper):
-        found.append(environment)
+        layers.append(environment)
         environment = environment.env
-    return found[::-1]
+    return layers[::-1]
 
 
 def _normalised(wrapper: Any) -> Callable[[np.ndarray], np.ndarray]:
@@ -223,11 +223,11 @@ def _value_of(run: ScriptRun) -> Callable[[np.ndarray], np.ndarray]:
         with torch.no_grad():
             seen = see(observations)
             if "agent" in run:
-                found = run["agent"].get_value(seen)
+                values = run["agent"].get_value(seen)
             else:
                 actions = network(seen)
-                found = torch.minimum(run["qf1"](seen, actions), run["qf2"](seen, actions))
-            return found.numpy().reshape(-1) * unit
+                values = torch.minimum(run["qf1"](seen, actions), run["qf2"](seen, actions))
+            return values.numpy().reshape(-1) * unit
 
     return value
 
@@ -236,14 +236,14 @@ def _parameters_of(run: ScriptRun) -> Dict[str, np.ndarray]:
     """Everything in the script's networks, and the leaves beside them that it trains."""
     tensors: Dict[str, torch.Tensor] = {}
     inside = set()
-    for name, found in run.globals.items():
-        if isinstance(found, nn.Module):
-            tensors.update({f"{name}.{key}": t for key, t in found.state_dict().items()})
-            inside |= {id(parameter) for parameter in found.parameters()}
-    for name, found in run.globals.items():
-        trained = isinstance(found, torch.Tensor) and found.is_leaf and found.requires_grad
-        if trained and id(found) not in inside:
-            tensors[name] = found
+    for name, bound in run.globals.items():
+        if isinstance(bound, nn.Module):
+            tensors.update({f"{name}.{key}": t for key, t in bound.state_dict().items()})
+            inside |= {id(parameter) for parameter in bound.parameters()}
+    for name, bound in run.globals.items():
+        trained = isinstance(bound, torch.Tensor) and bound.is_leaf and bound.requires_grad
+        if trained and id(bound) not in inside:
+            tensors[name] = bound
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in tensors.items()}
 
 

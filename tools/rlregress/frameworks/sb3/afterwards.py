@@ -40,16 +40,16 @@ class Afterwards:
 
     def callbacks(self) -> Any:
         """What is called at every step of the first training."""
-        found = []
+        callbacks = []
         if "callback" in self._evaluations:
             evaluation = library("common.callbacks", "EvalCallback")
             aside = self._surroundings.around(training=False)
-            found.append(evaluation(aside, n_eval_episodes=2, eval_freq=40, verbose=0))
+            callbacks.append(evaluation(aside, n_eval_episodes=2, eval_freq=40, verbose=0))
         if self._stop is not None:
-            found.append(library("common.callbacks", "StopTrainingOnMaxEpisodes")(self._stop))
+            callbacks.append(library("common.callbacks", "StopTrainingOnMaxEpisodes")(self._stop))
         if self._silent_callback:
-            found.append(own.SilentCallback())
-        return found or None
+            callbacks.append(own.SilentCallback())
+        return callbacks or None
 
     def all(self, model: Any, steps: int) -> None:
         """Everything that comes after the first training of so many steps."""
@@ -83,11 +83,11 @@ class Afterwards:
             if self._surroundings.normalizes:
                 sync_envs_normalization(model.get_env(), environment)
             options = {"return_episode_rewards": True} if reports else {}
-            found = evaluate_policy(
+            returned = evaluate_policy(
                 model, environment, 3, deterministic=kind == "deterministic", **options
             )
             if reports:
-                own.Shown().value([list(map(float, numbers)) for numbers in found])
+                own.Shown().value([list(map(float, numbers)) for numbers in returned])
 
     def _saved_and_loaded(self, model: Any) -> Any:
         """The agent as it comes back from its file, with its replay buffer and its statistics."""

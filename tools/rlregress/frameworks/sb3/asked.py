@@ -40,10 +40,10 @@ _DEFAULTS = {
 
 def algorithm_named(name: str) -> Any:
     """The class of an algorithm; NotOffered where this version has none."""
-    found = getattr(stable_baselines3, name.upper(), None)
-    if found is None:
+    algorithm = getattr(stable_baselines3, name.upper(), None)
+    if algorithm is None:
         raise NotOffered(f"this version has no {name.upper()}")
-    return found
+    return algorithm
 
 
 def made(algorithm: Any, policy: Any, environment: Any, **arguments: Any) -> Any:

@@ -34,15 +34,15 @@ def names() -> Dict[Tuple[str, str], Dict[str, str]]:
     Raises:
         Unprobed: the class has no such keyword.
     """
-    found = {}
+    by_cell = {}
     for algorithm, made in ALGORITHMS.items():
         keywords = inspect.signature(made).parameters
         named = {**_ARGUMENTS[algorithm], **_INSIDE[algorithm]}
         for own in named.values():
             if own.partition(".")[0] not in keywords:
                 raise Unprobed(f"{made.__name__} has no keyword '{own}'", known=True)
-        found[algorithm, "library"] = named
-    return found
+        by_cell[algorithm, "library"] = named
+    return by_cell
 
 
 #: of two actions.

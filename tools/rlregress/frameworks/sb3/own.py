@@ -38,10 +38,10 @@ class Changed(gyms.Wrapper):
 
     def reset(self, **options: Any) -> Any:
         """The first observation; with informations where the environment has them."""
-        found = self.env.reset(**options)
-        if isinstance(found, tuple):
-            return (self.seen(found[0]), *found[1:])
-        return self.seen(found)
+        returned = self.env.reset(**options)
+        if isinstance(returned, tuple):
+            return (self.seen(returned[0]), *returned[1:])
+        return self.seen(returned)
 
     def step(self, action: Any) -> Any:
         """The step of the environment, as it is shown."""
@@ -188,10 +188,10 @@ class Game(gyms.Env):
     def reset(self, **options: Any) -> Any:
         """A new game."""
         self._lives, self._t = 3, 0
-        found = self._environment.reset(**options)
-        if isinstance(found, tuple):
-            return (self._coloured(found[0]), *found[1:])
-        return self._coloured(found)
+        returned = self._environment.reset(**options)
+        if isinstance(returned, tuple):
+            return (self._coloured(returned[0]), *returned[1:])
+        return self._coloured(returned)
 
     def step(self, action: Any) -> Any:
         """A step; every third costs a life."""

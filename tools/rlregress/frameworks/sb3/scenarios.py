@@ -262,13 +262,13 @@ def _set_optimizer(asked: Asked, arguments: Dict[str, Any]) -> None:
 
 
 def _policy_class(algorithm: Any, policy: str) -> Any:
-    found = getattr(algorithm, "policy_aliases", {}).get(policy)
+    policy_class = getattr(algorithm, "policy_aliases", {}).get(policy)
     bases = [base for base in algorithm.__mro__ if "." in base.__module__]
-    for base in bases if found is None else ():
+    for base in bases if policy_class is None else ():
         # before 1.5 an algorithm's policies were only in the module beside it, or its base's
         with contextlib.suppress(ImportError):
             module = importlib.import_module(f"{base.__module__.rpartition('.')[0]}.policies")
-            found = found or getattr(module, policy, None)
-    if found is None:
+            policy_class = policy_class or getattr(module, policy, None)
+    if policy_class is None:
         raise NotOffered(f"{algorithm.__name__} has no {policy}")
-    return found
+    return policy_class

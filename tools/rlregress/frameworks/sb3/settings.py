@@ -35,20 +35,20 @@ def _values(made: Any) -> Dict[str, Any]:
         )
     )
     agent = made("MlpPolicy", environment, device="cpu", seed=0, **small)
-    found = dict(_arguments(agent, set(known) - {"policy", "env", "device", "seed", *small}))
-    found.update({name: known[name].default for name in small})
-    found["learning_rate"] = (agent.lr_schedule(1.0), agent.lr_schedule(0.5))
+    settings = dict(_arguments(agent, set(known) - {"policy", "env", "device", "seed", *small}))
+    settings.update({name: known[name].default for name in small})
+    settings["learning_rate"] = (agent.lr_schedule(1.0), agent.lr_schedule(0.5))
     for name, optimizer in _optimizers(agent.policy):
-        found[f"{name} optimizer"] = type(optimizer).__name__
+        settings[f"{name} optimizer"] = type(optimizer).__name__
         for option, value in optimizer.defaults.items():
             if isinstance(value, _PLAIN):
-                found[f"{name} optimizer.{option}"] = value
-    found["layers"] = [
+                settings[f"{name} optimizer.{option}"] = value
+    settings["layers"] = [
         (type(layer).__name__, *layer.weight.shape)
         for layer in agent.policy.modules()
         if isinstance(layer, nn.Linear)
     ]
-    return found
+    return settings
 
 
 def _arguments(agent: Any, names: Any) -> Iterator[Tuple[str, Any]]:

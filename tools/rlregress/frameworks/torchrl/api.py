@@ -113,8 +113,8 @@ def __getattr__(name: str) -> Any:
     """The class or function of that name."""
     if name not in _PLACES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    found = globals()[name] = _found(name)
-    return found
+    member = globals()[name] = _found(name)
+    return member
 
 
 def _found(name: str) -> Any:

@@ -27,9 +27,9 @@ def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> Dict[str, Any
     with isolated(), quiet():
         environment = single_precision(GymWrapper(request.make_env(), device="cpu"))
         made = BUILDERS[algorithm](request, environment, Space(environment), given)
-        found = _READERS[algorithm](*made)
+        used = _READERS[algorithm](*made)
         made[0].collector.shutdown()
-    return found
+    return used
 
 
 def number(value: Any) -> float:

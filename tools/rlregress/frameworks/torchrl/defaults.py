@@ -147,14 +147,14 @@ _KEYWORDS: Mapping[Tuple[str, str], Mapping[str, Tuple[Any, str]]] = {
 
 def _attributes(algorithm: str) -> Set[str]:
     """Dotted names below ``cfg`` that the programs of an algorithm read."""
-    found = set()
+    attributes = set()
     for name in _FILES[algorithm]:
         for node in ast.walk(ast.parse((programs.directory() / name).read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute):
                 root, _, dotted = ast.unparse(node).partition(".")
                 if root == "cfg":
-                    found.add(dotted)
-    return found
+                    attributes.add(dotted)
+    return attributes
 
 
 def names() -> Dict[Tuple[str, str], Dict[str, str]]:
@@ -164,19 +164,19 @@ def names() -> Dict[Tuple[str, str], Dict[str, str]]:
         Unprobed: there is no such keyword, or no program reads such an attribute. Of versions older
             than those that the names were written for, these are left out.
     """
-    found: Dict[Tuple[str, str], Dict[str, str]] = {}
+    by_cell: Dict[Tuple[str, str], Dict[str, str]] = {}
     for cell, keywords in _KEYWORDS.items():
-        found[cell] = {}
+        by_cell[cell] = {}
         for name, (called, own) in keywords.items():
             with _left_out_if_older(f"no keyword '{own}' of what makes a {cell[0]}"):
                 own_name = keyword(called, own)
-                found[cell][name] = "gamma" if own == "hyperparams" else own_name
+                by_cell[cell][name] = "gamma" if own == "hyperparams" else own_name
     for algorithm, attributes in _PROGRAMS.items():
-        found[algorithm, "script"] = {}
+        by_cell[algorithm, "script"] = {}
         for name, own in attributes.items():
             with _left_out_if_older(f"no program of {algorithm} reads cfg.{own}"):
-                found[algorithm, "script"][name] = _attribute(algorithm, own)
-    return {cell: named for cell, named in found.items() if named}
+                by_cell[algorithm, "script"][name] = _attribute(algorithm, own)
+    return {cell: named for cell, named in by_cell.items() if named}
 
 
 def _attribute(algorithm: str, name: str) -> str:
@@ -209,17 +209,17 @@ def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
         ("td3", "trainer"): lambda: _signature("td3"),
     }
     with isolated(), quiet():
-        found = _offered(cells)
-    return {cell: given for cell, given in found.items() if given}
+        offered = _offered(cells)
+    return {cell: given for cell, given in offered.items() if given}
 
 
 def _offered(readers: Mapping[Any, Callable[[], Any]]) -> Dict[Any, Any]:
     """What each reader reads; those of what the installed version does not have are left out."""
-    found = {}
+    offered = {}
     for name, read_one in readers.items():
         with contextlib.suppress(NotOffered):
-            found[name] = read_one()
-    return found
+            offered[name] = read_one()
+    return offered
 
 
 def _signature(algorithm: str) -> Dict[str, Any]:

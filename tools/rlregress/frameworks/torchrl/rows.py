@@ -21,11 +21,11 @@ def library(name: str, *modules: str) -> Any:
     """
     for module in modules:
         try:
-            found = getattr(importlib.import_module(module), name, None)
+            member = getattr(importlib.import_module(module), name, None)
         except ImportError:
             continue
-        if found is not None:
-            return found
+        if member is not None:
+            return member
     raise NotOffered(f"this version has no {name}")
 
 
@@ -75,8 +75,8 @@ def read(label: str, data: Any, *keys: Key) -> Dict[str, Any]:
 
 
 def _copied(data: Any, key: Key) -> Any:
-    found = data.get(key, None)
-    return "absent" if found is None else found.clone()
+    entry = data.get(key, None)
+    return "absent" if entry is None else entry.clone()
 
 
 def names(data: Any) -> str:

@@ -727,8 +727,8 @@ class _OffPolicy(_Loop):
             group = name.partition("_")[0] if "." in name else name
             groups.setdefault(group, {})[name] = parameter
         self.groups = {
-            group: (self.optimizer(found.values()), list(found.values()))
-            for group, found in groups.items()
+            group: (self.optimizer(parameters.values()), list(parameters.values()))
+            for group, parameters in groups.items()
         }
 
     def run(self) -> None:

@@ -21,15 +21,15 @@ _LOG_PROBS = ("action_log_prob", "sample_log_prob")
 
 def answers(seed: int, **calls: Callable[[], Any]) -> Dict[str, Any]:
     """What each call returns or is refused with, from the same random state; trees item by item."""
-    found: Dict[str, Any] = {}
+    outputs: Dict[str, Any] = {}
     for label, call in calls.items():
         torch.manual_seed(seed)
         answer = _answer(call)
         if isinstance(answer, dict):
-            found.update({f"{label}.{name}": item for name, item in answer.items()})
+            outputs.update({f"{label}.{name}": item for name, item in answer.items()})
         else:
-            found[label] = answer
-    return found
+            outputs[label] = answer
+    return outputs
 
 
 def _answer(call: Callable[[], Any]) -> Any:
@@ -39,10 +39,10 @@ def _answer(call: Callable[[], Any]) -> Any:
         except NotOffered as lacking:
             return lacking
 
-    found = refused(guarded)
-    if isinstance(found, NotOffered):
-        raise found
-    return found
+    answer = refused(guarded)
+    if isinstance(answer, NotOffered):
+        raise answer
+    return answer
 
 
 def entries(found: Any) -> Dict[str, Any]:
@@ -180,9 +180,9 @@ def bounds(low: float = -1.0, high: float = 1.0) -> Any:
 def with_gradients(loss: Any, batch: Any) -> Dict[str, Any]:
     """What a loss returns and writes into a batch, and the gradients of what it calls losses."""
     given = set(entries(batch))
-    found = entries(loss(batch))
+    returned = entries(loss(batch))
     written = {f"written.{key}": item for key, item in entries(batch).items() if key not in given}
-    losses: List[torch.Tensor] = [item for key, item in found.items() if key.startswith("loss")]
+    losses: List[torch.Tensor] = [item for key, item in returned.items() if key.startswith("loss")]
     total = sum(item.sum() for item in losses)
     if isinstance(total, torch.Tensor) and total.requires_grad:
         total.backward()
@@ -191,5 +191,5 @@ def with_gradients(loss: Any, batch: Any) -> Dict[str, Any]:
         for name, parameter in loss.named_parameters()
         if parameter.grad is not None
     }
-    outputs = {name: item.detach() for name, item in {**found, **written}.items()}
+    outputs = {name: item.detach() for name, item in {**returned, **written}.items()}
     return {**outputs, **moved}

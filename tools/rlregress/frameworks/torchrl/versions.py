@@ -54,15 +54,15 @@ def _parameters(called: Any) -> Dict[str, inspect.Parameter]:
         if absent(called):
             called()  # says so
         return dict(inspect.signature(called).parameters)
-    found: Dict[str, inspect.Parameter] = {}
+    parameters: Dict[str, inspect.Parameter] = {}
     for kind in called.__mro__:
         if "__init__" in vars(kind):
             # not of the class itself: what a metaclass makes of it differs between Pythons
             given = inspect.signature(vars(kind)["__init__"]).parameters
-            found = {**given, **found}
+            parameters = {**given, **parameters}
             if not any(p.kind is inspect.Parameter.VAR_KEYWORD for p in given.values()):
                 break
-    return found
+    return parameters
 
 
 def keyword(called: Any, name: str) -> str:
@@ -95,10 +95,10 @@ def options(called: Any, **given: Any) -> Dict[str, Any]:
 
 def library(module: str, *names: str) -> Any:
     """What a version calls by one of these names; NotOffered where it has none."""
-    found = importlib.import_module(module)
+    imported = importlib.import_module(module)
     for name in names:
-        if hasattr(found, name):
-            return getattr(found, name)
+        if hasattr(imported, name):
+            return getattr(imported, name)
     raise NotOffered(f"this version has no {names[0]}")
 
 
@@ -172,8 +172,8 @@ def value_estimator(trainer: Any) -> Any:
         return registered.value_estimator
     # until 0.13 it is called before every epoch without being one of the trainer's parts
     called = [getattr(op, "__wrapped__", op) for op, _ in trainer._pre_epoch_ops]
-    (found,) = [op for op in called if isinstance(op, GAE)]
-    return found
+    (estimator,) = [op for op in called if isinstance(op, GAE)]
+    return estimator
 
 
 def deterministic() -> Any:

@@ -133,12 +133,12 @@ def initialisation(source: Source, inputs: Inputs) -> np.ndarray:
         for layer in network.modules()
         if isinstance(layer, torch.nn.Linear)
     ]
-    found = []
+    extremes = []
     for layer in layers:
         singular = torch.linalg.svdvals(layer.weight.detach().double())
-        found += [float(singular.min()), float(singular.max())]
+        extremes += [float(singular.min()), float(singular.max())]
     biases = [float(layer.bias.detach().abs().max()) for layer in layers]
-    return np.array([*found, max(biases)])
+    return np.array([*extremes, max(biases)])
 
 
 def _itself(environment: Scripted) -> Scripted:

@@ -48,8 +48,8 @@ def _sampling(source: Source, inputs: Inputs) -> np.ndarray:
         _store(buffer, float(reward))
     np.random.seed(int(inputs["seed"]))
     drawn = buffer.sample(count)
-    found = drawn.rewards.numpy() if hasattr(drawn, "rewards") else drawn[2]
-    return np.array([len(np.unique(found)) / count])
+    rewards = drawn.rewards.numpy() if hasattr(drawn, "rewards") else drawn[2]
+    return np.array([len(np.unique(rewards)) / count])
 
 
 def _warmup(source: Source, inputs: Inputs) -> np.ndarray:

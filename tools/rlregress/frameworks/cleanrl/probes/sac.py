@@ -35,21 +35,21 @@ def temperature_loss(source: Source, inputs: Inputs) -> np.ndarray:
     log_alpha = agent.part("log_alpha")
     with torch.no_grad():
         log_alpha.fill_(float(np.log(inputs["temperature"])))
-    found = agent.value(
+    sliced = agent.value(
         "temperature loss", "alpha_loss", target_entropy=float(inputs["target_entropy"])
     )
-    gradient = torch.autograd.grad(found["alpha_loss"], log_alpha)[0]
-    return np.array([found.number("alpha_loss"), float(gradient)])
+    gradient = torch.autograd.grad(sliced["alpha_loss"], log_alpha)[0]
+    return np.array([sliced.number("alpha_loss"), float(gradient)])
 
 
 def default_target_entropy(source: Source, inputs: Inputs) -> np.ndarray:
     """The number that the script computes from the action space."""
-    found = []
+    entropies = []
     for dimension in inputs["dimensions"]:
         bound = np.ones(int(dimension))
         agent = Learner(source, SCRIPT, low=-bound, high=bound)
-        found.append(float(agent.part("target_entropy")))
-    return np.array(found)
+        entropies.append(float(agent.part("target_entropy")))
+    return np.array(entropies)
 
 
 def _head_of_scale(actor: Any) -> torch.nn.Linear:
@@ -86,11 +86,11 @@ def _log_prob(source: Source, low: Any, high: Any, pre_tanh: Any) -> float:
 
 def tanh_correction(source: Source, inputs: Inputs) -> np.ndarray:
     """log N(x; 0, 1) minus the log-probability, per x."""
-    found = []
+    corrections = []
     for x in inputs["pre_tanh"]:
         gaussian = -0.5 * x**2 - 0.5 * np.log(2.0 * np.pi)
-        found.append(gaussian - _log_prob(source, -1.0, 1.0, x))
-    return np.array(found)
+        corrections.append(gaussian - _log_prob(source, -1.0, 1.0, x))
+    return np.array(corrections)
 
 
 def action_scale(source: Source, inputs: Inputs) -> np.ndarray:

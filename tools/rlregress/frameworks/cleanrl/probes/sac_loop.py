@@ -21,8 +21,8 @@ def _report(names: Mapping[str, Any], log_prob: float) -> None:
     sample = actor.get_action
 
     def get_action(*arguments: Any) -> Any:
-        action, found, mean = sample(*arguments)
-        return action, 0.0 * found + log_prob, mean
+        action, sampled_log_prob, mean = sample(*arguments)
+        return action, 0.0 * sampled_log_prob + log_prob, mean
 
     actor.get_action = get_action
 
@@ -36,7 +36,7 @@ def _first_update(
     """
     targets: List[float] = []
     losses: List[float] = []
-    found: List[float] = []
+    actor_losses: List[float] = []
     backward = torch.Tensor.backward
 
     def watched(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
@@ -58,7 +58,7 @@ def _first_update(
 
     def look(role: str, stepping: Any) -> None:
         if role == "actor":
-            found.append(losses[-1])
+            actor_losses.append(losses[-1])
 
     size = int(inputs["batch_size"])
     # One version updates from the step on at which the buffer holds more than a batch, the other
@@ -74,7 +74,7 @@ def _first_update(
         learning_starts=start, batch_size=size, gamma=float(inputs["discount"]),
         policy_lr=learning_rate, q_lr=learning_rate,
     )  # fmt: skip
-    return targets[0], found[0]
+    return targets[0], actor_losses[0]
 
 
 def _update_order(source: Source, inputs: Inputs) -> np.ndarray:

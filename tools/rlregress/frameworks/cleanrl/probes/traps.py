@@ -38,7 +38,7 @@ def _lambda_zero(source: Source, inputs: Inputs) -> np.ndarray:
     none = np.zeros(len(inputs["rewards"]))
     segment = {**inputs, "trace": 0.0, "terminated": none, "truncated": none}
     try:
-        found = advantages(source, segment)
+        estimated = advantages(source, segment)
     except SliceFailed as error:
         cause = error.__cause__
         if not isinstance(cause, (IndexError, ValueError, ZeroDivisionError)):
@@ -47,7 +47,7 @@ def _lambda_zero(source: Source, inputs: Inputs) -> np.ndarray:
         if traceback.extract_tb(cause.__traceback__)[-1].filename != str(source.script(_PPO).path):
             raise
         return np.array([1.0, *none])
-    return np.array([0.0, *found])
+    return np.array([0.0, *estimated])
 
 
 def _stored_values(source: Source, inputs: Inputs) -> np.ndarray:
@@ -76,8 +76,8 @@ def _stored_values(source: Source, inputs: Inputs) -> np.ndarray:
     envs = Bag(step=step, reset=reset, **vars(spaces(-1.0, 1.0)))
     args = arguments(script, num_steps=1, gamma=float(inputs["discount"]))
     given = {"args": args, "device": CPU, "envs": envs, "agent": agent, "writer": None}
-    found = run(script.bound("returns", "returns"), given, used=("envs", "agent"))
-    return found.vector("advantages").reshape(-1)
+    sliced = run(script.bound("returns", "returns"), given, used=("envs", "agent"))
+    return sliced.vector("advantages").reshape(-1)
 
 
 def _network(source: Source, name: str, *classes: str, low: float, high: float) -> Any:
@@ -136,13 +136,13 @@ def _stored_log_prob(source: Source, inputs: Inputs) -> np.ndarray:
 
 def _critic_count(source: Source, inputs: Inputs) -> np.ndarray:
     del inputs
-    found: List[float] = []
+    counts: List[float] = []
     for name in (_SAC, _TD3):
         made = small_runs.off_policy(source, name, 1)
         optimizer = off_policy_runs.optimizer(made.globals, "critic")
         trained = sum(len(group["params"]) for group in optimizer.param_groups)
-        found.append(trained / len(list(made["qf1"].parameters())))
-    return np.array(found)
+        counts.append(trained / len(list(made["qf1"].parameters())))
+    return np.array(counts)
 
 
 def _hard_update_period(source: Source, inputs: Inputs) -> np.ndarray:
@@ -199,13 +199,13 @@ def _approx_kl(source: Source, inputs: Inputs) -> np.ndarray:
 
     def shifted(distribution: Any, action: torch.Tensor) -> torch.Tensor:
         nonlocal calls
-        found = log_prob(distribution, action)
+        log_probability = log_prob(distribution, action)
         # a rollout asks for one action at a time, an update for a minibatch
         if len(action) != _ROWS:
-            return found
+            return log_probability
         update, step = divmod(calls, steps)
         calls += 1
-        return found + (inputs["log_ratio"] if step == update or update == steps else 0.0)
+        return log_probability + (inputs["log_ratio"] if step == update or update == steps else 0.0)
 
     script = source.script(_PPO)
     old = "gymnasium" not in script.imports
@@ -234,8 +234,8 @@ def _before_policy_update(source: Source, inputs: Inputs) -> np.ndarray:
         small_runs.off_policy(source, _SAC, 102, batch_size=99, **settings)
     except NameError as error:
         # the attribute "name" is newer than the oldest Python that runs this
-        found = re.search(r"'(\w+)'", str(error))
-        if found is None or found.group(1) not in _POLICY_LOSS:
+        match = re.search(r"'(\w+)'", str(error))
+        if match is None or match.group(1) not in _POLICY_LOSS:
             raise SliceUnbound(
                 f"{script}: logging before the first update of the policy: {error}", script.known
             ) from error

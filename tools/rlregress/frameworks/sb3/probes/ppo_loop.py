@@ -70,11 +70,11 @@ def _early_stop_default(inputs: Inputs) -> np.ndarray:
 
 
 def _early_stop(inputs: Inputs) -> np.ndarray:
-    found: List[int] = []
+    counts: List[int] = []
     for ratio in inputs["ratios"]:
         seen = _with_ratio(float(ratio), inputs, target_kl=float(inputs["target"]))
-        found += [len(seen.rates), len(seen.evaluated)]
-    return np.array(found)
+        counts += [len(seen.rates), len(seen.evaluated)]
+    return np.array(counts)
 
 
 def _kl_estimator(inputs: Inputs) -> np.ndarray:

@@ -32,10 +32,10 @@ class _AtRolloutEnd(BaseCallback):
 
 def _one_rollout(agent: Any, name: str) -> np.ndarray:
     """The array ``name`` of the rollout buffer after one rollout, flattened."""
-    found: List[np.ndarray] = []
-    look = _AtRolloutEnd(lambda buffer: found.append(np.array(getattr(buffer, name)).flatten()))
+    arrays: List[np.ndarray] = []
+    look = _AtRolloutEnd(lambda buffer: arrays.append(np.array(getattr(buffer, name)).flatten()))
     agent.learn(agent.n_steps, callback=look)
-    (array,) = found
+    (array,) = arrays
     return array
 
 

@@ -59,11 +59,11 @@ def _temperature_loss(inputs: Inputs) -> np.ndarray:
 
 
 def _default_target_entropy(inputs: Inputs) -> np.ndarray:
-    found = []
+    entropies = []
     for dimensions in inputs["dimensions"]:
         bound = np.ones(int(dimensions))
-        found.append(agents.make_off_policy(SAC, Scripted(-bound, bound)).target_entropy)
-    return np.array(found, dtype=np.float64)
+        entropies.append(agents.make_off_policy(SAC, Scripted(-bound, bound)).target_entropy)
+    return np.array(entropies, dtype=np.float64)
 
 
 class _ToDouble(nn.Module):
@@ -96,11 +96,11 @@ def _sampled_log_prob(actor: Any, pre_tanh: Any) -> float:
 
 def _tanh_correction(inputs: Inputs) -> np.ndarray:
     actor = _standard_actor(-1.0, 1.0)
-    found = []
+    corrections = []
     for x in inputs["pre_tanh"]:
         gaussian = -0.5 * x**2 - 0.5 * np.log(2.0 * np.pi)
-        found.append(gaussian - _sampled_log_prob(actor, x))
-    return np.array(found)
+        corrections.append(gaussian - _sampled_log_prob(actor, x))
+    return np.array(corrections)
 
 
 def _action_scale(inputs: Inputs) -> np.ndarray:
@@ -112,13 +112,13 @@ def _action_scale(inputs: Inputs) -> np.ndarray:
 
 def _log_std(inputs: Inputs) -> np.ndarray:
     actor = _standard_actor(-1.0, 1.0)
-    found = []
+    log_stds = []
     for output in inputs["head_outputs"]:
         agents.make_constant(actor.log_std, output)
         with torch.no_grad():
             actor.action_log_prob(torch.zeros(1, 1))
-        found.append(actor.action_dist.distribution.stddev.log().item())
-    return np.array(found)
+        log_stds.append(actor.action_dist.distribution.stddev.log().item())
+    return np.array(log_stds)
 
 
 def _replay_action(inputs: Inputs) -> np.ndarray:

@@ -21,21 +21,21 @@ Part = Callable[[Callable[..., Any], int], Dict[str, Any]]
 
 def known() -> Dict[str, Part]:
     """All parts by name; the modules are imported when one is asked for."""
-    found: Dict[str, Part] = {}
+    by_name: Dict[str, Part] = {}
     for module in pkgutil.iter_modules(__path__):
         parts = importlib.import_module(f"{__name__}.{module.name}").PARTS
-        twice = sorted(set(parts) & set(found))
+        twice = sorted(set(parts) & set(by_name))
         if twice:
             raise ValueError(f"two parts of TorchRL are called {twice[0]}")
-        found.update(parts)
-    return found
+        by_name.update(parts)
+    return by_name
 
 
 def use(name: str, make_env: Callable[..., Any], seed: int) -> Dict[str, Any]:
     """What a part returns, each item under the name of the part."""
     torch.manual_seed(seed)
     np.random.seed(seed)
-    return {f"{name}.{label}": found for label, found in known()[name](make_env, seed).items()}
+    return {f"{name}.{label}": output for label, output in known()[name](make_env, seed).items()}
 
 
 def refused(call: Callable[[], Any]) -> Any:

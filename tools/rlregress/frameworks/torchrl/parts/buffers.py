@@ -43,13 +43,13 @@ def _prefetched_passes(make_env: Any, seed: int) -> Dict[str, Any]:
     def passes() -> Any:
         buffer = _buffer(12, 4, prefetch=1, sampler=sampler(shuffle=False))
         buffer.extend(steps("....t......t"))
-        found = []
+        observations = []
         for _ in range(2):
             for batch in buffer:
-                found.append(batch["observation"].flatten().clone())
+                observations.append(batch["observation"].flatten().clone())
                 _settled(buffer)
-            found.append(torch.tensor([-1.0]))
-        return torch.cat(found)
+            observations.append(torch.tensor([-1.0]))
+        return torch.cat(observations)
 
     return {"passes": refused(passes)}
 
@@ -98,7 +98,7 @@ def _restored_buffer(make_env: Any, seed: int) -> Dict[str, Any]:
 
 def _stored_batch(make_env: Any, seed: int) -> Dict[str, Any]:
     """What is stored of a batch and of single steps, and what a sample brings along."""
-    found: Dict[str, Any] = {}
+    outputs: Dict[str, Any] = {}
     for way in ("extend", "add"):
         buffer = _buffer(6, 4)
         rows = steps("..t.l...")
@@ -108,11 +108,11 @@ def _stored_batch(make_env: Any, seed: int) -> Dict[str, Any]:
             for row in rows.unbind(0):
                 buffer.add(row)
         stored = refused(partial(buffer._storage.get, range(6)))
-        found[f"{way}.stored"] = stored if isinstance(stored, str) else names(stored)
+        outputs[f"{way}.stored"] = stored if isinstance(stored, str) else names(stored)
         sample = buffer.sample()
-        found[f"{way}.sampled"] = names(sample)
-        found.update(read(way, sample, "observation", "index"))
-    return found
+        outputs[f"{way}.sampled"] = names(sample)
+        outputs.update(read(way, sample, "observation", "index"))
+    return outputs
 
 
 def _filled_by_steps(make_env: Any, seed: int) -> Dict[str, Any]:

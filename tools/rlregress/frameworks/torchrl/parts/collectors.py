@@ -73,11 +73,11 @@ def _resets_in_between(make_env: Any, seed: int) -> Dict[str, Any]:
     def demanded(**index: Any) -> Any:
         collector = small_collector(make_env, seed, 3)
         batches = iter(collector)
-        found = [next(batches).clone()]
+        collected = [next(batches).clone()]
         collector.reset(**index)
-        found.append(next(batches).clone())
+        collected.append(next(batches).clone())
         collector.shutdown()
-        return torch.cat(found, -1)
+        return torch.cat(collected, -1)
 
     return {
         **read("each", refused(each), *_READ),
@@ -109,7 +109,7 @@ def _into_a_buffer(make_env: Any, seed: int) -> Dict[str, Any]:
         batch["processed"] = batch["next", "reward"] + 1
         return batch
 
-    found: Dict[str, Any] = {}
+    outputs: Dict[str, Any] = {}
     for label, copies, options in (
         ("one", 1, {}),
         ("two", 2, {}),
@@ -118,8 +118,8 @@ def _into_a_buffer(make_env: Any, seed: int) -> Dict[str, Any]:
     ):
         answer = refused(partial(collected, copies, **options))
         answer = {"": answer} if isinstance(answer, str) else answer
-        found.update({f"{label}.{name}": value for name, value in answer.items()})
-    return found
+        outputs.update({f"{label}.{name}": value for name, value in answer.items()})
+    return outputs
 
 
 def _first_call(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -147,7 +147,7 @@ def _first_call(make_env: Any, seed: int) -> Dict[str, Any]:
         collector.shutdown()
         return batch
 
-    found: Dict[str, Any] = {}
+    outputs: Dict[str, Any] = {}
     for label, entries, described, options in (
         ("described", 1, True, {}),
         ("more", 3, True, {}),
@@ -159,8 +159,8 @@ def _first_call(make_env: Any, seed: int) -> Dict[str, Any]:
         ("without-buffers-described", 1, True, {"use_buffers": False}),
     ):
         answer = refused(partial(collected, entries, described, **options))
-        found.update(read(label, answer, "action", "sum", "more"))
-    return found
+        outputs.update(read(label, answer, "action", "sum", "more"))
+    return outputs
 
 
 def _number() -> Any:
@@ -187,17 +187,19 @@ def _saved_collector(make_env: Any, seed: int) -> Dict[str, Any]:
     first.shutdown()
     if isinstance(state, str):
         return {"state": state}
-    found = {
+    outputs = {
         f"state.{name}": " ".join(sorted(str(key) for key in entry))
         for name, entry in state.items()
         if hasattr(entry, "keys")
     }
-    found["counters"] = " ".join(sorted(name for name in state if not hasattr(state[name], "keys")))
+    outputs["counters"] = " ".join(
+        sorted(name for name in state if not hasattr(state[name], "keys"))
+    )
     second = small_collector(make_env, seed)
     loaded = refused(lambda: second.load_state_dict(state))
-    found["loaded"] = "yes" if loaded is None else str(loaded)
+    outputs["loaded"] = "yes" if loaded is None else str(loaded)
     second.shutdown()
-    return found
+    return outputs
 
 
 def _marked_batches(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -209,9 +211,9 @@ def _marked_batches(make_env: Any, seed: int) -> Dict[str, Any]:
         collector.shutdown()
         return torch.cat(batches, -1)
 
-    found: Dict[str, Any] = {}
+    outputs: Dict[str, Any] = {}
     for copies in (1, 2):
-        found.update(
+        outputs.update(
             read(
                 f"{copies}-copies",
                 refused(partial(collected, copies)),
@@ -220,7 +222,7 @@ def _marked_batches(make_env: Any, seed: int) -> Dict[str, Any]:
                 ("next", "truncated"),
             )
         )
-    return found
+    return outputs
 
 
 PARTS = {

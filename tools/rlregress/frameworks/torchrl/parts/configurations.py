@@ -37,14 +37,14 @@ def _module(name: str) -> Any:
 
 def _described(module: str, fields: Dict[str, str]) -> Dict[str, Any]:
     """What fields of configuration classes are by default, in words; new fields are not told."""
-    found: Dict[str, Any] = {}
+    defaults: Dict[str, Any] = {}
     for name, own in fields.items():
         owner = getattr(_module(module), name, None)
         if owner is None:
             raise NotOffered(f"this version has no {name}")
         told = {field.name: repr(field.default) for field in dataclasses.fields(owner)}
-        found.update({f"{name}.{field}": told.get(field, "absent") for field in own.split()})
-    return found
+        defaults.update({f"{name}.{field}": told.get(field, "absent") for field in own.split()})
+    return defaults
 
 
 def _defaults_on_policy(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -152,9 +152,9 @@ def _discount_ppo(make_env: Any, seed: int) -> Dict[str, Any]:
 def _discount_off_policy(make_env: Any, seed: int) -> Dict[str, Any]:
     """The losses of SAC, TD3 and DDPG made of their configurations."""
     return {
-        f"{algorithm}.{label}": found
+        f"{algorithm}.{label}": output
         for algorithm in ("sac", "td3", "ddpg")
-        for label, found in _discount(make_env, seed, algorithm).items()
+        for label, output in _discount(make_env, seed, algorithm).items()
     }
 
 

@@ -52,8 +52,8 @@ def _tanh_normal_policy(make_env: Any, seed: int) -> Dict[str, Any]:
     def act() -> Any:
         policy = stochastic(kind, gain=8.0)
         with exploring(types.RANDOM):
-            found = policy(steps(8).select("observation"))
-        return {name: item.detach() for name, item in entries(found).items()}
+            batch = policy(steps(8).select("observation"))
+        return {name: item.detach() for name, item in entries(batch).items()}
 
     return answers(seed, act=act)
 

@@ -51,7 +51,7 @@ def _side_by_side(make_env: Any, seed: int) -> Dict[str, Any]:
         torch.manual_seed(seed)
         return environment.rollout(count, break_when_any_done=False)
 
-    found: Dict[str, Any] = {}
+    outputs: Dict[str, Any] = {}
     for label, copies, options in (
         ("several", 3, {}),
         ("one", 1, {}),
@@ -60,8 +60,8 @@ def _side_by_side(make_env: Any, seed: int) -> Dict[str, Any]:
         ("integers", 3, {"observations": "integer"}),
     ):
         answer = refused(partial(rolled, copies, **options))
-        found.update(read(label, answer, *_READ))
-    return _finite(found)
+        outputs.update(read(label, answer, *_READ))
+    return _finite(outputs)
 
 
 def _unknown_ends(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -77,25 +77,25 @@ def _unknown_ends(make_env: Any, seed: int) -> Dict[str, Any]:
         torch.manual_seed(seed)
         return environment.rollout(9, break_when_any_done=True)
 
-    found: Dict[str, Any] = {}
+    outputs: Dict[str, Any] = {}
     for kind in ("box", "integer"):
         answer = refused(partial(rolled, kind))
-        found.update(read(kind, answer, ("next", "observation"), ("next", "done")))
-    return _finite(found)
+        outputs.update(read(kind, answer, ("next", "observation"), ("next", "done")))
+    return _finite(outputs)
 
 
 def _resets_of_a_vector(make_env: Any, seed: int) -> Dict[str, Any]:
     """A vector environment is reset at once, twice, and described."""
     environment = GymWrapper(_vector(make_env, 2), device="cpu")
     environment.set_seed(seed)
-    found: Dict[str, Any] = {}
+    outputs: Dict[str, Any] = {}
     for label in ("first", "second"):
         answer = refused(environment.reset)
-        found.update(read(label, answer, "observation", "done"))
+        outputs.update(read(label, answer, "observation", "done"))
     for label in ("observation_spec", "reward_spec", "action_spec", "done_spec"):
         spec = refused(lambda label=label: getattr(environment, label))  # type: ignore[misc]
-        found[label] = spec if isinstance(spec, str) else shape(spec.shape)
-    return found
+        outputs[label] = spec if isinstance(spec, str) else shape(spec.shape)
+    return outputs
 
 
 def _made_by_name(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -124,10 +124,10 @@ def _made_by_name(make_env: Any, seed: int) -> Dict[str, Any]:
         return environment.rollout(12, break_when_any_done=False)
 
     try:
-        found = read("rows", refused(rolled), *_READ)
+        outputs = read("rows", refused(rolled), *_READ)
     finally:
         del gymnasium.registry[name]
-    return {**_finite(found), "made": len(made)}
+    return {**_finite(outputs), "made": len(made)}
 
 
 class _Masked(gymnasium.ObservationWrapper):
@@ -163,18 +163,18 @@ def _masked_choices(make_env: Any, seed: int) -> Dict[str, Any]:
         spec = made(**options).action_spec
         return f"{type(spec).__name__} {shape(spec.shape)} {spec.dtype}"
 
-    found: Dict[str, Any] = {}
+    outputs: Dict[str, Any] = {}
     for label, options in (("one-hot", {}), ("categorical", {"categorical_action_encoding": True})):
-        found[f"{label}.specification"] = refused(partial(described, **options))
+        outputs[f"{label}.specification"] = refused(partial(described, **options))
         draws = refused(
             lambda options=options: torch.stack(  # type: ignore[misc]
                 [made(**options).action_spec.rand() for _ in range(4)]
             )
         )
-        found[f"{label}.draws"] = draws
+        outputs[f"{label}.draws"] = draws
         rolled = refused(lambda options=options: made(**options).rollout(4))  # type: ignore[misc]
-        found.update(read(label, rolled, "action", ("next", "reward")))
-    return found
+        outputs.update(read(label, rolled, "action", ("next", "reward")))
+    return outputs
 
 
 class _Counted(gymnasium.Wrapper):
@@ -232,15 +232,15 @@ def _information(make_env: Any, seed: int) -> Dict[str, Any]:
 
 def _seeds(make_env: Any, seed: int) -> Dict[str, Any]:
     """What the seed of an environment does to the next draws of PyTorch and of the environment."""
-    found: Dict[str, Any] = {}
+    outputs: Dict[str, Any] = {}
     for given in (seed, seed + 1):
         torch.manual_seed(7)
         environment = GymWrapper(make_env(), device="cpu")
         told = environment.set_seed(given)
-        found[f"{given}.told"] = -1 if told is None else int(told)
-        found[f"{given}.draw"] = torch.rand(3)
-        found.update(read(str(given), environment.reset(), "observation"))
-    return found
+        outputs[f"{given}.told"] = -1 if told is None else int(told)
+        outputs[f"{given}.draw"] = torch.rand(3)
+        outputs.update(read(str(given), environment.reset(), "observation"))
+    return outputs
 
 
 PARTS = {

@@ -32,9 +32,9 @@ def _estimator(name: str, critic: Any, **options: Any) -> Any:
 
 def _written(batch: Any) -> Dict[str, Any]:
     """What an estimator wrote into a batch, and the rewards that it read."""
-    found = entries(batch)
-    keys = [key for key in sorted(found) if key.rpartition(".")[2] in _WRITTEN]
-    return {key: found[key].detach() for key in [*keys, "next.reward"]}
+    tensors = entries(batch)
+    keys = [key for key in sorted(tensors) if key.rpartition(".")[2] in _WRITTEN]
+    return {key: tensors[key].detach() for key in [*keys, "next.reward"]}
 
 
 def _estimate(name: str, batch: Any, critic: Any = None, **options: Any) -> Dict[str, Any]:
@@ -155,8 +155,8 @@ class _AtStart(nn.Module):
         self.layer = nn.Linear(3, 1)
 
     def forward(self, observation: torch.Tensor, start: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = self.layer(observation)
-        return torch.where(start, found - 2.0, found)
+        values: torch.Tensor = self.layer(observation)
+        return torch.where(start, values - 2.0, values)
 
 
 def _critic_that_reads_starts(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -225,8 +225,8 @@ def _keys_of_constructors(make_env: Any, seed: int) -> Dict[str, Any]:
 
     def estimate(kind: Any, **options: Any) -> Any:
         estimator = kind(gamma=0.9, value_network=value(), advantage_key="gain", **options)
-        found = entries(estimator(steps(2, 4)))
-        return {key: item.detach() for key, item in found.items() if key in ("gain", "advantage")}
+        tensors = entries(estimator(steps(2, 4)))
+        return {key: item.detach() for key, item in tensors.items() if key in ("gain", "advantage")}
 
     return answers(seed, GAE=lambda: estimate(gae, lmbda=0.8), TD0=lambda: estimate(td0))
 

@@ -66,8 +66,8 @@ def _ornstein_uhlenbeck(make_env: Any, seed: int) -> Dict[str, Any]:
         state = {key: acted[key].clone() for key in ("_ou_prev_noise", "_ou_steps")}
         start = {"is_init": torch.tensor([[True], [False], [True]])}
         later = dictionary({"action": torch.zeros(3, ACTIONS), **start, **state}, [3])
-        found = entries(_exploring("random", lambda: noise(later)))
-        return {**found, **{f"before.{key}": item for key, item in state.items()}}
+        tensors = entries(_exploring("random", lambda: noise(later)))
+        return {**tensors, **{f"before.{key}": item for key, item in state.items()}}
 
     return answers(seed, act=act)
 

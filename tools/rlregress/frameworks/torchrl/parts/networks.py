@@ -28,8 +28,8 @@ def _perceptron(make_env: Any, seed: int) -> Dict[str, Any]:
 
     def parameters() -> Any:
         made = kind(in_features=3, out_features=2)
-        found = {name: item.detach() for name, item in made.named_parameters()}
-        return {**found, "output": made(torch.ones(2, 3)).detach()}
+        tensors = {name: item.detach() for name, item in made.named_parameters()}
+        return {**tensors, "output": made(torch.ones(2, 3)).detach()}
 
     return answers(seed, default=parameters)
 

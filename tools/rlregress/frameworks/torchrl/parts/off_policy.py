@@ -307,15 +307,15 @@ def _evaluated_network(make_env: Any, seed: int) -> Dict[str, Any]:
 
 def _moved(loss: Any, updater: Any) -> Dict[str, Any]:
     """The target of a loss after its network has changed, and again after another update."""
-    found: Dict[str, Any] = {}
+    targets: Dict[str, Any] = {}
     for number in range(2):
         for item in entries(loss.value_network_params).values():
             if item.is_floating_point():
                 item.data.mul_(1.3).add_(0.1)
         updater.step()
         target = entries(loss.target_value_network_params)
-        found.update({f"{number}.{key}": item.detach().clone() for key, item in target.items()})
-    return found
+        targets.update({f"{number}.{key}": item.detach().clone() for key, item in target.items()})
+    return targets
 
 
 def _default_targets(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -372,14 +372,14 @@ def _lazy_layers(make_env: Any, seed: int) -> Dict[str, Any]:
         batch = _chosen(6)
         with torch.no_grad():
             network(batch.select("observation"))
-        found = {}
+        outputs = {}
         if updater is not None:
             updater.step()
         else:
-            found = with_gradients(loss, batch)
+            outputs = with_gradients(loss, batch)
         target = entries(loss.target_value_network_params)
-        found.update({f"target.{key}": item.detach() for key, item in target.items()})
-        return found
+        outputs.update({f"target.{key}": item.detach() for key, item in target.items()})
+        return outputs
 
     return answers(seed, forward=lambda: made(False), update=lambda: made(True))
 

@@ -326,8 +326,8 @@ class _Heads(nn.Module):
         self.layer = nn.Linear(OBSERVATIONS, 7)
 
     def forward(self, observation: torch.Tensor) -> Any:
-        found = self.layer(observation)
-        return found[..., :2], nn.functional.softplus(found[..., 2:4]), found[..., 4:]
+        heads = self.layer(observation)
+        return heads[..., :2], nn.functional.softplus(heads[..., 2:4]), heads[..., 4:]
 
 
 def _actor_of_heads(move: Any, nested: bool) -> Any:

@@ -58,25 +58,25 @@ def _parallel(make_env: Any, seed: int) -> Dict[str, Any]:
         environment = ParallelEnv(_COPIES, _makers(make_env, _COPIES), **options)
         try:
             environment.set_seed(seed)
-            found = read(
+            outputs = read(
                 "rolled",
                 environment.rollout(9, _policy(seed), break_when_any_done=False),
                 *_ROLLED,
             )
             state = environment.reset()
             state["_reset"] = torch.tensor([[False], [True]])
-            found.update(read("reset", environment.reset(state), "observation", "done"))
-            return found
+            outputs.update(read("reset", environment.reset(state), "observation", "done"))
+            return outputs
         finally:
             environment.close()
 
-    found: Dict[str, Any] = {}
+    outputs: Dict[str, Any] = {}
     for label, options in (("shared", {}), ("sent", {"use_buffers": False})):
         with _forked():
             answer = refused(partial(rolled, **options))
         answer = {"": answer} if isinstance(answer, str) else answer
-        found.update({f"{label}.{name}": value for name, value in answer.items()})
-    return found
+        outputs.update({f"{label}.{name}": value for name, value in answer.items()})
+    return outputs
 
 
 def _collected(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -92,10 +92,13 @@ def _collected(make_env: Any, seed: int) -> Dict[str, Any]:
             state = collector.state_dict()
         finally:
             collector.shutdown()
-    found: Dict[str, Any] = {"names": names(batches[0]), "state": " ".join(sorted(map(str, state)))}
+    outputs: Dict[str, Any] = {
+        "names": names(batches[0]),
+        "state": " ".join(sorted(map(str, state))),
+    }
     for number, batch in enumerate(batches):
-        found.update(read(str(number), batch, *_ROLLED))
-    return found
+        outputs.update(read(str(number), batch, *_ROLLED))
+    return outputs
 
 
 PARTS = {

@@ -39,11 +39,11 @@ def _sliced(rows: Any, size: int, batch_size: int, **options: Any) -> Any:
 
 def _each(seed: int, calls: Dict[str, Callable[[], Any]]) -> Dict[str, Any]:
     """What samples hold, each drawn from the same seed."""
-    found: Dict[str, Any] = {}
+    outputs: Dict[str, Any] = {}
     for label, call in calls.items():
         torch.manual_seed(seed)
-        found.update(read(label, refused(call), *_READ))
-    return found
+        outputs.update(read(label, refused(call), *_READ))
+    return outputs
 
 
 def _slices_of_trajectories(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -114,12 +114,12 @@ def _several_buffers(make_env: Any, seed: int) -> Dict[str, Any]:
             members.append(member)
         return ensemble(*members, num_buffer_sampled=4, batch_size=12, **options).sample()
 
-    found: Dict[str, Any] = {}
+    outputs: Dict[str, Any] = {}
     for label, options in (("evenly", {}), ("by-probability", {"p": [0.2, 0.5, 0.3]})):
         torch.manual_seed(seed)
-        found.update(read(label, refused(partial(sample, **options)), "observation"))
-        found[f"{label}.next-draw"] = torch.rand(2)
-    return found
+        outputs.update(read(label, refused(partial(sample, **options)), "observation"))
+        outputs[f"{label}.next-draw"] = torch.rand(2)
+    return outputs
 
 
 def _schedule_bounds(make_env: Any, seed: int) -> Dict[str, Any]:

@@ -127,7 +127,7 @@ def _saved_trainer(make_env: Any, seed: int) -> Dict[str, Any]:
         second.load_from_file(file)
         return torch.tensor([second.collected_frames, float(loss.pulled)]), hook.loaded
 
-    found: Dict[str, Any] = {}
+    outputs: Dict[str, Any] = {}
     # since 2.6 PyTorch loads weights only by default; this is what it did before
     name = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
     before = os.environ.get(name)
@@ -135,7 +135,7 @@ def _saved_trainer(make_env: Any, seed: int) -> Dict[str, Any]:
     try:
         with tempfile.TemporaryDirectory() as folder:
             for label, remarks in (("numbers", False), ("remarks", True)):
-                found[label] = refused(partial(loaded, Path(folder) / f"{label}.pt", remarks))
+                outputs[label] = refused(partial(loaded, Path(folder) / f"{label}.pt", remarks))
     finally:
         if before is None:
             del os.environ[name]
@@ -143,7 +143,7 @@ def _saved_trainer(make_env: Any, seed: int) -> Dict[str, Any]:
             os.environ[name] = before
     return {
         key: value
-        for label, answer in found.items()
+        for label, answer in outputs.items()
         for key, value in (
             ((label, answer),)
             if isinstance(answer, str)
@@ -162,7 +162,7 @@ def _parts_of_batches(make_env: Any, seed: int) -> Dict[str, Any]:
     mask = torch.ones(6, 8, dtype=torch.bool)
     mask[2, 5:] = False
     masked["collector"] = TensorDict({"mask": mask}, [6, 8])
-    found: Dict[str, Any] = {}
+    outputs: Dict[str, Any] = {}
     for label, batch, options in (
         ("flat", flat, {"batch_size": 4}),
         ("rows", rows, {"batch_size": 12, "sub_traj_len": 4}),
@@ -174,8 +174,8 @@ def _parts_of_batches(make_env: Any, seed: int) -> Dict[str, Any]:
     ):
         torch.manual_seed(seed)
         answer = refused(partial(sampler(**options), batch))
-        found.update(read(label, answer, "observation", ("next", "reward")))
-    return found
+        outputs.update(read(label, answer, "observation", ("next", "reward")))
+    return outputs
 
 
 def _normalised_rewards(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -216,7 +216,7 @@ def _batches_into_a_buffer(make_env: Any, seed: int) -> Dict[str, Any]:
             **read("stored", stored, "observation", ("next", "done"), ("next", "truncated")),
         }
 
-    found: Dict[str, Any] = {}
+    outputs: Dict[str, Any] = {}
     for label, options in (
         ("default", {}),
         ("flat", {"flatten_tensordicts": True}),
@@ -227,8 +227,8 @@ def _batches_into_a_buffer(make_env: Any, seed: int) -> Dict[str, Any]:
     ):
         answer = refused(partial(handled, **options))
         answer = {"": answer} if isinstance(answer, str) else answer
-        found.update({f"{label}.{name}": value for name, value in answer.items()})
-    return found
+        outputs.update({f"{label}.{name}": value for name, value in answer.items()})
+    return outputs
 
 
 def _built(make_env: Any, seed: int, algorithm: str, settings: Dict[str, Any]) -> Any:
@@ -247,14 +247,14 @@ def _entropy_of_a_trainer(make_env: Any, seed: int) -> Dict[str, Any]:
         return float(loss.target_entropy), str(loss._action_spec is None)
 
     library("SACTrainer", "torchrl.trainers.algorithms")
-    found: Dict[str, Any] = {}
+    outputs: Dict[str, Any] = {}
     for label, target in (("number", -1.5), ("automatic", "auto")):
         answer = refused(partial(told, target))
         if isinstance(answer, str):
-            found[label] = answer
+            outputs[label] = answer
         else:
-            found[f"{label}.entropy"], found[f"{label}.without-specification"] = answer
-    return found
+            outputs[f"{label}.entropy"], outputs[f"{label}.without-specification"] = answer
+    return outputs
 
 
 def _estimator_of_a_trainer(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -284,8 +284,8 @@ def _estimator_of_a_trainer(make_env: Any, seed: int) -> Dict[str, Any]:
         return trainer, loss, built
 
     def defaults() -> Any:
-        found = value_estimator(trainer_with()[0])
-        return torch.tensor([float(found.gamma), float(found.lmbda)])
+        estimator = value_estimator(trainer_with()[0])
+        return torch.tensor([float(estimator.gamma), float(estimator.lmbda)])
 
     def own() -> Any:
         trainer, loss, _built_first = trainer_with(

@@ -56,10 +56,10 @@ def _frames_of_batches(make_env: Any, seed: int) -> Dict[str, Any]:
         "short": partial(_frames, short, 4, padding="same"),
         "short-constant": partial(_frames, short, 4, padding="constant"),
     }
-    found: Dict[str, Any] = {}
+    outputs: Dict[str, Any] = {}
     for label, call in calls.items():
-        found.update(read(label, refused(call), "seen", ("next", "seen")))
-    return found
+        outputs.update(read(label, refused(call), "seen", ("next", "seen")))
+    return outputs
 
 
 def _frames_in_a_buffer(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -108,7 +108,7 @@ def _normalised(make_env: Any, seed: int) -> Dict[str, Any]:
         other.transform.load_state_dict(saved)
         return saved, other.rollout(4)["observation"]
 
-    found = {
+    outputs = {
         **read("same", refused(rolled), "observation", ("next", "observation")),
         **read(
             "other",
@@ -120,22 +120,22 @@ def _normalised(make_env: Any, seed: int) -> Dict[str, Any]:
     }
     given = refused(state)
     if isinstance(given, str):
-        return {**found, "state": given}
+        return {**outputs, "state": given}
     saved, after = given
-    found["state"] = " ".join(sorted(str(key) for key in _flat(saved)))
-    found["after"] = after
-    return found
+    outputs["state"] = " ".join(sorted(str(key) for key in _flat(saved)))
+    outputs["after"] = after
+    return outputs
 
 
 def _flat(state: Any) -> Sequence[str]:
     """The names of a state, and of what is in mappings in it."""
-    found: List[str] = []
+    keys: List[str] = []
     for key, value in state.items():
         if hasattr(value, "items"):
-            found.extend(f"{key}/{below}" for below in _flat(value))
+            keys.extend(f"{key}/{below}" for below in _flat(value))
         else:
-            found.append(str(key))
-    return found
+            keys.append(str(key))
+    return keys
 
 
 def _fixed_normalisation(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -155,12 +155,12 @@ def _fixed_normalisation(make_env: Any, seed: int) -> Dict[str, Any]:
         transform = normalise(loc=torch.ones(3), scale=torch.full((3,), 2.0))
         return transform(rows.clone())["observation"]
 
-    found = {
+    outputs = {
         f"{label}.{'standard' if standard else 'scaled'}": refused(partial(scaled, kind, standard))
         for label, kind in (("single", torch.float32), ("double", torch.float64))
         for standard in (True, False)
     }
-    return {**found, "without-keys": refused(without_keys)}
+    return {**outputs, "without-keys": refused(without_keys)}
 
 
 def _counted_steps(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -174,9 +174,9 @@ def _counted_steps(make_env: Any, seed: int) -> Dict[str, Any]:
         torch.manual_seed(seed)
         return environment.rollout(40, break_when_any_done=False)
 
-    found: Dict[str, Any] = {}
+    outputs: Dict[str, Any] = {}
     for limit in (5, 7, 10, 12):
-        found.update(
+        outputs.update(
             read(
                 f"limit-{limit}",
                 refused(partial(rolled, limit)),
@@ -186,7 +186,7 @@ def _counted_steps(make_env: Any, seed: int) -> Dict[str, Any]:
                 ("next", "truncated"),
             )
         )
-    return found
+    return outputs
 
 
 def _rewards_by_sign(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -212,18 +212,18 @@ def _casts(make_env: Any, seed: int) -> Dict[str, Any]:
         torch.manual_seed(seed)
         return environment.rollout(4)
 
-    found: Dict[str, Any] = {}
+    outputs: Dict[str, Any] = {}
     for label, keys in (
         ("observations", {"in_keys": ["observation"]}),
         ("both", {"in_keys": ["observation"], "in_keys_inv": ["action"]}),
         ("default", {}),
     ):
-        found.update(
+        outputs.update(
             read(
                 label, refused(partial(rolled, **keys)), "observation", "action", ("next", "reward")
             )
         )
-    return found
+    return outputs
 
 
 def _inverse_keys(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -246,12 +246,12 @@ def _inverse_keys(make_env: Any, seed: int) -> Dict[str, Any]:
         ),
         "unsqueezed": partial(inverted, "UnsqueezeTransform", dim=-1, in_keys=[], out_keys=[]),
     }  # fmt: skip
-    found: Dict[str, Any] = {}
+    outputs: Dict[str, Any] = {}
     for label, call in calls.items():
         answer = refused(call)
-        found[f"{label}.names"] = answer if isinstance(answer, str) else names(answer)
-        found.update(read(label, answer, "inside", "outside"))
-    return found
+        outputs[f"{label}.names"] = answer if isinstance(answer, str) else names(answer)
+        outputs.update(read(label, answer, "inside", "outside"))
+    return outputs
 
 
 def _several_steps(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -269,11 +269,11 @@ def _several_steps(make_env: Any, seed: int) -> Dict[str, Any]:
     def folded(given: Any, count: int) -> Any:
         return MultiStep(gamma=0.5, n_steps=count)(given.clone())
 
-    found: Dict[str, Any] = {}
+    outputs: Dict[str, Any] = {}
     for label, given in (("rows", rows), ("masked", masked)):
         for count in (0, 1, 3):
-            found.update(read(f"{label}-{count}", refused(partial(folded, given, count)), *keys))
-    return found
+            outputs.update(read(f"{label}-{count}", refused(partial(folded, given, count)), *keys))
+    return outputs
 
 
 PARTS = {

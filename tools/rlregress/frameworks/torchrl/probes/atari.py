@@ -83,15 +83,15 @@ def _loss_key(inputs: Inputs) -> np.ndarray:
     from rlregress.frameworks.torchrl.api import GAE
 
     value = TensorDictModule(torch.nn.Identity(), ["observation"], ["state_value"])
-    found = []
+    advantages = []
     for registered in (False, True):
         estimator = GAE(gamma=inputs["discount"], lmbda=0.95, value_network=value)
         if registered:
             EndOfLifeTransform().register_keys(estimator)
         step = _life_lost(inputs)
         estimator(step)
-        found.append(float(step["advantage"]))
-    return np.array(found)
+        advantages.append(float(step["advantage"]))
+    return np.array(advantages)
 
 
 def _life_lost(inputs: Inputs) -> TensorDict:
@@ -137,12 +137,12 @@ def _clip_reward(inputs: Inputs) -> np.ndarray:
 
 def _scaled_by_transform(inputs: Inputs) -> np.ndarray:
     """Policy and value read the same entry, so that both see what the transform writes."""
-    found = []
+    seen = []
     for pixel in inputs["pixels"]:
         game = AtariGame(first_pixel=int(pixel))
         shown = float(atari_games.part(ToTensorImage(), game=game).reset()[0, 0, 0])
-        found += [shown, shown]
-    return np.array(found)
+        seen += [shown, shown]
+    return np.array(seen)
 
 
 def _scaled_by_program(inputs: Inputs) -> np.ndarray:

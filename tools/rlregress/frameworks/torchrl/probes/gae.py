@@ -71,10 +71,10 @@ def _models() -> Any:
 def _trainer(i: Inputs) -> Found:
     actor, critic = _models()
     steps = len(i["rewards"])
-    found = []
+    batches = []
 
     def note(batch: Any) -> Any:
-        found.append(batch)
+        batches.append(batch)
         return batch
 
     def before_training(trainer: Any, _: Any) -> None:
@@ -92,7 +92,7 @@ def _trainer(i: Inputs) -> Found:
         gamma=i["discount"],
         lmbda=i["trace"],
     )
-    batch = found[0].reshape(-1)
+    batch = batches[0].reshape(-1)
     return batch["advantage"].numpy().reshape(-1), batch["value_target"].numpy().reshape(-1)
 
 

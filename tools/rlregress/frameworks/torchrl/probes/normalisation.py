@@ -68,12 +68,12 @@ def _trainer_rewards(i: Inputs) -> np.ndarray:
     from rlregress.frameworks.torchrl.api import RewardNormalizer
 
     normaliser = RewardNormalizer()
-    found = []
+    normalised = []
     for reward in i["rewards"]:
         batch = TensorDict({"next": {"reward": torch.tensor([[reward]])}}, [1])
         normaliser.update_reward_stats(batch)
-        found.append(float(normaliser.normalize_reward(batch)["next", "reward"]))
-    return np.array(found)
+        normalised.append(float(normaliser.normalize_reward(batch)["next", "reward"]))
+    return np.array(normalised)
 
 
 def _long(i: Inputs) -> Dict[str, Any]:

@@ -64,9 +64,9 @@ def _alternating(i: Inputs, **options: Any) -> np.ndarray:
 
 
 def _large_offset(i: Inputs) -> np.ndarray:
-    found = _alternating(i, decay=1.0)
-    late = np.abs(found[-50:][np.isfinite(found[-50:])])
-    broken = not np.all(np.isfinite(found))
+    normalised = _alternating(i, decay=1.0)
+    late = np.abs(normalised[-50:][np.isfinite(normalised[-50:])])
+    broken = not np.all(np.isfinite(normalised))
     return np.array([broken, np.max(late) > 3.0, np.max(late) < 0.5])
 
 

@@ -59,17 +59,17 @@ def _networks(make: Callable[..., Any]) -> Raw:
     def probe(i: Inputs) -> List[float]:
         parts = make([-1.0], [1.0], 1)
         layers = [linear_layers(part) for part in parts]
-        found: List[float] = []
+        architecture: List[float] = []
         for part in layers:
             hidden = [layer.out_features for layer in part[:-1]]
-            found += (hidden + [0] * 3)[:3]
+            architecture += (hidden + [0] * 3)[:3]
         shared = {id(layer) for layer in layers[0]} & {id(layer) for layer in layers[1]}
         mlps = [m for part in parts for m in part.modules() if isinstance(m, MLP)]
         functions = [m for mlp in mlps for m in mlp if not isinstance(m, nn.Linear)]
         outputs = np.stack([f(torch.as_tensor(i["fed"])).numpy() for f in functions])
         if np.ptp(outputs, axis=0).any():
             raise RuntimeError("the networks have several activation functions")
-        return [*found, bool(shared), *outputs[0]]
+        return [*architecture, bool(shared), *outputs[0]]
 
     return probe
 
@@ -196,11 +196,11 @@ def _initialisation(make: Any) -> Raw:
             [-1.0] * dimensions, [1.0] * dimensions, int(i["observation_dimensions"])
         )
         layers = linear_layers(actor) + linear_layers(critic)
-        found = _gains([layer.weight.detach() for layer in layers])
+        gains = _gains([layer.weight.detach() for layer in layers])
         biases = [layer.bias.detach() for layer in layers]
         if any(bool((bias != bias[0]).any()) for bias in biases):
-            return [*found, -1.0]
-        return [*found, max(float(bias.abs().max()) for bias in biases)]
+            return [*gains, -1.0]
+        return [*gains, max(float(bias.abs().max()) for bias in biases)]
 
     return probe
 

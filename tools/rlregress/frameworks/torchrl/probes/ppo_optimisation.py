@@ -105,10 +105,10 @@ def _script_gradient_clip(i: Inputs) -> float:
 
 def _script_adam_epsilon(i: Inputs) -> float:
     run = programs.ppo(_bandit([1.0, -3.0]), _plain(), 2, 2)
-    found = {group["eps"] for group in run.optimizer.param_groups}
-    if len(found) != 1:
-        raise ValueError(f"the parameter groups have different epsilons: {sorted(found)}")
-    return float(np.log10(found.pop()))
+    epsilons = {group["eps"] for group in run.optimizer.param_groups}
+    if len(epsilons) != 1:
+        raise ValueError(f"the parameter groups have different epsilons: {sorted(epsilons)}")
+    return float(np.log10(epsilons.pop()))
 
 
 PROBES: Dict[Tuple[str, str], Raw] = {

@@ -45,24 +45,24 @@ def _temperature(i: Inputs) -> List[float]:
 
 
 def _default_target_entropy(i: Inputs) -> List[float]:
-    found = []
+    entropies = []
     for dimensions in i["dimensions"]:
         d = int(dimensions)
         actor = policy(Numbers([0.0] * d, [1.0] * d), box([-1.0] * d, [1.0] * d), TanhNormal)
         loss = sac_loss(actor, [q_network(Constant(0.0)) for _ in range(2)])
-        found.append(float(loss.target_entropy))
-    return found
+        entropies.append(float(loss.target_entropy))
+    return entropies
 
 
 def _log_std(i: Inputs) -> List[float]:
     layer = nn.Linear(1, 2, dtype=torch.float64)
     nn.init.zeros_(layer.weight)
     actor = policy(nn.Sequential(layer, NormalParamExtractor()), box(-1.0, 1.0), TanhNormal)
-    found = []
+    log_stds = []
     for head in i["head_outputs"]:
         layer.bias.data = torch.tensor([0.0, head], dtype=torch.float64)
-        found.append(float(actor.get_dist(transitions(1, 0.0)).scale.detach().log()))
-    return found
+        log_stds.append(float(actor.get_dist(transitions(1, 0.0)).scale.detach().log()))
+    return log_stds
 
 
 def _reported_log_prob(pre_tanh: Sequence[float], low: Any, high: Any) -> float:

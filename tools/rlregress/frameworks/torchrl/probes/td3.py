@@ -96,11 +96,11 @@ def _bounding(agent: Any) -> Raw:
     def probe(i: Inputs) -> List[float]:
         environment = Scripted(i["low"], i["high"])
         layer, actor, _, _ = agent(environment)
-        found = []
+        executed = []
         for x in i["pre_activation"]:
             _output(layer, x)
-            found.append(_executed(environment, actor, deterministic()))
-        return found
+            executed.append(_executed(environment, actor, deterministic()))
+        return executed
 
     return probe
 
@@ -110,12 +110,12 @@ def _exploration(agent: Any) -> Raw:
         environment = Scripted(i["low"], i["high"])
         layer, _, exploring, noise = agent(environment)
         _output(layer, i["pre_tanh"])
-        found = []
+        executed = []
         for number in i["noise"]:
             # not in place: where the mean is given as an integer, the buffer is one
             noise.mean, noise.std = torch.tensor(float(number)), torch.tensor(0.0)
-            found.append(_executed(environment, exploring, ExplorationType.RANDOM))
-        return found
+            executed.append(_executed(environment, exploring, ExplorationType.RANDOM))
+        return executed
 
     return probe
 

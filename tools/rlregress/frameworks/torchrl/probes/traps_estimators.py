@@ -57,12 +57,12 @@ def _lambda_zero(i: Inputs) -> List[float]:
         gamma=i["discount"], lmbda=0.0, value_network=v_network(identity()), vectorized=True
     )
     try:
-        found = estimator(batch)["advantage"].reshape(-1).tolist()
+        estimated = estimator(batch)["advantage"].reshape(-1).tolist()
     except (IndexError, ValueError, ZeroDivisionError) as error:
         if not raised_in(error, "torchrl.objectives.value"):
             raise
         return [1.0] + [0.0] * len(i["rewards"])
-    return [0.0, *found]
+    return [0.0, *estimated]
 
 
 def _reset_env(i: Inputs) -> float:
@@ -127,13 +127,13 @@ def _masked_normalisation(i: Inputs) -> List[float]:
         batch[name] = log_prob
     batch["advantage"] = torch.as_tensor(i["advantages"]).reshape(-1, 1)
     batch["value_target"] = zeros
-    found = []
+    normalised = []
     for mask in (None, torch.ones(count, 1, dtype=torch.bool)):
         if mask is not None:
             batch["shifted_valid"] = mask
         objective = float(loss(batch)["loss_objective"].detach())
-        found.append(-objective * count / (i["ratio"] - 1.0))
-    return found
+        normalised.append(-objective * count / (i["ratio"] - 1.0))
+    return normalised
 
 
 PROBES: Dict[Tuple[str, str], Raw] = {

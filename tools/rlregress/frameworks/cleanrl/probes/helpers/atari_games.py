@@ -70,12 +70,12 @@ def layers(source: Source, game: Any, *names: str) -> Any:
 
     Those that ``make_env`` does not use are left out.
     """
-    found = environment(source, game)
-    inner, kept = found.unwrapped, []
-    while found is not inner:
-        if type(found).__name__ in names:
-            kept.append(found)
-        found = found.env
+    outer = environment(source, game)
+    inner, kept = outer.unwrapped, []
+    while outer is not inner:
+        if type(outer).__name__ in names:
+            kept.append(outer)
+        outer = outer.env
     for wrapper in reversed(kept):
         wrapper.env = inner
         inner = wrapper

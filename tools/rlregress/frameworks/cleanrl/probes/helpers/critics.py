@@ -75,10 +75,10 @@ def critic_loss_distance(script: str, source: Source, inputs: Inputs) -> np.ndar
 
 def regression_target(agent: Learner, **given: Any) -> float:
     """What the critics regress towards, one number for a batch of equal transitions."""
-    found = agent.value("regression target", "next_q_value", **given).vector("next_q_value")
-    if not np.allclose(found, found.flat[0], rtol=1e-6, atol=0.0):
+    targets = agent.value("regression target", "next_q_value", **given).vector("next_q_value")
+    if not np.allclose(targets, targets.flat[0], rtol=1e-6, atol=0.0):
         raise RuntimeError("the regression targets of equal transitions differ")
-    return float(found.flat[0])
+    return float(targets.flat[0])
 
 
 def target(
@@ -103,33 +103,33 @@ def target_minimum(script: str, prepare: Prepare, source: Source, inputs: Inputs
 
 def bootstrap(script: str, prepare: Prepare, source: Source, inputs: Inputs) -> np.ndarray:
     """The regression target of collected steps with the flags of each case."""
-    found = []
+    targets = []
     for case in range(_CASES):
         agent = learner(source, script, inputs)
         agent.set_critics([inputs["target_q"]] * 2, target=True)
         flags = {key: bool(inputs[key][case]) for key in ("terminated", "truncated")}
         fill(agent, inputs, **flags)
         prepare(agent, inputs)
-        found.append(regression_target(agent, **_temperature(inputs)))
-    return np.array(found)
+        targets.append(regression_target(agent, **_temperature(inputs)))
+    return np.array(targets)
 
 
 def actor_loss(script: str, prepare: Prepare, source: Source, inputs: Inputs) -> np.ndarray:
     """The policy's loss per case of constant Q networks."""
-    found = []
+    losses = []
     for q_values in inputs["q_values"]:
         agent = learner(source, script, inputs)
         agent.set_critics(q_values)
         fill(agent, inputs)
         prepare(agent, inputs)
         names = ("actor_loss", "policy_loss")
-        found.append(agent.value("policy loss", *names, **_temperature(inputs)).number(*names))
-    return np.array(found)
+        losses.append(agent.value("policy loss", *names, **_temperature(inputs)).number(*names))
+    return np.array(losses)
 
 
 def polyak(script: str, source: Source, inputs: Inputs, **chosen: Any) -> np.ndarray:
     """A parameter of the target critics after one update; by default with the default fraction."""
-    found = []
+    moved = []
     for number, before in zip(inputs["source"], inputs["target"]):
         agent = learner(source, script, {"batch_size": 8}, **chosen)
         fill(agent, {"batch_size": 8})
@@ -148,8 +148,8 @@ def polyak(script: str, source: Source, inputs: Inputs, **chosen: Any) -> np.nda
         )
         if not bool((after == after[0]).all()):
             raise RuntimeError("the parameters of the target critics moved differently")
-        found.append(float(after[0]))
-    return np.array(found)
+        moved.append(float(after[0]))
+    return np.array(moved)
 
 
 def nothing(agent: Learner, inputs: Inputs) -> None:

@@ -100,7 +100,7 @@ class Learner:
         owners = {"critic": self.part("qf1").parameters(), "actor": self.actor.parameters()}
         if "log_alpha" in self.names:
             owners["temperature"] = iter([self.names["log_alpha"]])
-        found = {}
+        optimizers = {}
         for owner, parameters in owners.items():
             wanted = next(parameters)
             held_by = [
@@ -111,8 +111,8 @@ class Learner:
             ]
             if not held_by:
                 raise self.script.lost(f"optimiser of the {owner}", f"{owner}_optimizer")
-            found[owner] = held_by[0]
-        return found
+            optimizers[owner] = held_by[0]
+        return optimizers
 
     def freeze(self) -> None:
         """Learning rates 0: updates differentiate but move nothing."""

@@ -49,9 +49,9 @@ def playing(*playbacks: Mapping[str, Any]) -> Iterator[Dict[str, Any]]:
 
     old = oldgym.modules(make, lambda *_: None)
     classes = {
-        name: found
+        name: member
         for module in old.values()
-        for name, found in vars(module).items()
+        for name, member in vars(module).items()
         if name[0].isupper()
     }
     with contextlib.ExitStack() as around:
@@ -116,8 +116,8 @@ class Walk:
 
 
 def _reset(environments: Any) -> Any:
-    found = environments.reset()
-    return found[0] if isinstance(found, tuple) else found
+    returned = environments.reset()
+    return returned[0] if isinstance(returned, tuple) else returned
 
 
 def _table(rows: List[Any], columns: int) -> np.ndarray:

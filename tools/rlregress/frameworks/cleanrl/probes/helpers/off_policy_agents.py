@@ -28,14 +28,14 @@ def networks(source: Source, inputs: Inputs, script: str) -> np.ndarray:
     """Widths of the networks, activation, sharing."""
     names = run(source, script, 1, batch_size=4).run.globals
     actor, critics = policy(names), q_networks(names)
-    found: List[float] = []
+    architecture: List[float] = []
     for network in (actor, critics[0]):
         widths = [layer.out_features for layer in _linear(network) if layer.out_features > 1]
-        found += [len(widths), widths[0], widths[-1]]
-    found += [len(critics), *_activation(actor)]
+        architecture += [len(widths), widths[0], widths[-1]]
+    architecture += [len(critics), *_activation(actor)]
     own = {id(p) for p in actor.parameters()}
-    found.append(float(any(id(p) in own for c in critics for p in c.parameters())))
-    return np.array(found, dtype=np.float64)
+    architecture.append(float(any(id(p) in own for c in critics for p in c.parameters())))
+    return np.array(architecture, dtype=np.float64)
 
 
 def _activation(actor: Any) -> List[float]:
@@ -55,7 +55,7 @@ def _activation(actor: Any) -> List[float]:
 
 def gradient_clip(source: Source, inputs: Inputs, script: str) -> np.ndarray:
     """One over the norms of the gradients that the optimisers find; 0.0 beyond 1e3."""
-    found: Dict[str, float] = {}
+    inverse_norms: Dict[str, float] = {}
 
     def enlarge(names: Mapping[str, Any]) -> None:
         with torch.no_grad():
@@ -65,11 +65,11 @@ def gradient_clip(source: Source, inputs: Inputs, script: str) -> np.ndarray:
     def look(role: str, stepping: Any) -> None:
         gradients = [p.grad for group in stepping.param_groups for p in group["params"]]
         norm = float(torch.cat([g.double().reshape(-1) for g in gradients]).norm())
-        found.setdefault(role, 0.0 if norm > 1e3 else 1.0 / norm)
+        inverse_norms.setdefault(role, 0.0 if norm > 1e3 else 1.0 / norm)
 
     size = int(inputs["batch_size"])
     run(source, script, size + 3, enlarge, look, batch_size=size)
-    return np.array([found["critic"], found["actor"]])
+    return np.array([inverse_norms["critic"], inverse_norms["actor"]])
 
 
 def adam_epsilon(source: Source, inputs: Inputs, script: str) -> np.ndarray:

@@ -72,15 +72,15 @@ def sampled(pre_tanh: Any = None) -> Iterator[List[torch.Tensor]]:
 
     ``pre_tanh`` is a number or one for each action dimension.
     """
-    found: List[torch.Tensor] = []
+    deviations: List[torch.Tensor] = []
 
     def rsample(law: Normal, sample_shape: Any = ()) -> torch.Tensor:
         del sample_shape
-        found.append(law.scale.detach())
+        deviations.append(law.scale.detach())
         if pre_tanh is None:
             return law.mean
         chosen = torch.as_tensor(np.asarray(pre_tanh, dtype=np.float64), dtype=law.loc.dtype)
         return 0.0 * law.mean + chosen
 
     with replaced(Normal, "rsample", rsample):
-        yield found
+        yield deviations

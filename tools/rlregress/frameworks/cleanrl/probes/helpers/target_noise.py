@@ -38,14 +38,14 @@ def smoothed_actions(
     made = np.zeros((samples, dimensions) if each_its_own else dimensions)
     feed = _batch(samples, dimensions)
     torch.manual_seed(int(inputs["seed"]))
-    found = agent.value(
+    sliced = agent.value(
         "smoothed target action",
         "next_state_actions",
         **feed,
         action=made,
         actions=made[None],
     )
-    return found.vector("next_state_actions")
+    return sliced.vector("next_state_actions")
 
 
 def _batch(samples: int, dimensions: int) -> Dict[str, Any]:

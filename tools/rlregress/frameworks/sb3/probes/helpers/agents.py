@@ -35,10 +35,10 @@ def make_off_policy(algorithm: Any, environment: Any, **arguments: Any) -> Any:
 
 def optimizers(agent: Any) -> Dict[str, torch.optim.Optimizer]:
     """The optimisers of an off-policy agent: critic, actor, and temperature if it is trained."""
-    found = {"critic": agent.critic.optimizer, "actor": agent.actor.optimizer}
+    by_role = {"critic": agent.critic.optimizer, "actor": agent.actor.optimizer}
     if getattr(agent, "ent_coef_optimizer", None) is not None:
-        found["temperature"] = agent.ent_coef_optimizer
-    return found
+        by_role["temperature"] = agent.ent_coef_optimizer
+    return by_role
 
 
 def last_linear(network: nn.Module) -> nn.Linear:

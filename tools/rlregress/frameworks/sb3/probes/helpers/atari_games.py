@@ -34,15 +34,15 @@ def layer(game: AtariGame, name: str, **arguments: Any) -> Any:
     from stable_baselines3.common import atari_wrappers
 
     native = gyms.native(game)
-    found: Any = atari_wrappers.AtariWrapper(native, **arguments)
-    while isinstance(found, gyms.Wrapper):
-        if type(found).__name__ == name:
-            found.env = native
+    wrapper: Any = atari_wrappers.AtariWrapper(native, **arguments)
+    while isinstance(wrapper, gyms.Wrapper):
+        if type(wrapper).__name__ == name:
+            wrapper.env = native
             break
-        if type(found).__module__ != atari_wrappers.__name__:
-            raise Unprobed(f"{type(found).__name__} does several things in one", known=False)
-        found = found.env
-    return found
+        if type(wrapper).__module__ != atari_wrappers.__name__:
+            raise Unprobed(f"{type(wrapper).__name__} does several things in one", known=False)
+        wrapper = wrapper.env
+    return wrapper
 
 
 def play(environment: Any, game: Any) -> Player:

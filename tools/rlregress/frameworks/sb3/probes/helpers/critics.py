@@ -87,7 +87,7 @@ def target(
 
 def bootstrap(algorithm: Any, inputs: Inputs, prepare: Prepare, **arguments: Any) -> np.ndarray:
     """The regression target of collected steps with the flags of each case."""
-    found = []
+    targets = []
     for case in range(_CASES):
         # Every step of the episode is the case, so that collection stores nothing else.
         environment = Scripted(
@@ -105,13 +105,13 @@ def bootstrap(algorithm: Any, inputs: Inputs, prepare: Prepare, **arguments: Any
         agent.learn(int(inputs["batch_size"]))
         agents.make_critics_constant(agent.critic_target, [inputs["target_q"]] * 2)
         prepare(agent, inputs)
-        found.append(watched_updates.regression_target(_update(agent, inputs)))
-    return np.array(found)
+        targets.append(watched_updates.regression_target(_update(agent, inputs)))
+    return np.array(targets)
 
 
 def polyak(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
     """A parameter of the target critics after one update with the default tau."""
-    found = []
+    moved = []
     for source, before in zip(inputs["source"], inputs["target"]):
         agent = agents.make_off_policy(
             algorithm, Scripted(), learning_rate=agents.FROZEN, **arguments
@@ -125,13 +125,13 @@ def polyak(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
         after = torch.cat([p.detach().flatten() for p in agent.critic_target.parameters()])
         if not bool((after == after[0]).all()):
             raise RuntimeError("the parameters of the target critics moved differently")
-        found.append(float(after[0]))
-    return np.array(found)
+        moved.append(float(after[0]))
+    return np.array(moved)
 
 
 def actor_loss(algorithm: Any, inputs: Inputs, prepare: Prepare, **arguments: Any) -> np.ndarray:
     """The actor loss per case of constant Q networks."""
-    found = []
+    actor_losses = []
     for q_values in inputs["q_values"]:
         agent = agents.make_off_policy(
             algorithm, Scripted(), learning_rate=agents.FROZEN, **arguments
@@ -140,8 +140,8 @@ def actor_loss(algorithm: Any, inputs: Inputs, prepare: Prepare, **arguments: An
         prepare(agent, inputs)
         agents.add_transitions(agent, int(inputs["batch_size"]))
         losses = watched_updates.losses_of_update(_update(agent, inputs), agents.optimizers(agent))
-        found.append(watched_updates.only(losses["actor"]))
-    return np.array(found)
+        actor_losses.append(watched_updates.only(losses["actor"]))
+    return np.array(actor_losses)
 
 
 def executed_and_stored(agent: Any, environment: Scripted) -> np.ndarray:

@@ -114,7 +114,7 @@ def update_ratio(algorithm: Any, roles: List[str], inputs: Inputs) -> np.ndarray
         {"train_freq": 2, "gradient_steps": 1},
         {"train_freq": 1, "gradient_steps": 2},
     ]
-    found = []
+    measured = []
     for settings in asked:
         # In older versions the default is a round of updates an episode: episodes have to end.
         ends = {"truncated": np.eye(int(inputs["collected_at_once"]))[-1]}
@@ -126,8 +126,8 @@ def update_ratio(algorithm: Any, roles: List[str], inputs: Inputs) -> np.ndarray
             batch_size=int(inputs["batch_size"]),
             frequency=settings,
         )
-        found.append([journal.count(role, after=steps - counted) / counted for role in roles])
-    return np.array(found).flatten()
+        measured.append([journal.count(role, after=steps - counted) / counted for role in roles])
+    return np.array(measured).flatten()
 
 
 def vectorisation(algorithm: Any, inputs: Inputs) -> np.ndarray:
@@ -155,14 +155,14 @@ def gradient_clip(algorithm: Any, inputs: Inputs) -> np.ndarray:
         for network in agent.critic.q_networks:
             with torch.no_grad():
                 agents.last_linear(network).weight.fill_(float(inputs["factor"]))
-        for role, found in norms.items():
+        for role, own in norms.items():
             optimizer = agents.optimizers(agent)[role]
-            optimizer.register_step_pre_hook(lambda o, *_, found=found: found.append(_norm(o)))
+            optimizer.register_step_pre_hook(lambda o, *_, own=own: own.append(_norm(o)))
 
     run(
         algorithm, 4, prepare=prepare, learning_starts=0, batch_size=int(inputs["batch_size"]),
     )  # fmt: skip
-    return np.array([_inverse(found[0]) for found in norms.values()])
+    return np.array([_inverse(own[0]) for own in norms.values()])
 
 
 def _norm(optimizer: torch.optim.Optimizer) -> float:
@@ -178,16 +178,16 @@ def networks(algorithm: Any, inputs: Inputs) -> np.ndarray:
     """Widths of the default networks, activation, sharing."""
     bound = np.ones(int(inputs["dimensions"]))
     agent = agents.make(algorithm, Scripted(-bound, bound), buffer_size=8)
-    found: List[float] = []
+    architecture: List[float] = []
     # The trunk of SAC's actor has no output layer in it: its heads stand beside it.
     for network in (agent.actor, agent.critic.q_networks[0]):
         widths = [layer.out_features for layer in _linear(network) if layer.out_features > 1]
-        found += [len(widths), widths[0], widths[-1]]
-    found.append(len(agent.critic.q_networks))
-    found += _activation(agent.actor)
+        architecture += [len(widths), widths[0], widths[-1]]
+    architecture.append(len(agent.critic.q_networks))
+    architecture += _activation(agent.actor)
     policy = {id(p) for p in agent.actor.parameters()}
-    found.append(float(any(id(p) in policy for p in agent.critic.parameters())))
-    return np.array(found, dtype=np.float64)
+    architecture.append(float(any(id(p) in policy for p in agent.critic.parameters())))
+    return np.array(architecture, dtype=np.float64)
 
 
 def _linear(network: nn.Module) -> List[nn.Linear]:

@@ -33,7 +33,7 @@ def losses_of_update(
     it came in parts: what trains, not what is logged.
     """
     parts: List[float] = []
-    found: Dict[str, List[float]] = {name: [] for name in optimizers}
+    losses: Dict[str, List[float]] = {name: [] for name in optimizers}
     backward = torch.Tensor.backward
 
     def watched(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
@@ -42,7 +42,7 @@ def losses_of_update(
 
     def take(name: str) -> Callable[..., None]:
         def hook(*_: Any) -> None:
-            found[name].append(sum(parts))
+            losses[name].append(sum(parts))
             parts.clear()
 
         return hook
@@ -54,7 +54,7 @@ def losses_of_update(
     finally:
         for handle in handles:
             handle.remove()
-    return found
+    return losses
 
 
 def regression_target(update: Callable[[], Any]) -> float:

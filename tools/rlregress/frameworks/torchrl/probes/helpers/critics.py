@@ -62,11 +62,11 @@ def distance(make_loss: MakeLoss, i: Inputs) -> List[float]:
 def minimum(make_loss: MakeLoss, i: Inputs) -> List[float]:
     """The regression target of each pair of target Q networks."""
     loss = make_loss(i, [0.0, 0.0], loss_function="l2")
-    found = []
+    targets = []
     for numbers in i["target_q"]:
         fill(loss.target_qvalue_network_params, numbers)
-        found.append(regression_target(loss, transitions(int(i["batch_size"]), i["reward"])))
-    return found
+        targets.append(regression_target(loss, transitions(int(i["batch_size"]), i["reward"])))
+    return targets
 
 
 def bootstrap(make_loss: MakeLoss, i: Inputs) -> List[float]:
@@ -98,11 +98,11 @@ def polyak(make_loss: MakeLoss, i: Inputs) -> List[float]:
 
 def moved(loss: Any, updater: Any, i: Inputs) -> List[float]:
     """A parameter of a target critic after one ``updater.step()``, per pair of numbers."""
-    found = []
+    parameters = []
     for source, target in zip(i["source"], i["target"]):
         fill(loss.qvalue_network_params, [source] * 2)
         fill(loss.target_qvalue_network_params, [target] * 2)
         updater.step()
         parameter = next(iter(loss.target_qvalue_network_params.values(True, True)))
-        found.append(float(parameter.reshape(-1)[0]))
-    return found
+        parameters.append(float(parameter.reshape(-1)[0]))
+    return parameters

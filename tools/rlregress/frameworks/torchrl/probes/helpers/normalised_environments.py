@@ -52,13 +52,13 @@ def rewards(environment: Any, steps: int) -> np.ndarray:
 
 def through(transforms: Sequence[Any], key: str, numbers: Any) -> np.ndarray:
     """What transforms make of one number after the other: a long stream, without environment."""
-    found: List[float] = []
+    passed: List[float] = []
     for number in np.asarray(numbers, dtype=np.float32):
         row = TensorDict({key: torch.tensor([number])}, [])
         for transform in transforms:
             row = transform(row)
-        found.append(float(row[key]))
-    return np.array(found)
+        passed.append(float(row[key]))
+    return np.array(passed)
 
 
 def of_script(playback: Dict[str, Any]) -> Any:

@@ -67,16 +67,16 @@ def networks(family: str) -> Raw:
             family, hidden, dimensions, dimensions, activation=i["activation"]
         )
         made = programs.load(family, "utils").make_loss_module(settings, model)[0]
-        found: List[float] = []
+        architecture: List[float] = []
         for module in model:
             widths = [layer.out_features for layer in linear_layers(module)[:-1]]
-            found += [len(widths), *(widths[k] if widths else 0 for k in (0, -1))]
+            architecture += [len(widths), *(widths[k] if widths else 0 for k in (0, -1))]
         critics = list(made.qvalue_network_params.values(True, True))
-        found.append(len(critics[0]))
-        found += _activation(model[0])
+        architecture.append(len(critics[0]))
+        architecture += _activation(model[0])
         policy = {id(tensor) for tensor in model[0].parameters()}
-        found.append(float(any(id(tensor) in policy for tensor in model[1].parameters())))
-        return found
+        architecture.append(float(any(id(tensor) in policy for tensor in model[1].parameters())))
+        return architecture
 
     return probe
 
@@ -124,7 +124,7 @@ def gradient_clip(family: str) -> Raw:
 
     def probe(i: Inputs) -> List[float]:
         kept: List[Any] = []
-        found: Dict[str, float] = {}
+        inverse_norms: Dict[str, float] = {}
 
         def enlarge(made: Any) -> None:
             kept.append(made)
@@ -142,13 +142,13 @@ def gradient_clip(family: str) -> Raw:
             }
             for part in set(parts) & set(own):
                 tensors = list(own[part].values(True, True))
-                found.setdefault(part, inverse_norm(optimizer, tensors))
+                inverse_norms.setdefault(part, inverse_norm(optimizer, tensors))
 
         size = int(i["batch_size"])
         off_policy_programs.run(
             family, size, look=look, with_loss=enlarge, frames_per_batch=size, utd_ratio=2 / size,
             batch_size=size,
         )  # fmt: skip
-        return [found["critic"], found["actor"]]
+        return [inverse_norms["critic"], inverse_norms["actor"]]
 
     return probe

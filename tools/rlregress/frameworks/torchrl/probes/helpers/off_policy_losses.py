@@ -61,7 +61,7 @@ def td3(i: Inputs, q_values: Sequence[float], **options: Any) -> TD3Loss:
 
 def collected_bootstrap(family: str, i: Inputs) -> List[float]:
     """The regression target of what a trainer has collected, stored and sampled."""
-    found = []
+    targets = []
     options = {"alpha_init": i["temperature"]} if family == "sac" else {}
     train = {"sac": trainers.sac, "td3": trainers.td3}[family]
     for terminated, truncated in zip(i["terminated"], i["truncated"]):
@@ -78,8 +78,8 @@ def collected_bootstrap(family: str, i: Inputs) -> List[float]:
         fixed = family == "sac"
         loss = sac(i, [0.0, 0.0], loss_function="l2") if fixed else loss.to(torch.float64)
         fill(loss.target_qvalue_network_params, [i["target_q"]] * 2)
-        found.append(critics.regression_target(loss, stored))
-    return found
+        targets.append(critics.regression_target(loss, stored))
+    return targets
 
 
 def sac_program_polyak(i: Inputs) -> List[float]:
@@ -126,7 +126,7 @@ def smoothed_actions(i: Inputs, **options: Any) -> np.ndarray:
     """The actions that the target critics receive, [samples, dimensions]."""
     low, high = np.atleast_1d(i["low"]), np.atleast_1d(i["high"])
     action = (low + high) / 2 + (high - low) / 2 * i["squashed"]
-    found = []
+    actions = []
     for dimension in range(len(low)):
         loss = td3_loss(
             _actor(*action),
@@ -136,5 +136,5 @@ def smoothed_actions(i: Inputs, **options: Any) -> np.ndarray:
         )
         torch.manual_seed(int(i["seed"]))
         batch = transitions(int(i["samples"]), 0.0, action_dimensions=len(low))
-        found.append(next_values(loss, batch).numpy())
-    return np.stack(found, axis=1)
+        actions.append(next_values(loss, batch).numpy())
+    return np.stack(actions, axis=1)

@@ -48,10 +48,10 @@ class Journal(Updates):
     def roles(self) -> Dict[str, List[torch.Tensor]]:
         """Trained tensors of each part of the loss."""
         parts = {"critic": self.loss.qvalue_network_params, "actor": self.loss.actor_network_params}
-        found = {name: list(part.values(True, True)) for name, part in parts.items()}
+        by_role = {name: list(part.values(True, True)) for name, part in parts.items()}
         if hasattr(self.loss, "log_alpha"):
-            found["temperature"] = [self.loss.log_alpha]
-        return found
+            by_role["temperature"] = [self.loss.log_alpha]
+        return by_role
 
     def look_at_targets(self) -> None:
         """Note whether the target critics moved since the last look."""
@@ -60,11 +60,11 @@ class Journal(Updates):
     def note(self, optimizer: torch.optim.Optimizer) -> List[str]:
         """An optimiser is about to step; the parts that it has gradients of."""
         stepped = {id(p) for g in optimizer.param_groups for p in g["params"] if p.grad is not None}
-        found = [name for name, own in self.roles().items() if stepped & set(map(id, own))]
-        if "critic" in found:
+        parts = [name for name, own in self.roles().items() if stepped & set(map(id, own))]
+        if "critic" in parts:
             self.look_at_targets()
-        self.updates += [(name, self.steps) for name in found]
-        return found
+        self.updates += [(name, self.steps) for name in parts]
+        return parts
 
     @contextlib.contextmanager
     def environment(self, **playback: Any) -> Iterator[str]:
@@ -223,14 +223,16 @@ def update_ratio(family: str, roles: List[str]) -> Raw:
 
     def probe(i: Inputs) -> List[float]:
         steps, counted = int(i["steps"]), int(i["counted"])
-        found = []
+        measured = []
         for ratio in (1.0, 0.5, 2.0):
             journal = run(
                 family, steps, utd_ratio=ratio, frames_per_batch=int(i["collected_at_once"]),
                 batch_size=int(i["batch_size"]),
             )  # fmt: skip
-            found.append([journal.count(role, after=steps - counted) / counted for role in roles])
-        return np.array(found).flatten().tolist()
+            measured.append(
+                [journal.count(role, after=steps - counted) / counted for role in roles]
+            )
+        return np.array(measured).flatten().tolist()
 
     return probe
 

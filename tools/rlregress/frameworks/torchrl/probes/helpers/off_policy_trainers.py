@@ -172,7 +172,7 @@ def gradient_clip(family: str) -> Raw:
     """One over the gradient norms that reach the optimisers, of Q networks and policy."""
 
     def probe(i: Inputs) -> List[float]:
-        found: Dict[str, float] = {}
+        inverse_norms: Dict[str, float] = {}
         journal = Journal()
         environment = Scripted(rewards=[1.0])
         journal.actions.append(environment.received)
@@ -182,10 +182,10 @@ def gradient_clip(family: str) -> Raw:
 
         def look(optimizer: torch.optim.Optimizer, parts: List[str]) -> None:
             for part in set(parts) - {"temperature"}:
-                found.setdefault(part, inverse_norm(optimizer, journal.roles()[part]))
+                inverse_norms.setdefault(part, inverse_norm(optimizer, journal.roles()[part]))
 
         size = int(i["batch_size"])
         _train(family, journal, environment, actor, size, size, size, 2, look)
-        return [found["critic"], found["actor"]]
+        return [inverse_norms["critic"], inverse_norms["actor"]]
 
     return probe
