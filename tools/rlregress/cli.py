@@ -47,7 +47,7 @@ Cells = Annotated[
     str,
     typer.Option(help="Cells to train: default, all, patterns of ids of stored cells, or a study."),
 ]
-BudgetName = Annotated[str, typer.Option("--budget", help="smoke, short or full.")]
+BudgetName = Annotated[str, typer.Option("--budget", help="smoke, short, pilot or full.")]
 UsualBudget = Annotated[
     str,
     typer.Option(
@@ -412,7 +412,7 @@ def rank(
     beta: Annotated[
         float, typer.Option(help="Probability of accepting a pair early; 0: never.")
     ] = 0.0,
-    report: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("report"),
+    report: Annotated[str, typer.Option(metavar="PATH", help="Folder of the report.")] = "report",
 ) -> None:
     """Rank implementations by their runs, with AdaStop: which pairs differ, look by look.
 
@@ -423,7 +423,9 @@ def rank(
     from rlregress.commands import rank as rank_command
 
     environments = _names("--environment", environment)
-    options = rank_command.Options(runs, looks or None, alpha, beta, report.resolve())
+    options = rank_command.Options(
+        runs, looks or None, alpha, beta, _path("--report", report).resolve()
+    )
     if csv is not None:
         of_stored = ("framework", "algorithm", "budget", "store")
         _refuse(context, of_stored, "a CSV file does not take", "leave it out")
@@ -436,7 +438,7 @@ def rank(
 
 @app.command()
 def study(
-    report: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("report"),
+    report: Annotated[str, typer.Option(metavar="PATH", help="Folder of the report.")] = "report",
 ) -> None:
     """Answer the thesis' three questions from its published tables and from stored runs.
 
@@ -445,9 +447,10 @@ def study(
     """
     from rlregress.commands import rank as rank_command
 
-    rank_command.study(report.resolve())
+    rank_command.study(_path("--report", report).resolve())
 
 
+@app.command()
 def pilot(
     framework: Frameworks = None,
     algorithm: Algorithms = None,
@@ -722,6 +725,7 @@ def options(
 _KEPT = {
     "gate": "finished trainings and traces are kept, and the same command goes on from there",
     "throughput": "stored processes are kept, and the same command goes on from there",
+    "pilot": "finished runs are kept, and the same command goes on from there",
     "record": "finished runs are kept, and the same command goes on from there",
     "histories": "judged pairs are kept, and the same command goes on from there",
 }

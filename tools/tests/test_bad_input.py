@@ -615,3 +615,44 @@ def test_a_wrong_name_of_an_upgrade(command, tmp_path, monkeypatch, option, said
         "gate", "--from", f"{package}==0.0.1", option, "nope", "--report", str(tmp_path)
     )
     assert_one_sentence(code, error, said)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("faults --returns --framework sb3 --algorithm zzz", "no fault of algorithm 'zzz'"),
+        ("faults --returns --framework sb3 --only zzz", "unknown fault 'zzz'"),
+        ("faults --returns --framework sb3 --algorithm ppo --only td3_discount_0.9",
+         "no fault is left of sb3, ppo, td3_discount_0.9"),
+        ("throughput --framework sb3,zzz", "no throughput is stored of 'zzz'"),
+        ("throughput --framework sb3 --algorithm zzz", "no throughput is stored of 'zzz'"),
+        ("rank --budget tiny", "unknown budget 'tiny'"),
+        ("rank --store runs --framework zzz", "unknown framework 'zzz'"),
+        ("study --report ", "--report is empty"),
+        ("pilot --store nowhere", "there are no runs of a pilot study"),
+        ("pilot --environment Nope-v0 --framework sb3", "unknown environment 'Nope-v0'"),
+    ],
+)  # fmt: skip
+def test_commands_of_returns_name_what_is_wrong(command, words, said):
+    """A name that nobody has is told, and nothing is trained or printed in its place."""
+    code, out, error = command(*words.split(" "))
+    assert_one_sentence(code, error, said)
+    assert out == ""
+
+
+def test_returns_too_large_to_be_compared(command, tmp_path):
+    """A return whose square overflows is refused with its line."""
+    lines = [f"{name},X,{seed},1e200" for name in "AB" for seed in range(5)]
+    (tmp_path / "runs.csv").write_text(
+        "\n".join(["implementation,environment,seed,return", *lines])
+    )
+    code, _, error = command("rank", str(tmp_path / "runs.csv"))
+    assert_one_sentence(code, error, "line 2: the return 1e+200 is too large to be compared")
+
+
+def test_a_group_of_cells_that_cannot_be_tested_is_none(command):
+    """One new run can reject no cell, so no gate of one run is said to see a common drop."""
+    code, out, _ = command("plan", "--framework", "sb3", "--algorithm", "ppo", "--seeds", "1")
+    assert code == 0
+    (line,) = [line for line in out.splitlines() if "its cells together" in line]
+    assert line.split()[-1] == "none"

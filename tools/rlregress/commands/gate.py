@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from rlregress.errors import UserError
+from rlregress.errors import UserError, nearest
 from rlregress.gate import evidence, planning, recording, run, selection
 from rlregress.gate import throughput as throughputs
 from rlregress.reporting import gate as gate_report
@@ -48,10 +48,16 @@ def throughput(
         chosen = throughputs.pairs(selection.adapters(frameworks), algorithms)
         for line in throughputs.record(chosen, processes, replace):
             typer.echo(line)
+    every = throughputs.every()
+    known = sorted({framework for framework, _ in every})
     names = {framework.partition("@")[0] for framework in frameworks}
+    for given, stored in ((names, known), (algorithms, sorted({of for _, of in every}))):
+        for name in given:
+            if name not in stored:
+                raise UserError(f"no throughput is stored of '{name}'; {nearest(name, stored)}")
     measured = {
         (framework, algorithm): {"processes": [asdict(process) for process in stored.process]}
-        for (framework, algorithm), stored in throughputs.every().items()
+        for (framework, algorithm), stored in every.items()
         if framework in (names or (framework,)) and algorithm in (algorithms or (algorithm,))
     }
     if not measured:

@@ -10,11 +10,13 @@ from typing import Any
 
 import typer
 
+from rlregress import frameworks
 from rlregress.errors import UserError, nearest
 from rlregress.gate import baseline, ranking
 from rlregress.gate import study as thesis_study
 from rlregress.reporting import rank as rank_report
 from rlregress.reporting import study as study_report
+from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell
 from rlregress.training.record import check_writable, write_atomically
 
@@ -54,6 +56,9 @@ def of_csv(path: Path, environments: Sequence[str], options: Options) -> int:
 
 def of_stored(store: str, kept: Kept, environments: Sequence[str], options: Options) -> int:
     """Rank the runs of a store, or those of ``baselines/returns`` where none is named."""
+    budget(kept.budget)
+    for name in kept.frameworks:
+        frameworks.get(name)
     if store:
         runs = ranking.of_store(Path(store), kept.cell)
     else:

@@ -157,13 +157,18 @@ def smallest_visible_drop(session: Session, cell: Cell, looks: Looks) -> float |
 def smallest_common_drop(session: Session, group: str, looks: Looks) -> float | None:
     """Share of the stored means that all cells of a group must lose to be seen with 80 % power."""
     members = [stored for cell, stored in session.stored.items() if cell.group == group]
+    alpha = alpha_of(session)
+    # a cell that no data could reject is no member of its group
+    members = [stored for stored in members if looks.could_reject(len(stored.returns), alpha)]
+    if len(members) < 2:
+        return None
     returns = [np.array(stored.returns) for stored in members]
     spreads = [
         math.nan if at_ceiling(values) else float(values.std(ddof=1)) / scale_of(values)
         for values in returns
     ]
     seeds = [len(values) for values in returns]
-    drop = smallest_group_drop(seeds, looks, spreads, hypotheses(session), alpha_of(session))
+    drop = smallest_group_drop(seeds, looks, spreads, hypotheses(session), alpha)
     return drop if math.isfinite(drop) else None
 
 

@@ -21,6 +21,8 @@ from rlregress.training.cell import Cell, Protocol
 from rlregress.verdicts import adastop
 from rlregress.verdicts.adastop import GREATER, SMALLER, UNDECIDED, Plan
 
+#: beyond it squares of returns overflow
+_LARGEST = 1e100
 _MIRRORED = {GREATER: SMALLER, SMALLER: GREATER}
 
 
@@ -133,6 +135,12 @@ def of_csv(path: Path) -> list[Run]:
     """
     remedy = "expected the columns implementation,environment,seed,return and a run a line"
     rows: tuple[_Row, ...] = datafiles.read(path, tuple[_Row, ...], remedy=remedy)
+    for line, row in enumerate(rows, start=2):
+        if abs(row.final_return) > _LARGEST:
+            raise UserError(
+                f"{path}, line {line}: the return {row.final_return:g} is too large to be "
+                f"compared; expected returns between -{_LARGEST:g} and {_LARGEST:g}"
+            )
     return [
         Run(row.implementation, row.environment, row.environment, row.seed, row.final_return)
         for row in rows

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from rlregress import datafiles, frameworks, suite
 from rlregress.datafiles import Text, one_of
-from rlregress.errors import UserError
+from rlregress.errors import UserError, nearest
 from rlregress.faults import probed, traced
 from rlregress.faults.probed import Fault
 from rlregress.gate import evidence, outcome, run
@@ -87,7 +87,20 @@ def chosen(
 ) -> list[ReturnFault]:
     """The faults of frameworks and algorithms (none named: all), or the named ones."""
     of = [fault for fault in load() if fault.framework in names]
-    return traced.named([f for f in of if f.algorithm in (algorithms or (f.algorithm,))], only)
+    known = {fault.algorithm for fault in of}
+    for name in algorithms:
+        if name not in known:
+            raise UserError(f"there is no fault of algorithm '{name}'; {nearest(name, known)}")
+    traced.named(of, only)  # a name that is filtered out is no unknown one
+    left = [
+        fault
+        for fault in of
+        if fault.algorithm in (algorithms or known) and fault.name in (only or (fault.name,))
+    ]
+    if not left:
+        asked = ", ".join([*names, *algorithms, *only])
+        raise UserError(f"no fault is left of {asked}; {nearest('', [f.name for f in of])}")
+    return left
 
 
 def seed(faults: Sequence[ReturnFault], workers: int) -> Iterator[GateOnFault]:

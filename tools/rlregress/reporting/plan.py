@@ -22,11 +22,14 @@ def lines(plan: Plan, processes: int) -> list[str]:
             made[-1] += "; against a published band" * cell.banded
     if plan.judged:
         total, unit = plan.seconds / 60, "minutes"
+        # however many processes there are, the longest run takes its time
+        left = max((cell.seconds for cell in plan.cells if cell.undone), default=0.0) / 60
+        wall = max(total / processes, left)
         if total >= 600:
-            total, unit = total / 60, "hours"
+            total, wall, unit = total / 60, wall / 60, "hours"
         of = "of the first look" if most > first else "in all"
         made.append(
-            f"{of} {total:.1f} core-{unit}, about {total / processes:.1f} {unit}: "
+            f"{of} {total:.1f} core-{unit}, about {wall:.1f} {unit}: "
             + (
                 f"at the speed of the {plan.measured} runs that are done"
                 if plan.measured

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -85,7 +86,7 @@ class Plan:
     @property
     def smallest_share(self) -> float:
         """Share of all arrangements that tie with the clearest difference: it and its mirror."""
-        return 2.0 / math.comb(2 * self.runs, self.runs) ** self.looks
+        return float(Fraction(2, math.comb(2 * self.runs, self.runs) ** self.looks))
 
 
 @dataclass(frozen=True)

@@ -81,13 +81,18 @@ def differences(pairs: Mapping[Name, tuple[Band, Band]]) -> dict[Name, Differenc
         effect = first.mean - second.mean
         compared[name] = Difference(
             effect,
-            (abs(effect) > first.half, abs(effect) > second.half),
+            (_outside(effect, first.half), _outside(effect, second.half)),
             p[name],
             adjusted[name],
             welch[name],
             adjusted_welch[name],
         )
     return compared
+
+
+def _outside(effect: float, half: float) -> bool:
+    """Whether a difference lies beyond half an interval; printed decimals may tie, which is in."""
+    return abs(effect) > half + 1e-9
 
 
 def seeds_needed(hypotheses: int, alpha: float = 0.05) -> int:
