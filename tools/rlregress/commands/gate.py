@@ -53,7 +53,7 @@ def throughput(
     names = {framework.partition("@")[0] for framework in frameworks}
     for given, stored in ((names, known), (algorithms, sorted({of for _, of in every}))):
         for name in given:
-            if name not in stored:
+            if every and name not in stored:
                 raise UserError(f"no throughput is stored of '{name}'; {nearest(name, stored)}")
     measured = {
         (framework, algorithm): {"processes": [asdict(process) for process in stored.process]}
