@@ -17,6 +17,8 @@ ARGS ?=
 # One core each: a second thread per process slows small networks down (see docs/runs.md).
 JOBS ?= 2
 export OMP_NUM_THREADS := 1
+# The tests start hundreds of processes: the suite's modules are compiled once, not in each of them.
+unexport PYTHONDONTWRITEBYTECODE
 
 TESTS = $(BIN)/python -m pytest -n $(JOBS) \
 	tests_unit tests_behavior tools/tests tests_performance --budget smoke
