@@ -160,6 +160,17 @@ def read(path: Path, model: Any, remedy: str = "") -> Any:
     raise UserError(f"{sentence}{advice}") from None
 
 
+def remembered(path: Path, model: Any) -> Any:
+    """As ``read``, for a file that is asked again and again: read anew once it is written again."""
+    return _remembered(path, path.stat().st_mtime_ns if path.exists() else 0, model)
+
+
+@cache
+def _remembered(path: Path, written: int, model: Any) -> Any:
+    del written  # tells another content from the one that is remembered
+    return read(path, model)
+
+
 def folder(path: Path, what: str) -> list[Path]:
     """The TOML files of a folder in the order of their names; UserError if there are none.
 

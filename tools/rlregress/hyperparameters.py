@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from rlregress import datafiles, suite
@@ -24,13 +22,7 @@ def hyperparameter_set(name: str) -> Mapping[str, Mapping[str, Any]]:
     """
     if name not in names():
         raise UserError(f"unknown hyperparameter set '{name}'; {nearest(name, names())}")
-    path = suite.baselines() / "hyperparameters" / f"{name}.yaml"
-    return _read(path, path.stat().st_mtime_ns)
-
-
-@cache
-def _read(path: Path, written: int) -> Mapping[str, Mapping[str, Any]]:
-    # read for every cell of a study; ``written`` tells another content from it
-    del written
-    sets: Mapping[str, Mapping[str, Any]] = datafiles.read(path, Mapping[str, Mapping[str, Any]])
+    sets: Mapping[str, Mapping[str, Any]] = datafiles.remembered(
+        suite.baselines() / "hyperparameters" / f"{name}.yaml", Mapping[str, Mapping[str, Any]]
+    )
     return sets

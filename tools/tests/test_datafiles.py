@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -210,3 +211,18 @@ def test_an_empty_folder_is_named(tmp_path) -> None:
 def test_what_is_near_is_offered_and_what_is_known_listed(name, known, clause) -> None:
     """A list that nobody reads is not shown."""
     assert nearest(name, known) == clause
+
+
+def test_a_file_that_is_remembered_is_read_anew_once_it_is_written(tmp_path):
+    """What is remembered is the file as it is: another content is told from the old one."""
+    path = tmp_path / "some.toml"
+    path.write_text("a = 1\n")
+    os.utime(path, ns=(1, 1))
+    first = datafiles.remembered(path, Mapping[str, int])
+    assert datafiles.remembered(path, Mapping[str, int]) is first
+    path.write_text("a = 2\n")
+    os.utime(path, ns=(2, 2))
+    assert datafiles.remembered(path, Mapping[str, int]) == {"a": 2}
+    path.unlink()
+    with pytest.raises(UserError, match=r"some\.toml"):
+        datafiles.remembered(path, Mapping[str, int])

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from rlregress import datafiles, frameworks, suite
 from rlregress.datafiles import Text
-from rlregress.faults import probed, traced
+from rlregress.faults import probed
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def load() -> tuple[BehaviorFault, ...]:
 
 def chosen(names: Sequence[str], only: Sequence[str]) -> list[BehaviorFault]:
     """The faults of the frameworks, all or the named ones; UserError for an unknown name."""
-    return traced.named([fault for fault in load() if fault.framework in names], only)
+    return probed.named([fault for fault in load() if fault.framework in names], only)
 
 
 def seed(faults: Sequence[BehaviorFault], workers: int) -> Iterator[BehaviorResult]:

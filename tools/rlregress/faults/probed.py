@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol, TypeVar
 
 from pydantic import Field
 
@@ -116,6 +116,25 @@ def _changed_text(fault: Fault, text: str) -> str:
     return changed
 
 
+class Named(Protocol):
+    """A seeded fault of any catalogue."""
+
+    @property
+    def name(self) -> str: ...
+
+
+N = TypeVar("N", bound=Named)
+
+
+def named(of: Sequence[N], only: Sequence[str]) -> list[N]:
+    """All faults or the named ones; UserError for an unknown name."""
+    known = sorted({fault.name for fault in of})
+    for name in only:
+        if name not in known:
+            raise UserError(f"unknown fault '{name}'; {nearest(name, known)}")
+    return [fault for fault in of if not only or fault.name in only]
+
+
 def chosen(of: Sequence[str], names: Sequence[str]) -> list[tuple[str, Fault]]:
     """The faults of the frameworks, all or the named ones; UserError for an unknown name.
 
@@ -131,11 +150,8 @@ def chosen(of: Sequence[str], names: Sequence[str]) -> list[tuple[str, Fault]]:
                 f"{expectations_path(frameworks.get(name))}"
             )
         loaded += [(name, fault) for fault in faults]
-    known = {fault.name for _, fault in loaded}
-    for name in names:
-        if name not in known:
-            raise UserError(f"unknown fault '{name}'; {nearest(name, known)}")
-    return [(framework, fault) for framework, fault in loaded if not names or fault.name in names]
+    kept = {fault.name for fault in named([fault for _, fault in loaded], names)}
+    return [(framework, fault) for framework, fault in loaded if fault.name in kept]
 
 
 @contextmanager

@@ -12,13 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from rlregress import datafiles, frameworks, suite
 from rlregress.datafiles import Text
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError
 from rlregress.faults import places, probed
 from rlregress.tracing import run, trace
 from rlregress.tracing.compare import Comparison, compare
@@ -110,26 +110,7 @@ def load() -> tuple[TracedFault, ...]:
 
 def chosen(names: Sequence[str], only: Sequence[str]) -> list[TracedFault]:
     """The faults of the frameworks, all or the named ones; UserError for an unknown name."""
-    return named([fault for fault in load() if fault.framework in names], only)
-
-
-class Named(Protocol):
-    """A seeded fault of any catalogue."""
-
-    @property
-    def name(self) -> str: ...
-
-
-N = TypeVar("N", bound=Named)
-
-
-def named(of: Sequence[N], only: Sequence[str]) -> list[N]:
-    """All faults or the named ones; UserError for an unknown name."""
-    known = sorted({fault.name for fault in of})
-    for name in only:
-        if name not in known:
-            raise UserError(f"unknown fault '{name}'; {nearest(name, known)}")
-    return [fault for fault in of if not only or fault.name in only]
+    return probed.named([fault for fault in load() if fault.framework in names], only)
 
 
 def seed(faults: Sequence[TracedFault], workers: int) -> Iterator[TracedResult]:

@@ -43,7 +43,9 @@ def train(
     train_cells(cells, seeds, store / UNCHANGED, workers, say)
     for framework, algorithm in dict.fromkeys((cell.framework, cell.algorithm) for cell in cells):
         own = [c for c in cells if (c.framework, c.algorithm) == (framework, algorithm)]
-        for fault in return_faults.chosen([framework], [algorithm], []):
+        for fault in return_faults.load():
+            if (fault.framework, fault.algorithm) != (framework, algorithm):
+                continue
             say(f"{framework} {algorithm}: {fault.name}")
             ended = probed.run_seeded(
                 framework,

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from rlregress import datafiles, frameworks, suite
 from rlregress.datafiles import Text, one_of
 from rlregress.errors import UserError, nearest
-from rlregress.faults import probed, traced
+from rlregress.faults import probed
 from rlregress.faults.probed import Fault
 from rlregress.gate import evidence, outcome, run
 from rlregress.gate.baseline import FIRST_NEW_SEED
@@ -91,12 +91,8 @@ def chosen(
     for name in algorithms:
         if name not in known:
             raise UserError(f"there is no fault of algorithm '{name}'; {nearest(name, known)}")
-    traced.named(of, only)  # a name that is filtered out is no unknown one
-    left = [
-        fault
-        for fault in of
-        if fault.algorithm in (algorithms or known) and fault.name in (only or (fault.name,))
-    ]
+    # a name that the algorithms filter out is no unknown one
+    left = [fault for fault in probed.named(of, only) if fault.algorithm in (algorithms or known)]
     if not left:
         asked = ", ".join([*names, *algorithms, *only])
         raise UserError(f"no fault is left of {asked}; {nearest('', [f.name for f in of])}")

@@ -19,6 +19,7 @@ from rlregress.gate import asked, evidence, outcome, selection
 from rlregress.gate.baseline import FIRST_NEW_SEED
 from rlregress.gate.outcome import GateResult
 from rlregress.gate.session import open_session
+from rlregress.tracing.processes import last_words
 from rlregress.training import identity, launch
 from rlregress.training.record import check_writable
 
@@ -168,8 +169,7 @@ def returns_alone(
     try:
         return evidence.read(options.evidence)
     except UserError:
-        said = (ended.stderr or ended.stdout).strip().splitlines()
-        return f"the trainings did not run: {said[-1] if said else 'pytest said nothing'}"
+        return f"the trainings did not run: {last_words(ended.stderr or ended.stdout)}"
 
 
 def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:

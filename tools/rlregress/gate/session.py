@@ -105,8 +105,10 @@ class Session:
         self._seconds: dict[Cell, float] = {}
         self._finals: dict[str, float] = {}
         known = baseline.every()
+        most = max(seeds, SEQUENTIAL.most) if sequential else seeds
         for cell in cells:
-            (job,) = plan.jobs(cell, [first_seed])
+            self._jobs[cell] = plan.jobs(cell, range(first_seed, first_seed + most))
+            job = self._jobs[cell][0]
             if self.judged:
                 self._compare_with(cell, job, of_budget.published)
             per_step = baseline.seconds_per_step(cell, known)
@@ -115,8 +117,7 @@ class Session:
         several = sequential and self.judged and not self.one_look_because
         self.looks: Looks = SEQUENTIAL if several else fixed(seeds)
         for cell in cells:
-            seeds_of_cell = range(first_seed, first_seed + self.looks.most)
-            self._jobs[cell] = plan.jobs(cell, seeds_of_cell)
+            self._jobs[cell] = self._jobs[cell][: self.looks.most]
 
     def _compare_with(self, cell: Cell, job: Job, table: str) -> None:
         stored = baseline.find(cell, job.protocol)

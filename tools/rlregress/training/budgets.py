@@ -59,7 +59,7 @@ class Budget(_Table):
 
 def budget(name: str) -> Budget:
     """The budget called ``name`` in ``baselines/budgets.toml``; UserError if there is none."""
-    known = datafiles.read(suite.baselines() / "budgets.toml", Mapping[str, _Table])
+    known = datafiles.remembered(suite.baselines() / "budgets.toml", Mapping[str, _Table])
     if name not in known:
         raise UserError(f"unknown budget '{name}'; {nearest(name, known)}")
     return Budget(name=name, **vars(known[name]))

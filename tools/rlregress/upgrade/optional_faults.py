@@ -17,7 +17,7 @@ from pydantic import Field
 
 from rlregress import datafiles, frameworks, source, suite
 from rlregress.datafiles import Text
-from rlregress.faults import traced as traced_faults
+from rlregress.faults import probed
 from rlregress.faults.mutation import Mutant
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import current
@@ -92,7 +92,7 @@ def load() -> tuple[OptionalFault, ...]:
 
 def chosen(names: Sequence[str], only: Sequence[str]) -> list[OptionalFault]:
     """The faults of the frameworks, all or the named ones; UserError for an unknown name."""
-    return traced_faults.named([fault for fault in load() if fault.framework in names], only)
+    return probed.named([fault for fault in load() if fault.framework in names], only)
 
 
 def seed(

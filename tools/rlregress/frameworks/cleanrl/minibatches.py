@@ -14,6 +14,7 @@ from rlregress.frameworks.cleanrl.collection import NOT_NORMALISED
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.training import prepared
+from rlregress.frameworks.samples import array, note_samples
 
 #: the script's name of a flattened rollout -> the field that its rows are
 _ROLLOUT = {
@@ -34,10 +35,6 @@ def minibatches(request: TrainingRequest, environments: int, source: Source) -> 
     """
     read = _rollouts if request.algorithm == "ppo" else _replay
     return read(request, *prepared(request, source, environments))
-
-
-def _array(tensor: torch.Tensor) -> np.ndarray:
-    return tensor.detach().numpy().copy()
 
 
 class _Indexing(TorchFunctionMode):
@@ -63,7 +60,7 @@ class _Indexing(TorchFunctionMode):
         def noted(observations: Any, action: Any = None) -> Any:
             answer = get_action_and_value(observations, action)
             if action is not None:
-                self._rows["policy_log_probs"] = _array(answer[1])
+                self._rows["policy_log_probs"] = array(answer[1])
             return answer
 
         agent.get_action_and_value = noted
@@ -73,7 +70,7 @@ class _Indexing(TorchFunctionMode):
         if func is torch.Tensor.__getitem__ and self._run is not None:
             for name, field in _ROLLOUT.items():
                 if name in self._run and self._run[name] is args[0]:
-                    self._rows[field] = _array(answer)
+                    self._rows[field] = array(answer)
         return answer
 
     def patch(self) -> Any:
@@ -111,24 +108,8 @@ def _replay(
 
     def on_step(run: ScriptRun) -> None:
         buffer = run["rb"]
-        if "sample" in vars(buffer):
-            return
-        sample = buffer.sample
-
-        def noted_sample(*args: Any, **kwargs: Any) -> Any:
-            data = sample(*args, **kwargs)
-            read.append(
-                Minibatch(
-                    observations=_array(data.observations),
-                    actions=_array(data.actions),
-                    next_observations=_array(data.next_observations),
-                    rewards=_array(data.rewards).reshape(-1),
-                    terminated=_array(data.dones).reshape(-1).astype(bool),
-                )
-            )
-            return data
-
-        buffer.sample = noted_sample
+        if "sample" not in vars(buffer):
+            note_samples(buffer, read)
 
     run_script(path, arguments, make_env=request.make_env, on_step=on_step, guard_random=False)
     return read

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Iterator, List, Sequence
 
-import numpy as np
-
 from rlregress.frameworks.base import Minibatch, TrainingRequest
+from rlregress.frameworks.samples import array, flat, note_samples
 from rlregress.frameworks.sb3.collection import agent
 
 
@@ -17,17 +16,9 @@ def minibatches(request: TrainingRequest, environments: int) -> Sequence[Minibat
     if getattr(model, "rollout_buffer", None) is not None:
         _note_rollouts(model, read)
     else:
-        _note_samples(model.replay_buffer, read)
+        note_samples(model.replay_buffer, read)
     model.learn(request.total_steps)
     return read
-
-
-def _array(tensor: Any) -> np.ndarray:
-    return tensor.detach().numpy().copy()
-
-
-def _flat(tensor: Any) -> np.ndarray:
-    return _array(tensor).reshape(-1)
 
 
 def _note_rollouts(model: Any, read: List[Minibatch]) -> None:
@@ -45,36 +36,16 @@ def _note_rollouts(model: Any, read: List[Minibatch]) -> None:
         data = yielded.pop()
         read.append(
             Minibatch(
-                observations=_array(data.observations),
-                actions=_array(data.actions),
-                log_probs=_flat(data.old_log_prob),
-                policy_log_probs=_flat(answer[1]),
-                values=_flat(data.old_values),
-                advantages=_flat(data.advantages),
-                returns=_flat(data.returns),
+                observations=array(data.observations),
+                actions=array(data.actions),
+                log_probs=flat(data.old_log_prob),
+                policy_log_probs=flat(answer[1]),
+                values=flat(data.old_values),
+                advantages=flat(data.advantages),
+                returns=flat(data.returns),
             )
         )
         return answer
 
     model.rollout_buffer.get = noted_get
     model.policy.evaluate_actions = noted_evaluate_actions
-
-
-def _note_samples(buffer: Any, read: List[Minibatch]) -> None:
-    """Every minibatch that ``sample`` returns, whose ``dones`` are without truncations."""
-    sample = buffer.sample
-
-    def noted_sample(*arguments: Any, **more: Any) -> Any:
-        data = sample(*arguments, **more)
-        read.append(
-            Minibatch(
-                observations=_array(data.observations),
-                actions=_array(data.actions),
-                next_observations=_array(data.next_observations),
-                rewards=_flat(data.rewards),
-                terminated=_flat(data.dones).astype(bool),
-            )
-        )
-        return data
-
-    buffer.sample = noted_sample

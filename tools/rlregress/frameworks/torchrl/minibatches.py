@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, List, Sequence
 
-import numpy as np
 import torch
 
 from rlregress.frameworks.base import Minibatch, TrainingRequest
+from rlregress.frameworks.samples import array
 from rlregress.frameworks.torchrl.collection import trainer_and_loss
 from rlregress.frameworks.torchrl.versions import LOG_PROBS
 
@@ -28,16 +28,12 @@ def minibatches(request: TrainingRequest, environments: int) -> Sequence[Minibat
         }
         if request.algorithm == "ppo":
             fields.update(_of_policy_and_values(batch, loss))
-        read.append(Minibatch(**{name: _array(tensor) for name, tensor in fields.items()}))
+        read.append(Minibatch(**{name: array(tensor) for name, tensor in fields.items()}))
 
     # the operations run in the order of their registration: this one after the sampling
     trainer.register_op("process_optim_batch", note)
     trainer.train()
     return read
-
-
-def _array(tensor: torch.Tensor) -> np.ndarray:
-    return tensor.detach().numpy().copy()
 
 
 def _of_policy_and_values(batch: Any, loss: Any) -> Any:
