@@ -258,7 +258,7 @@ def test_missing_package(tmp_path):
     (info / "entry_points.txt").write_text(
         "[rlregress.frameworks]\nabsent = absent_adapter:Absent\n"
     )
-    library = Path(cli.__file__).parents[1]
+    library = Path(cli.__file__).parents[2]
     ended = subprocess.run(
         [sys.executable, "-m", "rlregress.cli", "gate", "--framework", "absent"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(library)])},
@@ -518,11 +518,15 @@ def test_the_version(command):
 
 
 @pytest.mark.parametrize(
-    "name", sorted(each.callback.__name__ for each in cli.app.registered_commands)
+    "call",
+    [
+        pytest.param(each.callback, id=each.callback.__name__)
+        for each in cli.app.registered_commands
+    ],
 )
-def test_every_command_names_its_exit_codes(name):
+def test_every_command_names_its_exit_codes(call):
     """The help of a command says what its exit code means."""
-    assert "xit code" in getattr(cli, name).__doc__
+    assert "xit code" in call.__doc__
 
 
 @pytest.mark.parametrize(
@@ -551,7 +555,7 @@ def test_an_interrupt_says_what_is_kept(tmp_path, name, said):
     ended = subprocess.run(
         [sys.executable, str(tmp_path / "interrupted.py"), name]
         + (options if name == "record" else []),
-        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])},
+        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])},
         capture_output=True,
         text=True,
         check=False,
@@ -573,7 +577,7 @@ def test_a_wrong_option_of_pytest(options, said):
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests_performance", *options],
         cwd=suite.root(),
-        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])},
+        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])},
         capture_output=True,
         text=True,
         check=False,
@@ -589,7 +593,7 @@ def test_a_selection_that_leaves_no_test(tmp_path):
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests_unit/test_gae.py"]
         + ["--detail", "gae", "--framework", "sb3", "-k", "nope"],
         cwd=suite.root(),
-        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])},
+        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])},
         capture_output=True,
         text=True,
         check=False,

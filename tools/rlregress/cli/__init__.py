@@ -1,0 +1,144 @@
+"""The ``rlregress`` command."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import traceback
+from typing import Annotated
+
+import typer
+
+from rlregress import __version__, frameworks
+from rlregress.cli import details, faults, gate, histories, rank, runs, traces
+from rlregress.errors import UserError
+from rlregress.training.store import warn_in_words
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+#: of commands whose last arguments are those of a script, behind --.
+_WITH_SCRIPT = {"allow_extra_args": True, "ignore_unknown_options": False}
+
+
+def version() -> None:
+    """Print the versions of this suite and of the frameworks that it finds. Exit code 0."""
+    typer.echo(f"rlregress {__version__}")
+    for name in frameworks.names():
+        adapter = frameworks.get(name)
+        try:
+            versions = ", ".join(f"{k} {v}" for k, v in adapter.versions().items())
+        except UserError as error:
+            versions = str(error)
+        typer.echo(f"{name}: {versions}")
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"rlregress {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def every_command(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_show_version,
+            is_eager=True,
+            help="Print the version of this suite; 'rlregress version': also of the frameworks.",
+        ),
+    ] = False,
+) -> None:
+    """Regression tests for reinforcement-learning frameworks.
+
+    Exit codes of every command: 0 if nothing is wrong, 1 if something is, 2 if it could not be
+    judged or the command line is wrong, 3 if the data cannot tell, 130 if it was interrupted.
+    """
+
+
+# the help lists them in this order
+app.command(context_settings=_WITH_SCRIPT)(gate.gate)
+for _command in (
+    details.probe,
+    details.compare,
+    details.details,
+    details.claims,
+    gate.plan,
+    rank.rank,
+    rank.study,
+    runs.pilot,
+    runs.record,
+    runs.throughput,
+    faults.faults,
+):
+    app.command()(_command)
+app.command(context_settings=_WITH_SCRIPT)(traces.trace)
+for _command in (traces.diff, histories.histories, version):
+    app.command()(_command)
+
+#: command -> what is kept of it when it is interrupted; of the others nothing is.
+_KEPT = {
+    "gate": "finished trainings and traces are kept, and the same command goes on from there",
+    "throughput": "stored processes are kept, and the same command goes on from there",
+    "pilot": "finished runs are kept, and the same command goes on from there",
+    "record": "finished runs are kept, and the same command goes on from there",
+    "histories": "judged pairs are kept, and the same command goes on from there",
+}
+
+
+def _interrupted(command: str) -> str:
+    kept = _KEPT.get(command, "nothing is kept; start it again")
+    return f"interrupted; {kept}"
+
+
+def _end(number: int, _: object) -> None:
+    raise SystemExit(128 + number)
+
+
+def _take_checkouts(arguments: list[str]) -> list[str]:
+    """Take ``--<framework> FOLDER`` out of the arguments, of frameworks that can be checked out."""
+    left: list[str] = []
+    rest = iter(arguments)
+    checkouts = {f"--{a.name}": a for a in map(frameworks.get, frameworks.names()) if a.checkout}
+    for argument in rest:
+        if argument == "--":
+            # what follows are the arguments of a script
+            return [*left, argument, *rest]
+        option, equals, folder = argument.partition("=")
+        if option not in checkouts:
+            left.append(argument)
+            continue
+        frameworks.use_checkout(checkouts[option], folder if equals else next(rest, ""))
+    return left
+
+
+def main() -> None:
+    """Entry point: a user error is one sentence on stderr and exit code 2.
+
+    An error of the suite itself is exit code 2 as well: it is no verdict on a framework.
+    """
+    # a job that is cancelled or interrupted takes what it started with it
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _end)
+    warn_in_words()
+    try:
+        sys.argv[1:] = _take_checkouts(sys.argv[1:])
+        app()
+    except UserError as error:
+        typer.echo(f"rlregress: {error}", err=True)
+        sys.exit(2)
+    except SystemExit as ended:
+        if ended.code == 128 + signal.SIGINT:
+            command = sys.argv[1] if len(sys.argv) > 1 else ""
+            typer.echo(f"\nrlregress: {_interrupted(command)}", err=True)
+        raise
+    except Exception:
+        traceback.print_exc()
+        typer.echo("rlregress: this is an error of the suite; please report it", err=True)
+        sys.exit(2)

@@ -1,0 +1,83 @@
+"""``rlregress probe``, ``compare``, ``details`` and ``claims``: what frameworks do."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rlregress.cli.options import Frameworks, names_of
+from rlregress.errors import UserError
+
+
+def probe(
+    framework: Frameworks = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Print the fingerprint: which variant of every detail the installed frameworks implement.
+
+    Exit code 0: all is as documented in baselines/details, 1: something is not, 2: could not ask.
+    """
+    from rlregress.commands import frameworks as frameworks_command
+    from rlregress.gate import selection
+
+    adapters = selection.adapters(names_of("--framework", framework))
+    raise typer.Exit(frameworks_command.probe(adapters, as_json))
+
+
+def compare(
+    frameworks_: Annotated[
+        list[str],
+        typer.Argument(metavar="FRAMEWORK...", help="Two or more names, or copies: name@version."),
+    ],
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Print where frameworks differ in their implementation details, and what follows from it.
+
+    Exit code 0, also where they differ; 1: some detail could not be compared, 2: wrong names.
+    """
+    from rlregress.gate import comparison, selection
+    from rlregress.reporting import compare as compare_report
+
+    if as_markdown and as_json:
+        raise UserError("--markdown and --json are two formats; give one of them")
+    compared = comparison.compare(selection.adapters(frameworks_))
+    if as_json:
+        typer.echo(compare_report.as_json(compared))
+    elif as_markdown:
+        typer.echo(compare_report.markdown(compared))
+    else:
+        compare_report.show(compared)
+    raise typer.Exit(1 if compared.undecided else 0)
+
+
+def details(
+    detail: Annotated[
+        str | None, typer.Argument(help="Id of one detail, or a family of them, such as sac.")
+    ] = None,
+    framework: Frameworks = None,
+) -> None:
+    """Print the catalogue of implementation details: counts, one family, or one detail in full.
+
+    Exit code 0, or 2 if there is no such detail.
+    """
+    from rlregress.commands import frameworks as frameworks_command
+    from rlregress.gate import selection
+
+    frameworks_command.details(detail, selection.adapters(names_of("--framework", framework)))
+
+
+def claims(
+    framework: Frameworks = None,
+    write: Annotated[bool, typer.Option("--write", help="Write docs/claims.md.")] = False,
+) -> None:
+    """Probe whether what papers and blogs say of the installed frameworks is true.
+
+    Exit code 0: every verdict is the recorded one, 1: some verdict is another, 2: could not judge.
+    """
+    from rlregress.commands import frameworks as frameworks_command
+    from rlregress.gate import selection
+
+    adapters = selection.adapters(names_of("--framework", framework))
+    raise typer.Exit(frameworks_command.claims(adapters, write))

@@ -1,0 +1,70 @@
+"""``rlregress faults``: known mistakes, seeded into copies."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rlregress.cli.options import Algorithms, Frameworks, Workers, names_of
+from rlregress.errors import UserError
+
+
+def faults(
+    framework: Frameworks = None,
+    only: Annotated[
+        str | None, typer.Option(help="Names of faults, comma-separated; default: all.")
+    ] = None,
+    workers: Workers = 0,
+    traced: Annotated[
+        bool, typer.Option("--traced", help="Find them by traces of short trainings instead.")
+    ] = False,
+    optional: Annotated[
+        bool,
+        typer.Option("--optional", help="Those in code that runs only under an option, by traces."),
+    ] = False,
+    behavior: Annotated[
+        bool,
+        typer.Option("--behavior", help="Those between several environments, by tests_behavior."),
+    ] = False,
+    returns: Annotated[
+        bool, typer.Option("--returns", help="Those that change what is learnt, by trainings.")
+    ] = False,
+    algorithm: Algorithms = None,
+    unchanged: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="GATES", help="With --returns: judge so often without any fault."
+        ),
+    ] = 0,
+) -> None:
+    """Make known mistakes in copies of the frameworks, and print whether the probes see each.
+
+    Exit code 0, or 1 if a fault is not seen, or changes another detail than it should; with
+    --traced, if less than nine in ten are found in the right file and function; with --optional, if
+    less than nine in ten are found; with --behavior, if one does not turn its tests red; with
+    --returns, if one is not said to have regressed, or with --unchanged if one gate says so. 2: a
+    name is unknown.
+    """
+    from rlregress.commands import faults as faults_command
+    from rlregress.gate import selection
+
+    adapters = [adapter.name for adapter in selection.adapters(names_of("--framework", framework))]
+    catalogues = {
+        "--traced": (traced, faults_command.by_traces),
+        "--optional": (optional, faults_command.under_options),
+        "--behavior": (behavior, faults_command.by_behavior),
+    }
+    named = [option for option, (given, _) in catalogues.items() if given]
+    named += ["--returns"] * returns
+    if not returns and (algorithm is not None or unchanged):
+        raise UserError("--algorithm and --unchanged go with --returns; give it, or leave them out")
+    if len(named) > 1:
+        raise UserError(f"{' and '.join(named)} are catalogues of faults; name one of them")
+    if returns:
+        algorithms = names_of("--algorithm", algorithm)
+        chosen = names_of("--only", only)
+        seen = faults_command.by_returns(adapters, algorithms, chosen, unchanged, workers)
+        raise typer.Exit(0 if seen else 1)
+    seed = catalogues[named[0]][1] if named else faults_command.by_probes
+    raise typer.Exit(0 if seed(adapters, names_of("--only", only), workers) else 1)

@@ -1,0 +1,222 @@
+"""``rlregress gate`` and ``plan``: judge what is installed, or an upgrade."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rlregress.cli.options import (
+    Algorithms,
+    Cells,
+    Environments,
+    Frameworks,
+    Hyperparameters,
+    OneLook,
+    Packages,
+    Seeds,
+    Steps,
+    StoreFolder,
+    UsualBudget,
+    Workers,
+    names_of,
+    path_of,
+    refuse,
+    share_of,
+)
+from rlregress.errors import UserError
+
+#: options of ``gate`` that an upgrade has no use for, and that only an upgrade has a use for.
+_OF_RETURNS = (
+    "environment", "budget", "cells", "hyperparameters", "seeds", "alpha", "first_seed", "store",
+    "throughput",
+)  # fmt: skip
+_OF_UPGRADE = (
+    "asked", "scenario", "prove", "every_training", "returns", "script", "package", "steps",
+)  # fmt: skip
+
+
+def gate(
+    context: typer.Context,
+    framework: Frameworks = None,
+    algorithm: Algorithms = None,
+    environment: Environments = None,
+    budget: UsualBudget = "",
+    cells: Cells = "default",
+    hyperparameters: Hyperparameters = "",
+    seeds: Seeds = 0,
+    fixed: OneLook = False,
+    alpha: Annotated[float, typer.Option(help="Probability of a false alarm per gate.")] = 0.05,
+    inconclusive: Annotated[
+        str, typer.Option(help="Exit code of 'inconclusive': code (3), pass (0) or fail (1).")
+    ] = "code",
+    first_seed: Annotated[
+        int, typer.Option(help="Seed of the first new run; others confirm or refute an alarm.")
+    ] = 1000,
+    workers: Workers = 0,
+    store: StoreFolder = "",
+    report: Annotated[str, typer.Option(metavar="PATH", help="Folder of the report.")] = "report",
+    throughput: Annotated[
+        bool,
+        typer.Option("--throughput", help="Judge speed and memory too, where they are stored."),
+    ] = False,
+    from_: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="Judge an upgrade: pinned requirements, a tree, a lock file, or installed.",
+        ),
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option("--to", help="The other side; default: installed.")
+    ] = None,
+    asked: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="Of an upgrade: share of details and of trainings that has to be asked.",
+        ),
+    ] = 0.8,
+    scenario: Annotated[
+        str, typer.Option(help="Of an upgrade: names of scenarios, all, or none.")
+    ] = "all",
+    prove: Annotated[
+        int,
+        typer.Option(
+            "--prove",
+            min=0,
+            metavar="FAULTS",
+            help="Of an upgrade: seed so many faults into changed functions; count those seen.",
+        ),
+    ] = 0,
+    every_training: Annotated[
+        bool,
+        typer.Option(
+            "--every-training",
+            help="Of an upgrade: trace also the trainings that run no code that differs.",
+        ),
+    ] = False,
+    returns: Annotated[
+        bool, typer.Option(help="Train what has diverged between the two sides.")
+    ] = True,
+    script: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH", help="Of an upgrade: trace this script, not the built-in trainings."
+        ),
+    ] = None,
+    package: Packages = None,
+    steps: Steps = 0,
+) -> None:
+    """Judge the installed frameworks: formulas, behaviour, returns. Or an upgrade: --from A --to B.
+
+    Ends with one verdict per framework. Exit code 0: holds, 1: regressed, 2: could not judge,
+    3: inconclusive. The report folder holds summary.md, verdict.json, evidence.json, junit.xml.
+
+    Of an upgrade 0: unchanged, unchanged as far as asked, changed as documented, holds or improved;
+    1: returns regressed or documented behaviour is violated; 2: could not judge; 3: changed, or
+    inconclusive. Its report is upgrade.md and upgrade.json; what follows -- are the arguments of
+    the script.
+    """
+    from rlregress.commands import gate as gate_command
+    from rlregress.gate.run import GateOptions
+    from rlregress.gate.selection import usual_budget
+
+    if inconclusive not in ("code", "pass", "fail"):
+        raise UserError(f"--inconclusive is '{inconclusive}', expected code, pass or fail")
+    folder = path_of("--report", report).resolve()
+    if math.isnan(asked):
+        raise UserError("--asked is nan, expected a share between 0 and 1")
+    if from_ is not None or to is not None:
+        refuse(context, _OF_RETURNS, "an upgrade does not take", "leave it out")
+        from rlregress.commands import upgrade as upgrade_command
+        from rlregress.tracing import jobs
+        from rlregress.upgrade.gate import Options
+
+        job = None
+        if script is not None:
+            path = path_of("--script", script)
+            job = jobs.of_script(path, context.args, names_of("--package", package), steps)
+        options_ = Options(
+            a="installed" if from_ is None else from_,
+            b="installed" if to is None else to,
+            report=folder,
+            frameworks=names_of("--framework", framework),
+            algorithms=names_of("--algorithm", algorithm),
+            scenarios={"all": None, "none": []}.get(scenario, names_of("--scenario", scenario)),
+            asked=asked,
+            prove=prove,
+            every=every_training,
+            returns=returns,
+            one_look=fixed,
+            workers=workers,
+            script=job,
+            say=typer.echo,
+        )
+        raise typer.Exit(_gate_code(upgrade_command.judge(options_), inconclusive))
+    refuse(context, _OF_UPGRADE, "only an upgrade takes", "name a side with --from or --to")
+    if context.args:
+        raise UserError(
+            f"'{' '.join(context.args)}' would be arguments of a script; name it with --script, "
+            "and one side of the upgrade with --from or --to"
+        )
+    options = GateOptions(
+        report=folder,
+        budget=budget or usual_budget(cells),
+        frameworks=framework,
+        algorithms=algorithm,
+        environments=environment,
+        cells=cells,
+        hyperparameters=hyperparameters,
+        seeds=seeds,
+        one_look=fixed,
+        alpha=alpha,
+        first_seed=first_seed,
+        store=str(Path(store).resolve()) if store else "",
+        workers=workers,
+        throughput=throughput,
+    )
+    raise typer.Exit(_gate_code(gate_command.judge(options), inconclusive))
+
+
+def _gate_code(code: int, inconclusive: str) -> int:
+    """The exit code, with that of 'inconclusive' as it was asked for."""
+    return {"pass": 0, "fail": 1}.get(inconclusive, code) if code == 3 else code
+
+
+def plan(
+    framework: Frameworks = None,
+    algorithm: Algorithms = None,
+    environment: Environments = None,
+    budget: UsualBudget = "",
+    cells: Cells = "default",
+    hyperparameters: Hyperparameters = "",
+    seeds: Seeds = 0,
+    fixed: OneLook = False,
+    must_see: Annotated[
+        str | None,
+        typer.Option(help="A drop, such as 20%: which gate sees it for the least, or what lacks."),
+    ] = None,
+    workers: Workers = 0,
+    store: StoreFolder = "",
+) -> None:
+    """Print what a gate would train, what it costs, and the smallest drops that gates could see.
+
+    Trains and writes nothing. Exit code 0, or 2 if there is nothing to train.
+    """
+    from rlregress.commands import gate as gate_command
+    from rlregress.gate import selection
+
+    chosen = selection.Selection(
+        budget or selection.usual_budget(cells),
+        names_of("--framework", framework),
+        names_of("--algorithm", algorithm),
+        names_of("--environment", environment),
+        cells,
+        hyperparameters,
+    )
+    share = None if must_see is None else share_of("--must-see", must_see)
+    gate_command.plan(chosen, seeds, workers, store, fixed, share)

@@ -1,0 +1,96 @@
+"""Options that several commands take, and how what is given is read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rlregress.errors import UserError
+
+Frameworks = Annotated[
+    str | None,
+    typer.Option("--framework", help="Names, comma-separated; default: the installed ones."),
+]
+Algorithms = Annotated[
+    str | None, typer.Option("--algorithm", help="Names, comma-separated; default: all.")
+]
+Environments = Annotated[
+    str | None,
+    typer.Option("--environment", help="Gymnasium ids, comma-separated; default: as --cells."),
+]
+Seeds = Annotated[
+    int,
+    typer.Option(
+        min=0, help="So many new runs of each cell, 1000 at most, at one look; 0: as the looks ask."
+    ),
+]
+OneLook = Annotated[
+    bool,
+    typer.Option("--fixed", help="Judge at one look, after the budget's number of new runs."),
+]
+Cells = Annotated[
+    str,
+    typer.Option(help="Cells to train: default, all, patterns of ids of stored cells, or a study."),
+]
+BudgetName = Annotated[str, typer.Option("--budget", help="smoke, short, pilot or full.")]
+UsualBudget = Annotated[
+    str,
+    typer.Option(
+        "--budget", help="smoke, short or full; default: short, of a study that of its table."
+    ),
+]
+Hyperparameters = Annotated[
+    str,
+    typer.Option(
+        "--hyperparameters",
+        metavar="SET",
+        help="A set of baselines/hyperparameters, by name; default: each framework's own.",
+    ),
+]
+Workers = Annotated[int, typer.Option("-n", "--workers", min=0, help="0: one per core.")]
+Packages = Annotated[
+    str | None, typer.Option(help="Packages whose lines are named in a trace, comma-separated.")
+]
+Steps = Annotated[int, typer.Option(min=0, help="Environment steps to record; 0: all.")]
+StoreFolder = Annotated[str, typer.Option("--store", help="Folder of run records; default: runs/.")]
+
+
+def names_of(option: str, given: str | None) -> list[str]:
+    """The names of a comma-separated option; none if it was not given."""
+    from rlregress.gate.selection import names
+
+    return names(option, given)
+
+
+def path_of(what: str, given: str) -> Path:
+    """The path of a name; UserError for an empty one, which would be the current folder."""
+    if not given:
+        raise UserError(f"{what} is empty; expected the name of a file or folder")
+    return Path(given)
+
+
+def refuse(context: typer.Context, options: Collection[str], who: str, advice: str) -> None:
+    """UserError that names those of the options that were given, and who does not take them."""
+    given = [
+        (parameter.secondary_opts or parameter.opts)[0]
+        for parameter in context.command.params
+        if parameter.name in options
+        and "COMMANDLINE" in str(context.get_parameter_source(parameter.name))
+    ]
+    if given:
+        raise UserError(f"{who} {', '.join(given)}; {advice}")
+
+
+def share_of(option: str, given: str) -> float:
+    """A share written as 20% or as 0.2."""
+    try:
+        share = float(given.removesuffix("%")) / (100 if given.endswith("%") else 1)
+    except ValueError:
+        share = math.nan
+    if not 0 < share <= 1:
+        raise UserError(f"{option} is '{given}', expected a share up to 100%, such as 20% or 0.2")
+    return share
