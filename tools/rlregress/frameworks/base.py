@@ -16,7 +16,7 @@ import os
 import shutil
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Callable, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -61,6 +61,27 @@ def refuse(who: str, reasons: Sequence[str]) -> None:
             f"{who} cannot be set to these hyperparameters: {'; '.join(reasons)}; expected another "
             "hyperparameter set, or another framework or algorithm"
         )
+
+
+def without_fixed(
+    fixed: Mapping[Tuple[str, str], Any], algorithm: str, hyperparameters: Mapping[str, Any]
+) -> Tuple[Dict[str, Any], List[str]]:
+    """The hyperparameters that the framework does not fix, and a reason for each that differs.
+
+    Args:
+        fixed: (algorithm, hyperparameter) -> the value that it has, and that no argument sets.
+
+    Returns:
+        What is left to be set, and one clause for ``refuse`` for each fixed hyperparameter that
+        was asked to be something else.
+    """
+    ours = {name: value for (other, name), value in fixed.items() if other == algorithm}
+    reasons = [
+        f"{name} is {value} and no argument sets it, found {hyperparameters[name]}"
+        for name, value in ours.items()
+        if hyperparameters.get(name, value) != value
+    ]
+    return {name: value for name, value in hyperparameters.items() if name not in ours}, reasons
 
 
 class Unprobed(Exception):

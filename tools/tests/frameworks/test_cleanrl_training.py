@@ -172,7 +172,7 @@ def test_the_replay_buffer_holds_no_row_that_never_happened(shimmed, share):
     [
         ("ppo", {"minibatch_size": 48}, "a minibatch_size has to divide the steps of a rollout"),
         ("ppo", {"value_clip_range": 0.1}, "clips values by its clip_range"),
-        ("ppo", {"hidden_sizes": [8]}, r"has hidden_sizes \[64, 64\] and no argument for it"),
+        ("ppo", {"hidden_sizes": [8]}, r"hidden_sizes is \[64, 64\] and no argument sets it"),
         ("sac", {"temperature_learning_rate": 0.1}, "one learning rate for critics and temp"),
         (
             "td3",

@@ -11,12 +11,12 @@ import torch
 from torch import nn
 
 from rlregress.errors import UserError
-from rlregress.frameworks.base import Policy, Trained, TrainingRequest, refuse
+from rlregress.frameworks.base import Policy, Trained, TrainingRequest, refuse, without_fixed
 from rlregress.frameworks.cleanrl import defaults
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.sources import Source
 
-#: what the scripts fix: (algorithm, hyperparameter) -> value
+#: what no argument sets: (algorithm, hyperparameter) -> value
 _FIXED = {
     ("ppo", "hidden_sizes"): [64, 64],
     ("ppo", "adam_epsilon"): 1e-5,
@@ -55,13 +55,7 @@ def arguments_of(
     algorithm: str, hyperparameters: Mapping[str, Any], source: Source, environments: int = 1
 ) -> Dict[str, Any]:
     """Arguments of the script; UserError for what it does not have."""
-    given = dict(hyperparameters)
-    reasons = [
-        f"it has {name} {value} and no argument for it, found {given[name]}"
-        for (other, name), value in _FIXED.items()
-        if other == algorithm and given.get(name, value) != value
-    ]
-    given = {name: value for name, value in given.items() if (algorithm, name) not in _FIXED}
+    given, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
     made: Dict[str, Any] = {}
     if algorithm == "ppo":
         made.update(_minibatches(reasons, given, environments), **_value_clipping(reasons, given))

@@ -10,7 +10,7 @@ from stable_baselines3 import PPO, SAC, TD3
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.noise import NormalActionNoise
 
-from rlregress.frameworks.base import Trained, TrainingRequest, refuse
+from rlregress.frameworks.base import Trained, TrainingRequest, refuse, without_fixed
 from rlregress.frameworks.sb3 import gyms, older
 
 ALGORITHMS = {"ppo": PPO, "sac": SAC, "td3": TD3}
@@ -53,7 +53,7 @@ _ARGUMENTS = {
 }
 
 
-#: what the classes do and take no argument for: (algorithm, hyperparameter) -> value
+#: what no argument sets: (algorithm, hyperparameter) -> value
 _FIXED = {
     ("ppo", "value_loss"): "l2",
     ("sac", "critic_loss"): "l2",
@@ -72,15 +72,9 @@ def arguments_of(
     algorithm: str, hyperparameters: Mapping[str, Any], action_shape
 ) -> Dict[str, Any]:
     """Keyword arguments of the algorithm's class; UserError for what it does not have."""
-    given = dict(hyperparameters)
+    given, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
     policy: Dict[str, Any] = {"net_arch": list(given.pop("hidden_sizes"))}
     made: Dict[str, Any] = {"policy_kwargs": policy}
-    reasons = [
-        f"{name} is {value} and no argument sets it, found {given[name]}"
-        for (other, name), value in _FIXED.items()
-        if other == algorithm and given.get(name, value) != value
-    ]
-    given = {name: value for name, value in given.items() if (algorithm, name) not in _FIXED}
     if "adam_epsilon" in given:
         policy["optimizer_kwargs"] = {"eps": given.pop("adam_epsilon")}
     if algorithm == "ppo" and given.pop("anneal_learning_rate"):

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.base import Trained, TrainingRequest, refuse
+from rlregress.frameworks.base import Trained, TrainingRequest, refuse, without_fixed
 from rlregress.frameworks.torchrl.api import (
     MLP,
     AddStateIndependentNormalScale,
@@ -54,7 +54,7 @@ from rlregress.frameworks.torchrl.versions import (
 
 #: ``duplicate_critic`` is of trainings that are traced, not of stored runs.
 _OPTIONAL = {"duplicate_critic", "anneal_learning_rate"}
-#: what the trainers do and take no argument for: (algorithm, hyperparameter) -> value
+#: what no argument sets: (algorithm, hyperparameter) -> value
 _FIXED = {
     ("ppo", "target_kl"): None,
     ("sac", "policy_delay"): 1,
@@ -88,13 +88,7 @@ def checked(algorithm: str, hyperparameters: Mapping[str, Any]) -> Dict[str, Any
     Raises:
         UserError: the trainers cannot be set to it.
     """
-    given = dict(hyperparameters)
-    reasons = [
-        f"{name} is {value} and no argument sets it, found {given[name]}"
-        for (other, name), value in _FIXED.items()
-        if other == algorithm and given.get(name, value) != value
-    ]
-    given = {name: value for name, value in given.items() if (algorithm, name) not in _FIXED}
+    given, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
     if algorithm == "sac":
         # it is of no effect where the temperature is tuned, as it is here
         given.pop("fixed_temperature", None)
