@@ -1,0 +1,38 @@
+"""Scenarios on TorchRL: short loops over its own losses, collectors, buffers and transforms.
+
+TorchRL's trainers know few of its options: users put the parts together themselves, and so does
+this module, in one process. Whether a version has an option is asked of the signature that would
+take it, so that one that lacks it says so and everything else is traced.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Callable, Mapping
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.torchrl import parts
+from rlregress.frameworks.torchrl.scenarios.asked import ON_POLICY, Asked
+from rlregress.frameworks.torchrl.scenarios.environments import make_environment
+from rlregress.frameworks.torchrl.scenarios.off_policy import OffPolicy
+from rlregress.frameworks.torchrl.scenarios.on_policy import OnPolicy
+
+
+def trace(
+    scenario: Mapping[str, Any], make_env: Callable[..., Any], seed: int
+) -> Mapping[str, Any]:
+    """Train in a loop of TorchRL's own parts, or use one of them by itself."""
+    with warnings.catch_warnings():
+        # about what a scenario does on purpose
+        warnings.simplefilter("ignore")
+        torch.manual_seed(seed)
+        np.random.seed(seed)
+        asked = Asked(scenario)
+        part = asked.take("part")
+        if part is not None:
+            return parts.use(part, make_env, seed)
+        environment = make_environment(asked, make_env, seed)
+        (OnPolicy if asked.algorithm in ON_POLICY else OffPolicy)(asked, environment).run()
+        return {}

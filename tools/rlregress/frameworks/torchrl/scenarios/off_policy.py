@@ -1,0 +1,249 @@
+"""SAC, TD3, DDPG and DQN: a replay buffer, target networks, exploration."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import Any, Dict
+
+import torch
+
+from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.offered import check_arguments
+from rlregress.frameworks.torchrl.scenarios.asked import Asked
+from rlregress.frameworks.torchrl.scenarios.environments import make_transform
+from rlregress.frameworks.torchrl.scenarios.loop import Loop
+from rlregress.frameworks.torchrl.scenarios.losses import (
+    loss_arguments,
+    set_estimator,
+    sum_of_losses,
+)
+from rlregress.frameworks.torchrl.scenarios.networks import Networks
+from rlregress.frameworks.torchrl.versions import library
+
+
+class OffPolicy(Loop):
+    """Collect into a replay buffer, sample, and step every loss with its own optimiser."""
+
+    def __init__(self, asked: Asked, environment: Any) -> None:
+        super().__init__(asked, environment)
+        self.schedules = []
+        self.delay = int(asked.take("policy_delay", 1))
+        self.frames = int(asked.take("steps_per_collection"))
+        copies = math.prod(environment.batch_size) if environment.batch_size else 1
+        self.frames = -(-self.frames // copies) * copies
+        self.repeats = int(asked.take("updates_per_collection"))
+        if self.repeats < 0:
+            self.repeats = self.frames
+        self.random = int(asked.take("learning_starts"))
+        self._make_loss()
+        self._make_buffer()
+        self._make_exploration()
+        self._make_updater()
+        asked.nothing_left()
+        self._make_optimizers()
+
+    def _make_loss(self) -> None:
+        asked, networks = self.asked, self.networks
+        getattr(self, f"_make_{asked.algorithm}")(asked, networks)
+        estimator = "own" if asked.given.get("distributional") else "td0"
+        asked.take("distributional")
+        if asked.algorithm == "sac":
+            # a decay that only returns of several steps need
+            asked.given.setdefault("gae_lambda", 0.95)
+        set_estimator(asked, self.loss, estimator)
+
+    def _make_dqn(self, asked: Asked, networks: Networks) -> None:
+        if not asked.discrete:
+            raise NotOffered("DQNLoss has no continuous actions")
+        self.actor = networks.choices()
+        if asked.given.get("distributional"):
+            kind = library("torchrl.objectives", "DistributionalDQNLoss")
+            options = {"gamma": asked.given["discount"], **loss_arguments(asked, kind)}
+        else:
+            kind = library("torchrl.objectives", "DQNLoss")
+            options = loss_arguments(asked, kind)
+        self.loss = kind(self.actor, delay_value=True, **options)
+
+    def _make_ddpg(self, asked: Asked, networks: Networks) -> None:
+        self.actor = networks.deterministic(asked.take("distribution", ""))
+        kind = library("torchrl.objectives", "DDPGLoss")
+        options = loss_arguments(asked, kind)
+        self.loss = kind(self.actor, networks.action_value(), delay_value=True, **options)
+
+    def _make_td3(self, asked: Asked, networks: Networks) -> None:
+        self.actor = networks.deterministic(asked.take("distribution", ""))
+        kind = library("torchrl.objectives", "TD3Loss")
+        options = loss_arguments(asked, kind)
+        self.loss = kind(self.actor, networks.action_value(), action_spec=networks.spec, **options)
+
+    def _make_sac(self, asked: Asked, networks: Networks) -> None:
+        self.actor = networks.stochastic(asked.take("distribution", "tanh-normal"))
+        if asked.discrete:
+            kind = library("torchrl.objectives", "DiscreteSACLoss")
+            from tensordict.nn import TensorDictModule
+
+            values = TensorDictModule(
+                networks.network(networks.actions), ["observation"], ["action_value"]
+            )
+            options = {"num_actions": networks.actions, "action_space": "one_hot"}
+            check_arguments(kind, options)
+            options.update(loss_arguments(asked, kind))
+            self.loss = kind(self.actor, values, **options)
+            return
+        kind = library("torchrl.objectives", "SACLoss")
+        options = loss_arguments(asked, kind)
+        if asked.take("state_value_network"):
+            options["value_network"] = networks.value()
+        if "action_spec" in inspect.signature(kind.__init__).parameters:
+            options["action_spec"] = networks.spec
+        self.loss = kind(self.actor, networks.action_value(), **options)
+
+    def _make_buffer(self) -> None:
+        from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
+
+        asked = self.asked
+        size, kind = int(asked.take("replay_size")), asked.take("sampler", "random")
+        self.slices = int(asked.take("slice_length", 0))
+        options: Dict[str, Any] = {}
+        if kind == "slices":
+            sampler = library("torchrl.data.replay_buffers.samplers", "SliceSampler")
+            options["sampler"] = sampler(
+                slice_len=self.slices, traj_key=("collector", "traj_ids"), strict_length=True
+            )
+        elif kind == "without-replacement":
+            samplers = "torchrl.data.replay_buffers.samplers"
+            options["sampler"] = library(samplers, "SamplerWithoutReplacement")()
+        if asked.take("prioritised"):
+            samplers = "torchrl.data.replay_buffers.samplers"
+            try:
+                options["sampler"] = library(samplers, "PrioritizedSampler")(size, 0.7, 0.5)
+            except (ImportError, NameError, RuntimeError, AttributeError, TypeError) as error:
+                # built on the library's compiled part, which may not fit the installed torch
+                raise NotOffered(f"its prioritised sampler cannot be made here: {error}") from None
+            options["priority_key"] = "td_error"
+        self.prioritised = "priority_key" in options
+        self.buffer = TensorDictReplayBuffer(
+            storage=LazyTensorStorage(size), batch_size=self.batch, **options
+        )
+        n_step = asked.take("n_step")
+        self.several = None
+        if n_step:
+            several = library("torchrl.data", "MultiStep")
+            self.several = several(gamma=0.9, n_steps=n_step)
+
+    def _make_exploration(self) -> None:
+        from tensordict.nn import TensorDictSequential
+
+        asked, spec = self.asked, self.networks.spec
+        deviation = asked.take("exploration_noise")
+        kind = asked.take("noise", "gaussian" if deviation is not None else None)
+        deviation = 0.3 if deviation is None else deviation
+        rates = {name: asked.take(f"exploration_{name}") for name in ("initial", "final")}
+        asked.take("exploration_fraction")
+        self.exploration: Any = None
+        exploring = "torchrl.modules"
+        if asked.algorithm == "dqn":
+            greedy = library(exploring, "EGreedyModule")
+            self.exploration = greedy(
+                spec=spec,
+                eps_init=0.9 if rates["initial"] is None else rates["initial"],
+                eps_end=0.1 if rates["final"] is None else rates["final"],
+                annealing_num_steps=80,
+            )
+        elif kind == "gaussian":
+            gaussian = library(exploring, "AdditiveGaussianModule")
+            self.exploration = gaussian(
+                spec=spec, sigma_init=1.0, sigma_end=0.1, annealing_num_steps=80, std=deviation
+            )
+        elif kind == "ornstein-uhlenbeck":
+            process = library(exploring, "OrnsteinUhlenbeckProcessModule")
+            self.exploration = process(
+                spec=spec, eps_init=1.0, eps_end=0.1, annealing_num_steps=80, sigma=deviation
+            )
+            tracked = self.environment.append_transform(make_transform("init-tracker"))
+            self.environment = tracked or self.environment
+        elif kind is not None:
+            raise NotOffered(f"TorchRL has no {kind} noise of actions")
+        self.acting = self.actor
+        if self.exploration is not None:
+            self.acting = TensorDictSequential(self.actor, self.exploration)
+
+    def _make_updater(self) -> None:
+        from torchrl.objectives import HardUpdate, SoftUpdate
+
+        asked = self.asked
+        polyak, interval = asked.take("polyak_coefficient"), asked.take("target_update_interval")
+        if asked.take("target_update", "soft") == "hard" or interval:
+            self.updater: Any = HardUpdate(
+                self.loss, value_network_update_interval=int(interval or 3)
+            )
+        elif "tau" in inspect.signature(SoftUpdate.__init__).parameters:
+            self.updater = SoftUpdate(self.loss, tau=polyak)
+        else:
+            self.updater = SoftUpdate(self.loss, eps=1.0 - polyak)
+
+    def _make_optimizers(self) -> None:
+        """An optimiser for the actor, one for the critics, one for the temperature."""
+        groups: Dict[str, Dict[str, Any]] = {}
+        for name, parameter in self.loss.named_parameters():
+            if "target_" in name:
+                continue
+            group = name.partition("_")[0] if "." in name else name
+            groups.setdefault(group, {})[name] = parameter
+        self.groups = {
+            group: (self.optimizer(parameters.values()), list(parameters.values()))
+            for group, parameters in groups.items()
+        }
+
+    def run(self) -> None:
+        frames = 0
+        for number, batch in enumerate(self.collector(self.acting, self.frames, self.random)):
+            frames += self.frames
+            self.between(self.actor, number)
+            if self.several is not None:
+                batch = self.several(batch)
+            self.buffer.extend(batch.reshape(-1))
+            if self.exploration is not None and hasattr(self.exploration, "step"):
+                self.exploration.step(self.frames)
+            if frames >= self.random:
+                for _ in range(self.repeats):
+                    self._update()
+            # rows that nothing was written to hold whatever was in memory
+            if self.save_load and frames == self.frames * 6:
+                self._save_and_load()
+        self.evaluate(self.actor)
+
+    def _update(self) -> None:
+        sample = self.buffer.sample()
+        if self.slices:
+            sample = sample.reshape(-1, self.slices)
+        self.updates += 1
+        losses = self.loss(sample)
+        total = sum_of_losses(losses)
+        for optimizer, _ in self.groups.values():
+            optimizer.zero_grad()
+        total.backward()
+        for group, (optimizer, parameters) in self.groups.items():
+            if group.startswith("actor") and self.updates % self.delay:
+                continue
+            if self.max_norm is not None:
+                torch.nn.utils.clip_grad_norm_(parameters, self.max_norm)
+            optimizer.step()
+            for schedule in self.schedules:
+                if schedule.optimizer is optimizer:
+                    schedule.step()
+        self.updater.step()
+        if self.prioritised:
+            self.buffer.update_tensordict_priority(sample)
+
+    def _save_and_load(self) -> None:
+        """State of loss and buffer through a file in memory, as a checkpoint goes."""
+        import io
+
+        file = io.BytesIO()
+        torch.save({"loss": self.loss.state_dict(), "buffer": self.buffer.state_dict()}, file)
+        file.seek(0)
+        loaded = torch.load(file, weights_only=False)
+        self.loss.load_state_dict(loaded["loss"])
+        self.buffer.load_state_dict(loaded["buffer"])
