@@ -15,6 +15,7 @@ from rlregress.claims.collect import Answers
 from rlregress.claims.settle import UNPROBED, Settled, report
 from rlregress.claims.statements import NOT_CHECKABLE, VERDICTS
 from rlregress.frameworks.base import Adapter
+from rlregress.reporting import tables
 
 _VERDICTS = (*VERDICTS, NOT_CHECKABLE, UNPROBED)
 _WIDTH_OF_FILES = 130
@@ -106,19 +107,18 @@ def index_rows(
     """Everything that the sources name, with what asks it and what the code answers."""
     yield "## Index of what the sources name"
     yield ""
-    heads = " | ".join(f"{adapter.name} {adapter.version()}" for adapter in adapters)
-    yield f"| where | what | asked by | {heads} |"
-    yield "|---|---|---|" + "---|" * len(adapters)
+    titles = [f"{adapter.name} {adapter.version()}" for adapter in adapters]
+    yield from tables.head("where", "what", "asked by", *titles)
     for item in items:
         asked = [(f"`{one}`", ("detail", one)) for one in item.details]
         asked += [(f"default `{one}`", ("default", one)) for one in item.defaults]
-        where = f"{item.place} | {item.title}"
+        where = (item.place, item.title)
         for words, subject in asked:
             answered = [_answered(of_framework) or "-" for of_framework in answers[subject]]
-            yield f"| {where} | {words} | {' | '.join(map(_escaped, answered))} |"
-            where = " | "
+            yield tables.row(*where, words, *answered)
+            where = ("", "")
         if item.not_code:
-            yield f"| {where} | *no code*: {item.not_code} | {' | '.join([''] * len(adapters))} |"
+            yield tables.row(*where, f"*no code*: {item.not_code}", *[""] * len(adapters))
 
 
 def _count_rows(settled: Sequence[Settled]) -> Iterator[str]:
@@ -126,12 +126,12 @@ def _count_rows(settled: Sequence[Settled]) -> Iterator[str]:
     claims = len({one.claim.id for one in settled})
     yield f"{claims} claims, {len(settled)} verdicts (one for each copy of a framework)."
     yield ""
-    yield f"| source | framework | said of | {' | '.join(_VERDICTS)} |"
-    yield "|---|---|---|" + "---:|" * len(_VERDICTS)
+    heads = ("source", "framework", "said of", *_VERDICTS)
+    yield from tables.head(*heads, numbers=len(_VERDICTS))
     for one in counts(settled):
-        numbers = " | ".join(str(one.verdicts.get(verdict, 0)) for verdict in _VERDICTS)
-        yield f"| {one.document} | {one.framework} | {one.said_of} | {numbers} |"
-    yield f"| **all** | | | {' | '.join(str(total[verdict]) for verdict in _VERDICTS)} |"
+        numbers = [one.verdicts.get(verdict, 0) for verdict in _VERDICTS]
+        yield tables.row(one.document, one.framework, one.said_of, *numbers)
+    yield tables.row("**all**", "", "", *(total[verdict] for verdict in _VERDICTS))
 
 
 def _code(text: str) -> str:
@@ -139,13 +139,8 @@ def _code(text: str) -> str:
     return f"`` {text} ``"
 
 
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
 def _answers(settled: Sequence[Settled]) -> Iterator[str]:
-    yield "| framework | asks | says | found | verdict |"
-    yield "|---|---|---|---|---|"
+    yield from tables.head("framework", "asks", "says", "found", "verdict")
     yield from dict.fromkeys(_row(one) for one in settled)
     notes = list(_notes(settled))
     if notes:
@@ -160,9 +155,7 @@ def _row(one: Settled) -> str:
     says = " or ".join(_one(value) for value in claim.says)
     answered = _answered(one.found) or ("-" if claim.says else "")
     verdict = f"**{one.verdict}**" + (f" ({one.reason})" if one.reason else "")
-    return (
-        f"| {' | '.join(map(_escaped, (_about(one) + scope, subject, says, answered, verdict)))} |"
-    )
+    return tables.row(_about(one) + scope, subject, says, answered, verdict)
 
 
 def _notes(settled: Sequence[Settled]) -> Iterator[str]:

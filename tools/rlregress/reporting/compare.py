@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rlregress.gate.comparison import Comparison, FoundVariant, Row
+from rlregress.reporting import tables
 
 _WIDTH_OF_FILES = 150
 
@@ -86,36 +87,31 @@ def markdown(comparison: Comparison) -> str:
         ("Only one has it", comparison.alone),
     ):
         if rows:
-            lines += [f"## {title}", "", "| detail | variant | framework |", "|---|---|---|"]
+            lines += [f"## {title}", "", *tables.head("detail", "variant", "framework")]
             lines += [_table_line(row) for row in rows] + [""]
     return "\n".join(lines)
 
 
 def _section(row: Row) -> list[str]:
     lines = [f"## `{row.detail.id}`", "", f"{row.detail.question} {row.detail.consequence}", ""]
-    lines += ["| framework | scope | variant | meaning | line |", "|---|---|---|---|---|"]
+    lines += tables.head("framework", "scope", "variant", "meaning", "line")
     for name, answers in row.answers.items():
         for answer in answers:
             where = f"`{answer.place}`" if answer.place else ""
-            meaning = _text(answer.meaning)
+            meaning = answer.meaning
             if answer.deviation:
-                meaning += f" (known deviation: {_text(answer.deviation)})"
-            lines.append(
-                f"| {name} | {answer.scope} | `{answer.variant or '?'}` | {meaning} | {where} |"
-            )
+                meaning += f" (known deviation: {answer.deviation})"
+            variant = f"`{answer.variant or '?'}`"
+            lines.append(tables.row(name, answer.scope, variant, meaning, where))
     lines += [
-        f"| {name} | | | has none: {_text(reason)} | |" for name, reason in row.absent.items()
+        tables.row(name, "", "", f"has none: {reason}", "") for name, reason in row.absent.items()
     ]
     return [*lines, ""]
 
 
 def _table_line(row: Row) -> str:
     variants = sorted({a.variant or "?" for answers in row.answers.values() for a in answers})
-    return f"| `{row.detail.id}` | {', '.join(variants)} | {', '.join(row.answers)} |"
-
-
-def _text(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    return tables.row(f"`{row.detail.id}`", ", ".join(variants), ", ".join(row.answers))
 
 
 def as_json(comparison: Comparison) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from rlregress.reporting import tables
 from rlregress.upgrade.histories import OUTCOMES, Judged
 
 
@@ -40,8 +41,8 @@ def _counts(rows: Sequence[Judged]) -> list[str]:
     total = sum(counted.values())
     if not total:
         return ["No change in scope was judged."]
-    text = ["| changes in scope | | share |", "|---|---|---|"]
-    text += [f"| {name} | {counted[name]} | {counted[name] / total:.0%} |" for name in OUTCOMES]
+    text = tables.head("changes in scope", "", "share")
+    text += [tables.row(name, counted[name], f"{counted[name] / total:.0%}") for name in OUTCOMES]
     healthy = [row for row in rows if row.healthy]
     red = [row for row in healthy if row.red]
     text += ["", f"Pairs without a known change: {len(healthy)}, called changed: {len(red)}."]

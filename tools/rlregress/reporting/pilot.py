@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from rlregress.reporting import tables
 from rlregress.verdicts.pilot import MEASURES, Price
 
 #: CPU minutes of new runs that a lab spends on one implementation
@@ -16,20 +17,18 @@ _BEST = 3
 def lines(cell: str, prices: Sequence[Price]) -> list[str]:
     """A Markdown table of the best measures of one cell, with one column for each fault."""
     faults = list(prices[0].faults) if prices else []
-    header = ["judged by", "steps", "CPU minutes a run", "unchanged", "drop of 20 %", *faults]
-    made = [f"## {cell}", "", _row(header), _row(["---"] * len(header))]
+    heads = ["judged by", "steps", "CPU minutes a run", "unchanged", "drop of 20 %", *faults]
+    made = [f"## {cell}", "", *tables.head(*heads)]
     for price in prices[:_BEST]:
         mean, deviation = price.unchanged
         made.append(
-            _row(
-                [
-                    price.measure,
-                    str(price.steps),
-                    f"{price.minutes:.2f}",
-                    f"{mean:.4g} +- {deviation:.2g}",
-                    _minutes(price.drop),
-                    *(_minutes(price.faults[fault]) for fault in faults),
-                ]
+            tables.row(
+                price.measure,
+                price.steps,
+                f"{price.minutes:.2f}",
+                f"{mean:.4g} +- {deviation:.2g}",
+                _minutes(price.drop),
+                *(_minutes(price.faults[fault]) for fault in faults),
             )
         )
     if prices:
@@ -49,7 +48,3 @@ def legend() -> list[str]:
 
 def _minutes(minutes: float) -> str:
     return f"{minutes:.1f}" if math.isfinite(minutes) else "-"
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlregress.reporting import words
+from rlregress.reporting import tables, words
 
 _COLUMNS = (
     "training", "processes", "ratio to the floor", "steps per CPU s (floor)",
@@ -65,8 +65,7 @@ def table(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
     ]
     if not rows:
         return []
-    rule = ["---"] * len(_COLUMNS)
-    return ["| " + " | ".join(cells) + " |" for cells in ([*_COLUMNS], rule, *rows)]
+    return [*tables.head(*_COLUMNS), *(tables.row(*cells) for cells in rows)]
 
 
 def verdict_line(name: str, verdict: Mapping[str, Any]) -> str:

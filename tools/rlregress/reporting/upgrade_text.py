@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rlregress.gate.outcome import COULD_NOT_JUDGE
-from rlregress.reporting import causes
+from rlregress.reporting import causes, tables
 from rlregress.tracing import explain
 from rlregress.upgrade import coverage, explained
 from rlregress.upgrade.coverage import DIVERGED, STATES, Reach
@@ -231,19 +231,19 @@ def _some(names: Sequence[str], shown: int = _SHOWN) -> str:
 
 
 def _table(result: Upgrade) -> list[str]:
-    rows = ["| framework | training | trace | events | lines reached |", "|" + "---|" * 5]
+    rows = tables.head("framework", "training", "trace", "events", "lines reached")
     for of in result.frameworks:
         shown = [t for t in of.traced if t.plain or t.comparison.verdict != "equal"]
         rows += [_row(of.title, traced) for traced in shown]
         rest = [t for t in of.traced if t not in shown]
         if rest:
             events = sum(t.comparison.compared for t in rest)
-            rows.append(f"| {of.title} | {len(rest)} scenarios | equal | {events} | |")
+            rows.append(tables.row(of.title, f"{len(rest)} scenarios", "equal", events, ""))
         if of.same_code:
             count = len(of.same_code)
-            rows.append(f"| {of.title} | {count} more | run no code that differs | | |")
+            rows.append(tables.row(of.title, f"{count} more", "run no code that differs", "", ""))
         elif not of.traced and result.script is None:
-            rows.append(f"| {of.title} | none | no training on both sides | 0 | |")
+            rows.append(tables.row(of.title, "none", "no training on both sides", 0, ""))
     if result.script is not None and isinstance(result.script.held, Traced):
         rows.append(_row("script", result.script.held))
     return rows
@@ -252,8 +252,7 @@ def _table(result: Upgrade) -> list[str]:
 def _row(owner: str, traced: Traced) -> str:
     share = coverage.share(traced.b)
     said = f"{share:.0%}" if share is not None else "not measured"
-    cells = (owner, traced.name, traced.word, traced.comparison.compared, said)
-    return f"| {' | '.join(map(str, cells))} |"
+    return tables.row(owner, traced.name, traced.word, traced.comparison.compared, said)
 
 
 def _sides(result: Upgrade) -> list[str]:
