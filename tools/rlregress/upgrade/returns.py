@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import Any
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline, outcome, run
 from rlregress.gate.outcome import COULD_NOT_JUDGE
+from rlregress.tracing.processes import last_words
 from rlregress.tracing.run import Side
 from rlregress.upgrade.confirmation import FIRST_FRESH_SEED, alarmed, confirm, returns_of
-from rlregress.verdicts.outcome import REGRESSED
+from rlregress.verdicts.outcome import INCONCLUSIVE, REGRESSED
 
 
 @dataclass(frozen=True)
@@ -65,26 +67,68 @@ def judge(
     if isinstance(entries, str):
         return ReturnsVerdict(COULD_NOT_JUDGE, (entries,), report)
     verdict = of_evidence(adapter.name, entries, chosen, report)
-    names = alarmed(entries) if verdict.verdict == REGRESSED else []
-    if not names:
+    if verdict.verdict != REGRESSED or not alarmed(entries):
         return verdict
-    say(f"{adapter.name}: training side A again with fresh seeds, as {', '.join(names)} fell")
-    fallen = {name: returns_of(entries, name) for name in names}
+    return asked_again(verdict, entries, sides[0], options, say)
+
+
+def asked_again(
+    alarm: ReturnsVerdict,
+    entries: Sequence[Mapping[str, Any]],
+    old: Side,
+    options: run.GateOptions,
+    say: Callable[[str], None],
+) -> ReturnsVerdict:
+    """What is left of an alarm when side A has been trained again, with fresh seeds.
+
+    Args:
+        alarm: what the trainings of side B came to.
+        entries: the evidence of those trainings.
+        old: side A.
+        options: of the session on side B.
+
+    Returns:
+        ``regressed`` if side B is worse than side A's fresh runs; otherwise ``inconclusive``, also
+        where side A cannot be trained again. The first line says which of them, and why.
+    """
+    names = alarmed(entries)
+    say(f"{options.frameworks}: training side A again with fresh seeds, as {', '.join(names)} fell")
+    new = {name: returns_of(entries, name) for name in names}
     again = replace(
         options,
-        report=report.resolve() / "again",
+        report=options.report / "again",
         cells=",".join(names),
-        seeds=min(map(len, fallen.values())),
+        seeds=min(map(len, new.values())),
         first_seed=FIRST_FRESH_SEED,
     )
-    entries = run.returns_alone(sides[0].python, again, sides[0].environment())
-    if isinstance(entries, str):
-        line = f"the alarm could not be confirmed: on side A {entries}"
-        return replace(verdict, lines=(line, *verdict.lines))
+    fresh = run.returns_alone(old.python, again, old.environment())
+    if reason := _not_trained(fresh, names):
+        line = (
+            "inconclusive: the alarm could not be confirmed, as side A could not be trained "
+            f"again: {reason}"
+        )
+        return replace(alarm, verdict=INCONCLUSIVE, lines=(line, *alarm.lines))
     cells = {known.cell.id: known.cell for known in baseline.every() if known.cell.id in names}
-    old = {name: returns_of(entries, name) for name in names}
-    confirmed = confirm(cells, old, fallen, options.alpha)
-    return replace(verdict, verdict=confirmed.verdict, lines=(*confirmed.lines, *verdict.lines))
+    returns = {name: returns_of(fresh, name) for name in names}
+    confirmed = confirm(cells, returns, new, options.alpha)
+    return replace(alarm, verdict=confirmed.verdict, lines=(*confirmed.lines, *alarm.lines))
+
+
+def _not_trained(fresh: list[dict[str, Any]] | str, names: Sequence[str]) -> str:
+    """Why side A's fresh runs cannot be compared with; empty if they can."""
+    if isinstance(fresh, str):
+        return fresh
+    if broken := outcome.broken(fresh):
+        return str(broken[0]["message"]).splitlines()[0]
+    for name in names:
+        if not all(map(math.isnan, returns_of(fresh, name))):
+            continue
+        records = [entry["record"] for entry in fresh if "record" in entry]
+        failures = [record["failure"] for record in records if record["cell"] == name]
+        if not failures:
+            return f"there is no run of {name}"
+        return f"all {len(failures)} runs of {name} failed; the last: {last_words(failures[-1])}"
+    return ""
 
 
 def of_evidence(

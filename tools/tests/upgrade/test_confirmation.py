@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from rlregress.gate import baseline
+from rlregress.gate.run import GateOptions
+from rlregress.tracing.run import Side
 from rlregress.upgrade.confirmation import alarmed, confirm, returns_of
+from rlregress.upgrade.returns import ReturnsVerdict, asked_again
 
 CELLS = {
     known.cell.id: known.cell
@@ -95,3 +98,42 @@ def test_the_same_runs_confirm_the_same(seed):
     only = {HOPPER: CELLS[HOPPER]}
     pair = {HOPPER: runs(225, seed)}, {HOPPER: runs(205, seed + 10)}
     assert confirm(only, *pair, alpha=0.05) == confirm(only, *pair, alpha=0.05)
+
+
+PENDULUM = "sb3-ppo-InvertedPendulum-v4-short"
+
+
+@pytest.mark.parametrize(
+    ("missing", "reason", "said"),
+    [
+        ("pytest", "the trainings did not run: ", "built for another Python"),
+        ("mujoco", f"all 3 runs of {PENDULUM} failed; the last: ", "MuJoCo is not installed"),
+    ],
+)
+def test_an_alarm_is_inconclusive_where_side_a_cannot_train(tmp_path, missing, reason, said):
+    """Side A whose package is broken confirms nothing, and the first line says what is wrong."""
+    broken = tmp_path / "packages" / missing
+    broken.mkdir(parents=True)
+    (broken / "__init__.py").write_text("raise ImportError('built for another Python')\n")
+    records = [{"cell": PENDULUM, "seed": 1000 + n, "final_return": 20.0} for n in range(3)]
+    entries = [{"record": record} for record in records]
+    entries.append(entry({"cell": PENDULUM}, "regressed"))
+    told: list[str] = []
+    options = GateOptions(
+        report=tmp_path / "report",
+        frameworks="sb3",
+        algorithms="ppo",
+        cells="all",
+        store=str(tmp_path / "runs"),
+    )
+    alarm = ReturnsVerdict("regressed", (f"{PENDULUM}: regressed",), options.report)
+    side = Side("A", paths=[str(broken.parent)])
+    left = asked_again(alarm, entries, side, options, told.append)
+    assert left.verdict == "inconclusive"
+    assert left.lines[0].startswith(
+        "inconclusive: the alarm could not be confirmed, as side A could not be trained again: "
+        + reason
+    )
+    assert said in left.lines[0]
+    assert left.lines[1:] == alarm.lines
+    assert told == [f"sb3: training side A again with fresh seeds, as {PENDULUM} fell"]
