@@ -125,6 +125,7 @@ _EXPECTED = {
     "less_than": "a number below {lt}",
 }
 _UNKNOWN_KEYS = ("unexpected_keyword_argument", "extra_forbidden")
+_OF_NAMES = ("missing", *_UNKNOWN_KEYS)
 
 
 def read(path: Path, model: Any, remedy: str = "") -> Any:
@@ -194,12 +195,20 @@ def places(path: Path, name: str, count: int) -> list[str]:
 
 
 def _rows(text: str) -> list[dict[str, Any]]:
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    columns = next(reader, [])
+    for name in columns:
+        if columns.count(name) > 1:
+            raise csv.Error(f"line 1 has {columns.count(name)} columns '{name}'")
     rows = []
-    for row in reader:
-        if None in row or None in row.values():
-            raise csv.Error(f"line {reader.line_num} has not as many cells as the first line")
-        rows.append(row)
+    for cells in reader:
+        if cells and len(cells) != len(columns):
+            raise csv.Error(
+                f"line {reader.line_num} has not as many cells as the first line: {len(cells)}, "
+                f"not {len(columns)}"
+            )
+        if cells:
+            rows.append(dict(zip(columns, cells, strict=True)))
     if not rows:
         raise csv.Error("it has no rows below its first line")
     return rows
@@ -241,32 +250,37 @@ def _sentence(path: Path, content: Any, error: ErrorDetails, schema: Mapping[str
     """What is wrong, from the first error of pydantic and the JSON schema of the model."""
     _, *keys = error["loc"]
     place = str(path)
-    if _format(path) == "CSV" and keys:
-        place = f"{path}, line {int(keys.pop(0)) + 2}"  # below the header
+    kind, context = error["type"], error.get("ctx", {})
+    table, word = _format(path) == "CSV" and bool(keys), "key"
+    if table:
+        # a column is named in the first line, and its cells stand below
+        row, word = int(keys.pop(0)), "column"
+        place = f"{path}, line {1 if kind in _OF_NAMES else row + 2}"
     elif _format(path) == "TOML" and len(keys) > 1 and isinstance(keys[1], int):
         name, number, *keys = keys
         place = places(path, str(name), len(content[name]))[int(number)]
-    kind, context = error["type"], error.get("ctx", {})
     if kind == "value_error":  # of several keys together: __post_init__ says it all
-        of = f"key '{_key(keys)}': " if keys else ""
+        of = f"{word} '{_key(keys)}': " if keys else ""
         return f"{place}: {of}{context['error']}"
-    if kind == "missing" or kind in _UNKNOWN_KEYS:
+    if kind in _OF_NAMES:
         name = str(keys.pop())
         where = f"{place}, table '{_key(keys)}'" if keys else place
         known = list(_table(schema, error["loc"][:-1]).get("properties", {}))
         if kind == "missing":
-            return f"{where}: key '{name}' is missing; expected {', '.join(known)}"
-        return f"{where}: unknown key '{name}'; {nearest(name, known)}"
+            return f"{where}: {word} '{name}' is missing; expected {', '.join(known)}"
+        return f"{where}: unknown {word} '{name}'; {nearest(name, known)}"
     verb = "is"
     if keys and keys[-1] == "[key]":  # of a table whose keys are checked as well
         verb, keys = "has the key", keys[:-2]
     elif keys and isinstance(keys[-1], int):
         verb, keys = "holds", keys[:-1]
-    subject = f"{place}: key '{_key(keys)}'" if keys else place
+    subject = f"{place}: {word} '{_key(keys)}'" if keys else place
     found = f"{subject} {verb} {_shown(error['input'])}"
     if kind == "one_of":
         return f"{found}; {nearest(error['input'], context['known'])}"
     wanted = _EXPECTED[kind].format(**context) if kind in _EXPECTED else error["msg"]
+    if table:
+        wanted = wanted.replace("text in quotes", "text")
     return f"{found}, expected {wanted}"
 
 

@@ -140,18 +140,23 @@ def test_damage_is_one_sentence(tmp_path, text, sentence) -> None:
         ("x.json", '{"row": 1', "is not valid JSON: Expecting ',' delimiter: line 1 column 10"),
         ("x.json", '{"row": [{}]}', ", table 'row[0]': key 'id' is missing; expected id"),
         ("x.json", "[" * 100000, "is not valid JSON: "),
-        ("x.csv", "id,steps\na,1\nb,x\n", ", line 3: key 'steps' is 'x', expected a whole number"),
-        ("x.csv", "id,stepz\na,1\n", ", line 2: unknown key 'stepz'; did you mean 'steps'?"),
-        ("x.csv", "id,mean\na,inf\n", ", line 2: key 'mean' is 'inf', expected a finite number"),
-        ("x.csv", "id,mean\na,x\n", ", line 2: key 'mean' is 'x', expected a number"),
+        (
+            "x.csv",
+            "id,steps\na,1\nb,x\n",
+            ", line 3: column 'steps' is 'x', expected a whole number",
+        ),
+        ("x.csv", "id,stepz\na,1\n", ", line 1: unknown column 'stepz'; did you mean 'steps'?"),
+        ("x.csv", "id,mean\na,inf\n", ", line 2: column 'mean' is 'inf', expected a finite number"),
+        ("x.csv", "id,mean\na,x\n", ", line 2: column 'mean' is 'x', expected a number"),
         ("x.csv", "id,steps\na\n", "is not valid CSV: line 2 has not as many cells as the first"),
         ("x.csv", "id,steps\na,1,2\n", "is not valid CSV: line 2 has not as many cells as the fir"),
+        ("x.csv", "id,steps,id\na,1,b\n", "is not valid CSV: line 1 has 2 columns 'id'"),
         ("x.csv", "}{ [[", "is not valid CSV: it has no rows below its first line"),
         ("x.toml", "\udcff", "cannot be read: byte 0 is not UTF-8; expected a TOML file"),
     ],
 )
 def test_every_format_is_damaged_in_the_same_words(tmp_path, name, text, sentence) -> None:
-    """Where a file has no lines of its own to name, the path of the key says where."""
+    """Where a file has no lines to name, the path of the key says where; CSV has columns."""
     with pytest.raises(UserError) as raised:
         read(tmp_path, text, name, tuple[Row, ...] if name == "x.csv" else File)
     assert str(raised.value).startswith(str(tmp_path / name))

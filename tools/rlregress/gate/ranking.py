@@ -133,7 +133,7 @@ def of_csv(path: Path) -> list[Run]:
     Raises:
         UserError: the file cannot be read, or a line does not fit.
     """
-    remedy = "expected the columns implementation,environment,seed,return and a run a line"
+    remedy = "write the columns implementation,environment,seed,return, and a run a line"
     rows: tuple[_Row, ...] = datafiles.read(path, tuple[_Row, ...], remedy=remedy)
     for line, row in enumerate(rows, start=2):
         if abs(row.final_return) > _LARGEST:

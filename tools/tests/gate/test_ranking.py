@@ -155,12 +155,14 @@ def test_runs_that_cannot_be_ranked(found, sentence):
     [
         ("", ["r.csv"]),
         (HEADER + "\n", ["no rows"]),
-        ("implementation,environment,seed\na,H,0\n", ["line 2", "key 'return' is missing"]),
-        (HEADER + "\na,H,0,high\n", ["line 2", "key 'return' is 'high'", "expected a number"]),
+        ("implementation,environment,seed\na,H,0\n", ["line 1: column 'return' is missing; "]),
+        (HEADER + "\na,H,0,high\n", ["line 2", "column 'return' is 'high'", "expected a number"]),
         (HEADER + "\na,H,0,nan\n", ["line 2", "'return'"]),
-        (HEADER + "\na,H,0.5,1\n", ["line 2", "key 'seed'", "expected a whole number"]),
-        (HEADER + "\na,H,0\n", ["line 2", "not as many cells"]),
-        (HEADER + "\n,H,0,1\n", ["line 2", "key 'implementation'"]),
+        (HEADER + "\na,H,0.5,1\n", ["line 2", "column 'seed'", "expected a whole number"]),
+        (HEADER + "\na,H,0\n", ["line 2 has not as many cells as the first line: 3, not 4"]),
+        (HEADER + "\n,H,0,1\n", ["line 2", "column 'implementation'", "text that is not empty"]),
+        (HEADER + ",return\na,H,0,1,2\n", ["line 1 has 2 columns 'return'; write the columns"]),
+        (HEADER + ",x\na,H,0,1,2\n", ["line 1: unknown column 'x'; known: "]),
     ],
 )
 def test_a_damaged_csv_is_one_sentence(command, tmp_path, text, parts):
@@ -316,4 +318,4 @@ def test_a_damaged_table_of_originals_is_one_sentence(command, tmp_path, monkeyp
     code, _, error = command("study")
     published.originals.cache_clear()
     assert code == 2
-    assert "line 4: key 'sd' is" in error
+    assert "line 4: column 'sd' is" in error
