@@ -68,14 +68,16 @@ class Wanted:
     """Which gate sees a drop that is asked for.
 
     Attributes:
-        what: the drop, in words.
-        gate: the cheapest one that sees it in all cells, or groups; None: none does.
+        what: the drop, and the cells that it is about, in words.
+        gate: the cheapest one that sees it in all of them, or in their groups; None: none does.
         missing: of each cell or group in which none does, what would.
+        unknown: why what a gate sees is not known; empty if it is.
     """
 
     what: str
     gate: Gate | None
     missing: Mapping[str, str]
+    unknown: str = ""
 
 
 @dataclass(frozen=True)
@@ -165,10 +167,15 @@ def _gate(session: Session, looks: Looks) -> Gate:
 
 
 def _wanted(session: Session, gates: tuple[Gate, ...], share: float) -> tuple[Wanted, ...]:
+    drop = f"a drop of {100 * share:g}%"
+    every, stored = len(session.cells), len(session.stored)
+    if not stored:
+        return (Wanted(f"{drop} in any one of {every} cells", None, {}, _unknown(session)),)
     alone = _cheapest(gates, lambda gate: gate.cells, share)
+    rest = f" of the {stored} that have stored runs, of {every}" if stored < every else ""
     wanted = [
         Wanted(
-            f"a drop of {share:.0%} in any one cell",
+            f"{drop} in any one cell{rest}",
             alone,
             {} if alone else _missing_in_cells(session, gates, share),
         )
@@ -177,7 +184,7 @@ def _wanted(session: Session, gates: tuple[Gate, ...], share: float) -> tuple[Wa
         common = _cheapest(gates, lambda gate: gate.groups, share)
         wanted.append(
             Wanted(
-                f"a drop of {share:.0%} that the cells of a group have in common",
+                f"{drop} that the cells of a group have in common",
                 common,
                 {} if common else _missing_in_groups(session, gates, share),
             )
@@ -185,15 +192,19 @@ def _wanted(session: Session, gates: tuple[Gate, ...], share: float) -> tuple[Wa
     return tuple(wanted)
 
 
+def _unknown(session: Session) -> str:
+    """Why nothing is known of what gates see of a session's cells."""
+    why = "it is reckoned from stored runs, and none of these cells has any"
+    if session.bands:
+        why += "; the published band that they are judged by does not tell it"
+    return f"{why}; name cells that have some, such as --cells all"
+
+
 def _cheapest(
     gates: tuple[Gate, ...], drops: Callable[[Gate], Mapping[str, float | None]], share: float
 ) -> Gate | None:
     """The gate of the least expected cost that sees the share everywhere; None: none does."""
-    seeing = [
-        gate
-        for gate in gates
-        if all(drop is not None and drop <= share for drop in drops(gate).values())
-    ]
+    seeing = [gate for gate in gates if all(_sees(drop, share) for drop in drops(gate).values())]
     return min(seeing, key=lambda gate: (gate.expected, gate.most), default=None)
 
 
@@ -232,5 +243,10 @@ def _looks(session: Session) -> Looks:
     return SEQUENTIAL if several else fixed(_FIXED[-1])
 
 
+def _sees(smallest: float | None, share: float) -> bool:
+    """Whether a gate that sees a smallest drop sees a share: to whole percent, as it is shown."""
+    return smallest is not None and round(smallest, 2) <= share
+
+
 def _seen(share: float, drops: Iterable[float | None]) -> bool:
-    return any(drop is not None and drop <= share for drop in drops)
+    return any(_sees(drop, share) for drop in drops)

@@ -76,6 +76,8 @@ def _drops(of_gates: list[Mapping[str, float | None]], name: str) -> list[str]:
 
 
 def _proposed(wanted: Wanted) -> list[str]:
+    if wanted.unknown:
+        return [f"{wanted.what}: what a gate sees is not known: {wanted.unknown}"]
     if wanted.gate is not None:
         return [
             f"{wanted.what}: {wanted.gate.name} sees it for the least: "

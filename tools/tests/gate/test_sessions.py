@@ -18,6 +18,7 @@ from rlregress.gate import baseline, planning, selection
 from rlregress.gate.judging import judge, why_not_needed
 from rlregress.gate.session import open_session
 from rlregress.gate.simulate import stored_laws
+from rlregress.reporting import plan as plan_report
 from rlregress.training import launch, record
 from rlregress.verdicts.outcome import CellVerdict
 
@@ -195,6 +196,35 @@ def test_a_plan_compares_gates_and_proposes_the_cheapest(chosen, tmp_path):
         assert wanted.gate is None
         assert all("about" in said or "not even" in said for said in wanted.missing.values())
         assert wanted.missing
+
+
+def test_a_gate_sees_the_drop_that_its_table_shows(chosen, tmp_path):
+    """What is compared with the drop that is asked for is the percentage that stands there."""
+    planned = planning.plan(chosen, 0, str(tmp_path))
+    drops = [drop for gate in planned.gates for drop in gate.groups.values() if drop]
+    shown = {float(f"{drop:.0%}".removesuffix("%")) / 100: drop for drop in drops}
+    assert any(share < drop for share, drop in shown.items()), "no drop was rounded down"
+    for share, drop in shown.items():
+        seeing = [gate for gate in planned.gates if drop in gate.groups.values()]
+        common = planning.plan(chosen, 0, str(tmp_path), must_see=share).wanted[-1]
+        assert common.gate is not None
+        assert common.gate.expected <= min(gate.expected for gate in seeing)
+
+
+@pytest.mark.parametrize(
+    ("options", "count"),
+    [
+        ({"budget": "full", "cells": "thesis", "hyperparameters": "sb3"}, 8),
+        ({"budget": "smoke"}, 1),
+    ],
+)
+def test_a_drop_in_cells_without_stored_runs_is_not_known_to_be_seen(tmp_path, options, count):
+    """The proposal says how many cells it is about, and that it would need stored runs."""
+    asked = selection.Selection(frameworks=["sb3"], algorithms=["ppo"], **options)
+    planned = planning.plan(asked, 0, str(tmp_path), must_see=0.125)
+    line = plan_report.lines(planned, 1)[-1]
+    assert line.startswith(f"a drop of 12.5% in any one of {count} cells: what a gate sees is not ")
+    assert "none of these cells has any" in line
 
 
 def test_a_damaged_record_is_done_again(chosen, trained, tmp_path):
