@@ -11,17 +11,22 @@ trains some cells in this process's copy of the framework; it is what is started
 from __future__ import annotations
 
 import math
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.faults import probed
 from rlregress.gate import return_faults
 from rlregress.gate.selection import Selection, choose
+from rlregress.tracing.processes import last_words
 from rlregress.training import launch, plan, record
 from rlregress.training.cell import Cell
 from rlregress.training.store import Store
@@ -47,17 +52,45 @@ def train(
             if (fault.framework, fault.algorithm) != (framework, algorithm):
                 continue
             say(f"{framework} {algorithm}: {fault.name}")
-            ended = probed.run_seeded(
-                framework,
-                fault.change,
-                ["-m", "rlregress.gate.pilot", str(store / fault.name), str(workers), str(seeds)]
-                + [f"{c.framework},{c.algorithm},{c.environment},{c.hyperparameters}" for c in own],
+            _train_seeded(fault, own, seeds, store / fault.name, workers, say)
+
+
+def _train_seeded(
+    fault: return_faults.ReturnFault,
+    cells: Sequence[Cell],
+    seeds: int,
+    folder: Path,
+    workers: int,
+    say: Callable[[str], None],
+) -> None:
+    """Train cells in a process with a fault, and pass on what it says as it comes."""
+    named = [",".join(astuple(cell)) for cell in cells]
+    arguments = [str(folder), str(workers), str(seeds), *named]
+    with (
+        probed.seeded(fault.framework, fault.change) as environment,
+        tempfile.TemporaryFile("w+") as errors,
+        subprocess.Popen(
+            [sys.executable, "-m", "rlregress.gate.pilot", *arguments],
+            cwd=suite.root(),
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        ) as process,
+    ):
+        try:
+            for line in process.stdout or ():
+                say(line.rstrip())
+            status = process.wait()
+        except BaseException:
+            process.kill()
+            raise
+        if status:
+            errors.seek(0)
+            raise UserError(
+                f"the trainings with the fault '{fault.name}' ended with status {status}: "
+                f"{last_words(errors.read())}"
             )
-            if ended.returncode:
-                raise UserError(
-                    f"the trainings with the fault '{fault.name}' ended with status "
-                    f"{ended.returncode}: {ended.stderr.strip()[-500:]}"
-                )
 
 
 def train_cells(
@@ -126,10 +159,7 @@ def study(store: Path) -> Iterator[tuple[str, list[Price]]]:
 
 def _main(arguments: Sequence[str]) -> None:
     store, workers, seeds, *named = arguments
-    cells = []
-    for name in named:
-        framework, algorithm, environment, hyperparameters = name.split(",")
-        cells.append(Cell(framework, algorithm, environment, hyperparameters, BUDGET))
+    cells = [Cell(*name.split(",")) for name in named]
     train_cells(cells, int(seeds), Path(store), int(workers), lambda line: print(line, flush=True))
 
 

@@ -7,9 +7,10 @@ import pytest
 
 from rlregress.commands import pilot as pilot_command
 from rlregress.errors import UserError
-from rlregress.gate import pilot
+from rlregress.gate import pilot, return_faults
 from rlregress.reporting import pilot as report
 from rlregress.training import record
+from rlregress.training.cell import Cell
 
 
 def write(folder, cell: str, seed: int, mean: float, **changes) -> None:
@@ -79,3 +80,26 @@ def test_a_study_without_runs_says_how_to_make_some(tmp_path):
     """Nothing to print is one sentence with the command."""
     with pytest.raises(UserError, match="there are no runs of a pilot study in .*; train some"):
         pilot_command.run(None, 2, 1, str(tmp_path))
+
+
+def test_a_line_of_a_faulty_training_comes_when_its_run_is_done(tmp_path):
+    """A run with a fault is told before the next one is done."""
+    faults = [each for each in return_faults.load() if each.framework == "sb3"]
+    fault = next(each for each in faults if each.algorithm == "td3")
+    cell = Cell("sb3", "td3", "InvertedPendulum-v4", "sb3", "smoke")
+    told: list[tuple[str, int]] = []
+
+    def say(line: str) -> None:
+        told.append((line.partition(": ")[0], len(list(tmp_path.glob("*/*.json")))))
+
+    pilot._train_seeded(fault, [cell], 2, tmp_path, 1, say)
+    assert told == [(f"{cell.id} seed 0", 1), (f"{cell.id} seed 1", 2)]
+
+
+def test_faulty_trainings_that_cannot_begin_say_why(tmp_path):
+    """What the process of a fault says last is the end of one sentence."""
+    fault = next(each for each in return_faults.load() if each.framework == "sb3")
+    (tmp_path / "file").write_text("no folder")
+    cell = Cell("sb3", fault.algorithm, "InvertedPendulum-v4", "sb3", "smoke")
+    with pytest.raises(UserError, match="ended with status 1: .*cannot be written to"):
+        pilot._train_seeded(fault, [cell], 1, tmp_path / "file" / "runs", 1, print)
