@@ -491,14 +491,17 @@ def _selected_by(config: pytest.Config) -> list[str]:
     """What chose among the tests, as it was given."""
     options = {name: config.getoption(name) for name in ("--framework", "--algorithm", "--detail")}
     options |= {"-k": config.getoption("keyword"), "-m": config.getoption("markexpr")}
+    options["--deselect"] = " ".join(config.getoption("deselect") or ())
     return [f"{name} {value}" for name, value in options.items() if value]
 
 
 def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
     """The verdicts, below pytest's own lines; the evidence file, if asked for."""
     entries = config.stash[_COLLECTED]
-    if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and (given := _selected_by(config)):
-        terminalreporter.write_line(terminal.nothing_left(given))
+    if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+        given = _selected_by(config)
+        said = terminal.nothing_left(given) if given else terminal.nothing_collected(config.args)
+        terminalreporter.write_line(said)
     if config.stash.get(_INTERRUPTED, False) and _SESSION in config.stash:
         terminalreporter.write_line(terminal.interrupted(session_of(config).store.folder))
     for line in _details_lines(config, entries):

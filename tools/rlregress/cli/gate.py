@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from rlregress.cli.options import (
+    SCRIPT,
     Algorithms,
     Cells,
     Environments,
@@ -138,7 +139,7 @@ def gate(
 
         job = None
         if script is not None:
-            path = path_of("--script", script)
+            path = path_of("--script", script, SCRIPT)
             job = jobs.of_script(path, context.args, names_of("--package", package), steps)
         options_ = Options(
             a="installed" if from_ is None else from_,

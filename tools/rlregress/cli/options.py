@@ -58,6 +58,9 @@ Packages = Annotated[
 Steps = Annotated[int, typer.Option(min=0, help="Environment steps to record; 0: all.")]
 StoreFolder = Annotated[str, typer.Option("--store", help="Folder of run records; default: runs/.")]
 
+#: what the name of a script has to be, for messages.
+SCRIPT = "a Python file, the script of a training"
+
 
 def names_of(option: str, given: str | None) -> list[str]:
     """The names of a comma-separated option; none if it was not given."""
@@ -66,10 +69,10 @@ def names_of(option: str, given: str | None) -> list[str]:
     return names(option, given)
 
 
-def path_of(what: str, given: str) -> Path:
+def path_of(what: str, given: str, expected: str = "the name of a folder") -> Path:
     """The path of a name; UserError for an empty one, which would be the current folder."""
     if not given:
-        raise UserError(f"{what} is empty; expected the name of a file or folder")
+        raise UserError(f"{what} is empty; expected {expected}")
     return Path(given)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rlregress.cli.options import Packages, Steps, names_of, path_of
+from rlregress.cli.options import SCRIPT, Packages, Steps, names_of, path_of
 
 
 def trace(
@@ -30,11 +30,13 @@ def trace(
     from rlregress.commands import traces as traces_command
     from rlregress.tracing import jobs
 
-    path = None if script is None else path_of("the name of the script", script)
+    path = None if script is None else path_of("the name of the script", script, SCRIPT)
     job = jobs.job(
         path, list(context.args), framework, algorithm, names_of("--package", package), steps
     )
-    raise typer.Exit(traces_command.record(job, path_of("--output", output)))
+    raise typer.Exit(
+        traces_command.record(job, path_of("--output", output, "the name of a file for the trace"))
+    )
 
 
 def diff(
@@ -46,5 +48,6 @@ def diff(
     """
     from rlregress.commands import traces as traces_command
 
-    paths = [path_of("the name of a trace", name) for name in (a, b)]
+    expected = "a file that rlregress trace has written, such as run.trace"
+    paths = [path_of("the name of a trace", name, expected) for name in (a, b)]
     raise typer.Exit(traces_command.diff(*paths))

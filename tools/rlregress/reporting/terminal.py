@@ -35,6 +35,18 @@ def nothing_left(given: Sequence[str]) -> str:
     )
 
 
+def nothing_collected(named: Sequence[str]) -> str:
+    """What to do where no option chose among the tests, and there is none.
+
+    Args:
+        named: files and folders, as they were given.
+    """
+    return (
+        f"no test was collected from {', '.join(named)}: what is named there holds none; name "
+        "other files or folders, such as tests_unit, tests_behavior or tests_performance"
+    )
+
+
 def recorded_line(record: Mapping[str, Any], done: int, total: int) -> str:
     """One line when a run is recorded."""
     return (

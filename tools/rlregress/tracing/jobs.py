@@ -53,7 +53,9 @@ def of_script(
     if script.is_dir():
         raise UserError(f"{script} is a folder; expected a Python file, the script of a training")
     if not script.is_file():
-        raise UserError(f"there is no script {script}; expected a Python file")
+        raise UserError(
+            f"there is no script {script}; expected a Python file, the script of a training"
+        )
     known = [frameworks.get(name) for name in frameworks.names()]
     modules = [module for adapter in known for module in adapter.modules]
     return {

@@ -145,7 +145,9 @@ def load(path: Path) -> Trace:
             f"{path} is a folder; expected a trace, the file that rlregress trace writes"
         )
     if not path.is_file():
-        raise UserError(f"there is no trace {path}; record one with: rlregress trace")
+        raise UserError(
+            f"there is no trace {path}; record one with: rlregress trace SCRIPT -o {path}"
+        )
     try:
         with gzip.open(path, "rt", encoding="utf-8") as file:
             lines = [json.loads(line) for line in file]
