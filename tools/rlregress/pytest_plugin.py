@@ -299,8 +299,8 @@ def throughput(pytestconfig: pytest.Config) -> Measured:
 def evidence(request: pytest.FixtureRequest) -> Callable[..., None]:
     """``evidence(name=value)`` attaches plain data or dataclasses to the report of the test."""
 
-    def attach(**found: Any) -> None:
-        for name, value in found.items():
+    def attach(**properties: Any) -> None:
+        for name, value in properties.items():
             text = json.dumps(evidence_file.plain(value))
             request.node.user_properties.append((name, text))
 

@@ -96,9 +96,9 @@ def of_file(path: str) -> Optional[Source]:
         return None
 
 
-def branches_at(found: Source) -> Dict[int, Test]:
+def branches_at(source: Source) -> Dict[int, Test]:
     """Line -> test whose condition stands there."""
-    return {line: test for test in found.tests for line in range(test.line, test.last + 1)}
+    return {line: test for test in source.tests for line in range(test.line, test.last + 1)}
 
 
 def replaced(text: str, old: str, new: str, occurrence: int = 0) -> Optional[str]:

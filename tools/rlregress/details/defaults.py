@@ -117,11 +117,11 @@ def spelled(value: Any) -> str:
     return f"{float(value):.12g}"
 
 
-def differences(found: Given, documented: Given) -> list[str]:
+def differences(given: Given, documented: Given) -> list[str]:
     """One clause for each hyperparameter that is not as documented, sorted."""
     clauses = []
-    for name in sorted(set(found) | set(documented)):
-        now = spelled(found[name]) if name in found else "no such hyperparameter"
+    for name in sorted(set(given) | set(documented)):
+        now = spelled(given[name]) if name in given else "no such hyperparameter"
         then = spelled(documented[name]) if name in documented else "nothing"
         if now != then:
             clauses.append(f"{name}: {now} (documented: {then})")

@@ -258,8 +258,8 @@ class Implementation:
         cell = (self.detail.id, self.scope)
         return [(e.variant, e.since) for e in stated(self.adapter) if e.cell == cell]
 
-    def _report(self, found: Judgement, documented: Expectation) -> str:
-        return report(self.detail, found, documented, self.adapter.name, self.version)
+    def _report(self, judgement: Judgement, documented: Expectation) -> str:
+        return report(self.detail, judgement, documented, self.adapter.name, self.version)
 
 
 @cache

@@ -48,25 +48,25 @@ def _called(thing: Any) -> bool:
     return inspect.isclass(thing) or inspect.isfunction(thing)
 
 
-def _add(thing: Any, found: Dict[str, Dict[str, str]]) -> None:
+def _add(thing: Any, by_name: Dict[str, Dict[str, str]]) -> None:
     name = f"{thing.__module__}.{thing.__qualname__}"
-    if name in found:
+    if name in by_name:
         return
     if not inspect.isclass(thing):
-        _keep(name, parameters(thing), found)
+        _keep(name, parameters(thing), by_name)
         return
-    _keep(name, {**_constructor(thing), **_constants(thing)}, found)
+    _keep(name, {**_constructor(thing), **_constants(thing)}, by_name)
     for own, member in list(vars(thing).items()):
         function = getattr(member, "__func__", member)
         if inspect.isclass(member) and dataclasses.is_dataclass(member):
-            _keep(f"{name}.{own}", _constructor(member), found)
+            _keep(f"{name}.{own}", _constructor(member), by_name)
         elif inspect.isfunction(function) and not own.startswith("_"):
-            _keep(f"{name}.{own}", parameters(function), found)
+            _keep(f"{name}.{own}", parameters(function), by_name)
 
 
-def _keep(name: str, defaults: Dict[str, str], found: Dict[str, Dict[str, str]]) -> None:
+def _keep(name: str, defaults: Dict[str, str], by_name: Dict[str, Dict[str, str]]) -> None:
     if defaults:
-        found[name] = defaults
+        by_name[name] = defaults
 
 
 def _constructor(kind: type) -> Dict[str, str]:

@@ -249,16 +249,18 @@ def _by_task(runs: Iterable[Run]) -> dict[str, dict[str, dict[int, float | None]
 
 
 def _without_failures(
-    task: str, found: dict[str, dict[int, float | None]]
+    task: str, returns: dict[str, dict[int, float | None]]
 ) -> dict[str, list[float]]:
     """Implementation -> returns by seed, with the task's worst one for every run that failed."""
-    finished = [value for seeds in found.values() for value in seeds.values() if value is not None]
+    finished = [
+        value for seeds in returns.values() for value in seeds.values() if value is not None
+    ]
     if not finished:
         raise UserError(f"every run on {task} failed; there is nothing to compare")
     worst = min(finished)
     return {
         name: [worst if (value := seeds[seed]) is None else value for seed in sorted(seeds)]
-        for name, seeds in found.items()
+        for name, seeds in returns.items()
     }
 
 
@@ -356,9 +358,9 @@ def rank(
 
 
 def _standing(
-    name: str, returns: Sequence[float], found: dict[int, float | None], count: int
+    name: str, returns: Sequence[float], by_seed: dict[int, float | None], count: int
 ) -> Standing:
-    failed = sum(found[seed] is None for seed in sorted(found)[:count])
+    failed = sum(by_seed[seed] is None for seed in sorted(by_seed)[:count])
     return Standing(name, tuple(returns[:count]), len(returns), failed)
 
 

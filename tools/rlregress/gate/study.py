@@ -296,7 +296,7 @@ def study() -> Study:
     )
 
 
-def as_plain(found: Study) -> dict[str, Any]:
+def as_plain(study: Study) -> dict[str, Any]:
     """The same as plain JSON values; numbers that are not defined (nan) become None."""
 
     def answer(of: StoredAnswer) -> dict[str, Any]:
@@ -315,9 +315,9 @@ def as_plain(found: Study) -> dict[str, Any]:
 
     return {
         "alpha": ALPHA,
-        "reproduction": [{**row(one), "verdict": one.verdict} for one in found.reproduction],
-        "without_originals": list(found.without_originals),
-        "frameworks": [row(one) for one in found.frameworks],
+        "reproduction": [{**row(one), "verdict": one.verdict} for one in study.reproduction],
+        "without_originals": list(study.without_originals),
+        "frameworks": [row(one) for one in study.frameworks],
         "orders": [
             {
                 "environment": one.environment,
@@ -326,12 +326,12 @@ def as_plain(found: Study) -> dict[str, Any]:
                 "alike": one.alike,
                 "pairs": named(one.pairs),
             }
-            for one in found.orders
+            for one in study.orders
         ],
         "stored_reproduction": [
-            {**row(one), "verdict": one.verdict} for one in found.stored_reproduction
+            {**row(one), "verdict": one.verdict} for one in study.stored_reproduction
         ],
-        "stored_frameworks": answer(found.stored_frameworks),
-        "stored_order": answer(found.stored_order),
-        "stored_pairs": {place: named(pairs) for place, pairs in found.stored_pairs.items()},
+        "stored_frameworks": answer(study.stored_frameworks),
+        "stored_order": answer(study.stored_order),
+        "stored_pairs": {place: named(pairs) for place, pairs in study.stored_pairs.items()},
     }

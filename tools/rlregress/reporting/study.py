@@ -69,17 +69,17 @@ def _reproduction(rows: Sequence[Reproduction]) -> list[str]:
     return lines
 
 
-def _first(found: Study) -> list[str]:
+def _first(study: Study) -> list[str]:
     lines = ["1. Do implementations reach what the papers of the algorithms printed?"]
-    lines += _reproduction(found.reproduction)
+    lines += _reproduction(study.reproduction)
     lines.append(
-        f"  No numbers are known of the papers of {', '.join(found.without_originals)}: that part "
+        f"  No numbers are known of the papers of {', '.join(study.without_originals)}: that part "
         "of the thesis' counts cannot be computed again. The known ones are the best evaluation "
         "of 1 million steps in older environments, against the last one of 3 million: a difference "
         "is not yet a fault."
     )
-    if found.stored_reproduction:
-        lines += ["  stored runs:", *_reproduction(found.stored_reproduction)]
+    if study.stored_reproduction:
+        lines += ["  stored runs:", *_reproduction(study.stored_reproduction)]
     else:
         lines.append(
             "  stored runs: none of 1 million steps or more under the original hyperparameters, "
@@ -172,15 +172,15 @@ def _orders(orders: Sequence[Order]) -> list[str]:
     return lines
 
 
-def lines(found: Study) -> list[str]:
+def lines(study: Study) -> list[str]:
     """All three answers."""
-    made = [*_first(found), "", "2. Do frameworks agree under one set of hyperparameters?"]
-    made += [*_frameworks(found.frameworks), *_stored(found.stored_frameworks), ""]
+    made = [*_first(study), "", "2. Do frameworks agree under one set of hyperparameters?"]
+    made += [*_frameworks(study.frameworks), *_stored(study.stored_frameworks), ""]
     made.append("3. Is the ranking of algorithms the same in every framework?")
-    made += _orders(found.orders)
-    made.append(f"  {found.tested_order} pairs within a framework were tested as one family.")
-    made += _stored(found.stored_order)
-    for place, pairs in found.stored_pairs.items():
+    made += _orders(study.orders)
+    made.append(f"  {study.tested_order} pairs within a framework were tested as one family.")
+    made += _stored(study.stored_order)
+    for place, pairs in study.stored_pairs.items():
         made += [f"    {said}: {pair[0]} and {pair[1]} on {place}" for pair, said in pairs.items()]
     made.append("")
     made.append(

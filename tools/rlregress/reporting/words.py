@@ -19,14 +19,15 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
 
 
-def critic(found: Mapping[str, Any] | None) -> str:
+def critic(measured: Mapping[str, Any] | None) -> str:
     """How well the critic of a run predicts its returns; empty for a run that does not say."""
-    if found is None:
+    if measured is None:
         return ""
-    if found.get("explained_variance") is None:
+    if measured.get("explained_variance") is None:
         return ", critic: returns that do not vary, or values that are not finite"
     return (
-        f", critic: explained variance {found['explained_variance']:.2f}, bias {found['bias']:+.2f}"
+        f", critic: explained variance {measured['explained_variance']:.2f}, "
+        f"bias {measured['bias']:+.2f}"
     )
 
 

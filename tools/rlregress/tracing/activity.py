@@ -149,13 +149,13 @@ class Activity:
         outcomes: _Outcomes,
         given: Tuple[Any, ...],
         named: Dict[str, Any],
-        found: Any,
+        returned: Any,
     ) -> None:
         if not readable(list(given)) or not readable(list(named.values())):
             return
         recorder.inside = True
         try:
-            seen = outcomes(given, named, found)
+            seen = outcomes(given, named, returned)
         except Exception:  # a recorder's failure must not end a training
             seen = set(WAYS[place[3]])
         finally:

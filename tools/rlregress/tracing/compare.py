@@ -306,15 +306,15 @@ class _Walk:
         self.i, self.j = resumed
         return True
 
-    def _parted(self, found: Divergence, gap: float) -> Divergence:
+    def _parted(self, divergence: Divergence, gap: float) -> Divergence:
         """What to blame for the difference that is found here."""
         if self.suspect is not None:
             return self.suspect
         # rounding that has grown, or a difference of its own that comes on top?
-        grown = found.part not in EXACT and gap <= JUMP * self.worst
+        grown = divergence.part not in EXACT and gap <= JUMP * self.worst
         if self.rounding is not None and grown:
             return self.rounding
-        return found
+        return divergence
 
     def _kind(self, x: Event, y: Event, part: str) -> str:
         if x.kind == "write":

@@ -149,15 +149,15 @@ class Environments:
             self._recorder.unseeded("resets of environments")
             options["seed"] = SEED + watch.number
 
-    def apart(self, name: str, owner: Any, action: Any, found: Any) -> None:
+    def apart(self, name: str, owner: Any, action: Any, returned: Any) -> None:
         """Many environments that do not step in this process: they are stepped as one."""
         watch = self.watch(owner)
         if watch is None:
             return
         if name.endswith("reset"):
-            self._add("reset", watch, {"observation": part(_observation(found))})
+            self._add("reset", watch, {"observation": part(_observation(returned))})
         else:
-            self.stepped(watch, action, found)
+            self.stepped(watch, action, returned)
 
     def _within(self, original: Any, *given: Any, **options: Any) -> Any:
         self._depth.environments += 1
@@ -189,13 +189,13 @@ class Environments:
             return
         self._recorder.unseeded("resets of environments")
 
-    def stepped(self, watch: Watch, action: Any, found: Tuple[Any, ...]) -> None:
+    def stepped(self, watch: Watch, action: Any, returned: Tuple[Any, ...]) -> None:
         """The event of a step."""
         parts: Dict[str, Any] = {
             **({} if action is None else {"action": action}),
-            "observation": part(found[0]),
-            "reward": part(np.asarray(found[1], dtype=np.float64)),
-            "flags": part(np.asarray(_flags(found), dtype=bool)),
+            "observation": part(returned[0]),
+            "reward": part(np.asarray(returned[1], dtype=np.float64)),
+            "flags": part(np.asarray(_flags(returned), dtype=bool)),
         }
         self._add("step", watch, parts)
         self._recorder.step_taken()
@@ -229,17 +229,17 @@ def _is_vector(kind: Any) -> bool:
     return any(base.__name__ == "VectorEnv" for base in kind.__mro__)
 
 
-def _observation(found: Any) -> Any:
-    with_more = isinstance(found, tuple) and len(found) == 2
-    return found[0] if with_more else found
+def _observation(returned: Any) -> Any:
+    with_more = isinstance(returned, tuple) and len(returned) == 2
+    return returned[0] if with_more else returned
 
 
-def _flags(found: Tuple[Any, ...]) -> Any:
+def _flags(returned: Tuple[Any, ...]) -> Any:
     """Whether an episode has terminated, and whether it was truncated."""
-    if len(found) > 4:
-        return [found[2], found[3]]
+    if len(returned) > 4:
+        return [returned[2], returned[3]]
     # of gym: one flag, and a note of a time limit, of one environment or of each
-    done, notes = np.asarray(found[2], dtype=bool), found[3]
+    done, notes = np.asarray(returned[2], dtype=bool), returned[3]
     rows = notes if isinstance(notes, (list, tuple)) else [notes]
     cut = [isinstance(row, dict) and bool(row.get("TimeLimit.truncated")) for row in rows]
     truncated = np.asarray(cut, dtype=bool).reshape(done.shape if len(cut) == done.size else -1)

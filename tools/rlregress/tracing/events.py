@@ -173,9 +173,9 @@ def joined(parts: Sequence[Part]) -> Part:
     return [digest, norm, values, [_kept(float(x)) for x in shadow]]
 
 
-def _cast(found: Part) -> np.ndarray:
-    numbers = np.array([float(x) for x in (found[3] or found[2])])
-    return numbers if found[3] else _shadow(0, numbers)
+def _cast(part: Part) -> np.ndarray:
+    numbers = np.array([float(x) for x in (part[3] or part[2])])
+    return numbers if part[3] else _shadow(0, numbers)
 
 
 def _kept(number: float) -> Any:

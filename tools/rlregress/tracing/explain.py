@@ -60,11 +60,11 @@ def _numbers(part: Part) -> str:
     return f"[{shown}]{norm}" if len(part.values) != 1 else shown
 
 
-def event(found: Event) -> str:
+def event(event: Event) -> str:
     """What happened, and where."""
-    what = _EVENTS[found.kind].format(name=found.name)
-    where = f", {found.place} in {found.function}" if found.file else ""
-    return f"event {found.index + 1}: {what}{where}"
+    what = _EVENTS[event.kind].format(name=event.name)
+    where = f", {event.place} in {event.function}" if event.file else ""
+    return f"event {event.index + 1}: {what}{where}"
 
 
 def divergence(first: Divergence, title: str = "first difference") -> list[str]:
@@ -106,7 +106,7 @@ def _growth(growth: Sequence[Growth]) -> list[str]:
     return lines
 
 
-def counts(found: Trace) -> str:
+def counts(trace: Trace) -> str:
     """How many events of the telling kinds there are."""
     kinds = (
         ("step", "environment steps"),
@@ -114,12 +114,12 @@ def counts(found: Trace) -> str:
         ("backward", "losses"),
         ("optimizer", "optimiser steps"),
     )
-    return ", ".join(f"{found.count(kind)} {plural}" for kind, plural in kinds)
+    return ", ".join(f"{trace.count(kind)} {plural}" for kind, plural in kinds)
 
 
-def elsewhere(found: Trace) -> list[str]:
+def elsewhere(trace: Trace) -> list[str]:
     """What a training does in other threads and processes, and how to run it in one."""
-    return [_elsewhere(row) for row in found.elsewhere]
+    return [_elsewhere(row) for row in trace.elsewhere]
 
 
 def _elsewhere(row: Mapping[str, Any]) -> str:
@@ -130,38 +130,40 @@ def _elsewhere(row: Mapping[str, Any]) -> str:
     return f"part of the training runs {what}, started by {who}{where}{advice}"
 
 
-def comparison(found: Comparison, a: Trace, b: Trace) -> list[str]:
+def comparison(comparison: Comparison, a: Trace, b: Trace) -> list[str]:
     """The verdict of a comparison and what it rests on."""
-    if found.verdict == "equal":
-        lines = [f"equal: {found.compared} events the same to the bit ({counts(a)})"]
-    elif found.verdict == "close":
+    if comparison.verdict == "equal":
+        lines = [f"equal: {comparison.compared} events the same to the bit ({counts(a)})"]
+    elif comparison.verdict == "close":
         lines = [
-            f"close: {found.compared} events, the same up to rounding ({counts(a)})",
-            *(divergence(found.first) if found.first else []),
+            f"close: {comparison.compared} events, the same up to rounding ({counts(a)})",
+            *(divergence(comparison.first) if comparison.first else []),
         ]
     else:
-        lines = [f"diverged after {found.equal} equal events of {len(a.events)}"]
-        lines += divergence(found.first) if found.first else []
-        if found.rounding is not None and found.rounding.a is not None:
-            lines.append(f"  differences of rounding began before it: {event(found.rounding.a)}")
-    if found.interface is not None and found.interface is not found.first:
-        lines += divergence(found.interface, "also")
-    if found.growth:
-        lines += _growth(found.growth)
+        lines = [f"diverged after {comparison.equal} equal events of {len(a.events)}"]
+        lines += divergence(comparison.first) if comparison.first else []
+        if comparison.rounding is not None and comparison.rounding.a is not None:
+            lines.append(
+                f"  differences of rounding began before it: {event(comparison.rounding.a)}"
+            )
+    if comparison.interface is not None and comparison.interface is not comparison.first:
+        lines += divergence(comparison.interface, "also")
+    if comparison.growth:
+        lines += _growth(comparison.growth)
     for side in ("A", "B"):
-        events = [extra for of, extra in found.extra if of == side]
+        events = [extra for of, extra in comparison.extra if of == side]
         if events:
             lines.append(f"only {side} has {len(events)} events, the first: {event(events[0])}")
     return lines
 
 
-def causes(found: Comparison, others: Sequence[Mapping[str, Any]] = ()) -> str:
+def causes(comparison: Comparison, others: Sequence[Mapping[str, Any]] = ()) -> str:
     """What makes a training differ from its own repetition: the uncontrolled source.
 
     Args:
         others: threads and processes that the training started.
     """
-    first = found.first
+    first = comparison.first
     if first is None:
         return ""
     if others:

@@ -64,8 +64,8 @@ class Losses:
         file = None if code is None else self._recorder.places.name(code.co_filename)
         return None if file is None else [file, code.co_firstlineno, code.co_name]
 
-    def _returned(self, module: Any, found: Any) -> None:
-        values = _values(found)
+    def _returned(self, module: Any, output: Any) -> None:
+        values = _values(output)
         if self._recorder.over or not any(_is_loss(value) for value in values.values()):
             return
         if not readable(list(values.values())):
@@ -79,10 +79,10 @@ class Losses:
         self._recorder.add("loss", name, {"keys": types_of(values), "values": part(values)}, at)
 
 
-def _values(found: Any) -> Dict[str, Any]:
+def _values(output: Any) -> Dict[str, Any]:
     """The tensors and numbers of a mapping, by key."""
     try:
-        return {str(k): v for k, v in found.items() if torch.is_tensor(v) or _is_number(v)}
+        return {str(k): v for k, v in output.items() if torch.is_tensor(v) or _is_number(v)}
     except Exception:
         # a recorder's failure must not end a training
         return {}

@@ -157,8 +157,8 @@ def _definitions(tree: ast.AST, name: str) -> List[Any]:
     return [each for each in body if isinstance(each, _FUNCTIONS) and each.name == own]
 
 
-def _functions(found: Any) -> List[types.FunctionType]:
+def _functions(method: Any) -> List[types.FunctionType]:
     """The functions of a method, behind the descriptors of Python."""
     names = ("__func__", "fget", "fset", "fdel")
-    parts = [found, *(getattr(found, name, None) for name in names)]
+    parts = [method, *(getattr(method, name, None) for name in names)]
     return [part for part in parts if isinstance(part, types.FunctionType)]

@@ -127,15 +127,15 @@ class Repeated:
         return seeded_lines(self.trace) + elsewhere(self.trace) + self.uncontrolled()
 
 
-def seeded_lines(found: Trace) -> list[str]:
+def seeded_lines(trace: Trace) -> list[str]:
     """In words, what the tracer seeded."""
-    seeded = list(found.header["seeded"])
+    seeded = list(trace.header["seeded"])
     return [f"seeded by the tracer, not by the script: {', '.join(seeded)}"] if seeded else []
 
 
-def check_trained(found: Trace, label: str) -> None:
+def check_trained(trace: Trace, label: str) -> None:
     """Raise UserError if nothing was traced, and nothing failed either."""
-    if not found.failure and not any(map(found.count, ("optimizer", "step", "output"))):
+    if not trace.failure and not any(map(trace.count, ("optimizer", "step", "output"))):
         raise UserError(
             f"nothing was traced on side {label}: no environment step and no optimiser step; "
             "expected a script that trains with PyTorch on environments of gymnasium"

@@ -184,16 +184,16 @@ class Watched:
         return returned
 
     @staticmethod
-    def _apart(label: str, found: Any) -> bool:
+    def _apart(label: str, output: Any) -> bool:
         """Whether something has been reset or stepped, and none of it in this thread."""
         if label.endswith(".reset"):
-            return not hasattr(found, "batch_size")
-        return isinstance(found, tuple) and len(found) in (4, 5)
+            return not hasattr(output, "batch_size")
+        return isinstance(output, tuple) and len(output) in (4, 5)
 
-    def _add(self, label: str, found: Any) -> None:
-        if readable(found):
+    def _add(self, label: str, output: Any) -> None:
+        if readable(output):
             place = self._recorder.places.nearest(3)
-            self._recorder.add("output", label, parts_of_output(found), place)
+            self._recorder.add("output", label, parts_of_output(output), place)
 
     def _items(self, label: str, items: Any) -> Iterator[Any]:
         """The items of a generator; what runs between two of them is not inside of it."""
@@ -213,18 +213,18 @@ class Watched:
             items.close()
 
 
-def parts_of_output(found: Any) -> Dict[str, Any]:
+def parts_of_output(output: Any) -> Dict[str, Any]:
     """Parts of what a method hands out: of a step, of a reset, or of any other."""
-    if isinstance(found, tuple) and len(found) in (4, 5):
-        flags = list(found[2:-1])
-        parts = {"observation": found[0], "reward": found[1], "flags": flags}
-        last = _last(found[-1]) if any(np.any(np.asarray(flag)) for flag in flags) else []
+    if isinstance(output, tuple) and len(output) in (4, 5):
+        flags = list(output[2:-1])
+        parts = {"observation": output[0], "reward": output[1], "flags": flags}
+        last = _last(output[-1]) if any(np.any(np.asarray(flag)) for flag in flags) else []
         if last:
             parts["last"] = last
-    elif isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], (dict, list)):
-        parts = {"observation": found[0]}
+    elif isinstance(output, tuple) and len(output) == 2 and isinstance(output[1], (dict, list)):
+        parts = {"observation": output[0]}
     else:
-        parts = {"value": _tree(found)}
+        parts = {"value": _tree(output)}
     told = {name: part(value) for name, value in parts.items()}
     told["types"] = types_of(parts)
     return told
@@ -237,17 +237,17 @@ def _last(informations: Any) -> List[Any]:
     return [row[name] for row in rows for name in _LAST if row.get(name) is not None]
 
 
-def _tree(found: Any) -> Any:
+def _tree(output: Any) -> Any:
     """The arrays in mappings of mappings, by name; what has no type and shape is left out."""
-    if isinstance(found, (list, tuple)):
-        return [_tree(value) for value in found]
-    if not hasattr(found, "keys"):
-        return found
+    if isinstance(output, (list, tuple)):
+        return [_tree(value) for value in output]
+    if not hasattr(output, "keys"):
+        return output
     try:
-        pairs = list(found.items())
+        pairs = list(output.items())
     except Exception:
         # a recorder's failure must not end a training
-        return f"unreadable {type(found).__module__}.{type(found).__qualname__}"
+        return f"unreadable {type(output).__module__}.{type(output).__qualname__}"
     return {str(key): _tree(value) for key, value in pairs if _counts(value)}
 
 

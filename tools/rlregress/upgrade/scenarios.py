@@ -182,9 +182,9 @@ def _load_file(path: Path, model: Any) -> list[Scenario]:
     return [Scenario(**vars(row), where=place) for row, place in zip(rows, places, strict=True)]
 
 
-def _no_duplicates(found: Sequence[Scenario]) -> None:
+def _no_duplicates(scenarios: Sequence[Scenario]) -> None:
     seen: dict[str, Scenario] = {}
-    for scenario in found:
+    for scenario in scenarios:
         for algorithm in scenario.algorithms:
             other = seen.setdefault(scenario.title(algorithm), scenario)
             if other is not scenario:

@@ -98,12 +98,12 @@ def _defaults(script: Script) -> Dict[str, Any]:
     return by_name
 
 
-def _put(found: Dict[str, Any], name: str, value: Any) -> None:
+def _put(defaults: Dict[str, Any], name: str, value: Any) -> None:
     try:
         code = compile(ast.Expression(value), "<default>", "eval")
-        found[name] = eval(code, {"__builtins__": {}, "int": int, "float": float})  # noqa: S307
+        defaults[name] = eval(code, {"__builtins__": {}, "int": int, "float": float})  # noqa: S307
     except Exception:  # computed from the file's name, or no default at all
-        found.pop(name, None)
+        defaults.pop(name, None)
 
 
 def arguments(script: Script, **chosen: Any) -> Bag:

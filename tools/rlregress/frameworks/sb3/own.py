@@ -16,9 +16,9 @@ from rlregress.frameworks.sb3.asked import library
 class Shown:
     """What a user looks at: a trace sees what ``value`` hands back."""
 
-    def value(self, found: List[Any]) -> List[Any]:
+    def value(self, numbers: List[Any]) -> List[Any]:
         """The numbers, and words, as they are."""
-        return found
+        return numbers
 
 
 # -- environments -----------------------------------------------------------------------------

@@ -86,6 +86,6 @@ def names(data: Any) -> str:
     )
 
 
-def shape(found: Sequence[int]) -> str:
+def shape(sizes: Sequence[int]) -> str:
     """A shape in words."""
-    return "x".join(str(int(size)) for size in found)
+    return "x".join(str(int(size)) for size in sizes)

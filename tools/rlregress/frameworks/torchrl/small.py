@@ -45,11 +45,11 @@ def _answer(call: Callable[[], Any]) -> Any:
     return answer
 
 
-def entries(found: Any) -> Dict[str, Any]:
+def entries(tensordict: Any) -> Dict[str, Any]:
     """The tensors of a tensordict by the path to each."""
     return {
         key if isinstance(key, str) else ".".join(key): value
-        for key, value in found.items(True, True)
+        for key, value in tensordict.items(True, True)
     }
 
 

@@ -31,10 +31,10 @@ def _vector(make_env: Any, copies: int, **options: Any) -> Any:
     return gymnasium.vector.SyncVectorEnv(makers, autoreset_mode=modes.SAME_STEP)
 
 
-def _finite(found: Dict[str, Any]) -> Dict[str, Any]:
+def _finite(outputs: Dict[str, Any]) -> Dict[str, Any]:
     """Numbers, and beside them where they are none."""
     told: Dict[str, Any] = {}
-    for name, value in found.items():
+    for name, value in outputs.items():
         if isinstance(value, torch.Tensor) and value.is_floating_point() and value.isnan().any():
             told[f"{name}.missing"] = value.isnan()
             value = torch.nan_to_num(value)
