@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import traceback
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -20,7 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-#: of commands whose last arguments are those of a script, behind --.
+#: context of commands whose last arguments, behind --, are those of a script.
 _WITH_SCRIPT = {"allow_extra_args": True, "ignore_unknown_options": False}
 
 
@@ -61,9 +62,9 @@ def every_command(
     """
 
 
-# the help lists them in this order
-app.command(context_settings=_WITH_SCRIPT)(gate.gate)
-for _command in (
+#: in the order of the help.
+_COMMANDS: tuple[Callable[..., None], ...] = (
+    gate.gate,
     details.probe,
     details.compare,
     details.details,
@@ -75,11 +76,14 @@ for _command in (
     runs.record,
     runs.throughput,
     faults.faults,
-):
-    app.command()(_command)
-app.command(context_settings=_WITH_SCRIPT)(traces.trace)
-for _command in (traces.diff, histories.histories, version):
-    app.command()(_command)
+    traces.trace,
+    traces.diff,
+    histories.histories,
+    version,
+)
+for _command in _COMMANDS:
+    _takes_script = _command in (gate.gate, traces.trace)
+    app.command(context_settings=_WITH_SCRIPT if _takes_script else None)(_command)
 
 #: command -> what is kept of it when it is interrupted; of the others nothing is.
 _KEPT = {

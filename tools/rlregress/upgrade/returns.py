@@ -102,7 +102,8 @@ def asked_again(
         first_seed=FIRST_FRESH_SEED,
     )
     fresh = run.returns_alone(old.python, again, old.environment())
-    if reason := _not_trained(fresh, names):
+    reason = fresh if isinstance(fresh, str) else _not_trained(fresh, names)
+    if isinstance(fresh, str) or reason:
         line = (
             "inconclusive: the alarm could not be confirmed, as side A could not be trained "
             f"again: {reason}"
@@ -114,10 +115,8 @@ def asked_again(
     return replace(alarm, verdict=confirmed.verdict, lines=(*confirmed.lines, *alarm.lines))
 
 
-def _not_trained(fresh: list[dict[str, Any]] | str, names: Sequence[str]) -> str:
+def _not_trained(fresh: list[dict[str, Any]], names: Sequence[str]) -> str:
     """Why side A's fresh runs cannot be compared with; empty if they can."""
-    if isinstance(fresh, str):
-        return fresh
     if broken := outcome.broken(fresh):
         return str(broken[0]["message"]).splitlines()[0]
     for name in names:
