@@ -49,7 +49,9 @@ def faults(
     from rlregress.commands import faults as faults_command
     from rlregress.gate import selection
 
-    adapters = [adapter.name for adapter in selection.adapters(names_of("--framework", framework))]
+    # of several copies of a framework, the one that its name alone means
+    chosen = selection.adapters(names_of("--framework", framework))
+    adapters = list(dict.fromkeys(adapter.name for adapter in chosen))
     catalogues = {
         "--traced": (traced, faults_command.by_traces),
         "--optional": (optional, faults_command.under_options),
@@ -63,8 +65,8 @@ def faults(
         raise UserError(f"{' and '.join(named)} are catalogues of faults; name one of them")
     if returns:
         algorithms = names_of("--algorithm", algorithm)
-        chosen = names_of("--only", only)
-        seen = faults_command.by_returns(adapters, algorithms, chosen, unchanged, workers)
+        of = names_of("--only", only)
+        seen = faults_command.by_returns(adapters, algorithms, of, unchanged, workers)
         raise typer.Exit(0 if seen else 1)
     seed = catalogues[named[0]][1] if named else faults_command.by_probes
     raise typer.Exit(0 if seed(adapters, names_of("--only", only), workers) else 1)

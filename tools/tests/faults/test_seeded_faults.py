@@ -7,8 +7,11 @@ import re
 import tomllib
 
 import pytest
+import typer
 
 from rlregress import frameworks, suite
+from rlregress.cli import faults as cli
+from rlregress.commands import faults as commands
 from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.faults import probed
@@ -176,3 +179,16 @@ def test_an_unknown_fault_is_named():
     name = probed.chosen(INSTALLED, [])[0][1].name
     with pytest.raises(UserError, match=f"did you mean .*{name}"):
         probed.chosen(INSTALLED, [name[:-1]])
+
+
+def test_a_framework_with_several_copies_is_seeded_once(monkeypatch):
+    """Faults are seeded once, however many copies of their framework there are."""
+    asked = []
+    copies = [frameworks.get("sb3"), frameworks.get("sb3"), frameworks.get("torchrl")]
+    monkeypatch.setattr(frameworks, "installed", lambda: copies)
+    monkeypatch.setattr(
+        commands, "by_probes", lambda of, only, workers: asked.append(list(of)) or True
+    )
+    with pytest.raises(typer.Exit):
+        cli.faults()
+    assert asked == [["sb3", "torchrl"]]
