@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Dict, Mapping
 
 import numpy as np
@@ -95,6 +96,8 @@ def arguments_of(
         if deviation is not None:
             zeros = np.zeros(action_shape, dtype=np.float32)
             made["action_noise"] = NormalActionNoise(mean=zeros, sigma=zeros + float(deviation))
+    if "max_gradient_norm" in given and given["max_gradient_norm"] is None:
+        given["max_gradient_norm"] = math.inf  # it always clips; at infinity nothing is changed
     names = _ARGUMENTS[algorithm]
     unknown = sorted(set(given) - set(names))
     if unknown:
