@@ -21,6 +21,8 @@ from rlregress.upgrade import cached_folders, gate, interpreters, state
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.requested import Requested
 
+pytestmark = pytest.mark.usefixtures("warm_python")
+
 SB3 = frameworks.get("sb3")
 FILE = f"{SB3.modules[0]}/sac/sac.py"
 
