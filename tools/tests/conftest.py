@@ -12,7 +12,8 @@ from . import warm
 
 
 @pytest.fixture(scope="session")
-def _warm_executable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def warm_executable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """What is called as Python is, and begins with torch imported; see ``warm``."""
     folder = tmp_path_factory.getbasetemp()
     # the processes of one pytest-xdist share their servers
     above = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
@@ -20,12 +21,10 @@ def _warm_executable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield executable
 
 
-@pytest.fixture(scope="module")
-def warm_python(_warm_executable: str) -> Iterator[None]:
-    """Each new process of this Python begins with torch imported; see ``warm``.
+@pytest.fixture
+def warm_python(warm_executable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each new process of this Python begins with torch imported.
 
-    Not for tests that are about starting, importing or ending a process.
+    Not where it is asked how a process starts, or what it imports.
     """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "executable", _warm_executable)
-        yield
+    monkeypatch.setattr(sys, "executable", warm_executable)

@@ -23,7 +23,7 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -154,7 +154,7 @@ def _start(folder: str, key: str) -> None:
         )
     assert process.stdout is not None
     if not process.stdout.readline():
-        sys.exit(open(f"{key}.log").read())
+        sys.exit(Path(f"{key}.log").read_text())
 
 
 def _serve(folder: str, key: str) -> dict[str, Any]:
@@ -204,22 +204,20 @@ def _serve(folder: str, key: str) -> dict[str, Any]:
                 child, connection = children.pop(each)
                 os.close(each)
                 _, status = os.waitpid(child, 0)
-                try:
+                with suppress(OSError):  # of a caller that was killed
                     connection.sendall(str(status).encode())
-                except OSError:
-                    pass
                 connection.close()
             else:
                 # the caller was killed
                 for child, connection in children.values():
                     if connection is each:
                         os.kill(child, signal.SIGKILL)
-        if not ready and not children:
-            try:
+        if not ready:
+            with suppress(BlockingIOError):
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                for child, _ in children.values():
+                    os.kill(child, signal.SIGKILL)
                 os._exit(0)
-            except OSError:
-                continue
 
 
 def _sockets(children: dict[int, tuple[int, socket.socket]]) -> list[socket.socket]:
