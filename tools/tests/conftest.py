@@ -14,6 +14,9 @@ from . import warm
 @pytest.fixture(scope="session")
 def warm_executable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """What is called as Python is, and begins with torch imported; see ``warm``."""
+    if not hasattr(os, "pidfd_open"):  # not on Linux: Python itself
+        yield sys.executable
+        return
     folder = tmp_path_factory.getbasetemp()
     # the processes of one pytest-xdist share their servers
     above = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder

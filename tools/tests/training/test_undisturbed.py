@@ -33,7 +33,7 @@ def bare_digest(algorithm: type, steps: int, seed: int) -> str:
 
 def job_of(algorithm: str, steps: int, seed: int) -> Job:
     """A run that is evaluated twice on the way and once at the end."""
-    cell = Cell("sb3", algorithm, ENVIRONMENT, "sb3", "smoke")
+    cell = Cell("sb3", algorithm, ENVIRONMENT, "sb3", "short")
     made = plan.jobs(cell, [seed])[0]
     protocol = Protocol(steps, steps // 3, evaluation_episodes=3)
     return Job(made.cell, seed, protocol, made.hyperparameters, made.versions, made.sources)
