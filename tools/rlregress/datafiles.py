@@ -161,15 +161,15 @@ def read(path: Path, model: Any, remedy: str = "") -> Any:
     raise UserError(f"{sentence}{advice}") from None
 
 
-def remembered(path: Path, model: Any) -> Any:
+def remembered(path: Path, model: Any, remedy: str = "") -> Any:
     """As ``read``, for a file that is asked again and again: read anew once it is written again."""
-    return _remembered(path, path.stat().st_mtime_ns if path.exists() else 0, model)
+    return _remembered(path, path.stat().st_mtime_ns if path.exists() else 0, model, remedy)
 
 
 @cache
-def _remembered(path: Path, written: int, model: Any) -> Any:
+def _remembered(path: Path, written: int, model: Any, remedy: str) -> Any:
     del written  # tells another content from the one that is remembered
-    return read(path, model)
+    return read(path, model, remedy)
 
 
 def folder(path: Path, what: str) -> list[Path]:

@@ -542,6 +542,8 @@ def test_an_interrupt_says_what_is_kept(tmp_path, name, said):
     # interrupts itself when the command looks up what is installed
     (tmp_path / "interrupted.py").write_text(
         "import os, signal, sys\n"
+        # which the processes of a shell's background ignore
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from rlregress import cli\n"
         "from rlregress.gate import recording, selection\n"
         "def interrupt(*_):\n    os.kill(os.getpid(), signal.SIGINT)\n"
@@ -564,6 +566,7 @@ def test_an_interrupt_says_what_is_kept(tmp_path, name, said):
     assert ended.stderr == f"\nrlregress: interrupted; {said}\n"
 
 
+@pytest.mark.usefixtures("warm_python")
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -587,6 +590,7 @@ def test_a_wrong_option_of_pytest(options, said):
     assert len(ended.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.usefixtures("warm_python")
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -231,6 +231,7 @@ def test_a_test_that_asserts_nothing_is_an_error():
         call()
 
 
+@pytest.mark.usefixtures("warm_python")
 def test_the_folder_of_formulas_asks_every_detail():
     """Every detail is a test of ``tests_unit``, in every scope: a file that goes is missed here."""
     command = [sys.executable, "-m", "pytest", "tests_unit", "--collect-only", "-q"]

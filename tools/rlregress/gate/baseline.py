@@ -123,7 +123,7 @@ class _File:
 
 def load(path: Path) -> Baseline:
     """Read and validate a file; UserError that names the file, the place and what was expected."""
-    content: _File = datafiles.read(path, _File, remedy="record it again")
+    content: _File = datafiles.remembered(path, _File, remedy="record it again")
     if path.stem != content.cell.id:
         raise UserError(
             f"{path} holds the cell {content.cell.id}; expected the cell that names the file"

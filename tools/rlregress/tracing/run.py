@@ -37,7 +37,7 @@ class Side:
     """
 
     label: str
-    python: str = sys.executable
+    python: str = field(default_factory=lambda: sys.executable)
     paths: Sequence[str] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
 

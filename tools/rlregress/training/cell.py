@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 
@@ -70,7 +71,7 @@ class Job:
         """Plain data, for the worker and for the record."""
         return asdict(self)
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Content address of the run (hexadecimal)."""
         text = json.dumps(self.as_dict(), sort_keys=True)

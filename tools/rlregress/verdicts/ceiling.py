@@ -55,6 +55,25 @@ def share_seen(
     Returns:
         A share in (0, 1], or None where no collapse is seen.
     """
+    steps = _steps(stored_failed, m, looks, level)
+    if _power_at(steps, 1.0) < power:
+        return None
+    low, high = 0.0, 1.0
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        low, high = (low, middle) if _power_at(steps, middle) >= power else (middle, high)
+    return high
+
+
+def sees(
+    share: float, stored_failed: int, m: int, looks: Looks, level: float, power: float = 0.8
+) -> bool:
+    """Whether a collapse of this share of the seeds is seen; all else as in ``share_seen``."""
+    return _power_at(_steps(stored_failed, m, looks, level), share) >= power
+
+
+def _steps(stored_failed: int, m: int, looks: Looks, level: float) -> list[tuple[int, int, int]]:
+    """Of each look, what ``_power_at`` asks for."""
     steps = []
     before = 0
     accepting = (*looks.accept_cell, 0.0)  # nothing goes on after the last look
@@ -70,13 +89,7 @@ def share_seen(
             )
         )
         before = n
-    if _power_at(steps, 1.0) < power:
-        return None
-    low, high = 0.0, 1.0
-    while high - low > 1e-6:
-        middle = (low + high) / 2
-        low, high = (low, middle) if _power_at(steps, middle) >= power else (middle, high)
-    return high
+    return steps
 
 
 def _power_at(steps: Sequence[tuple[int, int, int]], share: float) -> float:

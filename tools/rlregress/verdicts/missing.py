@@ -48,8 +48,8 @@ def seeds_for_cell(
         failing = np.count_nonzero(stored < stored.max()) / m
 
         def sees(m_: int, looks_: Looks) -> bool:
-            seen = ceiling.share_seen(round(failing * m_), m_, looks_, level)
-            return seen is not None and seen <= share
+            # more than all of the seeds cannot fail
+            return ceiling.sees(min(share, 1.0), round(failing * m_), m_, looks_, level, _POWER)
 
     else:
         wanted = share * scale_of(stored) / float(stored.std(ddof=1))

@@ -12,6 +12,8 @@ from rlregress.faults import behavior
 from rlregress.frameworks.base import Adapter
 from rlregress.reporting import faults as faults_report
 
+pytestmark = pytest.mark.usefixtures("warm_python")
+
 INSTALLED = sorted(
     {adapter.name for adapter in frameworks.installed() if adapter.expectations() is None}
 )

@@ -17,6 +17,8 @@ from rlregress.errors import UserError
 from rlregress.faults import probed
 from rlregress.frameworks.base import Adapter
 
+pytestmark = pytest.mark.usefixtures("warm_python")
+
 INSTALLED = sorted(
     {adapter.name for adapter in frameworks.installed() if adapter.expectations() is None}
 )

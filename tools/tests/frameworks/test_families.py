@@ -140,6 +140,7 @@ print(json.dumps(ask.answers("sb3", json.loads(sys.argv[1]))))
 """
 
 
+@pytest.mark.usefixtures("warm_python")
 def test_a_class_that_a_version_lacks_takes_only_its_own_details_with_it():
     """Without DQN and one kind of noise, the losses of SAC and TD3 are answered all the same."""
     asked = ["td3.exploration.noise", "dqn.exploration.draw", "sac.critic_loss.scale"]

@@ -18,7 +18,7 @@ CONFTEST = 'pytest_plugins = ["rlregress.pytest_plugin"]\n'
 
 
 @pytest.fixture
-def session(tmp_path):
+def session(tmp_path, warm_python):
     """Run pytest on a file with this text and options; returns the entries of its evidence."""
 
     def run(text: str, *options: str) -> list[dict]:

@@ -44,6 +44,7 @@ def test_a_block_that_is_not_there_is_found(tmp_path):
     assert not_shown(page.format("one\nthree"), tmp_path) == ["a.py"]
 
 
+@pytest.mark.usefixtures("warm_python")
 @pytest.mark.parametrize(
     "command",
     [

@@ -13,6 +13,9 @@ from rlregress.tracing import batch, run, trace
 from rlregress.tracing.compare import compare
 from rlregress.tracing.run import Side
 
+# but the batch itself is a process that is new in every respect: a fixture of the module
+pytestmark = pytest.mark.usefixtures("warm_python")
+
 PLAIN = {"framework": "sb3", "algorithm": "a2c", "seed": 0}
 
 

@@ -19,6 +19,8 @@ from rlregress.tracing.run import Side
 from rlregress.upgrade import sides, traced
 from rlregress.upgrade.selection import Telling
 
+pytestmark = pytest.mark.usefixtures("warm_python")
+
 SB3 = frameworks.get("sb3")
 SAC = ("stable_baselines3/sac/sac.py", "SAC.train")
 

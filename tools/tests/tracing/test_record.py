@@ -19,6 +19,8 @@ from rlregress.tracing.compare import compare
 
 from .scripts import TRAINING, changed
 
+pytestmark = pytest.mark.usefixtures("warm_python")
+
 
 @pytest.fixture
 def recorded(tmp_path, monkeypatch):

@@ -10,6 +10,8 @@ from rlregress import frameworks
 from rlregress.tracing.run import Side
 from rlregress.upgrade import sides, traced
 
+pytestmark = pytest.mark.usefixtures("warm_python")
+
 SB3 = frameworks.get("sb3")
 TRAINED = [adapter for adapter in frameworks.installed() if adapter.trace_trainings()]
 ON_POLICY = ("ppo", "a2c")

@@ -17,6 +17,9 @@ from rlregress.training import launch, plan
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.store import Store
 
+# but the run that ends well is a process that is new in every respect: a fixture of the module
+pytestmark = pytest.mark.usefixtures("warm_python")
+
 
 @pytest.fixture(scope="module")
 def job() -> Job:

@@ -65,6 +65,7 @@ def judge(cache, tmp_path, monkeypatch):
     return judged
 
 
+@pytest.mark.usefixtures("warm_python")
 def test_a_branch_with_another_loss_is_found_and_explained(judge, branch):
     """SAC without its factor 1/2 diverges at the line of the critics' backward, by name.
 
@@ -83,6 +84,7 @@ def test_a_branch_with_another_loss_is_found_and_explained(judge, branch):
 
 
 @pytest.mark.nightly
+@pytest.mark.usefixtures("warm_python")
 def test_a_branch_that_does_the_same_is_acquitted(judge, branch, tmp_path):
     """A renamed variable is no change, and the acquittal says what it covers."""
     code, found = judge(
@@ -154,23 +156,29 @@ for job in json.loads(Path(path).read_text())["jobs"]:
 """
 
 
-def test_an_interrupted_gate_goes_on_where_it_was(cache, branch, tmp_path):
+def test_an_interrupted_gate_goes_on_where_it_was(cache, branch, tmp_path, warm_executable):
     """What a killed gate has recorded is not recorded again, and half a trace is."""
     log = tmp_path / "log"
     tree = branch("critic_loss = 0.5", "critic_loss = 0.50")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
 
-    def command(mode):
-        return [sys.executable, "-c", INTERRUPTED, str(log), mode, tree, BATCH]
+    def command(python, mode):
+        return [python, "-c", INTERRUPTED, str(log), mode, tree, BATCH]
 
     def run():
         ended = subprocess.run(
-            command("go"), cwd=tmp_path, env=environment, capture_output=True, text=True
+            command(warm_executable, "go"),
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
         )
         assert ended.returncode == 0, ended.stderr
         return ended.stdout.strip()
 
-    with subprocess.Popen(command("wait"), cwd=tmp_path, env=environment) as process:
+    with subprocess.Popen(
+        command(sys.executable, "wait"), cwd=tmp_path, env=environment
+    ) as process:
         for _ in range(600):
             if log.is_file() and "B td3" in log.read_text():
                 break

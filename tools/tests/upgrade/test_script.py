@@ -23,6 +23,8 @@ from rlregress.upgrade.traced import Training, script_training
 
 from ..tracing.scripts import TRAINING, changed
 
+pytestmark = pytest.mark.usefixtures("warm_python")
+
 LOSS = """
 def loss(given, wanted):
     if given.isnan().any():

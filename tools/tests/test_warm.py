@@ -1,0 +1,127 @@
+"""A process that begins with torch imported is otherwise one that Python has started."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rlregress.tracing.run import Side
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="it takes Linux")
+
+TOLD = """
+import json, os, random, sys
+import numpy as np
+told = {
+    "arguments": sys.argv, "main": __name__, "folder": os.getcwd(), "said": sys.stdin.read(),
+    "variable": os.environ.get("GIVEN"), "gone": os.environ.get("HOME"), "path": sys.path,
+    "torch": "torch" in sys.modules, "warnings": sys.warnoptions,
+    "drawn": [random.random(), np.random.rand()],
+}
+print(json.dumps(told))
+"""
+
+
+def told(python: str, arguments: list[str], folder: Path) -> dict:
+    """What a process tells of itself."""
+    variables = {**os.environ, "GIVEN": "here", "PYTHONPATH": "below"}
+    variables.pop("HOME", None)
+    ended = subprocess.run(
+        [python, *arguments, "one", "-two"],
+        cwd=folder,
+        env=variables,
+        input="words",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(ended.stdout)
+
+
+@pytest.mark.parametrize("how", ["command", "script", "module"])
+def test_it_is_what_python_starts(how, warm_executable, tmp_path):
+    """Arguments, folder, variables, input and path are the same; only torch is there already."""
+    (tmp_path / "telling.py").write_text(TOLD, encoding="utf-8")
+    arguments = {
+        "command": ["-W", "ignore", "-c", TOLD],
+        "script": ["telling.py"],
+        "module": ["-m", "telling"],
+    }[how]
+    warm = told(warm_executable, arguments, tmp_path)
+    again = told(warm_executable, arguments, tmp_path)
+    cold = told(sys.executable, arguments, tmp_path)
+    assert warm.pop("torch") is True
+    assert cold.pop("torch") is False
+    # what is drawn without a seed is not what another process draws
+    drawn = [each.pop("drawn") for each in (warm, again, cold)]
+    assert len({value for pair in drawn for value in pair}) == 6
+    assert warm == cold
+
+
+@pytest.mark.parametrize(
+    ("text", "status"), [("raise SystemExit(7)", 7), ("1 / 0", 1), ("pass", 0), ("exit('x')", 1)]
+)
+def test_it_ends_as_python_ends(warm_executable, text, status):
+    """With the status and the last words of the main module; what is to be done at exit is done."""
+    text = f"import atexit; atexit.register(print, 'bye')\n{text}"
+    ended = [
+        subprocess.run([python, "-c", text], capture_output=True, text=True)
+        for python in (warm_executable, sys.executable)
+    ]
+    assert ended[0].returncode == ended[1].returncode == status
+    assert ended[0].stdout == ended[1].stdout == "bye\n"
+    assert ended[0].stderr.splitlines()[-1:] == ended[1].stderr.splitlines()[-1:]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_it_ends_with_the_process_that_was_started(warm_executable, number):
+    """A signal to what was started reaches it, and is the status; nothing runs on."""
+    text = "import os, time; print(os.getpid(), flush=True); time.sleep(100)"
+    with subprocess.Popen(
+        [warm_executable, "-c", text], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        running = Path("/proc") / process.stdout.readline().strip()
+        assert running.exists()
+        process.send_signal(number)
+        assert process.wait(timeout=20) == -number
+    for _ in range(200):
+        if not running.exists():
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{running} runs on")
+
+
+def test_a_module_of_its_own_is_not_hidden(warm_executable, tmp_path):
+    """Where the path has another torch, that is imported, as Python does."""
+    (tmp_path / "torch.py").write_text("VALUE = 3\n", encoding="utf-8")
+    said = subprocess.run(
+        [warm_executable, "-c", "import torch; print(torch.VALUE)"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout == "3\n"
+
+
+def test_variables_that_are_read_at_the_start_are_heeded(warm_executable):
+    """Hashes are those of the seed that was given."""
+    hashes = [
+        subprocess.run(
+            [python, "-c", "print(hash('word'))"],
+            env={**Side("A").environment(), "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for python, seed in ((warm_executable, "0"), (sys.executable, "0"), (sys.executable, "1"))
+    ]
+    assert hashes[0] == hashes[1] != hashes[2]

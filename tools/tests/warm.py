@@ -1,0 +1,356 @@
+"""Fresh Python processes without the seconds that importing torch takes; see ``warm_python``.
+
+``command`` makes an executable that is called as Python is. It asks a server, one for each set of
+variables that are read when Python and torch start, to fork a child. The server has imported what
+``IMPORTED`` says and has done nothing else; the child gets the arguments, the variables, the
+working directory, the files and the signals of its caller, runs what was asked for as the main
+module, and its status becomes the caller's. What this cannot serve (other options of Python,
+folders whose modules would hide what is imported already) gets Python itself.
+
+Run as a file: ``warm.py serve FOLDER KEY`` is a server, ``warm.py call FOLDER ARGUMENTS`` a caller.
+A server ends when nobody holds the folder's lock any more.
+"""
+
+from __future__ import annotations
+
+import array
+import fcntl
+import hashlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+#: what a server imports. Nothing that is under test: sides of an upgrade have copies of their own,
+#: and marks and swapped code are for modules that are imported later.
+IMPORTED = ("numpy", "torch", "torch._dynamo", "gymnasium", "scipy.stats",
+            "pydantic", "typer", "rich.console", "pytest", "coverage",
+            "multiprocessing.spawn")  # fmt: skip
+#: variables that are read once, when Python or a library starts.
+_READ_AT_START = ("PYTHON", "TORCH", "PYTORCH", "OMP_", "MKL_", "OPENBLAS_", "NUMEXPR_",
+                  "VECLIB_", "CUDA", "LD_", "MPL")  # fmt: skip
+#: of these, what a child sets itself.
+_SET_LATER = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
+_REFUSED = b"refused"
+_LENGTH = 8
+
+
+@contextmanager
+def command(folder: Path) -> Iterator[str]:
+    """An executable that is called as Python is; its servers end with the last who holds this."""
+    folder.mkdir(exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        path = folder / "python"
+        made = folder / f"python-{os.getpid()}"
+        made.write_text(
+            f"#!/bin/sh\nexec '{sys.executable}' -IS '{__file__}' call '{folder}' \"$@\"\n"
+        )
+        made.chmod(0o755)
+        made.replace(path)
+        yield str(path)
+
+
+def _call(folder: str, arguments: list[str]) -> NoReturn:
+    """Have a child do it, and end as it ends."""
+    if not _served(arguments):
+        _python(arguments)
+    connection = _connected(folder)
+    asked = {
+        "arguments": arguments,
+        "variables": dict(os.environ),
+        "folder": os.getcwd(),
+        "executable": os.path.join(folder, "python"),
+        "files": [number for number in range(3) if _is_open(number)],
+    }
+    text = json.dumps(asked).encode()
+    files = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", asked["files"]))]
+    connection.sendmsg([len(text).to_bytes(_LENGTH, "big")], files)
+    connection.sendall(text)
+    answer = connection.recv(64)
+    if answer == _REFUSED:
+        _python(arguments)
+    child = int(answer)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: os.kill(child, number))
+    status = int(connection.recv(64))
+    if os.WIFSIGNALED(status):
+        if os.WTERMSIG(status) != signal.SIGKILL:
+            signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
+        os.kill(os.getpid(), os.WTERMSIG(status))
+    os._exit(os.WEXITSTATUS(status))
+
+
+def _python(arguments: list[str]) -> NoReturn:
+    os.execv(sys.executable, [sys.executable, *arguments])
+
+
+def _served(arguments: list[str]) -> bool:
+    """Whether a child can do it: a module, a command or a script, and warnings ignored at most."""
+    rest = arguments[2:] if arguments[:2] == ["-W", "ignore"] else arguments
+    return (
+        (rest[:1] in (["-c"], ["-m"]) and len(rest) > 1) or rest[:1] != [] and rest[0][0] != "-"
+    ) and "--multiprocessing-fork" not in rest
+
+
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
+
+
+def _connected(folder: str) -> socket.socket:
+    """A connection to the server for the variables of this process, which is started if need be."""
+    given = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith(_READ_AT_START) and name not in _SET_LATER
+    }
+    key = hashlib.sha256(json.dumps(sorted(given.items())).encode()).hexdigest()[:12]
+    here = os.getcwd()
+    # the path of a socket may be 100 bytes long
+    os.chdir(folder)
+    try:
+        with open(f"{key}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            try:
+                return _connection(key)
+            except OSError:
+                _start(folder, key)
+                return _connection(key)
+    finally:
+        os.chdir(here)
+
+
+def _connection(key: str) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(key)
+    return connection
+
+
+def _start(folder: str, key: str) -> None:
+    """Start a server and wait until it listens."""
+    import subprocess
+
+    if os.path.exists(key):  # of a server that has ended
+        os.unlink(key)
+    variables = {name: value for name, value in os.environ.items() if name not in _SET_LATER}
+    with open(f"{key}.log", "w") as log, open(os.devnull) as nothing:
+        process = subprocess.Popen(
+            [sys.executable, __file__, "serve", folder, key],
+            env=variables,
+            stdin=nothing,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            start_new_session=True,
+        )
+    assert process.stdout is not None
+    if not process.stdout.readline():
+        sys.exit(Path(f"{key}.log").read_text())
+
+
+def _serve(folder: str, key: str) -> dict[str, Any]:
+    """Fork a child for each caller; returns in the child, with what it is to do."""
+    import gc
+    import importlib
+
+    del sys.path[0]  # of this file
+    base = list(sys.path)
+    for module in IMPORTED:
+        importlib.import_module(module)
+    # looking for garbage among it would copy all of it in each child
+    gc.collect()
+    gc.freeze()
+    names = {name.partition(".")[0] for name in sys.modules}
+    os.chdir(folder)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(key)
+    listener.listen(64)
+    os.write(1, b"\n")
+    children: dict[int, tuple[int, socket.socket]] = {}
+    lock = open("lock")  # noqa: SIM115
+    while True:
+        ready, _, _ = select.select([listener, *children, *_sockets(children)], [], [], 1.0)
+        for each in ready:
+            if each is listener:
+                connection, _ = listener.accept()
+                asked, files = _asked(connection)
+                path = _path(asked, base)
+                if _hides(path[: -len(base)], names):
+                    connection.sendall(_REFUSED)
+                    connection.close()
+                    _close(files)
+                    continue
+                child = os.fork()
+                if not child:
+                    _close([listener.fileno(), lock.fileno(), connection.fileno()])
+                    _close([*children, *(s.fileno() for s in _sockets(children))])
+                    for number, file in zip(asked["files"], files, strict=True):
+                        os.dup2(file, number)
+                    _close(files)
+                    return {**asked, "path": path}
+                _close(files)
+                connection.sendall(str(child).encode())
+                children[os.pidfd_open(child)] = (child, connection)
+            elif isinstance(each, int):
+                child, connection = children.pop(each)
+                os.close(each)
+                _, status = os.waitpid(child, 0)
+                with suppress(OSError):  # of a caller that was killed
+                    connection.sendall(str(status).encode())
+                connection.close()
+            else:
+                # the caller was killed
+                for child, connection in children.values():
+                    if connection is each:
+                        os.kill(child, signal.SIGKILL)
+        if not ready:
+            with suppress(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                for child, _ in children.values():
+                    os.kill(child, signal.SIGKILL)
+                os._exit(0)
+
+
+def _sockets(children: dict[int, tuple[int, socket.socket]]) -> list[socket.socket]:
+    return [connection for _, connection in children.values()]
+
+
+def _close(files: list[int]) -> None:
+    for file in files:
+        os.close(file)
+
+
+def _asked(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """What a caller asks for, and its files."""
+    head, files, _, _ = socket.recv_fds(connection, _LENGTH, 3)
+    length = int.from_bytes(head, "big")
+    text = b""
+    while len(text) < length:
+        text += connection.recv(length - len(text))
+    return json.loads(text), files
+
+
+def _path(asked: dict[str, Any], base: list[str]) -> list[str]:
+    """The path of modules, as Python makes it."""
+    given = [each for each in asked["variables"].get("PYTHONPATH", "").split(os.pathsep) if each]
+    arguments = _without_options(asked)
+    first = {"-c": "", "-m": asked["folder"]}.get(arguments[0])
+    if first is None:
+        first = os.path.dirname(os.path.realpath(os.path.join(asked["folder"], arguments[0])))
+    absolute = [os.path.join(asked["folder"], each) for each in given]
+    return [first, *(each for each in dict.fromkeys(absolute) if each not in base), *base]
+
+
+def _hides(folders: list[str], names: set[str]) -> bool:
+    """Whether a folder has a module that a process would import instead of what is there."""
+    for folder in folders:
+        if folder and os.path.isdir(folder):
+            there = {name.partition(".")[0] for name in os.listdir(folder)}
+            if there & names:
+                return True
+    return False
+
+
+def _without_options(asked: dict[str, Any]) -> list[str]:
+    arguments: list[str] = asked["arguments"]
+    return arguments[2:] if arguments[0] == "-W" else arguments
+
+
+def _become(asked: dict[str, Any]) -> tuple[Any, Any]:
+    """Take over what a process gets from its caller; the main module and its code."""
+    import io
+    import runpy
+    import warnings
+
+    import numpy as np
+
+    variables = asked["variables"]
+    os.environ.clear()
+    os.environ.update(variables)
+    os.chdir(asked["folder"])
+    os.setsid()
+    np.random.seed()
+    sys.path[:] = asked["path"]
+    sys.executable = asked["executable"]
+    sys.dont_write_bytecode = bool(variables.get("PYTHONDONTWRITEBYTECODE"))
+    if asked["arguments"][0] == "-W":
+        sys.warnoptions.append("ignore")
+        warnings.simplefilter("ignore")
+    unbuffered = bool(variables.get("PYTHONUNBUFFERED"))
+    for number, (name, mode) in enumerate({"stdin": "r", "stdout": "w", "stderr": "w"}.items()):
+        if number not in asked["files"]:
+            stream = None
+        else:
+            raw = open(number, f"{mode}b", closefd=False)  # noqa: SIM115
+            stream = io.TextIOWrapper(
+                raw, errors="backslashreplace" if name == "stderr" else None,
+                line_buffering=name == "stderr" or raw.isatty(), write_through=unbuffered,
+            )  # fmt: skip
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+    main = type(sys)("__main__")
+    sys.modules["__main__"] = main
+    arguments = _without_options(asked)
+    if arguments[0] == "-m":
+        sys.argv = arguments[1:]
+        _, main.__spec__, code = runpy._get_module_details(arguments[1])
+        main.__file__ = sys.argv[0] = main.__spec__.origin
+        main.__package__ = main.__spec__.parent
+        return main, code
+    if arguments[0] == "-c":
+        sys.argv = ["-c", *arguments[2:]]
+        return main, compile(arguments[1], "<string>", "exec", dont_inherit=True)
+    sys.argv = arguments
+    main.__file__ = arguments[0]
+    with open(arguments[0], "rb") as file:
+        return main, compile(file.read(), arguments[0], "exec", dont_inherit=True)
+
+
+def _told(error: BaseException) -> int:
+    """Say what ended the main module, as Python does; its status."""
+    if isinstance(error, SystemExit):
+        if error.code is None or isinstance(error.code, int):
+            return error.code or 0
+        print(error.code, file=sys.stderr)
+    else:
+        # without the frame of this file
+        sys.excepthook(type(error), error, error.__traceback__.tb_next)
+        if isinstance(error, KeyboardInterrupt):
+            sys.stderr.flush()
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGINT)
+    return 1
+
+
+def _end(status: int) -> NoReturn:
+    """End as Python does, but leave the modules where they are: to take them down takes seconds."""
+    import atexit
+    import threading
+
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and not stream.closed:
+            stream.flush()
+    os._exit(status & 0xFF)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "call":
+        _call(sys.argv[2], sys.argv[3:])
+    _main, _code = _become(_serve(*sys.argv[2:]))
+    try:
+        exec(_code, _main.__dict__)
+        _status = 0
+    except BaseException as _error:
+        _status = _told(_error)
+    _end(_status)
