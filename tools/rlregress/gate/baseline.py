@@ -19,7 +19,7 @@ from rlregress.datafiles import Number, expected, one_of
 from rlregress.errors import UserError
 from rlregress.training import record
 from rlregress.training.cell import Cell, Job, Protocol
-from rlregress.training.critic import Critic
+from rlregress.training.critic import Critic, judged_number
 from rlregress.training.episodes import learning_curve
 
 SCHEMA = 1
@@ -80,6 +80,21 @@ class Baseline:
         """Final return of every run that ended well, by seed."""
         returns = (run.final_return for run in self.runs if run.status == FINISHED)
         return [value for value in returns if value is not None]
+
+    @property
+    def critics(self) -> list[float]:
+        """What the critic of every run is judged by, by seed (``critic.judged_number``)."""
+        return [judged_number(run.critic, run.status != FINISHED) for run in self.runs]
+
+    @property
+    def why_no_critics(self) -> str:
+        """Why the critics of new runs cannot be compared with these, in words; empty: they can."""
+        ended = [run for run in self.runs if run.status == FINISHED]
+        if any(run.critic is None for run in ended):
+            return "its stored runs have no critic: they are older; record them again"
+        if not ended or any(run.critic is not None and run.critic.error is None for run in ended):
+            return "the returns of its stored runs do not vary from state to state"
+        return ""
 
     @property
     def failed(self) -> int:

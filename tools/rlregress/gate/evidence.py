@@ -49,8 +49,8 @@ def entry(report: Any) -> dict[str, Any]:
     Returns:
         ``test`` (node id), ``tier``, ``outcome`` (passed, failed, skipped, or error where the test
         could not be set up), ``seconds``, ``message``, and whatever the test attached:
-        ``framework``, ``cell`` or ``group``, ``detail``, ``scope``, ``found``, ``record``,
-        ``verdict``, ``throughput``.
+        ``framework``, ``cell`` or ``group`` or ``critic``, ``detail``, ``scope``, ``found``,
+        ``record``, ``verdict``, ``no_critic``, ``throughput``.
     """
     folder = report.nodeid.partition("/")[0]
     message = ""
@@ -72,12 +72,19 @@ def entry(report: Any) -> dict[str, Any]:
 
 
 def verdicts(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Cell or group, or test that is about neither -> the verdict that it was given, by test."""
+    """Cell, group or critic, or test that is about none -> the verdict it was given, by test."""
     return {
-        entry.get("cell") or entry.get("group") or entry["test"]: entry["verdict"]
+        entry.get("cell") or entry.get("group") or entry.get("critic") or entry["test"]: entry[
+            "verdict"
+        ]
         for entry in sorted(entries, key=lambda entry: entry["test"])
         if isinstance(entry.get("verdict"), dict)
     }
+
+
+def no_critics(entries: list[dict[str, Any]]) -> dict[str, str]:
+    """Cell -> why its critic was not judged, where it was not."""
+    return {entry["cell"]: entry["no_critic"] for entry in entries if "no_critic" in entry}
 
 
 def answered(entries: list[dict[str, Any]], framework: str) -> set[tuple[str, str]]:

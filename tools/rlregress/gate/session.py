@@ -19,9 +19,11 @@ from rlregress.gate.selection import Selection, choose
 from rlregress.training import launch, plan
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell, Job
+from rlregress.training.critic import Critic, judged_number
 from rlregress.training.store import Store
 from rlregress.verdicts.bands import Band
 from rlregress.verdicts.looks import LEAST_STORED, SEQUENTIAL, Looks, fixed
+from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity, quantity_of
 
 #: new runs of one cell, as many as there are seeds for stored ones.
 MOST_SEEDS = FIRST_NEW_SEED
@@ -83,6 +85,7 @@ class Session:
         judged: whether the budget's returns are judged.
         stored: the stored runs of the cells that have some.
         bands: the published bands of the other cells.
+        critics: the cells of which the critic is judged too, beside the return.
     """
 
     def __init__(
@@ -101,9 +104,10 @@ class Session:
         self.alpha, self.pinned, self.judged = alpha, pinned, of_budget.judged
         self.stored: dict[Cell, Baseline] = {}
         self.bands: dict[Cell, Band] = {}
+        self.critics: list[Cell] = []
         self._jobs: dict[Cell, list[Job]] = {}
         self._seconds: dict[Cell, float] = {}
-        self._finals: dict[str, float] = {}
+        self._finals: dict[str, tuple[float, float]] = {}
         known = baseline.every()
         most = max(seeds, SEQUENTIAL.most) if sequential else seeds
         for cell in cells:
@@ -125,6 +129,8 @@ class Session:
         if stored is not None:
             baseline.check_hyperparameters(stored, job.hyperparameters)
             self.stored[cell] = stored
+            if not stored.why_no_critics:
+                self.critics.append(cell)
         elif band is not None:
             self.bands[cell] = band
         else:
@@ -139,18 +145,34 @@ class Session:
                 return f"{cell.id} has {len(stored.runs)} stored runs, {LEAST_STORED} are needed"
         return ""
 
-    def groups(self) -> list[str]:
-        """Names of the (framework, algorithm) groups with at least two cells with stored runs."""
-        names = [cell.group for cell in self.stored]
+    def groups(self, quantity: Quantity = RETURNS) -> list[str]:
+        """Names of the (framework, algorithm) groups with at least two cells with stored runs.
+
+        Args:
+            quantity: by which these cells are judged.
+        """
+        names = [quantity.named(cell.group) for cell in self.judged_by(quantity)]
         return sorted({name for name in names if names.count(name) >= 2})
 
+    def judged_by(self, quantity: Quantity) -> list[Cell]:
+        """The cells that have stored runs to be judged by a quantity."""
+        return self.critics if quantity is CRITIC else list(self.stored)
+
     def verdict_names(self) -> list[str]:
-        """Names of the cells and groups that the session owes a verdict on."""
-        return [cell.id for cell in self.cells] + self.groups() if self.judged else []
+        """Names of the cells, groups and critics that the session owes a verdict on."""
+        if not self.judged:
+            return []
+        critics = [CRITIC.named(cell.id) for cell in self.critics]
+        return [cell.id for cell in self.cells] + self.groups() + critics + self.groups(CRITIC)
 
     def framework_of(self, name: str) -> str:
-        """The framework of a cell or a group, by its name."""
-        return next(cell.framework for cell in self.cells if name in (cell.id, cell.group))
+        """The framework of what is judged under a name."""
+        of = quantity_of(name)
+        return next(
+            cell.framework
+            for cell in self.cells
+            if name in (of.named(cell.id), of.named(cell.group))
+        )
 
     def jobs(self, cell: Cell) -> list[Job]:
         """The runs of a cell, by seed."""
@@ -244,14 +266,27 @@ class Session:
 
         NaN for a run that failed.
         """
-        values: list[float] = []
+        return [final for final, _ in self._numbers(cell)]
+
+    def final_critics(self, cell: Cell) -> list[float]:
+        """What the critics of the same runs are judged by; NaN for one that has nothing to say."""
+        return [critic for _, critic in self._numbers(cell)]
+
+    def _numbers(self, cell: Cell) -> list[tuple[float, float]]:
+        values: list[tuple[float, float]] = []
         for job in self._jobs[cell]:
             if job.key not in self._finals:
                 run_record = self.store.find(job)
                 if run_record is None:
                     break
                 final = run_record["final_return"]
-                self._finals[job.key] = math.nan if final is None else final
+                told = run_record.get("critic")
+                critic = None if told is None else Critic(**told)
+                failed = run_record["status"] != FINISHED
+                self._finals[job.key] = (
+                    math.nan if final is None else final,
+                    judged_number(critic, failed),
+                )
             values.append(self._finals[job.key])
         return values
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from rlregress.verdicts.quantity import CRITIC
 
 #: details that were not asked are named up to this many.
 _NAMED = 3
@@ -23,8 +26,10 @@ def critic(found: Mapping[str, Any] | None) -> str:
     """How well the critic of a run predicts its returns; empty for a run that does not say."""
     if found is None:
         return ""
+    if not found.get("finite", True):
+        return ", critic: values that are not finite"
     if found.get("explained_variance") is None:
-        return ", critic: returns that do not vary, or values that are not finite"
+        return ", critic: returns that do not vary"
     return (
         f", critic: explained variance {found['explained_variance']:.2f}, bias {found['bias']:+.2f}"
     )
@@ -33,9 +38,63 @@ def critic(found: Mapping[str, Any] | None) -> str:
 def _judged_by(verdict: Mapping[str, Any]) -> str:
     """Holm's p-value of the side that the verdict is about, the error rate, and what is seen."""
     side = "adjusted_gain" if verdict["verdict"] == "improved" else "adjusted_drop"
-    seen = verdict["visible_fraction"]
-    sees = "no drop can be seen" if seen is None else f"sees a drop of {seen:.0%} with 80 % power"
+    sees = visible(verdict)
     return f"adjusted p {number(verdict[side])} (alpha {verdict['alpha']:g}); {sees}"
+
+
+def is_of_critic(verdict: Mapping[str, Any]) -> bool:
+    """Whether a verdict is about a critic, not about returns."""
+    return verdict.get("quantity") == CRITIC.name
+
+
+def visible(verdict: Mapping[str, Any]) -> str:
+    """What a verdict of a cell or a group would have seen."""
+    seen = verdict["visible_fraction"]
+    if seen is None:
+        return "no drop can be seen"
+    what = f"an error x{math.exp(seen):.2f}" if is_of_critic(verdict) else f"a drop of {seen:.0%}"
+    return f"sees {what} with 80 % power"
+
+
+def _error(verdict: Mapping[str, Any]) -> str:
+    """How many times as large a critic's error has become, with the interval of it."""
+    interval = verdict["interval"]
+    between = ""
+    if interval and None not in interval:
+        low, high = (math.exp(-bound) for bound in reversed(interval))
+        between = f", 95 % interval x{low:.2f} to x{high:.2f}"
+    return f"x{math.exp(-verdict['effect_fraction']):.2f}{between}"
+
+
+def critic_line(name: str, verdict: Mapping[str, Any]) -> str:
+    """The verdict on the critic of a cell, or on the critics of a group, by their errors.
+
+    An error is the root of the mean squared error, the geometric mean over runs, in standard
+    deviations of the returns.
+    """
+    if "cells" in verdict:
+        return (
+            f"{verdict['verdict']:<12} {name} over {len(verdict['cells'])} cells: error "
+            f"{_error(verdict)}; {_seeds(verdict)}; {_judged_by(verdict)}"
+        )
+    before, after = (math.exp(-verdict[of]) for of in ("stored_mean", "new_mean"))
+    missing = f", {verdict['failed']} without a critic's error" if verdict["failed"] else ""
+    return (
+        f"{verdict['verdict']:<12} {name}: error {before:.3g} -> {after:.3g} ({_error(verdict)}); "
+        f"{verdict['stored_seeds']} stored and {_seeds(verdict)}{missing}; {_judged_by(verdict)}"
+    )
+
+
+def no_critics(reasons: Mapping[str, str]) -> list[str]:
+    """What is said of cells whose critics are not judged, a line for each reason.
+
+    Args:
+        reasons: name of the cell -> why.
+    """
+    cells: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        cells.setdefault(reason, []).append(name)
+    return [f"critic not judged of {', '.join(sorted(of))}: {why}" for why, of in cells.items()]
 
 
 def _between(interval: Sequence[float | None] | None, scale: float) -> str:
@@ -89,7 +148,9 @@ def asked(details: int, missing: Sequence[str]) -> str:
 
 
 def line(name: str, verdict: Mapping[str, Any]) -> str:
-    """The line of any verdict: a group, a published band, or a cell with stored runs."""
+    """The line of any verdict: a critic, a group, a published band, or a cell with stored runs."""
+    if is_of_critic(verdict):
+        return critic_line(name, verdict)
     if "cells" in verdict:
         return group_line(name, verdict)
     return (band_line if "adjusted_p" in verdict else cell_line)(name, verdict)

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rlregress.verdicts.quantity import RETURNS, Quantity
+
 HOLDS, REGRESSED, IMPROVED, INCONCLUSIVE = "holds", "regressed", "improved", "inconclusive"
 _SEVERITY = (REGRESSED, INCONCLUSIVE, IMPROVED, HOLDS)
 
@@ -41,7 +43,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class CellSample:
-    """The runs of one cell.
+    """The runs of one cell, by their returns or by another quantity.
 
     Attributes:
         stored: final returns of the stored runs [m].
@@ -52,6 +54,9 @@ class CellSample:
         group: name of the (framework, algorithm) group, "" for none.
         worst: the environment's worst recorded return, which a failed run counts as (or the worst
             return of this cell, if that is lower); needed only where a run failed.
+        quantity: what the numbers are. A value of a critic that is not finite is that of a run
+            whose critic cannot be compared: it counts as the mean of the others, which is no
+            evidence for anything.
     """
 
     stored: Sequence[float] | FloatArray
@@ -59,11 +64,14 @@ class CellSample:
     failed: int = 0
     group: str = ""
     worst: float | None = None
+    quantity: Quantity = RETURNS
 
 
 @dataclass(frozen=True)
 class CellVerdict:
     """What the runs of one cell say. Returns are in the environment's own units.
+
+    Of a critic, the numbers in the place of returns are minus the logarithm of its error.
 
     Attributes:
         verdict: holds, regressed, improved or inconclusive.
@@ -83,6 +91,7 @@ class CellVerdict:
             with all of the looks; None: no drop is.
         look: the look, from 1, that decided.
         looks: new seeds in all at each look.
+        quantity: name of what was judged.
     """
 
     verdict: str
@@ -108,6 +117,7 @@ class CellVerdict:
     visible_fraction: float | None
     look: int
     looks: tuple[int, ...]
+    quantity: str = RETURNS.name
 
 
 @dataclass(frozen=True)
@@ -134,6 +144,7 @@ class GroupVerdict:
     visible_fraction: float | None
     look: int
     looks: tuple[int, ...]
+    quantity: str = RETURNS.name
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,13 @@ A cell has m stored runs and is looked at after 5, 10 and 20 new ones (``looks.S
 Two errors, both stated with every verdict. *False alarm*: ``regressed`` somewhere although nothing
 changed; its probability over the whole session is at most alpha. At every look all stored runs are
 compared with all new ones, the error is spent over the looks (``Looks.spent``), and Holm corrects
-over all cells and groups together. ``improved`` is a second family with an alpha of its own, judged
-at the first look only: no run is spent on it. *Miss*: ``holds`` although returns dropped; each
-verdict names the smallest drop that these looks see with 80 % power, and where that exceeds the
-drop that matters the verdict is ``inconclusive``, not ``holds``.
+over all cells, groups and critics together. ``improved`` is a second family with an alpha of its
+own, judged at the first look only: no run is spent on it. *Miss*: ``holds`` although returns
+dropped; each verdict names the smallest drop that these looks see with 80 % power, and where that
+exceeds the drop that matters the verdict is ``inconclusive``, not ``holds``.
+
+A critic is a cell like any other here: a sample with a name, a group and a share of the error of
+its own, whose runs happen to be those of another cell.
 
 Nothing here depends on which run ends first: a look is taken when every cell that is still
 undecided has its whole block of runs, and runs beyond it are not looked at.
@@ -17,7 +20,7 @@ undecided has its whole block of runs, and runs beyond it are not looked at.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -26,7 +29,7 @@ from numpy.typing import NDArray
 
 from rlregress.errors import UserError
 from rlregress.verdicts import ceiling
-from rlregress.verdicts.effect import group_interval, scale_of, welch_interval
+from rlregress.verdicts.effect import group_interval, welch_interval
 from rlregress.verdicts.family import holm, stouffer
 from rlregress.verdicts.looks import SEQUENTIAL, Looks
 from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group
@@ -42,6 +45,7 @@ from rlregress.verdicts.outcome import (
 )
 from rlregress.verdicts.permutation import PermutationP, content_generator, permutation_p
 from rlregress.verdicts.power import smallest_group_drop
+from rlregress.verdicts.quantity import RETURNS, Quantity, shares
 from rlregress.verdicts.rules import decide, reasons_against, visible_drop
 
 FloatArray = NDArray[np.float64]
@@ -55,17 +59,19 @@ class Sample:
 
     Attributes:
         stored, new: returns [m] and [n].
-        failed: new runs among them that failed.
+        failed: new runs among them that failed, or have no number.
+        quantity: what the numbers are.
     """
 
     stored: FloatArray
     new: FloatArray
     failed: int
+    quantity: Quantity = RETURNS
 
     @property
     def scale(self) -> float:
         """What the effect is a share of; nan without stored runs."""
-        return scale_of(self.stored) if len(self.stored) else math.nan
+        return self.quantity.scale(self.stored) if len(self.stored) else math.nan
 
     @property
     def effect_fraction(self) -> float:
@@ -128,6 +134,28 @@ class Course:
         """How many looks were taken at a cell; a cell that cannot be tested has one."""
         member = self.members.get(("cell", name))
         return member.look if member is not None else min(self.look, 1)
+
+    def quantity(self, key: Key) -> Quantity:
+        """What is judged of a cell or a group."""
+        kind, name = key
+        return self.cells[self.groups[name][0] if kind == "group" else name].quantity
+
+    def family(self, quantity: Quantity) -> tuple[int, float]:
+        """How many cells and groups are tested by a quantity, and its share of alpha."""
+        counts = self._counts()
+        if quantity not in counts:
+            return 0, self.rules.alpha
+        return counts[quantity], self.rules.alpha * shares(counts)[quantity]
+
+    def weights(self) -> Mapping[Key, float]:
+        """Of all members in Holm's procedure; 1 where all are of one quantity."""
+        counts = self._counts()
+        of = {quantity: share / counts[quantity] for quantity, share in shares(counts).items()}
+        most = max(of.values(), default=1.0)
+        return {key: of[self.quantity(key)] / most for key in self.members}
+
+    def _counts(self) -> Mapping[Quantity, int]:
+        return Counter(map(self.quantity, self.members))
 
     def sample(self, name: str, look: int) -> Sample:
         """The runs of a cell at a look, counted from 1."""
@@ -211,16 +239,24 @@ def sample_at(name: str, cell: CellSample, seeds: int) -> Sample:
     new = np.concatenate([new, np.full(cell.failed, np.nan)])[:seeds]
     pooled = np.concatenate([stored, new])
     finite = pooled[np.isfinite(pooled)]
+    if cell.quantity.of_error:
+        mean = float(finite.mean()) if len(finite) else 0.0
+        return _filled(stored, new, mean, cell.quantity)
     if len(finite) < len(pooled) and cell.worst is None:
         raise UserError(
             f"cell {name} has {len(pooled) - len(finite)} failed runs and no worst return: give "
             "the environment's worst recorded return, which a failed run counts as."
         )
     worst = min([*finite.tolist(), *([] if cell.worst is None else [cell.worst])], default=0.0)
+    return _filled(stored, new, worst, cell.quantity)
+
+
+def _filled(stored: FloatArray, new: FloatArray, by: float, quantity: Quantity) -> Sample:
     return Sample(
-        np.sort(np.where(np.isfinite(stored), stored, worst)),
-        np.sort(np.where(np.isfinite(new), new, worst)),
+        np.sort(np.where(np.isfinite(stored), stored, by)),
+        np.sort(np.where(np.isfinite(new), new, by)),
         int(np.count_nonzero(~np.isfinite(new))),
+        quantity,
     )
 
 
@@ -244,14 +280,15 @@ def _looked(course: Course, look: int) -> Course:
             member.p.append(PermutationP(drop, gain, drop, gain, 0, False))
             member.look = look + 1
             member.fraction = float(np.mean([cell.fraction for cell in of_cells]))
-    adjusted_drop = holm({key: _spent(course, key) for key in members})
+    weights = course.weights()
+    adjusted_drop = holm({key: _spent(course, key) for key in members}, weights)
     adjusted_gain = course.adjusted_gain
     if look == 0:
-        adjusted_gain = holm({key: float(of.p[0].gain) for key, of in members.items()})
+        adjusted_gain = holm({key: float(of.p[0].gain) for key, of in members.items()}, weights)
     for key, member in members.items():
         gain = adjusted_gain[key] if look == 0 else math.nan
         p = (math.nan, math.nan, adjusted_drop[key], gain)
-        verdict, reason = decide(member.fraction, p, rules)
+        verdict, reason = decide(member.fraction, p, rules, course.quantity(key))
         if verdict and member.decided != REGRESSED:
             member.decided, member.reason = verdict, reason
         elif not member.decided:
@@ -294,10 +331,9 @@ def verdicts_of(course: Course) -> Verdicts:
             for name, seeds in course.needed.items()
         )
         raise UserError(f"the next look waits for runs: {named}; do these runs first")
-    hypotheses = len(course.members)
-    cells = {name: _cell_verdict(course, name, hypotheses) for name in course.cells}
-    groups = {group: _group_verdict(course, group, cells, hypotheses) for group in course.groups}
-    return Verdicts(cells, groups, course.rules.alpha, hypotheses)
+    cells = {name: _cell_verdict(course, name) for name in course.cells}
+    groups = {group: _group_verdict(course, group, cells) for group in course.groups}
+    return Verdicts(cells, groups, course.rules.alpha, len(course.members))
 
 
 def _p_values(course: Course, key: Key) -> tuple[float, float, float, float]:
@@ -308,8 +344,9 @@ def _p_values(course: Course, key: Key) -> tuple[float, float, float, float]:
     return _spent(course, key), gain, course.adjusted_drop[key], course.adjusted_gain[key]
 
 
-def _cell_verdict(course: Course, name: str, hypotheses: int) -> CellVerdict:
-    rules, looks = course.rules, course.looks[name]
+def _cell_verdict(course: Course, name: str) -> CellVerdict:
+    rules, looks, quantity = course.rules, course.looks[name], course.cells[name].quantity
+    hypotheses, alpha = course.family(quantity)
     member = course.members.get(("cell", name), Member(look=1))
     runs = course.sample(name, member.look)
     m, n = len(runs.stored), len(runs.new)
@@ -317,19 +354,29 @@ def _cell_verdict(course: Course, name: str, hypotheses: int) -> CellVerdict:
     after = float(runs.new.mean()) if n else math.nan
     p = _p_values(course, ("cell", name))
     visible = (
-        visible_drop(runs.stored, looks, hypotheses, rules.alpha)
+        visible_drop(runs.stored, looks, hypotheses, alpha, quantity)
         if m >= 2 and n and not math.isnan(p[0])
         else None
     )
     verdict, reason = member.decided, member.reason
     if not verdict:
+        level = alpha / max(hypotheses, 1)
         against = reasons_against(
-            runs.stored, n, runs.failed, runs.effect_fraction, visible, looks, hypotheses, rules
+            runs.stored,
+            n,
+            runs.failed,
+            runs.effect_fraction,
+            visible,
+            looks,
+            level,
+            rules,
+            quantity,
         )
         verdict = INCONCLUSIVE if against else HOLDS
         if visible is not None:
-            share = f"{visible:.4g} ({visible / runs.scale:.0%})"
-            against.append(f"the smallest drop seen with 80 % power is {share}")
+            of_scale = quantity.loss(visible / runs.scale)
+            in_returns = "" if quantity.of_error else f" ({visible:.4g})"
+            against.append(f"the smallest loss seen with 80 % power is {of_scale}{in_returns}")
         if (
             m >= 2
             and n
@@ -337,7 +384,7 @@ def _cell_verdict(course: Course, name: str, hypotheses: int) -> CellVerdict:
             and (visible is None or visible > rules.must_see * runs.scale)
         ):
             against.append(
-                seeds_for_cell(runs.stored, looks, hypotheses, rules.alpha, rules.must_see)
+                seeds_for_cell(runs.stored, looks, hypotheses, alpha, rules.must_see, quantity)
             )
         reason = "; ".join([reason, *against]) + "."
     return CellVerdict(
@@ -359,18 +406,19 @@ def _cell_verdict(course: Course, name: str, hypotheses: int) -> CellVerdict:
         adjusted_drop=p[2],
         adjusted_gain=p[3],
         alpha=rules.alpha,
-        hypotheses=hypotheses,
+        hypotheses=len(course.members),
         visible_drop=visible,
         visible_fraction=None if visible is None else visible / runs.scale,
         look=member.look,
         looks=looks.seeds,
+        quantity=quantity.name,
     )
 
 
-def _group_verdict(
-    course: Course, group: str, cells: Mapping[str, CellVerdict], hypotheses: int
-) -> GroupVerdict:
+def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict]) -> GroupVerdict:
     rules, names = course.rules, course.groups[group]
+    quantity = course.quantity(("group", group))
+    hypotheses, alpha = course.family(quantity)
     member = course.members["group", group]
     # of the look that decided the group; a cell that was decided before it has the runs of then
     runs = [
@@ -382,29 +430,30 @@ def _group_verdict(
         for name, of in zip(names, runs, strict=True)
     ]
     stored = tuple(len(of.stored) for of in runs)
-    seen = smallest_group_drop(stored, looks, spreads, hypotheses, rules.alpha)
+    seen = smallest_group_drop(stored, looks, spreads, hypotheses, alpha)
     visible = seen if math.isfinite(seen) else None
     total, failed = sum(len(of.new) for of in runs), sum(of.failed for of in runs)
     verdict, reason = member.decided, member.reason
     if not verdict:
         against = []
         if failed / total > rules.max_failed_share:
-            against.append(f"{failed} of {total} new runs failed")
+            against.append(f"{failed} of {total} new runs {quantity.missing}")
         if any(m < rules.min_stored for m in stored):
             against.append(f"a cell has fewer than {rules.min_stored} stored seeds")
         if member.fraction < -rules.must_see:
-            against.append(
-                f"the mean changed by {member.fraction:+.0%}, too few seeds to reject it"
-            )
+            against.append(f"{quantity.moved(member.fraction)}, too few seeds to reject it")
         if visible is None:
-            against.append("no common drop can be seen with 80 % power")
+            against.append("nothing common can be seen with 80 % power")
         elif visible > rules.must_see:
-            against.append(f"a common drop of {rules.must_see:.0%} could be missed")
+            against.append(f"{quantity.common_loss(rules.must_see)} could be missed")
         verdict = INCONCLUSIVE if against else HOLDS
         if visible is not None:
-            against.append(f"the smallest common drop seen with 80 % power is {visible:.0%}")
+            loss = quantity.common_loss(visible)
+            against.append(f"the smallest common loss seen with 80 % power is {loss}")
             if visible > rules.must_see:
-                against.append(seeds_for_group(min(stored), looks, visible, rules.must_see))
+                against.append(
+                    seeds_for_group(min(stored), looks, visible, rules.must_see, quantity)
+                )
         reason = "; ".join([reason, *against]) + "."
     return GroupVerdict(
         verdict=verdict,
@@ -420,8 +469,9 @@ def _group_verdict(
         adjusted_drop=p[2],
         adjusted_gain=p[3],
         alpha=rules.alpha,
-        hypotheses=hypotheses,
+        hypotheses=len(course.members),
         visible_fraction=visible,
         look=member.look,
         looks=looks.seeds,
+        quantity=quantity.name,
     )
