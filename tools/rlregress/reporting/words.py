@@ -80,7 +80,8 @@ def critic_line(name: str, verdict: Mapping[str, Any]) -> str:
     before, after = (math.exp(-verdict[of]) for of in ("stored_mean", "new_mean"))
     missing = f", {verdict['failed']} without a critic's error" if verdict["failed"] else ""
     return (
-        f"{verdict['verdict']:<12} {name}: error {before:.3g} -> {after:.3g} ({_error(verdict)}); "
+        f"{verdict['verdict']:<12} {name}: error {before:.3g} -> {after:.3g} sd of the returns "
+        f"({_error(verdict)}); "
         f"{verdict['stored_seeds']} stored and {_seeds(verdict)}{missing}; {_judged_by(verdict)}"
     )
 

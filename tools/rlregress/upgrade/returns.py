@@ -11,8 +11,9 @@ from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline, outcome, run
 from rlregress.gate.outcome import COULD_NOT_JUDGE
 from rlregress.tracing.run import Side
-from rlregress.upgrade.confirmation import FIRST_FRESH_SEED, alarmed, confirm, returns_of
+from rlregress.upgrade.confirmation import FIRST_FRESH_SEED, alarmed, confirm, numbers_of
 from rlregress.verdicts.outcome import REGRESSED
+from rlregress.verdicts.quantity import CRITIC, quantity_of
 
 
 @dataclass(frozen=True)
@@ -69,11 +70,14 @@ def judge(
     if not names:
         return verdict
     say(f"{adapter.name}: training side A again with fresh seeds, as {', '.join(names)} fell")
-    fallen = {name: returns_of(entries, name) for name in names}
+    fallen = {name: numbers_of(entries, name) for name in names}
+    of_critics = {CRITIC.named(known.cell.id): known.cell for known in baseline.every()}
+    by_name = {known.cell.id: known.cell for known in baseline.every()} | of_critics
+    cells = {name: by_name[name] for name in names}
     again = replace(
         options,
         report=report.resolve() / "again",
-        cells=",".join(names),
+        cells=",".join(sorted({cell.id for cell in cells.values()})),
         seeds=min(map(len, fallen.values())),
         first_seed=FIRST_FRESH_SEED,
     )
@@ -81,8 +85,7 @@ def judge(
     if isinstance(entries, str):
         line = f"the alarm could not be confirmed: on side A {entries}"
         return replace(verdict, lines=(line, *verdict.lines))
-    cells = {known.cell.id: known.cell for known in baseline.every() if known.cell.id in names}
-    old = {name: returns_of(entries, name) for name in names}
+    old = {name: numbers_of(entries, name) for name in names}
     confirmed = confirm(cells, old, fallen, options.alpha)
     return replace(verdict, verdict=confirmed.verdict, lines=(*confirmed.lines, *verdict.lines))
 
@@ -105,8 +108,11 @@ def of_evidence(
 
 def _line(named: tuple[str, Mapping[str, Any]]) -> str:
     name, verdict = named
+    quantity = quantity_of(name)
     fraction = verdict.get("effect_fraction")
     effect = f", {fraction:+.0%} of the stored returns' scale" if fraction is not None else ""
+    if quantity is CRITIC:
+        effect = f", {quantity.moved(fraction)}"
     seen = verdict["visible_fraction"]
-    sees = "no drop can be seen" if seen is None else f"sees a drop of {seen:.0%} with 80 % power"
+    sees = "no drop can be seen" if seen is None else f"sees {quantity.loss(seen)} with 80 % power"
     return f"{name}: {verdict['verdict']}{effect}; {verdict['new_seeds']} new runs; {sees}"

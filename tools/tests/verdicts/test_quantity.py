@@ -1,0 +1,162 @@
+"""Critics beside returns: one family with stated shares, the same looks, words of their own."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from rlregress.verdicts.family import holm, holm_adjust
+from rlregress.verdicts.looks import SEQUENTIAL, fixed
+from rlregress.verdicts.outcome import CellSample, Rules
+from rlregress.verdicts.power import smallest_drop
+from rlregress.verdicts.quantity import CRITIC, RETURNS, quantity_of, shares
+from rlregress.verdicts.sequential import follow, judge_cells
+
+
+def returns(seed, size, mean=1000.0):
+    """Normal returns [size]."""
+    return np.random.default_rng(seed).normal(mean, 100.0, size)
+
+
+def numbers(seed, size, factor=1.0):
+    """Numbers of critics whose errors are about 1.1 times ``factor`` [size]."""
+    return np.random.default_rng(seed).normal(-np.log(1.1 * factor), 0.1, size)
+
+
+def of_critic(stored, new, group=""):
+    """The sample of a cell's critics."""
+    return CellSample(stored, new, group=group, quantity=CRITIC)
+
+
+def beside(factor, new=20, mean=1000.0):
+    """A cell that returns what it did, and its critic whose error has grown by ``factor``."""
+    return {
+        "cell": CellSample(returns(1, 20), returns(2, new, mean)),
+        "cell critic": of_critic(numbers(3, 20), numbers(4, new, factor)),
+    }
+
+
+def test_a_ruined_critic_is_regressed_while_the_return_holds():
+    """An error twice as large is regressed, and the sentence says that it is not the return."""
+    found = judge_cells(beside(2.0)).cells
+    critic = found["cell critic"]
+    assert (found["cell"].verdict, critic.verdict) == ("holds", "regressed")
+    assert "the critic's error is 1.9" in critic.reason
+    assert "about the critic, not the return" in critic.reason
+    assert (critic.quantity, found["cell"].quantity) == ("critic", "returns")
+
+
+def test_a_ruined_return_leaves_the_critic_alone():
+    """Half of the return lost is regressed, and nothing is said of the critic."""
+    found = judge_cells(beside(1.0, mean=500.0)).cells
+    assert (found["cell"].verdict, found["cell critic"].verdict) == ("regressed", "holds")
+    assert "critic" not in found["cell"].reason
+
+
+def test_a_critic_that_predicts_better_is_improved():
+    """An error half as large is a change too."""
+    assert judge_cells(beside(0.5)).cells["cell critic"].verdict == "improved"
+
+
+def test_a_growth_below_the_floor_holds():
+    """An error 1.03 times as large is no regression, however sure the test is."""
+    stored, new = numbers(1, 20) / 100, numbers(2, 20) / 100 - np.log(1.03)
+    cells = {"cell critic": of_critic(stored, new)}
+    found = judge_cells(cells).cells["cell critic"]
+    assert found.verdict == "holds"
+    assert "not more than the floor" in found.reason
+    assert judge_cells(cells, rules=Rules(floor=0.01)).cells["cell critic"].verdict == "regressed"
+
+
+def test_the_effect_of_a_critic_is_the_logarithm_of_a_factor():
+    """Its scale is 1 whatever its mean, so that no critic is measured by another one's level."""
+    wide = of_critic(numbers(1, 20) - 3.0, numbers(2, 20, 2.0) - 3.0)
+    found = judge_cells({"cell critic": wide}).cells["cell critic"]
+    assert found.scale == 1.0
+    assert np.exp(-found.effect_fraction) == pytest.approx(2.0, rel=0.1)
+    assert found.interval[0] < found.effect < found.interval[1]
+
+
+def test_holm_with_weights_by_hand():
+    """The smallest p over weight is tested first, against the weight of all that is left."""
+    # 0.01 / 0.8, 0.02 / 0.15, 0.01 / 0.05: sums of the weights left are 1, 0.2, 0.05
+    adjusted = holm_adjust([0.02, 0.01, 0.01], [0.15, 0.8, 0.05])
+    np.testing.assert_allclose(adjusted, [0.02 / 0.15 * 0.2, 0.01 / 0.8, 0.02 / 0.15 * 0.2])
+    np.testing.assert_allclose(
+        holm_adjust([0.02, 0.01, 0.01], 7.0), holm_adjust([0.02, 0.01, 0.01])
+    )
+    assert holm({"a": 0.01, "b": 0.04}, {"a": 4.0}) == {"a": pytest.approx(0.0125), "b": 0.04}
+
+
+def test_the_shares_of_the_error():
+    """Critics have a fifth of it where they are judged; of one quantity alone it is all."""
+    assert shares({RETURNS: 8, CRITIC: 3}) == {RETURNS: 0.8, CRITIC: pytest.approx(0.2)}
+    assert shares({RETURNS: 8, CRITIC: 0}) == {RETURNS: 1.0}
+    assert shares({}) == {}
+
+
+def test_a_family_knows_what_is_tested_first_at_which_level():
+    """Two cells and their group at 0.8 / 3 of alpha each, one critic at 0.2 of it."""
+    cells = {
+        "a": CellSample(returns(1, 10), returns(2, 5), group="g"),
+        "b": CellSample(returns(3, 10), returns(4, 5), group="g"),
+        "a critic": of_critic(numbers(5, 10), numbers(6, 5), "g critic"),
+    }
+    course = follow(cells, dict.fromkeys(cells, fixed(5)), Rules())
+    assert course.family(RETURNS) == (3, pytest.approx(0.04))
+    assert course.family(CRITIC) == (1, pytest.approx(0.01))
+    weights = course.weights()
+    level = {key: weight / sum(weights.values()) for key, weight in weights.items()}
+    assert level["cell", "a"] == level["group", "g"] == pytest.approx(0.8 / 3)
+    assert level["cell", "a critic"] == pytest.approx(0.2)
+    found = judge_cells(cells, fixed(5)).cells
+    assert found["a"].hypotheses == found["a critic"].hypotheses == 4
+    seen = smallest_drop(10, fixed(5), 1, 0.05 * 0.2).drop * found["a critic"].stored_sd
+    assert found["a critic"].visible_drop == pytest.approx(seen)
+
+
+def test_critics_are_pooled_like_returns():
+    """A growth that no critic shows alone is seen in the group, and not in that of the returns."""
+    cells = {}
+    for i in range(6):
+        cells[f"c{i}"] = CellSample(returns(i, 20), returns(60 + i, 20), group="g")
+        of = of_critic(numbers(i, 20), numbers(80 + i, 20, 1.12), "g critic")
+        cells[f"c{i} critic"] = of
+    groups = judge_cells(cells).groups
+    assert (groups["g"].verdict, groups["g critic"].verdict) == ("holds", "regressed")
+    assert groups["g critic"].cells == tuple(f"c{i} critic" for i in range(6))
+
+
+def test_an_undecided_critic_asks_for_the_next_runs_of_its_cell():
+    """The cell is accepted after five runs; a critic that is worse by half a deviation goes on."""
+    cells = beside(1.08, new=5)
+    course = follow(cells, dict.fromkeys(cells, SEQUENTIAL), Rules())
+    assert course.needed == {"cell critic": 10}
+    assert course.undecided == {"cell critic"}
+    healthy = beside(1.0, new=5)
+    assert not follow(healthy, dict.fromkeys(healthy, SEQUENTIAL), Rules()).needed
+
+
+def test_runs_without_a_number_are_evidence_for_nothing():
+    """One in five counts as the mean of the others; with more, the critic cannot hold."""
+    stored, new = numbers(1, 20), numbers(2, 5)
+    one, two = (np.where(np.arange(5) < n, np.nan, new) for n in (1, 2))
+    found = judge_cells({"cell critic": of_critic(stored, one)}, fixed(5)).cells["cell critic"]
+    others = np.concatenate([stored, new[1:]]).mean()
+    assert found.verdict == "holds"
+    assert found.new_mean == pytest.approx((new[1:].sum() + others) / 5)
+    found = judge_cells({"cell critic": of_critic(stored, two)}, fixed(5)).cells["cell critic"]
+    assert found.verdict == "inconclusive"
+    assert "2 of 5 new runs have no critic that can be compared" in found.reason
+    none = dataclasses.replace(of_critic(stored, np.full(5, np.nan)))
+    assert judge_cells({"c critic": none}, fixed(5)).cells["c critic"].effect == pytest.approx(0)
+
+
+def test_names_tell_quantities():
+    """A critic is judged under the name of its cell with a word behind it."""
+    assert RETURNS.named("sb3-ppo") == "sb3-ppo"
+    assert CRITIC.named("sb3-ppo") == "sb3-ppo critic"
+    assert quantity_of("sb3-ppo critic") is CRITIC
+    assert quantity_of("sb3-ppo") is RETURNS
