@@ -38,6 +38,8 @@ class Run:
         final_return: of the last evaluation; None where the run failed.
         failure: why it failed.
         critic: how well it predicts the returns of its policy; None of older and failed runs.
+        diagnostics: name -> number at the end of the training (``training/diagnostics.py``), of
+            those that the framework exposes; None of older and failed runs.
         learning_curve: (steps, mean return) of the training episodes that ended in each twentieth
             of the training; empty of older runs.
     """
@@ -53,6 +55,7 @@ class Run:
     parameters_sha256: str = ""
     failure: str = ""
     critic: Critic | None = None
+    diagnostics: Mapping[str, Number] | None = None
     learning_curve: tuple[tuple[Number, Number], ...] = ()
 
     def __post_init__(self) -> None:
@@ -244,6 +247,10 @@ def _run_table(run_record: Mapping[str, Any]) -> dict[str, Any]:
     if critic is not None:
         # TOML has no null: a number that could not be computed is left out
         table["critic"] = {name: value for name, value in critic.items() if value is not None}
+    diagnostics = run_record.get("diagnostics")
+    if diagnostics is not None:
+        known = {name: value for name, value in diagnostics.items() if value is not None}
+        table["diagnostics"] = known
     return table
 
 
