@@ -42,7 +42,7 @@ from rlregress.training.budgets import budget
 from rlregress.training.cell import Job
 from rlregress.training.record import check_writable
 from rlregress.training.store import warn_in_words
-from rlregress.verdicts.quantity import CRITIC
+from rlregress.verdicts.quantity import CRITIC, DIAGNOSTICS
 
 _ADAPTERS = pytest.StashKey[list[Adapter]]()
 _SESSION = pytest.StashKey[Session]()
@@ -77,8 +77,9 @@ class Run:
     def summary(self, record: dict[str, Any]) -> dict[str, Any]:
         """What a report keeps of a record."""
         kept = ("status", "failure", "final_return", "steps", "parameters_sha256", "time")
-        named = {"cell": self.job.cell.id, "seed": self.job.seed, "critic": record.get("critic")}
-        return named | {k: record[k] for k in kept}
+        later = ("critic", "diagnostics")
+        named = {"cell": self.job.cell.id, "seed": self.job.seed}
+        return named | {k: record.get(k) for k in later} | {k: record[k] for k in kept}
 
 
 @dataclass(frozen=True)
@@ -92,11 +93,16 @@ class Judged:
         """The verdict, judged with the whole session as one family."""
         return _verdicts(self.session)[self.name]
 
-    @property
-    def no_critic(self) -> dict[str, str]:
-        """Why the critic of a cell is not judged, as evidence; empty if it is."""
-        of = {cell.id: stored.why_no_critics for cell, stored in self.session.stored.items()}
-        return {"no_critic": of[self.name]} if of.get(self.name) else {}
+    def diagnostics(self) -> dict[str, Verdict]:
+        """The verdicts on what the framework logs of the same cell or group, by name."""
+        every = _verdicts(self.session)
+        names = [quantity.named(self.name) for quantity in DIAGNOSTICS.values()]
+        return {name: every[name] for name in names if name in every}
+
+    def not_judged(self) -> dict[str, str]:
+        """What a cell could be judged by beside its returns and is not -> why."""
+        of = [cell for cell in self.session.stored if cell.id == self.name]
+        return self.session.not_judged(of[0]) if of else {}
 
 
 @cache
@@ -262,7 +268,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         groups = [Judged(session, name) for name in session.groups()]
         metafunc.parametrize("judged_group", groups, ids=[group.name for group in groups])
     if "judged_critic" in names:
-        of = [CRITIC.named(cell.id) for cell in session.critics] + session.groups(CRITIC)
+        of = [CRITIC.named(cell.id) for cell in session.judged_by(CRITIC)]
+        of += session.groups(CRITIC)
         critics = [Judged(session, name) for name in of]
         metafunc.parametrize("judged_critic", critics, ids=of)
 
@@ -519,7 +526,7 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
         terminalreporter.write_line(line)
     for line in terminal.verdict_lines(evidence_file.verdicts(entries)):
         terminalreporter.write_line(line)
-    for line in words.no_critics(evidence_file.no_critics(entries)):
+    for line in words.not_judged(evidence_file.not_judged(entries)):
         terminalreporter.write_line(line)
     for line in throughput_report.lines(evidence_file.throughput(entries)):
         terminalreporter.write_line(line)

@@ -6,6 +6,7 @@ traced to the numbers that it rests on. Files are written by ``rlregress record`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,7 +21,10 @@ from rlregress.errors import UserError
 from rlregress.training import record
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.critic import Critic, judged_number
+from rlregress.training.diagnostics import DIAGNOSTICS
 from rlregress.training.episodes import learning_curve
+from rlregress.verdicts import quantity as quantities
+from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity
 
 SCHEMA = 1
 FINISHED = "finished"
@@ -63,6 +67,33 @@ class Run:
             raise ValueError("key 'return' is missing; only a run that failed has none")
 
 
+def judged_by(
+    quantity: Quantity,
+    failed: bool,
+    critic: Critic | None,
+    diagnostics: Mapping[str, float | None] | None,
+) -> float:
+    """What a run is judged by beside its return; nan where it does not tell."""
+    if quantity is CRITIC:
+        return judged_number(critic, failed)
+    number = None if diagnostics is None else diagnostics.get(quantity.name)
+    return math.nan if number is None else number
+
+
+def numbers_of(run_record: Mapping[str, Any]) -> dict[Quantity, float]:
+    """What a record says of all that a run can be judged by; nan where it does not tell."""
+    final, told = run_record["final_return"], run_record.get("critic")
+    critic = None if told is None else Critic(**told)
+    failed, diagnostics = run_record["status"] != FINISHED, run_record.get("diagnostics")
+    beside = {of: judged_by(of, failed, critic, diagnostics) for of in quantities.BESIDE}
+    return {RETURNS: math.nan if final is None else final, **beside}
+
+
+def beside_returns(algorithm: str) -> tuple[Quantity, ...]:
+    """What the runs of an algorithm can be judged by beside their returns."""
+    return (CRITIC, *(quantities.DIAGNOSTICS[name] for name in DIAGNOSTICS[algorithm]))
+
+
 @dataclass(frozen=True)
 class Baseline:
     """The stored runs of one cell.
@@ -84,20 +115,33 @@ class Baseline:
         returns = (run.final_return for run in self.runs if run.status == FINISHED)
         return [value for value in returns if value is not None]
 
-    @property
-    def critics(self) -> list[float]:
-        """What the critic of every run is judged by, by seed (``critic.judged_number``)."""
-        return [judged_number(run.critic, run.status != FINISHED) for run in self.runs]
+    def numbers(self, quantity: Quantity) -> list[float]:
+        """What every run is judged by, by seed; nan for one that has no number, or failed."""
+        if quantity is RETURNS:
+            return self.returns + [math.nan] * self.failed
+        return [
+            judged_by(quantity, run.status != FINISHED, run.critic, run.diagnostics)
+            for run in self.runs
+        ]
 
-    @property
-    def why_no_critics(self) -> str:
-        """Why the critics of new runs cannot be compared with these, in words; empty: they can."""
+    def why_not(self, quantity: Quantity) -> str:
+        """Why new runs cannot be compared with these by a quantity, in words; empty: they can.
+
+        Args:
+            quantity: one that the algorithm has.
+        """
         ended = [run for run in self.runs if run.status == FINISHED]
-        if any(run.critic is None for run in ended):
-            return "its stored runs have no critic: they are older; record them again"
-        if not ended or any(run.critic is not None and run.critic.error is None for run in ended):
+        if quantity is RETURNS:
+            return ""
+        told = (run.critic if quantity is CRITIC else run.diagnostics for run in ended)
+        if any(each is None for each in told):
+            return "its stored runs are older and tell nothing about it; record them again"
+        numbers = [judged_by(quantity, False, run.critic, run.diagnostics) for run in ended]
+        if not any(map(math.isnan, numbers)):
+            return "" if ended else "all of its stored runs failed"
+        if quantity is CRITIC:
             return "the returns of its stored runs do not vary from state to state"
-        return ""
+        return "its framework does not expose it"
 
     @property
     def failed(self) -> int:

@@ -50,7 +50,7 @@ def entry(report: Any) -> dict[str, Any]:
         ``test`` (node id), ``tier``, ``outcome`` (passed, failed, skipped, or error where the test
         could not be set up), ``seconds``, ``message``, and whatever the test attached:
         ``framework``, ``cell`` or ``group`` or ``critic``, ``detail``, ``scope``, ``found``,
-        ``record``, ``verdict``, ``no_critic``, ``throughput``.
+        ``record``, ``verdict``, ``diagnostics``, ``not_judged``, ``throughput``.
     """
     folder = report.nodeid.partition("/")[0]
     message = ""
@@ -72,19 +72,22 @@ def entry(report: Any) -> dict[str, Any]:
 
 
 def verdicts(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Cell, group or critic, or test that is about none -> the verdict it was given, by test."""
-    return {
-        entry.get("cell") or entry.get("group") or entry.get("critic") or entry["test"]: entry[
-            "verdict"
-        ]
-        for entry in sorted(entries, key=lambda entry: entry["test"])
-        if isinstance(entry.get("verdict"), dict)
-    }
+    """Cell, group or critic, or test that is about none -> the verdict it was given, by test.
+
+    And diagnostic -> the verdict that was given beside that of the returns.
+    """
+    judged = {}
+    for entry in sorted(entries, key=lambda entry: entry["test"]):
+        if isinstance(entry.get("verdict"), dict):
+            name = entry.get("cell") or entry.get("group") or entry.get("critic") or entry["test"]
+            judged[name] = entry["verdict"]
+            judged.update(entry.get("diagnostics", {}))
+    return judged
 
 
-def no_critics(entries: list[dict[str, Any]]) -> dict[str, str]:
-    """Cell -> why its critic was not judged, where it was not."""
-    return {entry["cell"]: entry["no_critic"] for entry in entries if "no_critic" in entry}
+def not_judged(entries: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
+    """Cell -> what it was not judged by beside its returns -> why."""
+    return {entry["cell"]: entry["not_judged"] for entry in entries if entry.get("not_judged")}
 
 
 def answered(entries: list[dict[str, Any]], framework: str) -> set[tuple[str, str]]:

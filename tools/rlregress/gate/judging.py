@@ -1,4 +1,4 @@
-"""The verdicts on the returns and the critics of a session, judged together as one family."""
+"""The verdicts on a session's returns and on what is judged beside them, as one family."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from rlregress.verdicts.ceiling import at_ceiling
 from rlregress.verdicts.looks import Looks
 from rlregress.verdicts.outcome import CellSample, CellVerdict, GroupVerdict, Rules
 from rlregress.verdicts.power import expected_runs, smallest_group_drop
-from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity, shares
+from rlregress.verdicts.quantity import BESIDE, CRITIC, RETURNS, Quantity, shares
 from rlregress.verdicts.rules import visible_drop
 from rlregress.verdicts.sequential import Course, follow, verdicts_of
 
 Verdict = CellVerdict | GroupVerdict | BandVerdict
+#: all that runs are judged by
+EVERY = (RETURNS, *BESIDE)
 
 
 def judge(session: Session) -> dict[str, Verdict]:
@@ -69,7 +71,7 @@ def why_not_needed(session: Session, job: Job) -> str:
             break
         session.help_with(_missing(session, course))
     name = job.cell.id
-    names = [name, *([CRITIC.named(name)] if job.cell in session.critics else [])]
+    names = [of.named(name) for of in EVERY if job.cell in session.judged_by(of)]
     taken = max(map(course.taken, names))
     if taken > look or course.undecided.intersection(names):
         return ""
@@ -79,27 +81,19 @@ def why_not_needed(session: Session, job: Job) -> str:
 
 def _course(session: Session) -> Course:
     """What the runs so far decide; computed again only when runs were added."""
-    returns = {cell: session.final_returns(cell) for cell in session.stored}
-    done = tuple(map(len, returns.values()))
+    done = tuple(len(session.final_returns(cell)) for cell in session.stored)
     if session not in _COURSES or _COURSES[session][0] != done:
         worst = worst_returns()
         samples = {
-            cell.id: CellSample(
-                stored=stored.returns + [math.nan] * stored.failed,
-                new=returns[cell],
-                group=cell.group,
+            quantity.named(cell.id): CellSample(
+                stored=session.stored[cell].numbers(quantity),
+                new=session.numbers(cell, quantity),
+                group=quantity.named(cell.group),
                 worst=worst.get(cell.environment),
+                quantity=quantity,
             )
-            for cell, stored in session.stored.items()
-        }
-        samples |= {
-            CRITIC.named(cell.id): CellSample(
-                stored=session.stored[cell].critics,
-                new=session.final_critics(cell),
-                group=CRITIC.named(cell.group),
-                quantity=CRITIC,
-            )
-            for cell in session.critics
+            for quantity in EVERY
+            for cell in session.judged_by(quantity)
         }
         looks = dict.fromkeys(samples, session.looks)
         _COURSES[session] = done, follow(samples, looks, Rules(alpha=alpha_of(session)))
@@ -126,8 +120,8 @@ def _missing(session: Session, course: Course) -> list[Job]:
 
 
 def _needed(course: Course, cell: Cell) -> int:
-    """How many runs of a cell the next look waits for, for its return or for its critic."""
-    return max(course.needed.get(of.named(cell.id), 0) for of in (RETURNS, CRITIC))
+    """How many runs of a cell the next look waits for, whatever they are judged by."""
+    return max(course.needed.get(of.named(cell.id), 0) for of in EVERY)
 
 
 def _all_returns(session: Session, cell: Cell) -> list[float]:
@@ -197,8 +191,8 @@ def smallest_common_drop(
 
 
 def _stored(session: Session, cell: Cell, quantity: Quantity) -> np.ndarray:
-    of_cell = session.stored[cell]
-    return np.array(of_cell.critics if quantity is CRITIC else of_cell.returns)
+    numbers = np.array(session.stored[cell].numbers(quantity))
+    return numbers[np.isfinite(numbers)]
 
 
 def expected_new_runs(session: Session, cell: Cell, looks: Looks) -> float:
@@ -214,14 +208,18 @@ def expected_new_runs(session: Session, cell: Cell, looks: Looks) -> float:
         [len(session.stored[other].returns) for other in together],
         looks,
         *family(session, RETURNS),
-        critics=any(other in session.critics for other in together),
+        critics=any(other in session.judged_by(CRITIC) for other in together),
     )
 
 
 def family(session: Session, quantity: Quantity) -> tuple[int, float]:
     """Cells and groups that are judged by a quantity, and its share of the error rate.
 
-    Known before anything is trained: which critics are judged is decided by the stored runs.
+    Known before anything is trained: what is judged beside returns is decided by the stored runs.
+
+    Args:
+        quantity: returns or critics.
     """
-    counts = {of: len(session.judged_by(of)) + len(session.groups(of)) for of in (RETURNS, CRITIC)}
+    tested: tuple[Quantity, ...] = (RETURNS, CRITIC)
+    counts = {of: len(session.judged_by(of)) + len(session.groups(of)) for of in tested}
     return counts[quantity], alpha_of(session) * shares(counts).get(quantity, 1.0)

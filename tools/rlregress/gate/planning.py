@@ -95,7 +95,7 @@ class Plan:
         seconds: of the runs of the first look that are left, one after the other, without
             evaluations on the way.
         evaluations: of one run, the one after the training among them.
-        no_critics: cells with stored runs whose critics are not judged -> why.
+        not_judged: cells with stored runs -> what they are not judged by beside returns -> why.
         refused: what is left out and why, a line for each framework, algorithm and set.
         wanted: which gate sees the drop that was asked for; empty if none was.
     """
@@ -108,7 +108,7 @@ class Plan:
     measured: int
     seconds: float
     evaluations: int
-    no_critics: Mapping[str, str]
+    not_judged: Mapping[str, Mapping[str, str]]
     refused: tuple[str, ...]
     wanted: tuple[Wanted, ...]
 
@@ -146,7 +146,7 @@ def plan(
         len(measured),
         session.seconds_to_do(measured),
         budget(selection.budget).evaluations,
-        {c.id: why for c, of in session.stored.items() if (why := of.why_no_critics)},
+        {cell.id: why for cell in session.stored if (why := session.not_judged(cell))},
         tuple(refused(selection)),
         () if must_see is None else _wanted(session, gates, must_see),
     )
@@ -175,7 +175,7 @@ def _gate(session: Session, looks: Looks) -> Gate:
 def _critics(session: Session, looks: Looks) -> dict[str, float | None]:
     seen = {
         CRITIC.named(cell.id): smallest_visible_drop(session, cell, looks, CRITIC)
-        for cell in session.critics
+        for cell in session.judged_by(CRITIC)
     }
     seen |= {
         group: smallest_common_drop(session, group, looks, CRITIC)

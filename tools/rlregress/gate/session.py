@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,10 @@ from rlregress.gate.selection import Selection, choose
 from rlregress.training import launch, plan
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell, Job
-from rlregress.training.critic import Critic, judged_number
 from rlregress.training.store import Store
 from rlregress.verdicts.bands import Band
 from rlregress.verdicts.looks import LEAST_STORED, SEQUENTIAL, Looks, fixed
-from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity, quantity_of
+from rlregress.verdicts.quantity import BESIDE, RETURNS, Quantity, quantity_of
 
 #: new runs of one cell, as many as there are seeds for stored ones.
 MOST_SEEDS = FIRST_NEW_SEED
@@ -85,7 +83,7 @@ class Session:
         judged: whether the budget's returns are judged.
         stored: the stored runs of the cells that have some.
         bands: the published bands of the other cells.
-        critics: the cells of which the critic is judged too, beside the return.
+        beside: quantity -> cells that are judged by it too, beside their returns.
     """
 
     def __init__(
@@ -104,10 +102,10 @@ class Session:
         self.alpha, self.pinned, self.judged = alpha, pinned, of_budget.judged
         self.stored: dict[Cell, Baseline] = {}
         self.bands: dict[Cell, Band] = {}
-        self.critics: list[Cell] = []
+        self.beside: dict[Quantity, list[Cell]] = {quantity: [] for quantity in BESIDE}
         self._jobs: dict[Cell, list[Job]] = {}
         self._seconds: dict[Cell, float] = {}
-        self._finals: dict[str, tuple[float, float]] = {}
+        self._numbers: dict[str, Mapping[Quantity, float]] = {}
         known = baseline.every()
         most = max(seeds, SEQUENTIAL.most) if sequential else seeds
         for cell in cells:
@@ -129,8 +127,9 @@ class Session:
         if stored is not None:
             baseline.check_hyperparameters(stored, job.hyperparameters)
             self.stored[cell] = stored
-            if not stored.why_no_critics:
-                self.critics.append(cell)
+            for quantity in baseline.beside_returns(cell.algorithm):
+                if not stored.why_not(quantity):
+                    self.beside[quantity].append(cell)
         elif band is not None:
             self.bands[cell] = band
         else:
@@ -156,14 +155,26 @@ class Session:
 
     def judged_by(self, quantity: Quantity) -> list[Cell]:
         """The cells that have stored runs to be judged by a quantity."""
-        return self.critics if quantity is CRITIC else list(self.stored)
+        return list(self.stored) if quantity is RETURNS else self.beside[quantity]
+
+    def not_judged(self, cell: Cell) -> dict[str, str]:
+        """What a cell with stored runs could be judged by and is not -> why."""
+        reasons = {
+            quantity.name: self.stored[cell].why_not(quantity)
+            for quantity in baseline.beside_returns(cell.algorithm)
+        }
+        return {name: reason for name, reason in reasons.items() if reason}
 
     def verdict_names(self) -> list[str]:
-        """Names of the cells, groups and critics that the session owes a verdict on."""
+        """Names of all that the session owes a verdict on, whatever it is judged by."""
         if not self.judged:
             return []
-        critics = [CRITIC.named(cell.id) for cell in self.critics]
-        return [cell.id for cell in self.cells] + self.groups() + critics + self.groups(CRITIC)
+        beside = [
+            name
+            for quantity, cells in self.beside.items()
+            for name in [*(quantity.named(c.id) for c in cells), *self.groups(quantity)]
+        ]
+        return [cell.id for cell in self.cells] + self.groups() + beside
 
     def framework_of(self, name: str) -> str:
         """The framework of what is judged under a name."""
@@ -266,28 +277,18 @@ class Session:
 
         NaN for a run that failed.
         """
-        return [final for final, _ in self._numbers(cell)]
+        return self.numbers(cell, RETURNS)
 
-    def final_critics(self, cell: Cell) -> list[float]:
-        """What the critics of the same runs are judged by; NaN for one that has nothing to say."""
-        return [critic for _, critic in self._numbers(cell)]
-
-    def _numbers(self, cell: Cell) -> list[tuple[float, float]]:
-        values: list[tuple[float, float]] = []
+    def numbers(self, cell: Cell, quantity: Quantity) -> list[float]:
+        """What the same runs are judged by; NaN for one that has no number."""
+        values: list[float] = []
         for job in self._jobs[cell]:
-            if job.key not in self._finals:
+            if job.key not in self._numbers:
                 run_record = self.store.find(job)
                 if run_record is None:
                     break
-                final = run_record["final_return"]
-                told = run_record.get("critic")
-                critic = None if told is None else Critic(**told)
-                failed = run_record["status"] != FINISHED
-                self._finals[job.key] = (
-                    math.nan if final is None else final,
-                    judged_number(critic, failed),
-                )
-            values.append(self._finals[job.key])
+                self._numbers[job.key] = baseline.numbers_of(run_record)
+            values.append(self._numbers[job.key][quantity])
         return values
 
     def train(self, job: Job) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def lines(plan: Plan, processes: int) -> list[str]:
         if plan.evaluations > 1:
             made[-1] += f"; and what {plan.evaluations - 1} evaluations on the way take"
     if plan.gates:
-        made += ["", *_table(plan.gates), *words.no_critics(plan.no_critics)]
+        made += ["", *_table(plan.gates), *words.not_judged(plan.not_judged)]
     for wanted in plan.wanted:
         made += ["", *_proposed(wanted)]
     return made

@@ -22,6 +22,7 @@ MEANING = {
     "holds": "nothing changed that this gate can see",
     "improved": "returns rose, a critic predicts better, or training became faster or smaller: "
     "a change too; explain it",
+    "moved": "what a framework logs of its updates is not what it was: a change too; explain it",
     "regressed": "something is worse, or no longer as documented",
     "inconclusive": "the data cannot tell",
     COULD_NOT_JUDGE: "too little was asked for a verdict",
@@ -78,10 +79,10 @@ def markdown(result: GateResult) -> str:
         if outcome.verdict == FORMULAS_HOLD:
             lines += ["Returns were not judged: none of its cells was trained here.", ""]
         if outcome.verdicts:
-            lines += ["Returns and critics:", ""]
+            lines += ["Returns, and what is judged beside them:", ""]
             for name, verdict in sorted(outcome.verdicts.items()):
                 lines += [f"- {words.line(name, verdict)}", f"  - {verdict['reason']}"]
-            lines += [f"- {said}" for said in words.no_critics(outcome.no_critics)]
+            lines += [f"- {said}" for said in words.not_judged(outcome.not_judged)]
             lines.append("")
         if outcome.throughput:
             told = {(outcome.framework, of): each for of, each in outcome.throughput.items()}

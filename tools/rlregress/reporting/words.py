@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlregress.verdicts.quantity import CRITIC
+from rlregress.verdicts.quantity import CRITIC, DIAGNOSTICS, RETURNS
 
 #: details that were not asked are named up to this many.
 _NAMED = 3
@@ -37,22 +37,24 @@ def critic(found: Mapping[str, Any] | None) -> str:
 
 def _judged_by(verdict: Mapping[str, Any]) -> str:
     """Holm's p-value of the side that the verdict is about, the error rate, and what is seen."""
-    side = "adjusted_gain" if verdict["verdict"] == "improved" else "adjusted_drop"
-    sees = visible(verdict)
+    upwards = verdict["verdict"] == "improved" or _is_about(verdict) in DIAGNOSTICS
+    side = "adjusted_gain" if upwards else "adjusted_drop"
+    sees = _visible(verdict)
     return f"adjusted p {number(verdict[side])} (alpha {verdict['alpha']:g}); {sees}"
 
 
-def is_of_critic(verdict: Mapping[str, Any]) -> bool:
-    """Whether a verdict is about a critic, not about returns."""
-    return verdict.get("quantity") == CRITIC.name
+def _is_about(verdict: Mapping[str, Any]) -> str:
+    """Name of what a verdict is about: ``returns``, ``critic`` or a diagnostic."""
+    return str(verdict.get("quantity", RETURNS.name))
 
 
-def visible(verdict: Mapping[str, Any]) -> str:
+def _visible(verdict: Mapping[str, Any]) -> str:
     """What a verdict of a cell or a group would have seen."""
-    seen = verdict["visible_fraction"]
+    seen, about = verdict["visible_fraction"], _is_about(verdict)
+    kind = "change" if about in DIAGNOSTICS else "drop"
     if seen is None:
-        return "no drop can be seen"
-    what = f"an error x{math.exp(seen):.2f}" if is_of_critic(verdict) else f"a drop of {seen:.0%}"
+        return f"no {kind} can be seen"
+    what = f"an error x{math.exp(seen):.2f}" if about == CRITIC.name else f"a {kind} of {seen:.0%}"
     return f"sees {what} with 80 % power"
 
 
@@ -86,16 +88,21 @@ def critic_line(name: str, verdict: Mapping[str, Any]) -> str:
     )
 
 
-def no_critics(reasons: Mapping[str, str]) -> list[str]:
-    """What is said of cells whose critics are not judged, a line for each reason.
+def not_judged(reasons: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """What is said of cells that are judged by their returns alone, a line for each reason.
 
     Args:
-        reasons: name of the cell -> why.
+        reasons: name of the cell -> what it is not judged by -> why.
     """
-    cells: dict[str, list[str]] = {}
-    for name, reason in reasons.items():
-        cells.setdefault(reason, []).append(name)
-    return [f"critic not judged of {', '.join(sorted(of))}: {why}" for why, of in cells.items()]
+    cells: dict[tuple[str, str], list[str]] = {}
+    for name, of in reasons.items():
+        for why in dict.fromkeys(of.values()):
+            without = ", ".join(each for each in of if of[each] == why)
+            cells.setdefault((without, why), []).append(name)
+    return [
+        f"{without} not judged of {', '.join(sorted(names))}: {why}"
+        for (without, why), names in cells.items()
+    ]
 
 
 def _between(interval: Sequence[float | None] | None, scale: float) -> str:
@@ -150,7 +157,7 @@ def asked(details: int, missing: Sequence[str]) -> str:
 
 def line(name: str, verdict: Mapping[str, Any]) -> str:
     """The line of any verdict: a critic, a group, a published band, or a cell with stored runs."""
-    if is_of_critic(verdict):
+    if _is_about(verdict) == CRITIC.name:
         return critic_line(name, verdict)
     if "cells" in verdict:
         return group_line(name, verdict)

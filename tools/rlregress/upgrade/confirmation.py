@@ -16,10 +16,8 @@ from typing import Any
 import numpy as np
 
 from rlregress.gate import baseline
-from rlregress.gate.baseline import FINISHED
 from rlregress.gate.judging import worst_returns
 from rlregress.training.cell import Cell
-from rlregress.training.critic import Critic, judged_number
 from rlregress.verdicts.effect import scale_of
 from rlregress.verdicts.looks import fixed
 from rlregress.verdicts.outcome import INCONCLUSIVE, REGRESSED, CellSample, Rules
@@ -60,22 +58,14 @@ def numbers_of(entries: Sequence[Mapping[str, Any]], name: str) -> list[float]:
         name: of a cell, or of its critic; see ``Quantity.named``.
 
     Returns:
-        Final returns, nan for a run that failed; or the numbers of ``critic.judged_number``.
+        Final returns or critics' numbers, nan for a run that has none; ``baseline.numbers_of``.
     """
     records = [entry["record"] for entry in entries if "record" in entry]
     own = sorted(
         (r for r in records if quantity_of(name).named(r["cell"]) == name),
         key=lambda record: record["seed"],
     )
-    if quantity_of(name) is CRITIC:
-        return [_critic(record) for record in own]
-    returns = [record["final_return"] for record in own]
-    return [math.nan if value is None else float(value) for value in returns]
-
-
-def _critic(record: Mapping[str, Any]) -> float:
-    told = record["critic"]
-    return judged_number(None if told is None else Critic(**told), record["status"] != FINISHED)
+    return [baseline.numbers_of(record)[quantity_of(name)] for record in own]
 
 
 def confirm(
@@ -111,7 +101,7 @@ def confirm(
     every += [of.verdict for of in verdicts.groups.values()]
     verdict = REGRESSED if REGRESSED in every else INCONCLUSIVE
     stored = {known.cell.id: known.returns for known in baseline.every()}
-    stored |= {CRITIC.named(known.cell.id): known.critics for known in baseline.every()}
+    stored |= {CRITIC.named(known.cell.id): known.numbers(CRITIC) for known in baseline.every()}
     lines = [_line(name, stored[name], old[name], new[name]) for name in cells]
     said = {
         REGRESSED: "confirmed: side B is worse than side A trained again",

@@ -13,7 +13,7 @@ from rlregress.gate.outcome import COULD_NOT_JUDGE
 from rlregress.tracing.run import Side
 from rlregress.upgrade.confirmation import FIRST_FRESH_SEED, alarmed, confirm, numbers_of
 from rlregress.verdicts.outcome import REGRESSED
-from rlregress.verdicts.quantity import CRITIC, quantity_of
+from rlregress.verdicts.quantity import CRITIC, RETURNS, quantity_of
 
 
 @dataclass(frozen=True)
@@ -110,9 +110,10 @@ def _line(named: tuple[str, Mapping[str, Any]]) -> str:
     name, verdict = named
     quantity = quantity_of(name)
     fraction = verdict.get("effect_fraction")
-    effect = f", {fraction:+.0%} of the stored returns' scale" if fraction is not None else ""
-    if quantity is CRITIC:
-        effect = f", {quantity.moved(fraction)}"
+    effect = ""
+    if fraction is not None:
+        of_returns = f"{fraction:+.0%} of the stored returns' scale"
+        effect = f", {of_returns if quantity is RETURNS else quantity.moved(fraction)}"
     seen = verdict["visible_fraction"]
     sees = "no drop can be seen" if seen is None else f"sees {quantity.loss(seen)} with 80 % power"
     return f"{name}: {verdict['verdict']}{effect}; {verdict['new_seeds']} new runs; {sees}"

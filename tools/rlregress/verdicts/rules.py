@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from rlregress.verdicts import ceiling
 from rlregress.verdicts.looks import Looks
-from rlregress.verdicts.outcome import IMPROVED, REGRESSED, Rules
+from rlregress.verdicts.outcome import IMPROVED, MOVED, REGRESSED, Rules
 from rlregress.verdicts.power import smallest_drop
-from rlregress.verdicts.quantity import RETURNS, Quantity
+from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity
 
 FloatArray = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ def visible_drop(
     alpha: float,
     quantity: Quantity = RETURNS,
 ) -> float | None:
-    """The smallest drop of one cell that is seen with 80 % power, in returns.
+    """The smallest drop, or change, of one cell that is seen with 80 % power, in returns.
 
     Args:
         hypotheses, alpha: about the quantity, and its share of the error.
@@ -56,8 +56,11 @@ def decide(
     said = f"{quantity.moved(fraction)} (adjusted p = {adjusted:.2g} < {rules.alpha:g})"
     if abs(fraction) <= rules.floor:
         return "", f"{said}, not more than the floor of {rules.floor:.0%}"
+    if quantity.two_sided:
+        return MOVED, said + ": a change too."
     if drop_rejected and fraction < 0:
-        about = ": this is about the critic, not the return." if quantity.of_error else "."
+        own = ": this is the critic, not the return, which has a line of its own."
+        about = own if quantity is CRITIC else "."
         return REGRESSED, said + about
     if gain_rejected and fraction > 0:
         return IMPROVED, said + ": an unexpected gain is a change too."
@@ -86,7 +89,7 @@ def reasons_against(
         against.append(f"{m} stored seeds, at least {rules.min_stored} are needed")
     if n and failed / n > rules.max_failed_share:
         against.append(f"{failed} of {n} new runs {quantity.missing}")
-    if fraction < -rules.must_see:
+    if fraction < -rules.must_see or (quantity.two_sided and fraction > rules.must_see):
         against.append(f"{quantity.moved(fraction)}, too few seeds to reject it")
     if visible is None:
         against.append(

@@ -31,7 +31,7 @@ from rlregress.errors import UserError
 from rlregress.verdicts import ceiling
 from rlregress.verdicts.effect import group_interval, welch_interval
 from rlregress.verdicts.family import holm, stouffer
-from rlregress.verdicts.looks import SEQUENTIAL, Looks
+from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
 from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group
 from rlregress.verdicts.outcome import (
     HOLDS,
@@ -88,7 +88,7 @@ class Member:
     Attributes:
         p: evidence of every look that was taken: for a drop, for a gain, and of a cell mid-p.
         look: looks that were taken.
-        decided: ``regressed`` or ``improved``, else empty.
+        decided: ``regressed``, ``improved`` or ``moved``, else empty.
         reason: the sentence on the rejection, or on what could not be rejected.
         open: it goes on to the next look.
         fraction: effect as a share of the scale at the last look.
@@ -142,20 +142,33 @@ class Course:
 
     def family(self, quantity: Quantity) -> tuple[int, float]:
         """How many cells and groups are tested by a quantity, and its share of alpha."""
-        counts = self._counts()
+        counts = self._counts(drops=not quantity.two_sided)
         if quantity not in counts:
             return 0, self.rules.alpha
         return counts[quantity], self.rules.alpha * shares(counts)[quantity]
 
-    def weights(self) -> Mapping[Key, float]:
-        """Of all members in Holm's procedure; 1 where all are of one quantity."""
-        counts = self._counts()
+    def looks_at(self, name: str) -> tuple[Looks, float]:
+        """The looks that a cell is judged at, and the share of a level that one side has."""
+        looks = self.looks[name]
+        if self.cells[name].quantity.two_sided:
+            return fixed(looks.seeds[0]), 0.5
+        return looks, 1.0
+
+    def weights(self, drops: bool) -> Mapping[Key, float]:
+        """Of the members of a family in Holm's procedure; 1 where all are of one quantity.
+
+        Args:
+            drops: of the family of drops, which has no members that are judged both ways.
+        """
+        counts = self._counts(drops)
         of = {quantity: share / counts[quantity] for quantity, share in shares(counts).items()}
         most = max(of.values(), default=1.0)
-        return {key: of[self.quantity(key)] / most for key in self.members}
+        of_members = {key: self.quantity(key) for key in self.members}
+        return {key: of[each] / most for key, each in of_members.items() if each in counts}
 
-    def _counts(self) -> Mapping[Quantity, int]:
-        return Counter(map(self.quantity, self.members))
+    def _counts(self, drops: bool) -> Mapping[Quantity, int]:
+        every = map(self.quantity, self.members)
+        return Counter(each for each in every if not (drops and each.two_sided))
 
     def sample(self, name: str, look: int) -> Sample:
         """The runs of a cell at a look, counted from 1."""
@@ -239,7 +252,7 @@ def sample_at(name: str, cell: CellSample, seeds: int) -> Sample:
     new = np.concatenate([new, np.full(cell.failed, np.nan)])[:seeds]
     pooled = np.concatenate([stored, new])
     finite = pooled[np.isfinite(pooled)]
-    if cell.quantity.of_error:
+    if cell.quantity is not RETURNS:
         mean = float(finite.mean()) if len(finite) else 0.0
         return _filled(stored, new, mean, cell.quantity)
     if len(finite) < len(pooled) and cell.worst is None:
@@ -280,20 +293,21 @@ def _looked(course: Course, look: int) -> Course:
             member.p.append(PermutationP(drop, gain, drop, gain, 0, False))
             member.look = look + 1
             member.fraction = float(np.mean([cell.fraction for cell in of_cells]))
-    weights = course.weights()
-    adjusted_drop = holm({key: _spent(course, key) for key in members}, weights)
+    weights = course.weights(drops=True)
+    adjusted_drop = holm({key: _spent(course, key) for key in weights}, weights)
     adjusted_gain = course.adjusted_gain
     if look == 0:
-        adjusted_gain = holm({key: float(of.p[0].gain) for key, of in members.items()}, weights)
+        weights = course.weights(drops=False)
+        adjusted_gain = holm({key: _gain(course, key) for key in weights}, weights)
     for key, member in members.items():
         gain = adjusted_gain[key] if look == 0 else math.nan
-        p = (math.nan, math.nan, adjusted_drop[key], gain)
+        p = (math.nan, math.nan, adjusted_drop.get(key, math.nan), gain)
         verdict, reason = decide(member.fraction, p, rules, course.quantity(key))
         if verdict and member.decided != REGRESSED:
             member.decided, member.reason = verdict, reason
         elif not member.decided:
             member.reason = reason
-        if member.decided == REGRESSED:
+        if member.decided == REGRESSED or course.quantity(key).two_sided:
             member.open = False
     if look < len(some.accept_cell):
         _accept(course, some, look)
@@ -319,6 +333,14 @@ def _spent(course: Course, key: Key) -> float:
     return float(looks.spent([float(p.drop) for p in course.members[key].p]))
 
 
+def _gain(course: Course, key: Key) -> float:
+    """The p-value of a gain at the first look; of a change, where it is judged both ways."""
+    p = course.members[key].p[0]
+    if course.quantity(key).two_sided:
+        return min(1.0, 2 * min(float(p.gain), float(p.drop)))
+    return float(p.gain)
+
+
 def verdicts_of(course: Course) -> Verdicts:
     """The verdicts of a course that has come to its end.
 
@@ -340,13 +362,17 @@ def _p_values(course: Course, key: Key) -> tuple[float, float, float, float]:
     """P-values of drop and gain, then Holm's; nan where there was no test."""
     if key not in course.members:
         return math.nan, math.nan, math.nan, math.nan
-    gain = float(course.members[key].p[0].gain)
-    return _spent(course, key), gain, course.adjusted_drop[key], course.adjusted_gain[key]
+    drops = (math.nan, math.nan)
+    if key in course.adjusted_drop:
+        drops = (_spent(course, key), course.adjusted_drop[key])
+    return drops[0], _gain(course, key), drops[1], course.adjusted_gain[key]
 
 
 def _cell_verdict(course: Course, name: str) -> CellVerdict:
-    rules, looks, quantity = course.rules, course.looks[name], course.cells[name].quantity
+    rules, quantity = course.rules, course.cells[name].quantity
+    looks, of_side = course.looks_at(name)
     hypotheses, alpha = course.family(quantity)
+    alpha *= of_side
     member = course.members.get(("cell", name), Member(look=1))
     runs = course.sample(name, member.look)
     m, n = len(runs.stored), len(runs.new)
@@ -355,7 +381,7 @@ def _cell_verdict(course: Course, name: str) -> CellVerdict:
     p = _p_values(course, ("cell", name))
     visible = (
         visible_drop(runs.stored, looks, hypotheses, alpha, quantity)
-        if m >= 2 and n and not math.isnan(p[0])
+        if m >= 2 and n and not math.isnan(p[1])
         else None
     )
     verdict, reason = member.decided, member.reason
@@ -375,8 +401,8 @@ def _cell_verdict(course: Course, name: str) -> CellVerdict:
         verdict = INCONCLUSIVE if against else HOLDS
         if visible is not None:
             of_scale = quantity.loss(visible / runs.scale)
-            in_returns = "" if quantity.of_error else f" ({visible:.4g})"
-            against.append(f"the smallest loss seen with 80 % power is {of_scale}{in_returns}")
+            in_returns = f" ({visible:.4g})" if quantity is RETURNS else ""
+            against.append(f"the smallest change seen with 80 % power is {of_scale}{in_returns}")
         if (
             m >= 2
             and n
@@ -424,7 +450,8 @@ def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict])
     runs = [
         course.sample(name, min(member.look, course.members["cell", name].look)) for name in names
     ]
-    looks = min((course.looks[name] for name in names), key=lambda each: each.most)
+    looks, of_side = min((course.looks_at(name) for name in names), key=lambda each: each[0].most)
+    alpha *= of_side
     spreads = [
         math.nan if ceiling.at_ceiling(of.stored) else cells[name].stored_sd / of.scale
         for name, of in zip(names, runs, strict=True)
@@ -440,7 +467,9 @@ def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict])
             against.append(f"{failed} of {total} new runs {quantity.missing}")
         if any(m < rules.min_stored for m in stored):
             against.append(f"a cell has fewer than {rules.min_stored} stored seeds")
-        if member.fraction < -rules.must_see:
+        if member.fraction < -rules.must_see or (
+            quantity.two_sided and member.fraction > rules.must_see
+        ):
             against.append(f"{quantity.moved(member.fraction)}, too few seeds to reject it")
         if visible is None:
             against.append("nothing common can be seen with 80 % power")
@@ -449,7 +478,7 @@ def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict])
         verdict = INCONCLUSIVE if against else HOLDS
         if visible is not None:
             loss = quantity.common_loss(visible)
-            against.append(f"the smallest common loss seen with 80 % power is {loss}")
+            against.append(f"the smallest change seen with 80 % power is {loss}")
             if visible > rules.must_see:
                 against.append(
                     seeds_for_group(min(stored), looks, visible, rules.must_see, quantity)

@@ -338,6 +338,10 @@ def measure(
     return [Measured(*map(_share, of_plan)) for of_plan in values]
 
 
+#: of a group and of its cells: the share that is ``regressed``, and its Monte Carlo error
+Seen = tuple[tuple[float, float], tuple[float, float]]
+
+
 @dataclass(frozen=True)
 class WithCritics:
     """A gate that judges critics beside returns, each share with its Monte Carlo error.
@@ -353,8 +357,8 @@ class WithCritics:
     false_alarm: tuple[float, float]
     false_gain: tuple[float, float]
     runs: tuple[float, float]
-    drop_seen: tuple[tuple[float, float], tuple[float, float]]
-    growth_seen: tuple[tuple[tuple[float, float], tuple[float, float]], ...]
+    drop_seen: Seen
+    growth_seen: tuple[Seen, ...]
 
 
 def measure_critics(
@@ -395,7 +399,7 @@ def measure_critics(
         gains.extend((of.cell_gain.any(axis=(1, 2)) | of.group_gain.any(axis=1)).astype(float))
         runs.extend(of.runs.mean(axis=(1, 2)))
 
-    def seen(drop: Change, growth: float, group: int) -> tuple[tuple[float, float], ...]:
+    def seen(drop: Change, growth: float, group: int) -> Seen:
         of_group: list[float] = []
         of_cells: list[float] = []
         for of in judged(drop_gates, drop, growth):

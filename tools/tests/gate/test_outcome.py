@@ -187,16 +187,31 @@ def test_a_critic_that_cannot_be_judged_leaves_the_verdict_to_the_returns():
     assert judged(critic("x", "holds")) == ("inconclusive", 3)
 
 
-def test_a_critic_that_was_not_judged_is_said():
-    """The cells and the reason stand in one line, and in the outcome of the framework."""
-    because = "its stored runs have no critic"
-    entries = [cell("x", "holds") | {"no_critic": because}, cell("y", "holds")]
+def test_what_was_not_judged_is_said():
+    """Cells and reason stand in one line, and in the outcome of the framework."""
+    old, none = "they are older", "it exposes none"
+    entries = [cell("x", "holds") | {"not_judged": {"critic": old}}, cell("y", "holds")]
     [of] = outcome.outcomes(entries)
-    assert of.no_critics == {"x": because}
-    assert words.no_critics(of.no_critics) == [f"critic not judged of x: {because}"]
-    assert words.no_critics({"b": because, "a": because}) == [
-        f"critic not judged of a, b: {because}"
-    ]
+    assert of.not_judged == {"x": {"critic": old}}
+    assert words.not_judged(of.not_judged) == [f"critic not judged of x: {old}"]
+    every = {"b": {"critic": old, "entropy": old, "kl": none}, "a": {"critic": old, "entropy": old}}
+    assert words.not_judged(every) == [
+        f"critic, entropy not judged of a, b: {old}", f"kl not judged of b: {none}"
+    ]  # fmt: skip
+
+
+def test_a_diagnostic_that_moved_is_said_and_does_not_block():
+    """It is attached beside the return's verdict and is that of the framework, exit code 0."""
+    moved = {**cell("x", "moved")["verdict"], "quantity": "entropy", "looks": [5], "look": 1}
+    entries = [cell("x", "holds") | {"diagnostics": {"x entropy": moved}}]
+    assert judged(*entries) == ("moved", 0)
+    assert outcome.unjudged(["x", "x entropy"], entries) == []
+    line = words.lines(evidence.verdicts(entries))[1]
+    assert line.startswith("moved        x entropy: 100 -> 90 (-10%")
+    assert "adjusted p 0.02 (alpha 0.05); sees a change of 40% with 80 % power" in line
+    still = {"x entropy": {**moved, "verdict": "inconclusive"}}
+    assert judged(cell("x", "holds") | {"diagnostics": still}) == ("holds", 0)
+    assert judged(*entries, cell("y", "improved")) == ("improved", 0)
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,9 @@ from rlregress.gate.simulate import stored_laws
 from rlregress.reporting import plan as plan_report
 from rlregress.training import launch, record
 from rlregress.verdicts.outcome import CellVerdict
+from rlregress.verdicts.quantity import CRITIC
 
-from .stored import critic, with_critics
+from .stored import critic, entropy, with_critics
 
 
 class Ended(BaseException):
@@ -41,11 +42,11 @@ def chosen():
 def trained(monkeypatch):
     """Trainings with known returns: (cell, seed) of every one, and a dial for what they lose.
 
-    On the same dial: the logarithm of the factor by which the critics' errors grow; None: the
-    records have no critics.
+    On the same dial: the logarithm of the factor by which the critics' errors grow, and the mean
+    entropy; None: the records have none.
     """
     done: list[tuple[str, int]] = []
-    dial = {"lost": 0.0, "left": 10_000, "worse": None}
+    dial = {"lost": 0.0, "left": 10_000, "worse": None, "entropy": None}
 
     def train(job, store, pinned):
         if dial["left"] == 0:
@@ -63,6 +64,7 @@ def trained(monkeypatch):
                 "episode_returns": [value], "steps": job.protocol.total_steps,
                 "parameters_sha256": "", "platform": {}, "time": {},
                 "critic": None if dial["worse"] is None else critic(rng, dial["worse"]),
+                "diagnostics": dial["entropy"] and entropy(rng, dial["entropy"]),
             },
         )  # fmt: skip
 
@@ -238,7 +240,7 @@ def test_the_critics_of_a_session_are_judged_beside_its_returns(chosen, trained,
     verdicts = whole(chosen, tmp_path / "a")
     assert set(verdicts) == set(session.verdict_names())
     of_critics = {name: v for name, v in verdicts.items() if name.endswith(" critic")}
-    assert len(of_critics) == len(session.critics) + 1 == len(verdicts) / 2
+    assert len(of_critics) == len(session.judged_by(CRITIC)) + 1 == len(verdicts) / 2
     assert {v.verdict for v in of_critics.values()} == {"regressed"}
     assert "regressed" not in {v.verdict for n, v in verdicts.items() if n not in of_critics}
     assert {session.framework_of(name) for name in verdicts} == {session.cells[0].framework}
@@ -266,6 +268,28 @@ def test_the_runs_of_a_cell_end_when_its_return_and_its_critic_are_decided(
     assert sum(map(bool, reasons)) == session.size - len(done)
 
 
+def test_what_a_framework_logs_is_judged_beside_returns(chosen, trained, tmp_path, monkeypatch):
+    """An entropy that moved is said of cells and group; a number that is not exposed, of neither."""
+    done, dial = trained
+    dial["worse"], dial["entropy"] = 0.0, 1.1
+    ids = chosen.cells.split(",")
+    cells = [each.cell for each in baseline.every() if each.cell.id in ids]
+    with_critics(cells, tmp_path / "stored", monkeypatch, entropies=True)
+    verdicts = whole(chosen, tmp_path / "runs")
+    session = open_session(chosen, 0, str(tmp_path / "runs"))
+    moved = {name for name, of in verdicts.items() if of.verdict == "moved"}
+    assert moved == {f"{name} entropy" for name in [*ids, cells[0].group]}
+    assert set(verdicts) == set(session.verdict_names())
+    why = "its framework does not expose it"
+    assert all(session.not_judged(cell) == {"kl": why} for cell in cells)
+    before = Counter(done)
+    done.clear()
+    dial["entropy"] = 1.4
+    still = whole(chosen, tmp_path / "again")
+    assert "moved" not in {of.verdict for of in still.values()}
+    assert Counter(done) == before
+
+
 def test_critics_are_judged_where_all_stored_runs_have_one(chosen, trained, tmp_path, monkeypatch):
     """Of one cell they are stored, of the others not: the others are named, with the reason."""
     _, dial = trained
@@ -277,18 +301,18 @@ def test_critics_are_judged_where_all_stored_runs_have_one(chosen, trained, tmp_
     for id in ids[1:]:
         baseline.path_of(before[id].cell).write_text(originals[id])
     session = open_session(chosen, 0, str(tmp_path / "runs"))
-    assert [cell.id for cell in session.critics] == ids[:1]
+    assert [cell.id for cell in session.judged_by(CRITIC)] == ids[:1]
     assert session.verdict_names() == [*ids, *session.groups(), f"{ids[0]} critic"]
     assert set(judge(session)) == set(session.verdict_names())
-    why = {cell.id: of.why_no_critics for cell, of in session.stored.items()}
-    assert why.pop(ids[0]) == ""
-    assert set(why.values()) == {
-        "its stored runs have no critic: they are older; record them again"
-    }
+    why = {cell.id: session.not_judged(cell) for cell in session.stored}
+    assert "critic" not in why[ids[0]]
+    older = "its stored runs are older and tell nothing about it; record them again"
+    assert all(of["critic"] == older for id, of in why.items() if id != ids[0])
     planned = planning.plan(chosen, 0, str(tmp_path / "runs"))
-    assert planned.no_critics == why
+    assert planned.not_judged == why
     said = plan_report.lines(planned, 1)
-    assert any(line.startswith("critic not judged of") for line in said)
+    assert f"critic, entropy, kl not judged of {', '.join(sorted(ids[1:]))}: {older}" in said
+    assert f"entropy, kl not judged of {ids[0]}: {older}" in said
 
 
 def test_a_plan_counts_the_critics(chosen, tmp_path, with_stored_critics, monkeypatch):
@@ -304,7 +328,7 @@ def test_a_plan_counts_the_critics(chosen, tmp_path, with_stored_critics, monkey
     assert [f"{ids[0]}", "critic", f"x{gate.critics[f'{ids[0]} critic']:.2f}"] in [
         words[:3] for words in shown
     ]
-    monkeypatch.setattr(baseline.Baseline, "why_no_critics", "left out")
+    monkeypatch.setattr(baseline.Baseline, "why_not", lambda self, quantity: "left out")
     without = planning.plan(chosen, 0, str(tmp_path)).gates[0]
     assert without.critics == {}
     assert without.groups[group] < gate.groups[group] < 1.1 * without.groups[group]

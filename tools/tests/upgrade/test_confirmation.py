@@ -38,7 +38,10 @@ def test_what_fell_is_trained_again():
 def test_returns_are_read_by_seed():
     """The runs of one cell in the order of their seeds; a failed run has no return."""
     records = [("a", 1001, 2.0), ("b", 1000, 9.0), ("a", 1000, 1.0), ("a", 1002, None)]
-    entries = [{"record": {"cell": c, "seed": s, "final_return": r}} for c, s, r in records]
+    entries = [
+        {"record": {"cell": c, "seed": s, "final_return": r, "status": "finished"}}
+        for c, s, r in records
+    ]
     np.testing.assert_array_equal(numbers_of(entries, "a"), [1.0, 2.0, np.nan])
 
 

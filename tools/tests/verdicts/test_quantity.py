@@ -10,8 +10,9 @@ import pytest
 from rlregress.verdicts.family import holm, holm_adjust
 from rlregress.verdicts.looks import SEQUENTIAL, fixed
 from rlregress.verdicts.outcome import CellSample, Rules
+from rlregress.verdicts.permutation import permutation_p_rows
 from rlregress.verdicts.power import smallest_drop
-from rlregress.verdicts.quantity import CRITIC, RETURNS, quantity_of, shares
+from rlregress.verdicts.quantity import BESIDE, CRITIC, DIAGNOSTICS, RETURNS, quantity_of, shares
 from rlregress.verdicts.sequential import follow, judge_cells
 
 
@@ -44,7 +45,7 @@ def test_a_ruined_critic_is_regressed_while_the_return_holds():
     critic = found["cell critic"]
     assert (found["cell"].verdict, critic.verdict) == ("holds", "regressed")
     assert "the critic's error is 1.9" in critic.reason
-    assert "about the critic, not the return" in critic.reason
+    assert "this is the critic, not the return" in critic.reason
     assert (critic.quantity, found["cell"].quantity) == ("critic", "returns")
 
 
@@ -107,7 +108,7 @@ def test_a_family_knows_what_is_tested_first_at_which_level():
     course = follow(cells, dict.fromkeys(cells, fixed(5)), Rules())
     assert course.family(RETURNS) == (3, pytest.approx(0.04))
     assert course.family(CRITIC) == (1, pytest.approx(0.01))
-    weights = course.weights()
+    weights = course.weights(drops=True)
     level = {key: weight / sum(weights.values()) for key, weight in weights.items()}
     assert level["cell", "a"] == level["group", "g"] == pytest.approx(0.8 / 3)
     assert level["cell", "a critic"] == pytest.approx(0.2)
@@ -158,5 +159,65 @@ def test_names_tell_quantities():
     """A critic is judged under the name of its cell with a word behind it."""
     assert RETURNS.named("sb3-ppo") == "sb3-ppo"
     assert CRITIC.named("sb3-ppo") == "sb3-ppo critic"
-    assert quantity_of("sb3-ppo critic") is CRITIC
     assert quantity_of("sb3-ppo") is RETURNS
+    for quantity in BESIDE:
+        assert quantity_of(quantity.named("sb3-ppo")) is quantity
+
+
+# -- diagnostics -------------------------------------------------------------------------------
+
+ENTROPY = DIAGNOSTICS["entropy"]
+
+
+def logged(mean, new=5, seed=5):
+    """Entropies of stored runs about 1.4 nats, of new ones about ``mean``."""
+    rng = np.random.default_rng(seed)
+    return CellSample(
+        rng.normal(1.4, 0.02, 20), rng.normal(mean, 0.02, new), group="g entropy", quantity=ENTROPY
+    )
+
+
+def with_entropy(mean, new=5):
+    """A healthy cell and what its framework logs of the entropy."""
+    return {"cell": CellSample(returns(1, 20), returns(2, new)), "cell entropy": logged(mean, new)}
+
+
+@pytest.mark.parametrize("mean", [1.1, 1.7])
+def test_a_diagnostic_moves_in_both_directions(mean):
+    """Entropy lost or gained is moved, at the first look, while the return holds."""
+    found = judge_cells(with_entropy(mean)).cells
+    assert (found["cell"].verdict, found["cell entropy"].verdict) == ("holds", "moved")
+    assert "entropy changed by" in found["cell entropy"].reason
+    assert found["cell entropy"].looks == (5,)
+    assert np.isnan(found["cell entropy"].adjusted_drop)
+
+
+def test_a_diagnostic_asks_for_no_runs_and_costs_drops_nothing():
+    """Its cell ends after five runs whatever it says; drops have all of their error."""
+    cells = with_entropy(1.39)
+    course = follow(cells, dict.fromkeys(cells, SEQUENTIAL), Rules())
+    assert not course.needed
+    assert course.family(RETURNS) == (1, 0.05)
+    assert course.family(ENTROPY) == (1, pytest.approx(0.05 * 0.05 / 0.85))
+    alone = judge_cells({"cell": cells["cell"]}).cells["cell"]
+    assert judge_cells(cells).cells["cell"].adjusted_drop == alone.adjusted_drop
+
+
+def test_a_small_change_of_a_diagnostic_holds():
+    """A change of 3 % is below the floor; what would have been seen is said as a change."""
+    found = judge_cells(with_entropy(1.36)).cells["cell entropy"]
+    assert found.verdict == "holds"
+    assert "the smallest change seen with 80 % power is a change of" in found.reason
+
+
+def test_the_p_value_of_both_directions_by_hand():
+    """It is twice the smaller one-sided p-value, which is one where nothing changed."""
+    cell = logged(1.38)
+    rows = permutation_p_rows([cell.stored], [cell.new], np.random.default_rng(0))
+    assert rows.exact
+    found = judge_cells({"cell entropy": cell}).cells["cell entropy"]
+    assert found.p_gain == pytest.approx(min(1, 2 * min(rows.drop[0], rows.gain[0])))
+    rng = np.random.default_rng(1)
+    many = permutation_p_rows(rng.normal(size=(2000, 8)), rng.normal(size=(2000, 5)), rng)
+    both = 2 * np.minimum(many.drop, many.gain)
+    assert abs((both < 0.05).mean() - 0.05) < 3 * (0.05 * 0.95 / 2000) ** 0.5
