@@ -96,7 +96,7 @@ class _Critic(Quantity):
 RETURNS = _Returns("returns", 0.8, "failed")
 CRITIC = _Critic("critic", 0.2, "have no critic that can be compared")
 #: what a framework logs of its updates, by name (``training/diagnostics.py``)
-DIAGNOSTICS = {name: Quantity(name, 0.05) for name in ("entropy", "kl", "temperature")}
+DIAGNOSTICS = {name: Quantity(name, 0.2) for name in ("entropy", "kl", "temperature")}
 #: what is judged beside returns
 BESIDE = (CRITIC, *DIAGNOSTICS.values())
 

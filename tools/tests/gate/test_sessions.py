@@ -269,7 +269,7 @@ def test_the_runs_of_a_cell_end_when_its_return_and_its_critic_are_decided(
 
 
 def test_what_a_framework_logs_is_judged_beside_returns(chosen, trained, tmp_path, monkeypatch):
-    """An entropy that moved is said of cells and group; a number that is not exposed, of neither."""
+    """An entropy that moved is said of cells and group, and asks for no runs."""
     done, dial = trained
     dial["worse"], dial["entropy"] = 0.0, 1.1
     ids = chosen.cells.split(",")

@@ -198,7 +198,7 @@ def test_a_diagnostic_asks_for_no_runs_and_costs_drops_nothing():
     course = follow(cells, dict.fromkeys(cells, SEQUENTIAL), Rules())
     assert not course.needed
     assert course.family(RETURNS) == (1, 0.05)
-    assert course.family(ENTROPY) == (1, pytest.approx(0.05 * 0.05 / 0.85))
+    assert course.family(ENTROPY) == (1, pytest.approx(0.05 * 0.2))
     alone = judge_cells({"cell": cells["cell"]}).cells["cell"]
     assert judge_cells(cells).cells["cell"].adjusted_drop == alone.adjusted_drop
 
