@@ -162,6 +162,9 @@ def draw_critics(
     """
     middle = stored.mean(axis=(0, 3), keepdims=True)
     spread = stored.std(axis=(0, 3), keepdims=True)
+    spread = np.where(
+        spread > 0, spread, 1.0
+    )  # few sessions of a cell that is always at its ceiling
     made = []
     for returns in (stored, new):
         alike = (returns - middle) / spread

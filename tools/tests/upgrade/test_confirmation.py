@@ -62,10 +62,10 @@ def test_a_critic_that_fell_is_trained_again():
     entries = [
         entry({"cell": "a"}, "holds"),
         entry({"critic": "a critic"}, "regressed"),
-        entry({"critic": "g critic"}, "regressed", cells=["a critic", "b critic"]),
+        entry({"critic": "g critic"}, "regressed", cells=["b critic", "c critic"]),
         *({"record": each} for each in records),
     ]
-    assert alarmed(entries) == ["a critic", "b critic"]
+    assert alarmed(entries) == ["a critic", "b critic", "c critic"]
     numbers = numbers_of(entries, "a critic")
     np.testing.assert_allclose(numbers, -np.log([2.0, 100.0, 100.0, np.nan]))
     assert numbers_of(entries, "a") == [1.0] * 4
@@ -122,6 +122,9 @@ def test_a_critic_is_confirmed_by_critics(tmp_path, monkeypatch):
     assert made.lines[1].startswith(f"{name}: error stored 1.")
     assert "the upgrade x1.88" in made.lines[1]
     assert confirm(of, {name: new}, {name: new}, alpha=0.05).verdict == "inconclusive"
+    # certain, and below the floor of a critic
+    old, new = (runs(-np.log(error), 0, deviation=0.001) for error in (1.1, 1.13))
+    assert confirm(of, {name: old}, {name: new}, alpha=0.05).verdict == "inconclusive"
 
 
 def test_a_failed_run_counts_as_the_worst():

@@ -14,6 +14,17 @@ from rlregress.verdicts.permutation import permutation_p_rows
 from rlregress.verdicts.power import smallest_drop
 from rlregress.verdicts.quantity import BESIDE, CRITIC, DIAGNOSTICS, RETURNS, quantity_of, shares
 from rlregress.verdicts.sequential import follow, judge_cells
+from rlregress.verdicts.simulate import (
+    NOTHING,
+    Change,
+    draw_critics,
+    draw_session,
+    evidence_of,
+    judge_sessions,
+    main,
+    measure_critics,
+    together,
+)
 
 
 def returns(seed, size, mean=1000.0):
@@ -29,6 +40,62 @@ def numbers(seed, size, factor=1.0):
 def of_critic(stored, new, group=""):
     """The sample of a cell's critics."""
     return CellSample(stored, new, group=group, quantity=CRITIC)
+
+
+def sessions(change, growth, correlation, seeds=(3, 5, 7)):
+    """Three simulated sessions of one group, and what the simulation decides of them."""
+    rng = np.random.default_rng(13)
+    stored, new = draw_session(rng, 3, 1, 8, 7, change)
+    critics = draw_critics(rng, stored, new, correlation, growth)
+    evidence = together(
+        evidence_of(stored, new, seeds, rng), evidence_of(*critics, seeds, rng, CRITIC)
+    )
+    looks = dataclasses.replace(SEQUENTIAL, seeds=seeds)
+    return (stored, new), critics, judge_sessions(evidence, looks, critics=True), looks
+
+
+@pytest.mark.parametrize(("change", "growth"), [(NOTHING, 1.0), (Change(0.4), 1.0), (NOTHING, 1.3)])
+def test_the_simulation_with_critics_decides_what_the_gate_decides(change, growth):
+    """Decisions and runs of the vectorised simulation are those of judge_cells."""
+    of_returns, of_critics, judged, looks = sessions(change, growth, 0.5)
+    for s in range(3):
+        cells = {}
+        for e in range(8):
+            cells[f"{e}"] = CellSample(of_returns[0][s, 0, e], of_returns[1][s, 0, e], group="g")
+            cells[f"{e} critic"] = of_critic(
+                of_critics[0][s, 0, e], of_critics[1][s, 0, e], "g critic"
+            )
+        found = judge_cells(cells, looks)
+        for half, suffix in enumerate(("", " critic")):
+            group = found.groups[f"g{suffix}"].verdict
+            assert (group == "regressed") == judged.group_drop[s, half]
+            for e in range(8):
+                verdict = found.cells[f"{e}{suffix}"].verdict
+                assert (verdict == "regressed") == judged.cell_drop[s, half, e]
+        for e in range(8):
+            used = max(found.cells[name].new_seeds for name in (f"{e}", f"{e} critic"))
+            assert used == judged.runs[s, 0, e]
+
+
+@pytest.mark.parametrize("correlation", [0.0, -0.8])
+def test_critics_do_not_raise_false_alarms(correlation):
+    """Eight cells and their critics ring in at most 5 %, whether critics go with returns or not."""
+    gates = 200
+    found = measure_critics(8, 10, correlation, gates, 40)
+    assert found.false_alarm[0] < 0.05 + 3 * (0.05 * 0.95 / gates) ** 0.5
+    assert found.false_gain[0] < 0.05 + 3 * (0.05 * 0.95 / gates) ** 0.5
+    assert 7 < found.runs[0] < 10
+    assert found.drop_seen[0][0] > 0.9
+    assert found.growth_seen[1][0][0] > found.growth_seen[0][1][0]
+
+
+def test_the_command_prints_a_row_for_each_correlation(capsys):
+    """Without critics, with independent and with correlated ones; errors beside every share."""
+    main(["--critics", "--cells", "8", "--stored", "5", "--gates", "4", "--drop-gates", "2"])
+    lines = capsys.readouterr().out.splitlines()
+    names = [line.split(" | ")[2] for line in lines[2:]]
+    assert names == ["not judged", "independent", "correlation -0.8"]
+    assert [line.count("±") for line in lines[2:]] == [4, 8, 8]
 
 
 def beside(factor, new=20, mean=1000.0):
@@ -114,6 +181,10 @@ def test_a_family_knows_what_is_tested_first_at_which_level():
     assert level["cell", "a critic"] == pytest.approx(0.2)
     found = judge_cells(cells, fixed(5)).cells
     assert found["a"].hypotheses == found["a critic"].hypotheses == 4
+    p = {key: judge_cells(cells, fixed(5)).groups["g"].p_drop for key in weights}
+    p |= {("cell", name): found[name].p_drop for name in cells}
+    adjusted = holm_adjust(list(p.values()), [0.8 / 3 if k[1] != "a critic" else 0.2 for k in p])
+    assert [course.adjusted_drop[key] for key in p] == pytest.approx(adjusted)
     seen = smallest_drop(10, fixed(5), 1, 0.05 * 0.2).drop * found["a critic"].stored_sd
     assert found["a critic"].visible_drop == pytest.approx(seen)
 
