@@ -21,12 +21,22 @@ def test_training(training, evidence):
 def test_returns(judged_cell, evidence):
     """The new runs of the cell return no less than its stored runs, at the stated error rate."""
     verdict = judged_cell.verdict()
-    evidence(verdict=verdict)
+    beside = {"diagnostics": judged_cell.diagnostics(), "not_judged": judged_cell.not_judged()}
+    evidence(verdict=verdict, **beside)
     assert verdict.verdict != REGRESSED, f"{judged_cell.name}: {verdict.verdict}: {verdict.reason}"
 
 
 def test_group(judged_group, evidence):
     """The cells of an implementation, taken together, return no less than their stored runs."""
     verdict = judged_group.verdict()
-    evidence(verdict=verdict)
+    evidence(verdict=verdict, diagnostics=judged_group.diagnostics())
     assert verdict.verdict != REGRESSED, f"{judged_group.name}: {verdict.verdict}: {verdict.reason}"
+
+
+def test_critic(judged_critic, evidence):
+    """The critic, of a cell or of an implementation, is no further off than in the stored runs."""
+    verdict = judged_critic.verdict()
+    evidence(verdict=verdict)
+    assert verdict.verdict != REGRESSED, (
+        f"{judged_critic.name}: {verdict.verdict}: {verdict.reason}"
+    )

@@ -6,7 +6,8 @@ Tests ask for what they need by argument name:
 - ``framework`` and ``algorithm``: the test runs once per algorithm of each of them.
 - ``implementation``: one detail on one framework in one scope; the test names the detail with
   ``@pytest.mark.detail("sac.critic_loss.scale")``, or runs for every detail of the catalogue.
-- ``training``, ``judged_cell``, ``judged_group``: one run, one cell, one group of the session.
+- ``training``, ``judged_cell``, ``judged_group``, ``judged_critic``: one run, one cell, one group,
+  the critics of one of these, of the session.
 - ``throughput``: the processes of the session that measure how fast trainings are.
 - ``evidence``: attaches what was found to the report of the test.
 """
@@ -41,6 +42,7 @@ from rlregress.training.budgets import budget
 from rlregress.training.cell import Job
 from rlregress.training.record import check_writable
 from rlregress.training.store import warn_in_words
+from rlregress.verdicts.quantity import CRITIC, DIAGNOSTICS
 
 _ADAPTERS = pytest.StashKey[list[Adapter]]()
 _SESSION = pytest.StashKey[Session]()
@@ -50,6 +52,8 @@ _OF_TRAININGS = {
     "--fixed": False,
     "--first-seed": FIRST_NEW_SEED, "--alpha": 0.05, "--store": "",
 }  # fmt: skip
+#: arguments of tests that judge
+_JUDGED = ("judged_cell", "judged_group", "judged_critic")
 _INTERRUPTED = pytest.StashKey[bool]()
 _COLLECTED = pytest.StashKey[list[dict[str, Any]]]()
 
@@ -73,13 +77,14 @@ class Run:
     def summary(self, record: dict[str, Any]) -> dict[str, Any]:
         """What a report keeps of a record."""
         kept = ("status", "failure", "final_return", "steps", "parameters_sha256", "time")
-        named = {"cell": self.job.cell.id, "seed": self.job.seed, "critic": record.get("critic")}
-        return named | {k: record[k] for k in kept}
+        later = ("critic", "diagnostics")
+        named = {"cell": self.job.cell.id, "seed": self.job.seed}
+        return named | {k: record.get(k) for k in later} | {k: record[k] for k in kept}
 
 
 @dataclass(frozen=True)
 class Judged:
-    """One cell, or one group of cells, of the session."""
+    """One cell, one group of cells, or the critics of one of these, of the session."""
 
     session: Session
     name: str
@@ -87,6 +92,17 @@ class Judged:
     def verdict(self) -> Verdict:
         """The verdict, judged with the whole session as one family."""
         return _verdicts(self.session)[self.name]
+
+    def diagnostics(self) -> dict[str, Verdict]:
+        """The verdicts on what the framework logs of the same cell or group, by name."""
+        every = _verdicts(self.session)
+        names = [quantity.named(self.name) for quantity in DIAGNOSTICS.values()]
+        return {name: every[name] for name in names if name in every}
+
+    def not_judged(self) -> dict[str, str]:
+        """What a cell could be judged by beside its returns and is not -> why."""
+        of = [cell for cell in self.session.stored if cell.id == self.name]
+        return self.session.not_judged(of[0]) if of else {}
 
 
 @cache
@@ -228,14 +244,14 @@ def session_of(config: pytest.Config) -> Session:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test per framework, implementation, run, cell or group, as the arguments ask."""
+    """One test per framework, implementation, run, cell, group or critic, as the arguments ask."""
     names = metafunc.fixturenames
     if "framework" in names:
         _parametrize_frameworks(metafunc)
     if "implementation" in names:
         chosen = _implementations(metafunc)
         metafunc.parametrize("implementation", chosen, ids=[i.name for i in chosen])
-    if not {"training", "judged_cell", "judged_group"} & set(names):
+    if not {"training", *_JUDGED} & set(names):
         return
     try:
         session = session_of(metafunc.config)
@@ -251,6 +267,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "judged_group" in names:
         groups = [Judged(session, name) for name in session.groups()]
         metafunc.parametrize("judged_group", groups, ids=[group.name for group in groups])
+    if "judged_critic" in names:
+        of = [CRITIC.named(cell.id) for cell in session.judged_by(CRITIC)]
+        of += session.groups(CRITIC)
+        critics = [Judged(session, name) for name in of]
+        metafunc.parametrize("judged_critic", critics, ids=of)
 
 
 def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
@@ -323,27 +344,27 @@ def _subject(item: pytest.Item) -> str:
         return params["framework_of_claim"].full_name
     if "training" in params:
         return params["training"].job.cell.framework
-    for name in ("judged_cell", "judged_group"):
+    for name in _JUDGED:
         if name in params:
             return params[name].session.framework_of(params[name].name)
     return ""
 
 
 def _judged(item: pytest.Item) -> tuple[str, str] | None:
-    """What a test trains or judges the returns of: "cell" or "group", and its name."""
+    """What a test trains or judges: "cell", "group" or "critic", and its name."""
     params = _params(item)
     if "training" in params:
         return "cell", params["training"].job.cell.id
-    for kind in ("cell", "group"):
-        if f"judged_{kind}" in params:
-            return kind, params[f"judged_{kind}"].name
+    for name in _JUDGED:
+        if name in params:
+            return name.removeprefix("judged_"), params[name].name
     return None
 
 
 def _without_subject(item: pytest.Item) -> bool:
     """Whether the item stands for an empty list: a budget that is not judged has no verdicts."""
     params = _params(item)
-    kinds = {"framework", "framework_of_claim", "implementation", "judged_cell", "judged_group"}
+    kinds = {"framework", "framework_of_claim", "implementation", *_JUDGED}
     asked = kinds & set(params)
     return any(not isinstance(params[name], Judged | Implementation | Adapter) for name in asked)
 
@@ -367,7 +388,7 @@ def _rank(item: pytest.Item) -> int:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Drop what nobody asks for, put what explains most first, note what each test is about.
 
-    That is a framework, and of returns a cell or a group.
+    That is a framework, and of trainings a cell, a group or a critic.
     """
     empty = {item for item in items if _without_subject(item)}
     details = selection.details(_names(config, "--detail"))
@@ -507,6 +528,8 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
     for line in _details_lines(config, entries):
         terminalreporter.write_line(line)
     for line in terminal.verdict_lines(evidence_file.verdicts(entries)):
+        terminalreporter.write_line(line)
+    for line in words.not_judged(evidence_file.not_judged(entries)):
         terminalreporter.write_line(line)
     for line in throughput_report.lines(evidence_file.throughput(entries)):
         terminalreporter.write_line(line)

@@ -137,12 +137,16 @@ class Trained:
             Q(s, policy(s)) of one with action-value networks.
         parameters: every trained and target parameter by name.
         steps: environment steps really done.
+        diagnostics: what the framework itself logs or returns at its updates, in their order:
+            ``entropy`` of the policy in nats, ``kl``, the approximate divergence of PPO's policy
+            from that of the rollout, ``temperature`` of SAC. What it does not expose is left out.
     """
 
     policy: Policy
     value: Callable[[np.ndarray], np.ndarray]
     parameters: Mapping[str, np.ndarray]
     steps: int
+    diagnostics: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ traced to the numbers that it rests on. Files are written by ``rlregress record`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,8 +20,11 @@ from rlregress.datafiles import Number, expected, one_of
 from rlregress.errors import UserError
 from rlregress.training import record
 from rlregress.training.cell import Cell, Job, Protocol
-from rlregress.training.critic import Critic
+from rlregress.training.critic import Critic, judged_number
+from rlregress.training.diagnostics import DIAGNOSTICS
 from rlregress.training.episodes import learning_curve
+from rlregress.verdicts import quantity as quantities
+from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity
 
 SCHEMA = 1
 FINISHED = "finished"
@@ -38,6 +42,8 @@ class Run:
         final_return: of the last evaluation; None where the run failed.
         failure: why it failed.
         critic: how well it predicts the returns of its policy; None of older and failed runs.
+        diagnostics: name -> number at the end of the training (``training/diagnostics.py``), of
+            those that the framework exposes; None of older and failed runs.
         learning_curve: (steps, mean return) of the training episodes that ended in each twentieth
             of the training; empty of older runs.
     """
@@ -53,11 +59,39 @@ class Run:
     parameters_sha256: str = ""
     failure: str = ""
     critic: Critic | None = None
+    diagnostics: Mapping[str, Number] | None = None
     learning_curve: tuple[tuple[Number, Number], ...] = ()
 
     def __post_init__(self) -> None:
         if self.status == FINISHED and self.final_return is None:
             raise ValueError("key 'return' is missing; only a run that failed has none")
+
+
+def judged_by(
+    quantity: Quantity,
+    failed: bool,
+    critic: Critic | None,
+    diagnostics: Mapping[str, float | None] | None,
+) -> float:
+    """What a run is judged by beside its return; nan where it does not tell."""
+    if quantity is CRITIC:
+        return judged_number(critic, failed)
+    number = None if diagnostics is None else diagnostics.get(quantity.name)
+    return math.nan if number is None else number
+
+
+def numbers_of(run_record: Mapping[str, Any]) -> dict[Quantity, float]:
+    """What a record says of all that a run can be judged by; nan where it does not tell."""
+    final, told = run_record["final_return"], run_record.get("critic")
+    critic = None if told is None else Critic(**told)
+    failed, diagnostics = run_record["status"] != FINISHED, run_record.get("diagnostics")
+    beside = {of: judged_by(of, failed, critic, diagnostics) for of in quantities.BESIDE}
+    return {RETURNS: math.nan if final is None else final, **beside}
+
+
+def beside_returns(algorithm: str) -> tuple[Quantity, ...]:
+    """What the runs of an algorithm can be judged by beside their returns."""
+    return (CRITIC, *(quantities.DIAGNOSTICS[name] for name in DIAGNOSTICS[algorithm]))
 
 
 @dataclass(frozen=True)
@@ -80,6 +114,34 @@ class Baseline:
         """Final return of every run that ended well, by seed."""
         returns = (run.final_return for run in self.runs if run.status == FINISHED)
         return [value for value in returns if value is not None]
+
+    def numbers(self, quantity: Quantity) -> list[float]:
+        """What every run is judged by, by seed; nan for one that has no number, or failed."""
+        if quantity is RETURNS:
+            return self.returns + [math.nan] * self.failed
+        return [
+            judged_by(quantity, run.status != FINISHED, run.critic, run.diagnostics)
+            for run in self.runs
+        ]
+
+    def why_not(self, quantity: Quantity) -> str:
+        """Why new runs cannot be compared with these by a quantity, in words; empty: they can.
+
+        Args:
+            quantity: one that the algorithm has.
+        """
+        ended = [run for run in self.runs if run.status == FINISHED]
+        if quantity is RETURNS:
+            return ""
+        told = (run.critic if quantity is CRITIC else run.diagnostics for run in ended)
+        if any(each is None for each in told):
+            return "its stored runs are older and tell nothing about it; record them again"
+        numbers = [judged_by(quantity, False, run.critic, run.diagnostics) for run in ended]
+        if not any(map(math.isnan, numbers)):
+            return "" if ended else "all of its stored runs failed"
+        if quantity is CRITIC:
+            return "the returns of its stored runs do not vary from state to state"
+        return "its framework does not expose it"
 
     @property
     def failed(self) -> int:
@@ -229,6 +291,10 @@ def _run_table(run_record: Mapping[str, Any]) -> dict[str, Any]:
     if critic is not None:
         # TOML has no null: a number that could not be computed is left out
         table["critic"] = {name: value for name, value in critic.items() if value is not None}
+    diagnostics = run_record.get("diagnostics")
+    if diagnostics is not None:
+        known = {name: value for name, value in diagnostics.items() if value is not None}
+        table["diagnostics"] = known
     return table
 
 

@@ -49,8 +49,8 @@ def entry(report: Any) -> dict[str, Any]:
     Returns:
         ``test`` (node id), ``tier``, ``outcome`` (passed, failed, skipped, or error where the test
         could not be set up), ``seconds``, ``message``, and whatever the test attached:
-        ``framework``, ``cell`` or ``group``, ``detail``, ``scope``, ``found``, ``record``,
-        ``verdict``, ``throughput``.
+        ``framework``, ``cell`` or ``group`` or ``critic``, ``detail``, ``scope``, ``found``,
+        ``record``, ``verdict``, ``diagnostics``, ``not_judged``, ``throughput``.
     """
     folder = report.nodeid.partition("/")[0]
     message = ""
@@ -72,12 +72,22 @@ def entry(report: Any) -> dict[str, Any]:
 
 
 def verdicts(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Cell or group, or test that is about neither -> the verdict that it was given, by test."""
-    return {
-        entry.get("cell") or entry.get("group") or entry["test"]: entry["verdict"]
-        for entry in sorted(entries, key=lambda entry: entry["test"])
-        if isinstance(entry.get("verdict"), dict)
-    }
+    """Cell, group or critic, or test that is about none -> the verdict it was given, by test.
+
+    And diagnostic -> the verdict that was given beside that of the returns.
+    """
+    judged = {}
+    for entry in sorted(entries, key=lambda entry: entry["test"]):
+        if isinstance(entry.get("verdict"), dict):
+            name = entry.get("cell") or entry.get("group") or entry.get("critic") or entry["test"]
+            judged[name] = entry["verdict"]
+            judged.update(entry.get("diagnostics", {}))
+    return judged
+
+
+def not_judged(entries: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
+    """Cell -> what it was not judged by beside its returns -> why."""
+    return {entry["cell"]: entry["not_judged"] for entry in entries if entry.get("not_judged")}
 
 
 def answered(entries: list[dict[str, Any]], framework: str) -> set[tuple[str, str]]:

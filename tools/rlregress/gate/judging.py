@@ -1,4 +1,4 @@
-"""The verdicts on the returns of a session, judged together as one family."""
+"""The verdicts on a session's returns and on what is judged beside them, as one family."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell, Job
 from rlregress.verdicts.bands import BandSample, BandVerdict, judge_bands
 from rlregress.verdicts.ceiling import at_ceiling
-from rlregress.verdicts.effect import scale_of
 from rlregress.verdicts.looks import Looks
 from rlregress.verdicts.outcome import CellSample, CellVerdict, GroupVerdict, Rules
 from rlregress.verdicts.power import expected_runs, smallest_group_drop
+from rlregress.verdicts.quantity import BESIDE, CRITIC, RETURNS, Quantity, shares
 from rlregress.verdicts.rules import visible_drop
 from rlregress.verdicts.sequential import Course, follow, verdicts_of
 
 Verdict = CellVerdict | GroupVerdict | BandVerdict
+#: all that runs are judged by
+EVERY = (RETURNS, *BESIDE)
 
 
 def judge(session: Session) -> dict[str, Verdict]:
@@ -69,26 +71,29 @@ def why_not_needed(session: Session, job: Job) -> str:
             break
         session.help_with(_missing(session, course))
     name = job.cell.id
-    if course.taken(name) > look or name in course.undecided:
+    names = [of.named(name) for of in EVERY if job.cell in session.judged_by(of)]
+    taken = max(map(course.taken, names))
+    if taken > look or course.undecided.intersection(names):
         return ""
-    seeds = session.looks.seeds[course.taken(name) - 1]
-    return f"not needed: {name} was decided at look {course.taken(name)}, with {seeds} new runs"
+    seeds = session.looks.seeds[taken - 1]
+    return f"not needed: {name} was decided at look {taken}, with {seeds} new runs"
 
 
 def _course(session: Session) -> Course:
     """What the runs so far decide; computed again only when runs were added."""
-    returns = {cell: session.final_returns(cell) for cell in session.stored}
-    done = tuple(map(len, returns.values()))
+    done = tuple(len(session.final_returns(cell)) for cell in session.stored)
     if session not in _COURSES or _COURSES[session][0] != done:
         worst = worst_returns()
         samples = {
-            cell.id: CellSample(
-                stored=stored.returns + [math.nan] * stored.failed,
-                new=returns[cell],
-                group=cell.group,
+            quantity.named(cell.id): CellSample(
+                stored=session.stored[cell].numbers(quantity),
+                new=session.numbers(cell, quantity),
+                group=quantity.named(cell.group),
                 worst=worst.get(cell.environment),
+                quantity=quantity,
             )
-            for cell, stored in session.stored.items()
+            for quantity in EVERY
+            for cell in session.judged_by(quantity)
         }
         looks = dict.fromkeys(samples, session.looks)
         _COURSES[session] = done, follow(samples, looks, Rules(alpha=alpha_of(session)))
@@ -109,9 +114,14 @@ def _missing(session: Session, course: Course) -> list[Job]:
     return [
         job
         for cell in session.stored
-        for job in session.jobs(cell)[: course.needed.get(cell.id, 0)]
+        for job in session.jobs(cell)[: _needed(course, cell)]
         if session.store.find(job) is None
     ]
+
+
+def _needed(course: Course, cell: Cell) -> int:
+    """How many runs of a cell the next look waits for, whatever they are judged by."""
+    return max(course.needed.get(of.named(cell.id), 0) for of in EVERY)
 
 
 def _all_returns(session: Session, cell: Cell) -> list[float]:
@@ -142,34 +152,47 @@ def _counted(cell: Cell, value: float, worst: dict[str, float]) -> float:
     return worst[cell.environment]
 
 
-def smallest_visible_drop(session: Session, cell: Cell, looks: Looks) -> float | None:
-    """Share of the stored mean that a drop needs to be seen with 80 % power; None: no drop is.
+def smallest_visible_drop(
+    session: Session, cell: Cell, looks: Looks, quantity: Quantity = RETURNS
+) -> float | None:
+    """Share of the scale that a drop needs to be seen with 80 % power; None: no drop is.
 
     Known before anything is trained: it depends on the stored runs and on the numbers of seeds.
     """
-    if cell not in session.stored:
+    if cell not in session.judged_by(quantity):
         return None
-    stored = np.array(session.stored[cell].returns)
-    drop = visible_drop(stored, looks, hypotheses(session), alpha_of(session))
-    return None if drop is None else drop / scale_of(stored)
+    stored = _stored(session, cell, quantity)
+    drop = visible_drop(stored, looks, *family(session, quantity), quantity)
+    return None if drop is None else drop / quantity.scale(stored)
 
 
-def smallest_common_drop(session: Session, group: str, looks: Looks) -> float | None:
-    """Share of the stored means that all cells of a group must lose to be seen with 80 % power."""
-    members = [stored for cell, stored in session.stored.items() if cell.group == group]
-    alpha = alpha_of(session)
+def smallest_common_drop(
+    session: Session, group: str, looks: Looks, quantity: Quantity = RETURNS
+) -> float | None:
+    """Share of their scales that all cells of a group must lose to be seen with 80 % power.
+
+    Args:
+        group: its name by this quantity.
+    """
+    cells = [c for c in session.judged_by(quantity) if quantity.named(c.group) == group]
+    members = [_stored(session, cell, quantity) for cell in cells]
     # a cell that no data could reject is no member of its group
-    members = [stored for stored in members if looks.could_reject(len(stored.returns), alpha)]
+    members = [values for values in members if looks.could_reject(len(values), alpha_of(session))]
     if len(members) < 2:
         return None
-    returns = [np.array(stored.returns) for stored in members]
     spreads = [
-        math.nan if at_ceiling(values) else float(values.std(ddof=1)) / scale_of(values)
-        for values in returns
+        math.nan if at_ceiling(values) else float(values.std(ddof=1)) / quantity.scale(values)
+        for values in members
     ]
-    seeds = [len(values) for values in returns]
-    drop = smallest_group_drop(seeds, looks, spreads, hypotheses(session), alpha)
+    drop = smallest_group_drop(
+        [len(values) for values in members], looks, spreads, *family(session, quantity)
+    )
     return drop if math.isfinite(drop) else None
+
+
+def _stored(session: Session, cell: Cell, quantity: Quantity) -> np.ndarray:
+    numbers = np.array(session.stored[cell].numbers(quantity))
+    return numbers[np.isfinite(numbers)]
 
 
 def expected_new_runs(session: Session, cell: Cell, looks: Looks) -> float:
@@ -177,13 +200,26 @@ def expected_new_runs(session: Session, cell: Cell, looks: Looks) -> float:
     if cell not in session.stored or len(looks.seeds) == 1:
         return float(looks.most)
     together = [
-        len(stored.returns)
-        for other, stored in session.stored.items()
+        other
+        for other in session.stored
         if other == cell or (other.group == cell.group and cell.group in session.groups())
     ]
-    return expected_runs(together, looks, hypotheses(session), alpha_of(session))
+    return expected_runs(
+        [len(session.stored[other].returns) for other in together],
+        looks,
+        *family(session, RETURNS),
+        critics=any(other in session.judged_by(CRITIC) for other in together),
+    )
 
 
-def hypotheses(session: Session) -> int:
-    """Cells and groups that are judged together against stored runs."""
-    return len(session.stored) + len(session.groups())
+def family(session: Session, quantity: Quantity) -> tuple[int, float]:
+    """Cells and groups that are judged by a quantity, and its share of the error rate.
+
+    Known before anything is trained: what is judged beside returns is decided by the stored runs.
+
+    Args:
+        quantity: returns or critics.
+    """
+    tested: tuple[Quantity, ...] = (RETURNS, CRITIC)
+    counts = {of: len(session.judged_by(of)) + len(session.groups(of)) for of in tested}
+    return counts[quantity], alpha_of(session) * shares(counts).get(quantity, 1.0)

@@ -9,14 +9,26 @@ from typing import Any
 
 from rlregress.details.expectations import Cell
 from rlregress.gate import asked, evidence
-from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED, worst_verdict
+from rlregress.verdicts.outcome import (
+    HOLDS,
+    IMPROVED,
+    INCONCLUSIVE,
+    MOVED,
+    REGRESSED,
+    worst_verdict,
+)
+from rlregress.verdicts.quantity import CRITIC, RETURNS, quantity_of
 
 #: of a framework without stored runs: what could be asked of it holds
 FORMULAS_HOLD = "formulas hold"
 #: of what could not be asked (usage, environment, too little of an upgrade)
 COULD_NOT_JUDGE = "could not judge"
+#: verdicts that something changed
+_CHANGES = (REGRESSED, IMPROVED, MOVED)
 #: exit codes of the gate
-EXIT_CODES = {HOLDS: 0, IMPROVED: 0, REGRESSED: 1, COULD_NOT_JUDGE: 2, INCONCLUSIVE: 3}
+EXIT_CODES = {
+    HOLDS: 0, IMPROVED: 0, MOVED: 0, REGRESSED: 1, COULD_NOT_JUDGE: 2, INCONCLUSIVE: 3
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -32,6 +44,7 @@ class FrameworkOutcome:
         verdicts: verdict lines by cell or group name.
         throughput: algorithm -> what was measured of it and its verdicts by quantity, where that
             was asked.
+        not_judged: cell -> what it was not judged by beside its returns -> why.
     """
 
     framework: str
@@ -43,6 +56,16 @@ class FrameworkOutcome:
     not_asked: tuple[str, ...] = ()
     untested: tuple[str, ...] = ()
     throughput: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    not_judged: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def critics_alone(self) -> tuple[str, ...]:
+        """The critics that regressed, where no return and nothing else did."""
+        if any("critic" not in failure for failure in self.failures):
+            return ()
+        fallen = [name for name, of in self.verdicts.items() if of["verdict"] == REGRESSED]
+        critics = tuple(name for name in fallen if quantity_of(name) is CRITIC)
+        return critics if len(critics) == len(fallen) else ()
 
 
 @dataclass(frozen=True)
@@ -101,6 +124,8 @@ def _verdict(
         verdict["verdict"]
         for name, verdict in verdicts.items()
         if not (name in covered and verdict["verdict"] == INCONCLUSIVE)
+        # what is judged beside returns counts where it shows something
+        and not (quantity_of(name) is not RETURNS and verdict["verdict"] not in _CHANGES)
     ]
     return worst_verdict([*counted, *throughput])
 
@@ -157,6 +182,7 @@ def outcomes(
             FrameworkOutcome(
                 framework, verdict, tests, tuple(failures), verdicts,
                 len({id for id, _ in wanted}), missing, tiers, throughput,
+                evidence.not_judged(own),
             )
         )  # fmt: skip
     return made

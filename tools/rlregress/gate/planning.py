@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from rlregress.gate.judging import (
-    alpha_of,
     expected_new_runs,
-    hypotheses,
+    family,
     smallest_common_drop,
     smallest_visible_drop,
 )
@@ -19,6 +19,7 @@ from rlregress.gate.session import Session, open_session
 from rlregress.training.budgets import budget
 from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
 from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group
+from rlregress.verdicts.quantity import CRITIC, RETURNS
 
 #: new runs of the gates of fixed size that a plan compares with.
 _FIXED = (5, 10, 20)
@@ -51,6 +52,8 @@ class Gate:
         chosen: it is the gate of the session.
         cells: name -> share of the stored mean that a drop needs to be seen; None: none is.
         groups: name -> share of the stored means that its cells together must lose to be seen.
+        critics: cells and then groups whose critics are judged -> how many times as large an
+            error has to be to be seen; None: none is.
         expected: CPU seconds on average, if nothing changed.
         most: CPU seconds, if every cell comes to the last look.
     """
@@ -59,6 +62,7 @@ class Gate:
     chosen: bool
     cells: Mapping[str, float | None]
     groups: Mapping[str, float | None]
+    critics: Mapping[str, float | None]
     expected: float
     most: float
 
@@ -93,6 +97,7 @@ class Plan:
         seconds: of the runs of the first look that are left, one after the other, without
             evaluations on the way.
         evaluations: of one run, the one after the training among them.
+        not_judged: cells with stored runs -> what they are not judged by beside returns -> why.
         refused: what is left out and why, a line for each framework, algorithm and set.
         wanted: which gate sees the drop that was asked for; empty if none was.
     """
@@ -105,6 +110,7 @@ class Plan:
     measured: int
     seconds: float
     evaluations: int
+    not_judged: Mapping[str, Mapping[str, str]]
     refused: tuple[str, ...]
     wanted: tuple[Wanted, ...]
 
@@ -142,6 +148,7 @@ def plan(
         len(measured),
         session.seconds_to_do(measured),
         budget(selection.budget).evaluations,
+        {cell.id: why for cell in session.stored if (why := session.not_judged(cell))},
         tuple(refused(selection)),
         () if must_see is None else _wanted(session, gates, must_see),
     )
@@ -161,9 +168,22 @@ def _gate(session: Session, looks: Looks) -> Gate:
         looks == session.looks,
         {cell.id: smallest_visible_drop(session, cell, looks) for cell in session.stored},
         {group: smallest_common_drop(session, group, looks) for group in session.groups()},
+        _critics(session, looks),
         sum(expected_new_runs(session, cell, looks) * of_run for cell, of_run in seconds.items()),
         sum(looks.most * of_run for of_run in seconds.values()),
     )
+
+
+def _critics(session: Session, looks: Looks) -> dict[str, float | None]:
+    seen = {
+        CRITIC.named(cell.id): smallest_visible_drop(session, cell, looks, CRITIC)
+        for cell in session.judged_by(CRITIC)
+    }
+    seen |= {
+        group: smallest_common_drop(session, group, looks, CRITIC)
+        for group in session.groups(CRITIC)
+    }
+    return {name: None if drop is None else math.exp(drop) for name, drop in seen.items()}
 
 
 def _wanted(session: Session, gates: tuple[Gate, ...], share: float) -> tuple[Wanted, ...]:
@@ -209,9 +229,9 @@ def _cheapest(
 
 
 def _missing_in_cells(session: Session, gates: tuple[Gate, ...], share: float) -> Mapping[str, str]:
-    family = (hypotheses(session), alpha_of(session))
+    of = family(session, RETURNS)
     return {
-        cell.id: seeds_for_cell(np.array(stored.returns), _looks(session), *family, share)
+        cell.id: seeds_for_cell(np.array(stored.returns), _looks(session), *of, share)
         for cell, stored in session.stored.items()
         if not _seen(share, (gate.cells[cell.id] for gate in gates))
     }

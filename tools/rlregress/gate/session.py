@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from rlregress.training.cell import Cell, Job
 from rlregress.training.store import Store
 from rlregress.verdicts.bands import Band
 from rlregress.verdicts.looks import LEAST_STORED, SEQUENTIAL, Looks, fixed
+from rlregress.verdicts.quantity import BESIDE, RETURNS, Quantity, quantity_of
 
 #: new runs of one cell, as many as there are seeds for stored ones.
 MOST_SEEDS = FIRST_NEW_SEED
@@ -83,6 +83,7 @@ class Session:
         judged: whether the budget's returns are judged.
         stored: the stored runs of the cells that have some.
         bands: the published bands of the other cells.
+        beside: quantity -> cells that are judged by it too, beside their returns.
     """
 
     def __init__(
@@ -101,9 +102,10 @@ class Session:
         self.alpha, self.pinned, self.judged = alpha, pinned, of_budget.judged
         self.stored: dict[Cell, Baseline] = {}
         self.bands: dict[Cell, Band] = {}
+        self.beside: dict[Quantity, list[Cell]] = {quantity: [] for quantity in BESIDE}
         self._jobs: dict[Cell, list[Job]] = {}
         self._seconds: dict[Cell, float] = {}
-        self._finals: dict[str, float] = {}
+        self._numbers: dict[str, Mapping[Quantity, float]] = {}
         known = baseline.every()
         most = max(seeds, SEQUENTIAL.most) if sequential else seeds
         for cell in cells:
@@ -125,6 +127,9 @@ class Session:
         if stored is not None:
             baseline.check_hyperparameters(stored, job.hyperparameters)
             self.stored[cell] = stored
+            for quantity in baseline.beside_returns(cell.algorithm):
+                if not stored.why_not(quantity):
+                    self.beside[quantity].append(cell)
         elif band is not None:
             self.bands[cell] = band
         else:
@@ -139,18 +144,46 @@ class Session:
                 return f"{cell.id} has {len(stored.runs)} stored runs, {LEAST_STORED} are needed"
         return ""
 
-    def groups(self) -> list[str]:
-        """Names of the (framework, algorithm) groups with at least two cells with stored runs."""
-        names = [cell.group for cell in self.stored]
+    def groups(self, quantity: Quantity = RETURNS) -> list[str]:
+        """Names of the (framework, algorithm) groups with at least two cells with stored runs.
+
+        Args:
+            quantity: by which these cells are judged.
+        """
+        names = [quantity.named(cell.group) for cell in self.judged_by(quantity)]
         return sorted({name for name in names if names.count(name) >= 2})
 
+    def judged_by(self, quantity: Quantity) -> list[Cell]:
+        """The cells that have stored runs to be judged by a quantity."""
+        return list(self.stored) if quantity is RETURNS else self.beside[quantity]
+
+    def not_judged(self, cell: Cell) -> dict[str, str]:
+        """What a cell with stored runs could be judged by and is not -> why."""
+        reasons = {
+            quantity.name: self.stored[cell].why_not(quantity)
+            for quantity in baseline.beside_returns(cell.algorithm)
+        }
+        return {name: reason for name, reason in reasons.items() if reason}
+
     def verdict_names(self) -> list[str]:
-        """Names of the cells and groups that the session owes a verdict on."""
-        return [cell.id for cell in self.cells] + self.groups() if self.judged else []
+        """Names of all that the session owes a verdict on, whatever it is judged by."""
+        if not self.judged:
+            return []
+        beside = [
+            name
+            for quantity, cells in self.beside.items()
+            for name in [*(quantity.named(c.id) for c in cells), *self.groups(quantity)]
+        ]
+        return [cell.id for cell in self.cells] + self.groups() + beside
 
     def framework_of(self, name: str) -> str:
-        """The framework of a cell or a group, by its name."""
-        return next(cell.framework for cell in self.cells if name in (cell.id, cell.group))
+        """The framework of what is judged under a name."""
+        of = quantity_of(name)
+        return next(
+            cell.framework
+            for cell in self.cells
+            if name in (of.named(cell.id), of.named(cell.group))
+        )
 
     def jobs(self, cell: Cell) -> list[Job]:
         """The runs of a cell, by seed."""
@@ -244,15 +277,18 @@ class Session:
 
         NaN for a run that failed.
         """
+        return self.numbers(cell, RETURNS)
+
+    def numbers(self, cell: Cell, quantity: Quantity) -> list[float]:
+        """What the same runs are judged by; NaN for one that has no number."""
         values: list[float] = []
         for job in self._jobs[cell]:
-            if job.key not in self._finals:
+            if job.key not in self._numbers:
                 run_record = self.store.find(job)
                 if run_record is None:
                     break
-                final = run_record["final_return"]
-                self._finals[job.key] = math.nan if final is None else final
-            values.append(self._finals[job.key])
+                self._numbers[job.key] = baseline.numbers_of(run_record)
+            values.append(self._numbers[job.key][quantity])
         return values
 
     def train(self, job: Job) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rlregress.gate.planning import Gate, Plan, Wanted
+from rlregress.reporting import words
 
 
 def lines(plan: Plan, processes: int) -> list[str]:
@@ -39,7 +40,7 @@ def lines(plan: Plan, processes: int) -> list[str]:
         if plan.evaluations > 1:
             made[-1] += f"; and what {plan.evaluations - 1} evaluations on the way take"
     if plan.gates:
-        made += ["", *_table(plan.gates)]
+        made += ["", *_table(plan.gates), *words.not_judged(plan.not_judged)]
     for wanted in plan.wanted:
         made += ["", *_proposed(wanted)]
     return made
@@ -55,6 +56,13 @@ def _table(gates: tuple[Gate, ...]) -> list[str]:
         [f"  {name}, its cells together", *_drops([gate.groups for gate in gates], name)]
         for name in gates[0].groups
     ]
+    if gates[0].critics:
+        rows.append(
+            ["smallest growth of a critic's error seen with 80 % power", *[""] * len(gates)]
+        )
+    for name in gates[0].critics:
+        factors = [gate.critics[name] for gate in gates]
+        rows.append([f"  {name}", *("none" if f is None else f"x{f:.2f}" for f in factors)])
     rows.append(["CPU minutes if nothing changed", *(f"{g.expected / 60:.1f}" for g in gates)])
     rows.append(["CPU minutes at most", *(f"{g.most / 60:.1f}" for g in gates)])
     rows.append(["", *("(chosen)" if gate.chosen else "" for gate in gates)])

@@ -20,7 +20,9 @@ CONFIRM = "--first-seed 2000"
 MEANING = {
     FORMULAS_HOLD: "formulas and behaviour are as documented",
     "holds": "nothing changed that this gate can see",
-    "improved": "returns rose, or training became faster or smaller: a change too; explain it",
+    "improved": "returns rose, a critic predicts better, or training became faster or smaller: "
+    "a change too; explain it",
+    "moved": "what a framework logs of its updates is not what it was: a change too; explain it",
     "regressed": "something is worse, or no longer as documented",
     "inconclusive": "the data cannot tell",
     COULD_NOT_JUDGE: "too little was asked for a verdict",
@@ -43,6 +45,14 @@ def _missing(outcome: FrameworkOutcome) -> list[str]:
     return [f"{said}. Ask them: pytest {TESTS_OF_DETAILS}.", ""]
 
 
+def _critics_alone(outcome: FrameworkOutcome) -> list[str]:
+    """What is worse, where it is not the return."""
+    if not outcome.critics_alone:
+        return []
+    named = ", ".join(outcome.critics_alone)
+    return [f"It is the critic that got worse, not the return: {named}.", ""]
+
+
 def _quoted(failure: Mapping[str, Any]) -> list[str]:
     return ["```", failure["message"], "```"]
 
@@ -58,6 +68,7 @@ def markdown(result: GateResult) -> str:
             *_missing(outcome),
             f"{MEANING[outcome.verdict].capitalize()}. Judged: {installed}.",
             "",
+            *_critics_alone(outcome),
             f"Tests: {_tests(outcome) or 'none'}.",
             "",
         ]
@@ -68,9 +79,10 @@ def markdown(result: GateResult) -> str:
         if outcome.verdict == FORMULAS_HOLD:
             lines += ["Returns were not judged: none of its cells was trained here.", ""]
         if outcome.verdicts:
-            lines += ["Returns:", ""]
+            lines += ["Returns, and what is judged beside them:", ""]
             for name, verdict in sorted(outcome.verdicts.items()):
                 lines += [f"- {words.line(name, verdict)}", f"  - {verdict['reason']}"]
+            lines += [f"- {said}" for said in words.not_judged(outcome.not_judged)]
             lines.append("")
         if outcome.throughput:
             told = {(outcome.framework, of): each for of, each in outcome.throughput.items()}
@@ -82,8 +94,8 @@ def markdown(result: GateResult) -> str:
     if result.unjudged:
         lines += [f"No verdict could be reached on: {', '.join(result.unjudged)}.", ""]
     lines.append(
-        f"Error rate: if nothing changed, the returns of some framework are called `regressed` in "
-        f"at most {result.alpha:.0%} of such gates. Every line above names the drop that it would "
-        "have seen with 80 % power; a smaller one may be there."
+        f"Error rate: if nothing changed, returns or critics of some framework are called "
+        f"`regressed` in at most {result.alpha:.0%} of such gates. Every line above names the loss "
+        "that it would have seen with 80 % power; a smaller one may be there."
     )
     return "\n".join(lines) + "\n"

@@ -12,7 +12,7 @@ from rlregress.reporting import words
 def verdict_lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The verdicts of a session, by cell and group; nothing if it judged none."""
     lines = words.lines(verdicts)
-    return ["", "verdicts on returns", *lines] if lines else []
+    return ["", "verdicts on returns, and on what is judged beside them", *lines] if lines else []
 
 
 def interrupted(store: Path) -> str:

@@ -39,7 +39,7 @@ from rlregress.upgrade.result import (
 )
 from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import NotTraced, Traced
-from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED
+from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
 
 _SENTENCES = {
     UNCHANGED: "everything was asked of both sides, and nothing changed",
@@ -48,6 +48,7 @@ _SENTENCES = {
     AS_DOCUMENTED: "what changed is documented to change",
     HOLDS: "something changed, and the returns hold",
     IMPROVED: "something changed, and the returns improved",
+    MOVED: "something changed, and returns hold while what the framework logs has moved",
     REGRESSED: "returns regressed, or documented behaviour is violated",
     INCONCLUSIVE: "something changed, and the returns cannot tell whether it matters",
     COULD_NOT_JUDGE: "too much could not be asked for a verdict",

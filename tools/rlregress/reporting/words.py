@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from rlregress.verdicts.quantity import CRITIC, DIAGNOSTICS, RETURNS
 
 #: details that were not asked are named up to this many.
 _NAMED = 3
@@ -23,8 +26,10 @@ def critic(measured: Mapping[str, Any] | None) -> str:
     """How well the critic of a run predicts its returns; empty for a run that does not say."""
     if measured is None:
         return ""
+    if not measured.get("finite", True):
+        return ", critic: values that are not finite"
     if measured.get("explained_variance") is None:
-        return ", critic: returns that do not vary, or values that are not finite"
+        return ", critic: returns that do not vary"
     return (
         f", critic: explained variance {measured['explained_variance']:.2f}, "
         f"bias {measured['bias']:+.2f}"
@@ -33,10 +38,72 @@ def critic(measured: Mapping[str, Any] | None) -> str:
 
 def _judged_by(verdict: Mapping[str, Any]) -> str:
     """Holm's p-value of the side that the verdict is about, the error rate, and what is seen."""
-    side = "adjusted_gain" if verdict["verdict"] == "improved" else "adjusted_drop"
-    seen = verdict["visible_fraction"]
-    sees = "no drop can be seen" if seen is None else f"sees a drop of {seen:.0%} with 80 % power"
+    upwards = verdict["verdict"] == "improved" or _is_about(verdict) in DIAGNOSTICS
+    side = "adjusted_gain" if upwards else "adjusted_drop"
+    sees = _visible(verdict)
     return f"adjusted p {number(verdict[side])} (alpha {verdict['alpha']:g}); {sees}"
+
+
+def _is_about(verdict: Mapping[str, Any]) -> str:
+    """Name of what a verdict is about: ``returns``, ``critic`` or a diagnostic."""
+    return str(verdict.get("quantity", RETURNS.name))
+
+
+def _visible(verdict: Mapping[str, Any]) -> str:
+    """What a verdict of a cell or a group would have seen."""
+    seen, about = verdict["visible_fraction"], _is_about(verdict)
+    kind = "change" if about in DIAGNOSTICS else "drop"
+    if seen is None:
+        return f"no {kind} can be seen"
+    what = f"an error x{math.exp(seen):.2f}" if about == CRITIC.name else f"a {kind} of {seen:.0%}"
+    return f"sees {what} with 80 % power"
+
+
+def _error(verdict: Mapping[str, Any]) -> str:
+    """How many times as large a critic's error has become, with the interval of it."""
+    interval = verdict["interval"]
+    between = ""
+    if interval and None not in interval:
+        low, high = (math.exp(-bound) for bound in reversed(interval))
+        between = f", 95 % interval x{low:.2f} to x{high:.2f}"
+    return f"x{math.exp(-verdict['effect_fraction']):.2f}{between}"
+
+
+def critic_line(name: str, verdict: Mapping[str, Any]) -> str:
+    """The verdict on the critic of a cell, or on the critics of a group, by their errors.
+
+    An error is the root of the mean squared error, the geometric mean over runs, in standard
+    deviations of the returns.
+    """
+    if "cells" in verdict:
+        return (
+            f"{verdict['verdict']:<12} {name} over {len(verdict['cells'])} cells: error "
+            f"{_error(verdict)}; {_seeds(verdict)}; {_judged_by(verdict)}"
+        )
+    before, after = (math.exp(-verdict[of]) for of in ("stored_mean", "new_mean"))
+    missing = f", {verdict['failed']} without a critic's error" if verdict["failed"] else ""
+    return (
+        f"{verdict['verdict']:<12} {name}: error {before:.3g} -> {after:.3g} sd of the returns "
+        f"({_error(verdict)}); "
+        f"{verdict['stored_seeds']} stored and {_seeds(verdict)}{missing}; {_judged_by(verdict)}"
+    )
+
+
+def not_judged(reasons: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """What is said of cells that are judged by their returns alone, a line for each reason.
+
+    Args:
+        reasons: name of the cell -> what it is not judged by -> why.
+    """
+    cells: dict[tuple[str, str], list[str]] = {}
+    for name, of in reasons.items():
+        for why in dict.fromkeys(of.values()):
+            without = ", ".join(each for each in of if of[each] == why)
+            cells.setdefault((without, why), []).append(name)
+    return [
+        f"{without} not judged of {', '.join(sorted(names))}: {why}"
+        for (without, why), names in cells.items()
+    ]
 
 
 def _between(interval: Sequence[float | None] | None, scale: float) -> str:
@@ -90,7 +157,9 @@ def asked(details: int, missing: Sequence[str]) -> str:
 
 
 def line(name: str, verdict: Mapping[str, Any]) -> str:
-    """The line of any verdict: a group, a published band, or a cell with stored runs."""
+    """The line of any verdict: a critic, a group, a published band, or a cell with stored runs."""
+    if _is_about(verdict) == CRITIC.name:
+        return critic_line(name, verdict)
     if "cells" in verdict:
         return group_line(name, verdict)
     return (band_line if "adjusted_p" in verdict else cell_line)(name, verdict)

@@ -8,12 +8,16 @@ Runs inside foreign and old environments: NumPy only, Python 3.9 syntax.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Callable, Optional, Sequence
 
 import numpy as np
 
 from rlregress.training.evaluation import Episode
+
+#: a critic's error counts as no less and no more than this, in standard deviations of the returns
+LEAST_ERROR, LARGEST_ERROR = 0.01, 100.0
 
 
 @dataclass(frozen=True)
@@ -31,12 +35,48 @@ class Critic:
         explained_variance: 1 - Var[return - value] / Var[return]: 1 is perfect, 0 is no better than
             a constant; None where returns do not vary, or values are not finite.
         bias: (mean value - mean return) / standard deviation of the returns; None as above.
+        finite: all values are finite numbers.
     """
 
     states: int
     bootstrapped: float
     explained_variance: Optional[float] = None
     bias: Optional[float] = None
+    finite: bool = True
+
+    @property
+    def error(self) -> Optional[float]:
+        """Root of the mean squared error of the values, in standard deviations of the returns.
+
+        sqrt((1 - explained variance) + bias^2), from 0.01 to 100, and 100 where values are not
+        finite: 0 is perfect, 1 no better than the mean of the returns. None where returns do not
+        vary.
+        """
+        if not self.finite:
+            return LARGEST_ERROR
+        if self.explained_variance is None or self.bias is None:
+            return None
+        # above 1 by rounding alone
+        unexplained = max(1.0 - self.explained_variance, 0.0)
+        error = math.hypot(math.sqrt(unexplained), self.bias)
+        return min(max(error, LEAST_ERROR), LARGEST_ERROR)
+
+
+def judged_number(critic: Optional[Critic], failed: bool = False) -> float:
+    """What the critic of a run is judged by: minus the natural logarithm of its error.
+
+    The logarithm, because the errors of critics differ by factors, and one that is far off is not
+    to outweigh all others; a factor is also what the reader of a verdict is told.
+
+    Args:
+        critic: None: the run has none.
+        failed: the run failed: it counts as one whose critic is as wrong as can be.
+
+    Returns:
+        A number that is larger for a better critic; nan where there is nothing to compare.
+    """
+    error = LARGEST_ERROR if failed else None if critic is None else critic.error
+    return math.nan if error is None else -math.log(error)
 
 
 def discounted(episode: Episode, discount: float, final_value: float) -> np.ndarray:
@@ -76,8 +116,9 @@ def assess(
     spread = float(return_of.std())
     # the same return in every state, up to rounding
     varies = spread > 1e-9 * max(1.0, float(np.abs(return_of).max()))
-    if not (np.isfinite(spread) and np.all(np.isfinite(value_of)) and varies):
-        return Critic(len(value_of), share)
+    finite = bool(np.isfinite(spread) and np.all(np.isfinite(value_of)))
+    if not (finite and varies):
+        return Critic(len(value_of), share, finite=finite)
     error = return_of - value_of
     return Critic(
         len(value_of),

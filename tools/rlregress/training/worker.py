@@ -122,6 +122,7 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
 
     from rlregress import frameworks
     from rlregress.frameworks.base import TrainingRequest
+    from rlregress.training.diagnostics import at_the_end
     from rlregress.training.episodes import Episodes
     from rlregress.training.evaluation import Evaluator
     from rlregress.training.record import SCHEMA, finite_or_none
@@ -138,7 +139,7 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
     wall, cpu = time.perf_counter(), time.process_time()
     failure = ""
     final: List[float] = []
-    steps, parameters, critic = 0, None, None
+    steps, parameters, critic, diagnostics = 0, None, None, None
     try:
         trained = frameworks.get(cell["framework"]).train(
             TrainingRequest(
@@ -153,6 +154,7 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
         )
         steps = trained.steps
         parameters = digest(trained.parameters)
+        diagnostics = at_the_end(cell["algorithm"], trained.diagnostics)
         episodes = watch.evaluate(steps, trained.policy)
         final = [episode.total for episode in episodes]
         if not np.all(np.isfinite(final)):
@@ -177,6 +179,7 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
         "final_return": None if failure else float(np.mean(final)),
         "episode_returns": [finite_or_none(r) for r in final],
         "critic": critic,
+        "diagnostics": diagnostics,
         "steps": steps,
         "parameters_sha256": parameters,
         "platform": {

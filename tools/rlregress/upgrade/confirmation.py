@@ -21,6 +21,7 @@ from rlregress.training.cell import Cell
 from rlregress.verdicts.effect import scale_of
 from rlregress.verdicts.looks import fixed
 from rlregress.verdicts.outcome import INCONCLUSIVE, REGRESSED, CellSample, Rules
+from rlregress.verdicts.quantity import CRITIC, quantity_of
 from rlregress.verdicts.sequential import judge_cells
 
 #: seed of side A's first fresh run: neither a stored run nor one of side B has it
@@ -41,19 +42,30 @@ class Confirmation:
 
 
 def alarmed(entries: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The cells that fell, and those of the groups that fell."""
+    """The cells and critics of cells that got worse, and those of the groups that did."""
     fallen = [entry for entry in entries if entry.get("verdict", {}).get("verdict") == REGRESSED]
-    names = [name for entry in fallen for name in entry["verdict"].get("cells", ())]
-    names += [entry["cell"] for entry in fallen if "cell" in entry]
+    of_groups = [entry["verdict"]["cells"] for entry in fallen if "cells" in entry["verdict"]]
+    names = [name for cells in of_groups for name in cells]
+    alone = [entry for entry in fallen if "cells" not in entry["verdict"]]
+    names += [entry[kind] for entry in alone for kind in ("cell", "critic") if kind in entry]
     return sorted(set(names))
 
 
-def returns_of(entries: Sequence[Mapping[str, Any]], cell: str) -> list[float]:
-    """Final returns of the runs of a cell, by seed; nan for one that failed."""
+def numbers_of(entries: Sequence[Mapping[str, Any]], name: str) -> list[float]:
+    """What the runs of a cell are judged by, by seed: their returns, or their critics.
+
+    Args:
+        name: of a cell, or of its critic; see ``Quantity.named``.
+
+    Returns:
+        Final returns or critics' numbers, nan for a run that has none; ``baseline.numbers_of``.
+    """
     records = [entry["record"] for entry in entries if "record" in entry]
-    own = sorted((r for r in records if r["cell"] == cell), key=lambda record: record["seed"])
-    returns = [record["final_return"] for record in own]
-    return [math.nan if value is None else float(value) for value in returns]
+    own = sorted(
+        (r for r in records if quantity_of(name).named(r["cell"]) == name),
+        key=lambda record: record["seed"],
+    )
+    return [baseline.numbers_of(record)[quantity_of(name)] for record in own]
 
 
 def confirm(
@@ -65,14 +77,21 @@ def confirm(
     """Whether side B is worse than side A's fresh runs.
 
     Args:
-        cells: those that fell, by id.
-        old: fresh final returns of side A, nan for a run that failed.
-        new: final returns of side B that raised the alarm.
+        cells: those that fell, by id, and those whose critic did, by its name.
+        old: what side A's fresh runs are judged by; see ``numbers_of``.
+        new: the same of the runs of side B that raised the alarm.
         alpha: probability of confirming any of them if side B is as good.
     """
     worst = worst_returns()
     samples = {
-        name: CellSample(old[name], new[name], 0, cell.group, worst.get(cell.environment))
+        name: CellSample(
+            old[name],
+            new[name],
+            0,
+            quantity_of(name).named(cell.group),
+            worst.get(cell.environment),
+            quantity_of(name),
+        )
         for name, cell in cells.items()
     }
     # one family for all that fell; each cell has the number of runs that side B came to
@@ -82,6 +101,7 @@ def confirm(
     every += [of.verdict for of in verdicts.groups.values()]
     verdict = REGRESSED if REGRESSED in every else INCONCLUSIVE
     stored = {known.cell.id: known.returns for known in baseline.every()}
+    stored |= {CRITIC.named(known.cell.id): known.numbers(CRITIC) for known in baseline.every()}
     lines = [_line(name, stored[name], old[name], new[name]) for name in cells]
     said = {
         REGRESSED: "confirmed: side B is worse than side A trained again",
@@ -92,7 +112,15 @@ def confirm(
 
 
 def _line(name: str, stored: Sequence[float], old: Sequence[float], new: Sequence[float]) -> str:
-    means = [float(np.nanmean(returns)) for returns in (stored, old, new)]
+    means = [float(np.nanmean(numbers)) for numbers in (stored, old, new)]
+    if quantity_of(name) is CRITIC:
+        errors = [math.exp(-mean) for mean in means]
+        return (
+            f"{name}: error stored {errors[0]:.3g} ({len(stored)} runs), side A again "
+            f"{errors[1]:.3g} ({len(old)}), side B {errors[2]:.3g} ({len(new)}): age and luck of "
+            f"the stored runs x{errors[1] / errors[0]:.2f}, the upgrade "
+            f"x{errors[2] / errors[1]:.2f}"
+        )
     scale = scale_of(np.asarray(stored))
     of_stored, of_change = (means[1] - means[0]) / scale, (means[2] - means[1]) / scale
     return (

@@ -17,14 +17,14 @@ from rlregress.upgrade.functions import Changed
 from rlregress.upgrade.proof import Proof
 from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import NotTraced, Traced
-from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED
+from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
 
 UNCHANGED, AS_FAR, CHANGED = "unchanged", "unchanged as far as asked", "changed"
 AS_DOCUMENTED = "changed as documented"
 #: the worst first: the verdict of several is the worst of them.
 ORDER = (
-    REGRESSED, INCONCLUSIVE, CHANGED, COULD_NOT_JUDGE, HOLDS, IMPROVED, AS_DOCUMENTED, AS_FAR,
-    UNCHANGED,
+    REGRESSED, INCONCLUSIVE, CHANGED, COULD_NOT_JUDGE, HOLDS, IMPROVED, MOVED, AS_DOCUMENTED,
+    AS_FAR, UNCHANGED,
 )  # fmt: skip
 EXIT_CODES = {REGRESSED: 1, COULD_NOT_JUDGE: 2, CHANGED: 3, INCONCLUSIVE: 3}
 
@@ -180,7 +180,7 @@ def _of_framework(of: OfFramework) -> str:
 def _of_diverged(of: OfFramework, judged: str) -> str:
     # a scenario is no stored cell: its returns were not asked
     open_ = [t for t in of.diverged if not t.plain or t.algorithm not in of.stored]
-    return CHANGED if open_ and judged in (HOLDS, IMPROVED) else judged
+    return CHANGED if open_ and judged in (HOLDS, IMPROVED, MOVED) else judged
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from rlregress.gate import baseline, outcome, run
 from rlregress.gate.outcome import COULD_NOT_JUDGE
 from rlregress.tracing.processes import last_words
 from rlregress.tracing.run import Side
-from rlregress.upgrade.confirmation import FIRST_FRESH_SEED, alarmed, confirm, returns_of
+from rlregress.upgrade.confirmation import FIRST_FRESH_SEED, alarmed, confirm, numbers_of
 from rlregress.verdicts.outcome import INCONCLUSIVE, REGRESSED
+from rlregress.verdicts.quantity import CRITIC, RETURNS, quantity_of
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def judge(
 def asked_again(
     alarm: ReturnsVerdict,
     entries: Sequence[Mapping[str, Any]],
-    old: Side,
+    side: Side,
     options: run.GateOptions,
     say: Callable[[str], None],
 ) -> ReturnsVerdict:
@@ -84,7 +85,7 @@ def asked_again(
     Args:
         alarm: what the trainings of side B came to.
         entries: the evidence of those trainings.
-        old: side A.
+        side: side A.
         options: of the session on side B.
 
     Returns:
@@ -93,34 +94,40 @@ def asked_again(
     """
     names = alarmed(entries)
     say(f"{options.frameworks}: training side A again with fresh seeds, as {', '.join(names)} fell")
-    new = {name: returns_of(entries, name) for name in names}
+    new = {name: numbers_of(entries, name) for name in names}
+    by_name = {
+        of.named(known.cell.id): known.cell
+        for of in (RETURNS, CRITIC)
+        for known in baseline.every()
+    }
+    cells = {name: by_name[name] for name in names}
+    ids = sorted({cell.id for cell in cells.values()})
     again = replace(
         options,
         report=options.report / "again",
-        cells=",".join(names),
+        cells=",".join(ids),
         seeds=min(map(len, new.values())),
         first_seed=FIRST_FRESH_SEED,
     )
-    fresh = run.returns_alone(old.python, again, old.environment())
-    reason = fresh if isinstance(fresh, str) else _not_trained(fresh, names)
+    fresh = run.returns_alone(side.python, again, side.environment())
+    reason = fresh if isinstance(fresh, str) else _not_trained(fresh, ids)
     if isinstance(fresh, str) or reason:
         line = (
             "inconclusive: the alarm could not be confirmed, as side A could not be trained "
             f"again: {reason}"
         )
         return replace(alarm, verdict=INCONCLUSIVE, lines=(line, *alarm.lines))
-    cells = {known.cell.id: known.cell for known in baseline.every() if known.cell.id in names}
-    returns = {name: returns_of(fresh, name) for name in names}
-    confirmed = confirm(cells, returns, new, options.alpha)
+    old = {name: numbers_of(fresh, name) for name in names}
+    confirmed = confirm(cells, old, new, options.alpha)
     return replace(alarm, verdict=confirmed.verdict, lines=(*confirmed.lines, *alarm.lines))
 
 
-def _not_trained(fresh: list[dict[str, Any]], names: Sequence[str]) -> str:
-    """Why side A's fresh runs cannot be compared with; empty if they can."""
+def _not_trained(fresh: list[dict[str, Any]], cells: Sequence[str]) -> str:
+    """Why side A's fresh runs of some cells cannot be compared with; empty if they can."""
     if broken := outcome.broken(fresh):
         return str(broken[0]["message"]).splitlines()[0]
-    for name in names:
-        if not all(map(math.isnan, returns_of(fresh, name))):
+    for name in cells:
+        if not all(map(math.isnan, numbers_of(fresh, name))):
             continue
         records = [entry["record"] for entry in fresh if "record" in entry]
         failures = [record["failure"] for record in records if record["cell"] == name]
@@ -148,8 +155,12 @@ def of_evidence(
 
 def _line(named: tuple[str, Mapping[str, Any]]) -> str:
     name, verdict = named
+    quantity = quantity_of(name)
     fraction = verdict.get("effect_fraction")
-    effect = f", {fraction:+.0%} of the stored returns' scale" if fraction is not None else ""
+    effect = ""
+    if fraction is not None:
+        of_returns = f"{fraction:+.0%} of the stored returns' scale"
+        effect = f", {of_returns if quantity is RETURNS else quantity.moved(fraction)}"
     seen = verdict["visible_fraction"]
-    sees = "no drop can be seen" if seen is None else f"sees a drop of {seen:.0%} with 80 % power"
+    sees = "no drop can be seen" if seen is None else f"sees {quantity.loss(seen)} with 80 % power"
     return f"{name}: {verdict['verdict']}{effect}; {verdict['new_seeds']} new runs; {sees}"

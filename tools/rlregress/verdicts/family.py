@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
@@ -12,34 +13,46 @@ from numpy.typing import ArrayLike, NDArray
 Name = TypeVar("Name")
 
 
-def holm_adjust(p: ArrayLike) -> NDArray[np.float64]:
-    """Adjusted p-values of Holm's step-down procedure (Holm 1979).
+def holm_adjust(p: ArrayLike, weights: ArrayLike = 1.0) -> NDArray[np.float64]:
+    """Adjusted p-values of Holm's step-down procedure (Holm 1979, with weights his section 4).
 
     Rejecting where the adjusted value is below alpha makes one or more false rejections with
-    probability at most alpha, whatever the dependence between the tests.
+    probability at most alpha, whatever the dependence between the tests. A hypothesis of weight w
+    is first tested at alpha w / sum of the weights; what it is rejected with goes to the others.
 
     Args:
         p: p-values [..., H]; the last axis is one family.
+        weights: positive, [H] or one for all; fixed before the data.
 
     Returns:
         float64 [..., H], at most 1.
     """
     # SciPy corrects for the rate of false discoveries only (stats.false_discovery_control)
     values = np.asarray(p, dtype=np.float64)
-    count = values.shape[-1]
-    order = np.argsort(values, axis=-1, kind="stable")
-    stepped = np.take_along_axis(values, order, axis=-1) * np.arange(count, 0, -1)
+    weight = np.broadcast_to(np.asarray(weights, dtype=np.float64), values.shape)
+    ratio = values / weight
+    order = np.argsort(ratio, axis=-1, kind="stable")
+    # the weight of what is left before each step
+    left = np.take_along_axis(weight, order, axis=-1)[..., ::-1].cumsum(axis=-1)[..., ::-1]
+    stepped = np.take_along_axis(ratio, order, axis=-1) * left
     stepped = np.minimum(np.maximum.accumulate(stepped, axis=-1), 1.0)
     adjusted = np.empty_like(values)
     np.put_along_axis(adjusted, order, stepped, axis=-1)
     return adjusted
 
 
-def holm(p: Mapping[Name, float]) -> dict[Name, float]:
-    """Holm's adjusted p-values of named hypotheses, under the same names."""
+def holm(
+    p: Mapping[Name, float], weights: Mapping[Name, float] = MappingProxyType({})
+) -> dict[Name, float]:
+    """Holm's adjusted p-values of named hypotheses, under the same names.
+
+    Args:
+        weights: of the hypotheses, where they are not all the same.
+    """
     if not p:
         return {}
-    return dict(zip(p, holm_adjust(list(p.values())).tolist(), strict=True))
+    adjusted = holm_adjust(list(p.values()), [weights.get(name, 1.0) for name in p])
+    return dict(zip(p, adjusted.tolist(), strict=True))
 
 
 def stouffer(mid_p: ArrayLike) -> NDArray[np.float64]:

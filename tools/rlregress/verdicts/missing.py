@@ -10,9 +10,9 @@ import scipy
 from numpy.typing import NDArray
 
 from rlregress.verdicts import ceiling
-from rlregress.verdicts.effect import scale_of
 from rlregress.verdicts.looks import Looks, fixed
 from rlregress.verdicts.power import smallest_drop
+from rlregress.verdicts.quantity import RETURNS, Quantity
 
 FloatArray = NDArray[np.float64]
 
@@ -31,7 +31,12 @@ def _of_t_test(m: int, n: int, level: float) -> float:
 
 
 def seeds_for_cell(
-    stored: FloatArray, looks: Looks, hypotheses: int, alpha: float, share: float
+    stored: FloatArray,
+    looks: Looks,
+    hypotheses: int,
+    alpha: float,
+    share: float,
+    quantity: Quantity = RETURNS,
 ) -> str:
     """About how many seeds see a drop of ``share`` of the scale of one cell, in words.
 
@@ -52,17 +57,19 @@ def seeds_for_cell(
             return ceiling.sees(min(share, 1.0), round(failing * m_), m_, looks_, level, _POWER)
 
     else:
-        wanted = share * scale_of(stored) / float(stored.std(ddof=1))
+        wanted = share * quantity.scale(stored) / float(stored.std(ddof=1))
         known = smallest_drop(m, looks, hypotheses, alpha).drop
         ratio = known / _of_t_test(m, looks.most, level) if math.isfinite(known) else 1.0
 
         def sees(m_: int, looks_: Looks) -> bool:
             return ratio * _of_t_test(m_, looks_.most, level) <= wanted
 
-    return _in_words(m, looks, sees, f"a drop of {share:.0%}")
+    return _in_words(m, looks, sees, quantity.loss(share))
 
 
-def seeds_for_group(stored: int, looks: Looks, visible: float, share: float) -> str:
+def seeds_for_group(
+    stored: int, looks: Looks, visible: float, share: float, quantity: Quantity = RETURNS
+) -> str:
     """About how many seeds of each cell see a common drop of ``share`` of the scale, in words.
 
     Args:
@@ -74,7 +81,7 @@ def seeds_for_group(stored: int, looks: Looks, visible: float, share: float) -> 
     def sees(m_: int, looks_: Looks) -> bool:
         return visible * math.sqrt(1 / m_ + 1 / looks_.most) <= share * now
 
-    return _in_words(stored, looks, sees, f"a common drop of {share:.0%}")
+    return _in_words(stored, looks, sees, quantity.common_loss(share))
 
 
 def _in_words(m: int, looks: Looks, sees: Callable[[int, Looks], bool], what: str) -> str:

@@ -10,8 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rlregress.verdicts.quantity import RETURNS, Quantity
+
 HOLDS, REGRESSED, IMPROVED, INCONCLUSIVE = "holds", "regressed", "improved", "inconclusive"
-_SEVERITY = (REGRESSED, INCONCLUSIVE, IMPROVED, HOLDS)
+#: of what is neither better nor worse: it is not what it was
+MOVED = "moved"
+_SEVERITY = (REGRESSED, INCONCLUSIVE, IMPROVED, MOVED, HOLDS)
 
 FloatArray = NDArray[np.float64]
 
@@ -41,7 +45,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class CellSample:
-    """The runs of one cell.
+    """The runs of one cell, by their returns or by another quantity.
 
     Attributes:
         stored: final returns of the stored runs [m].
@@ -52,6 +56,9 @@ class CellSample:
         group: name of the (framework, algorithm) group, "" for none.
         worst: the environment's worst recorded return, which a failed run counts as (or the worst
             return of this cell, if that is lower); needed only where a run failed.
+        quantity: what the numbers are. Of anything but returns, a value that is not finite is
+            that of a run that has none: it counts as the mean of the others, which is no evidence
+            for anything.
     """
 
     stored: Sequence[float] | FloatArray
@@ -59,14 +66,17 @@ class CellSample:
     failed: int = 0
     group: str = ""
     worst: float | None = None
+    quantity: Quantity = RETURNS
 
 
 @dataclass(frozen=True)
 class CellVerdict:
     """What the runs of one cell say. Returns are in the environment's own units.
 
+    Of a critic, the numbers in the place of returns are minus the logarithm of its error.
+
     Attributes:
-        verdict: holds, regressed, improved or inconclusive.
+        verdict: holds, regressed, improved, moved or inconclusive.
         reason: sentences for the reader.
         group: name of the group.
         stored_seeds, new_seeds: m and n, failed runs included.
@@ -77,12 +87,14 @@ class CellVerdict:
         interval: Welch interval of the effect, at nominal ``Rules.confidence``; None: no spread.
         p_drop, adjusted_drop: permutation p-value, over all looks so far (``Looks.spent``), and
             Holm's; nan where the cell could not be tested.
-        p_gain, adjusted_gain: the same upwards, of the first look.
+        p_gain, adjusted_gain: the same upwards, of the first look; of what is judged both ways,
+            of a change.
         alpha, hypotheses: family-wise level, and cells and groups judged together.
         visible_drop, visible_fraction: smallest drop seen with 80 % power at the stored spread,
             with all of the looks; None: no drop is.
         look: the look, from 1, that decided.
         looks: new seeds in all at each look.
+        quantity: name of what was judged.
     """
 
     verdict: str
@@ -108,6 +120,7 @@ class CellVerdict:
     visible_fraction: float | None
     look: int
     looks: tuple[int, ...]
+    quantity: str = RETURNS.name
 
 
 @dataclass(frozen=True)
@@ -134,6 +147,7 @@ class GroupVerdict:
     visible_fraction: float | None
     look: int
     looks: tuple[int, ...]
+    quantity: str = RETURNS.name
 
 
 @dataclass(frozen=True)
@@ -165,5 +179,5 @@ def _plain(value: Any) -> Any:
 
 
 def worst_verdict(verdicts: Iterable[str]) -> str:
-    """regressed before inconclusive before improved before holds; inconclusive of none."""
+    """regressed, inconclusive, improved, moved, holds: the first of them; inconclusive of none."""
     return min(verdicts, key=_SEVERITY.index, default=INCONCLUSIVE)

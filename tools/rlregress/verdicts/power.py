@@ -244,6 +244,7 @@ def expected_runs(
     looks: Looks,
     hypotheses: int,
     alpha: float = 0.05,
+    critics: bool = False,
     repetitions: int = 2 * REPETITIONS,
     seed: int = 0,
 ) -> float:
@@ -251,11 +252,22 @@ def expected_runs(
 
     Args:
         stored: stored seeds of the cells of the group; a cell without a group is a group of one.
+        critics: the critics of these cells are judged too, and may ask for more of their runs;
+            they are taken to be independent of the returns.
         looks, hypotheses, alpha, repetitions, seed: as in ``smallest_drop``.
     """
     rng = np.random.default_rng([seed, len(stored), looks.most])
-    noise = _group_noise(stored, looks, repetitions, rng)
-    return float(_courses(noise, np.ones(len(stored)), 0.0, looks, alpha / hypotheses).runs.mean())
+    runs = [
+        _courses(
+            _group_noise(stored, looks, repetitions, rng),
+            np.ones(len(stored)),
+            0.0,
+            looks,
+            alpha / hypotheses,
+        ).runs
+        for _ in range(1 + critics)
+    ]
+    return float(np.max(runs, axis=0).mean())
 
 
 def smallest_group_drop(

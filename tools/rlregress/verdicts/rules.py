@@ -8,16 +8,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlregress.verdicts import ceiling
-from rlregress.verdicts.effect import scale_of
 from rlregress.verdicts.looks import Looks
-from rlregress.verdicts.outcome import IMPROVED, REGRESSED, Rules
+from rlregress.verdicts.outcome import IMPROVED, MOVED, REGRESSED, Rules
 from rlregress.verdicts.power import smallest_drop
+from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity
 
 FloatArray = NDArray[np.float64]
 
 
-def visible_drop(stored: FloatArray, looks: Looks, hypotheses: int, alpha: float) -> float | None:
-    """The smallest drop of one cell that is seen with 80 % power, in returns."""
+def visible_drop(
+    stored: FloatArray,
+    looks: Looks,
+    hypotheses: int,
+    alpha: float,
+    quantity: Quantity = RETURNS,
+) -> float | None:
+    """The smallest drop, or change, of one cell that is seen with 80 % power, in returns.
+
+    Args:
+        hypotheses, alpha: about the quantity, and its share of the error.
+    """
     m = len(stored)
     if not looks.could_reject(m, alpha / hypotheses):
         return None
@@ -28,21 +38,30 @@ def visible_drop(stored: FloatArray, looks: Looks, hypotheses: int, alpha: float
         if share is None:
             return None
         # Failing seeds are taken to lose everything: a cell at its ceiling gets worse that way.
-        drop = max(drop, share * scale_of(stored))
+        drop = max(drop, share * quantity.scale(stored))
     return drop if math.isfinite(drop) else None
 
 
-def decide(fraction: float, p: tuple[float, float, float, float], rules: Rules) -> tuple[str, str]:
+def decide(
+    fraction: float,
+    p: tuple[float, float, float, float],
+    rules: Rules,
+    quantity: Quantity = RETURNS,
+) -> tuple[str, str]:
     """A verdict if one side is rejected beyond the floor, else "" and what is to be said first."""
     drop_rejected, gain_rejected = p[2] < rules.alpha, p[3] < rules.alpha  # nan: False
     if not (drop_rejected or gain_rejected):
         return "", "no change rejected"
     adjusted = p[2] if drop_rejected else p[3]
-    said = f"changed by {fraction:+.0%} (adjusted p = {adjusted:.2g} < {rules.alpha:g})"
+    said = f"{quantity.moved(fraction)} (adjusted p = {adjusted:.2g} < {rules.alpha:g})"
     if abs(fraction) <= rules.floor:
         return "", f"{said}, not more than the floor of {rules.floor:.0%}"
+    if quantity.two_sided:
+        return MOVED, said + ": a change too."
     if drop_rejected and fraction < 0:
-        return REGRESSED, said + "."
+        own = ": this is the critic, not the return, which has a line of its own."
+        about = own if quantity is CRITIC else "."
+        return REGRESSED, said + about
     if gain_rejected and fraction > 0:
         return IMPROVED, said + ": an unexpected gain is a change too."
     return "", f"{said}, in cells that go both ways"
@@ -55,24 +74,28 @@ def reasons_against(
     fraction: float,
     visible: float | None,
     looks: Looks,
-    hypotheses: int,
+    level: float,
     rules: Rules,
+    quantity: Quantity = RETURNS,
 ) -> list[str]:
-    """Why a cell that is not rejected may not be said to hold; empty: it may."""
+    """Why a cell that is not rejected may not be said to hold; empty: it may.
+
+    Args:
+        level: at which it is tested first.
+    """
     m = len(stored)
     against = []
     if m < rules.min_stored:
         against.append(f"{m} stored seeds, at least {rules.min_stored} are needed")
     if n and failed / n > rules.max_failed_share:
-        against.append(f"{failed} of {n} new runs failed")
-    if fraction < -rules.must_see:
-        against.append(f"the mean changed by {fraction:+.0%}, too few seeds to reject it")
+        against.append(f"{failed} of {n} new runs {quantity.missing}")
+    if fraction < -rules.must_see or (quantity.two_sided and fraction > rules.must_see):
+        against.append(f"{quantity.moved(fraction)}, too few seeds to reject it")
     if visible is None:
-        level = rules.alpha / hypotheses if hypotheses else rules.alpha
         against.append(
-            f"no drop can be seen with 80 % power: {m} stored against {looks.most} new seeds at "
+            f"nothing can be seen with 80 % power: {m} stored against {looks.most} new seeds at "
             f"level {level:.2g}"
         )
-    elif visible > rules.must_see * scale_of(stored):
-        against.append(f"a drop of {rules.must_see:.0%} could be missed")
+    elif visible > rules.must_see * quantity.scale(stored):
+        against.append(f"{quantity.loss(rules.must_see)} could be missed")
     return against

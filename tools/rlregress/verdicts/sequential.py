@@ -5,10 +5,13 @@ A cell has m stored runs and is looked at after 5, 10 and 20 new ones (``looks.S
 Two errors, both stated with every verdict. *False alarm*: ``regressed`` somewhere although nothing
 changed; its probability over the whole session is at most alpha. At every look all stored runs are
 compared with all new ones, the error is spent over the looks (``Looks.spent``), and Holm corrects
-over all cells and groups together. ``improved`` is a second family with an alpha of its own, judged
-at the first look only: no run is spent on it. *Miss*: ``holds`` although returns dropped; each
-verdict names the smallest drop that these looks see with 80 % power, and where that exceeds the
-drop that matters the verdict is ``inconclusive``, not ``holds``.
+over all cells, groups and critics together. ``improved`` is a second family with an alpha of its
+own, judged at the first look only: no run is spent on it. *Miss*: ``holds`` although returns
+dropped; each verdict names the smallest drop that these looks see with 80 % power, and where that
+exceeds the drop that matters the verdict is ``inconclusive``, not ``holds``.
+
+A critic is a cell like any other here: a sample with a name, a group and a share of the error of
+its own, whose runs happen to be those of another cell.
 
 Nothing here depends on which run ends first: a look is taken when every cell that is still
 undecided has its whole block of runs, and runs beyond it are not looked at.
@@ -17,7 +20,7 @@ undecided has its whole block of runs, and runs beyond it are not looked at.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -26,9 +29,9 @@ from numpy.typing import NDArray
 
 from rlregress.errors import UserError
 from rlregress.verdicts import ceiling
-from rlregress.verdicts.effect import group_interval, scale_of, welch_interval
+from rlregress.verdicts.effect import group_interval, welch_interval
 from rlregress.verdicts.family import holm, stouffer
-from rlregress.verdicts.looks import SEQUENTIAL, Looks
+from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
 from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group
 from rlregress.verdicts.outcome import (
     HOLDS,
@@ -42,6 +45,7 @@ from rlregress.verdicts.outcome import (
 )
 from rlregress.verdicts.permutation import PermutationP, content_generator, permutation_p
 from rlregress.verdicts.power import smallest_group_drop
+from rlregress.verdicts.quantity import RETURNS, Quantity, shares
 from rlregress.verdicts.rules import decide, reasons_against, visible_drop
 
 FloatArray = NDArray[np.float64]
@@ -55,17 +59,19 @@ class Sample:
 
     Attributes:
         stored, new: returns [m] and [n].
-        failed: new runs among them that failed.
+        failed: new runs among them that failed, or have no number.
+        quantity: what the numbers are.
     """
 
     stored: FloatArray
     new: FloatArray
     failed: int
+    quantity: Quantity = RETURNS
 
     @property
     def scale(self) -> float:
         """What the effect is a share of; nan without stored runs."""
-        return scale_of(self.stored) if len(self.stored) else math.nan
+        return self.quantity.scale(self.stored) if len(self.stored) else math.nan
 
     @property
     def effect_fraction(self) -> float:
@@ -82,7 +88,7 @@ class Member:
     Attributes:
         p: evidence of every look that was taken: for a drop, for a gain, and of a cell mid-p.
         look: looks that were taken.
-        decided: ``regressed`` or ``improved``, else empty.
+        decided: ``regressed``, ``improved`` or ``moved``, else empty.
         reason: the sentence on the rejection, or on what could not be rejected.
         open: it goes on to the next look.
         fraction: effect as a share of the scale at the last look.
@@ -128,6 +134,41 @@ class Course:
         """How many looks were taken at a cell; a cell that cannot be tested has one."""
         member = self.members.get(("cell", name))
         return member.look if member is not None else min(self.look, 1)
+
+    def quantity(self, key: Key) -> Quantity:
+        """What is judged of a cell or a group."""
+        kind, name = key
+        return self.cells[self.groups[name][0] if kind == "group" else name].quantity
+
+    def family(self, quantity: Quantity) -> tuple[int, float]:
+        """How many cells and groups are tested by a quantity, and its share of alpha."""
+        counts = self._counts(drops=not quantity.two_sided)
+        if quantity not in counts:
+            return 0, self.rules.alpha
+        return counts[quantity], self.rules.alpha * shares(counts)[quantity]
+
+    def looks_at(self, name: str) -> tuple[Looks, float]:
+        """The looks that a cell is judged at, and the share of a level that one side has."""
+        looks = self.looks[name]
+        if self.cells[name].quantity.two_sided:
+            return fixed(looks.seeds[0]), 0.5
+        return looks, 1.0
+
+    def weights(self, drops: bool) -> Mapping[Key, float]:
+        """Of the members of a family in Holm's procedure; 1 where all are of one quantity.
+
+        Args:
+            drops: of the family of drops, which has no members that are judged both ways.
+        """
+        counts = self._counts(drops)
+        of = {quantity: share / counts[quantity] for quantity, share in shares(counts).items()}
+        most = max(of.values(), default=1.0)
+        of_members = {key: self.quantity(key) for key in self.members}
+        return {key: of[each] / most for key, each in of_members.items() if each in counts}
+
+    def _counts(self, drops: bool) -> Mapping[Quantity, int]:
+        every = map(self.quantity, self.members)
+        return Counter(each for each in every if not (drops and each.two_sided))
 
     def sample(self, name: str, look: int) -> Sample:
         """The runs of a cell at a look, counted from 1."""
@@ -211,16 +252,24 @@ def sample_at(name: str, cell: CellSample, seeds: int) -> Sample:
     new = np.concatenate([new, np.full(cell.failed, np.nan)])[:seeds]
     pooled = np.concatenate([stored, new])
     finite = pooled[np.isfinite(pooled)]
+    if cell.quantity is not RETURNS:
+        mean = float(finite.mean()) if len(finite) else 0.0
+        return _filled(stored, new, mean, cell.quantity)
     if len(finite) < len(pooled) and cell.worst is None:
         raise UserError(
             f"cell {name} has {len(pooled) - len(finite)} failed runs and no worst return: give "
             "the environment's worst recorded return, which a failed run counts as."
         )
     worst = min([*finite.tolist(), *([] if cell.worst is None else [cell.worst])], default=0.0)
+    return _filled(stored, new, worst, cell.quantity)
+
+
+def _filled(stored: FloatArray, new: FloatArray, by: float, quantity: Quantity) -> Sample:
     return Sample(
-        np.sort(np.where(np.isfinite(stored), stored, worst)),
-        np.sort(np.where(np.isfinite(new), new, worst)),
+        np.sort(np.where(np.isfinite(stored), stored, by)),
+        np.sort(np.where(np.isfinite(new), new, by)),
         int(np.count_nonzero(~np.isfinite(new))),
+        quantity,
     )
 
 
@@ -244,19 +293,21 @@ def _looked(course: Course, look: int) -> Course:
             member.p.append(PermutationP(drop, gain, drop, gain, 0, False))
             member.look = look + 1
             member.fraction = float(np.mean([cell.fraction for cell in of_cells]))
-    adjusted_drop = holm({key: _spent(course, key) for key in members})
+    weights = course.weights(drops=True)
+    adjusted_drop = holm({key: _spent(course, key) for key in weights}, weights)
     adjusted_gain = course.adjusted_gain
     if look == 0:
-        adjusted_gain = holm({key: float(of.p[0].gain) for key, of in members.items()})
+        weights = course.weights(drops=False)
+        adjusted_gain = holm({key: _gain(course, key) for key in weights}, weights)
     for key, member in members.items():
         gain = adjusted_gain[key] if look == 0 else math.nan
-        p = (math.nan, math.nan, adjusted_drop[key], gain)
-        verdict, reason = decide(member.fraction, p, rules)
+        p = (math.nan, math.nan, adjusted_drop.get(key, math.nan), gain)
+        verdict, reason = decide(member.fraction, p, rules, course.quantity(key))
         if verdict and member.decided != REGRESSED:
             member.decided, member.reason = verdict, reason
         elif not member.decided:
             member.reason = reason
-        if member.decided == REGRESSED:
+        if member.decided == REGRESSED or course.quantity(key).two_sided:
             member.open = False
     if look < len(some.accept_cell):
         _accept(course, some, look)
@@ -282,6 +333,14 @@ def _spent(course: Course, key: Key) -> float:
     return float(looks.spent([float(p.drop) for p in course.members[key].p]))
 
 
+def _gain(course: Course, key: Key) -> float:
+    """The p-value of a gain at the first look; of a change, where it is judged both ways."""
+    p = course.members[key].p[0]
+    if course.quantity(key).two_sided:
+        return min(1.0, 2 * min(float(p.gain), float(p.drop)))
+    return float(p.gain)
+
+
 def verdicts_of(course: Course) -> Verdicts:
     """The verdicts of a course that has come to its end.
 
@@ -294,22 +353,26 @@ def verdicts_of(course: Course) -> Verdicts:
             for name, seeds in course.needed.items()
         )
         raise UserError(f"the next look waits for runs: {named}; do these runs first")
-    hypotheses = len(course.members)
-    cells = {name: _cell_verdict(course, name, hypotheses) for name in course.cells}
-    groups = {group: _group_verdict(course, group, cells, hypotheses) for group in course.groups}
-    return Verdicts(cells, groups, course.rules.alpha, hypotheses)
+    cells = {name: _cell_verdict(course, name) for name in course.cells}
+    groups = {group: _group_verdict(course, group, cells) for group in course.groups}
+    return Verdicts(cells, groups, course.rules.alpha, len(course.members))
 
 
 def _p_values(course: Course, key: Key) -> tuple[float, float, float, float]:
     """P-values of drop and gain, then Holm's; nan where there was no test."""
     if key not in course.members:
         return math.nan, math.nan, math.nan, math.nan
-    gain = float(course.members[key].p[0].gain)
-    return _spent(course, key), gain, course.adjusted_drop[key], course.adjusted_gain[key]
+    drops = (math.nan, math.nan)
+    if key in course.adjusted_drop:
+        drops = (_spent(course, key), course.adjusted_drop[key])
+    return drops[0], _gain(course, key), drops[1], course.adjusted_gain[key]
 
 
-def _cell_verdict(course: Course, name: str, hypotheses: int) -> CellVerdict:
-    rules, looks = course.rules, course.looks[name]
+def _cell_verdict(course: Course, name: str) -> CellVerdict:
+    rules, quantity = course.rules, course.cells[name].quantity
+    looks, of_side = course.looks_at(name)
+    hypotheses, alpha = course.family(quantity)
+    alpha *= of_side
     member = course.members.get(("cell", name), Member(look=1))
     runs = course.sample(name, member.look)
     m, n = len(runs.stored), len(runs.new)
@@ -317,19 +380,29 @@ def _cell_verdict(course: Course, name: str, hypotheses: int) -> CellVerdict:
     after = float(runs.new.mean()) if n else math.nan
     p = _p_values(course, ("cell", name))
     visible = (
-        visible_drop(runs.stored, looks, hypotheses, rules.alpha)
-        if m >= 2 and n and not math.isnan(p[0])
+        visible_drop(runs.stored, looks, hypotheses, alpha, quantity)
+        if m >= 2 and n and not math.isnan(p[1])
         else None
     )
     verdict, reason = member.decided, member.reason
     if not verdict:
+        level = alpha / max(hypotheses, 1)
         against = reasons_against(
-            runs.stored, n, runs.failed, runs.effect_fraction, visible, looks, hypotheses, rules
+            runs.stored,
+            n,
+            runs.failed,
+            runs.effect_fraction,
+            visible,
+            looks,
+            level,
+            rules,
+            quantity,
         )
         verdict = INCONCLUSIVE if against else HOLDS
         if visible is not None:
-            share = f"{visible:.4g} ({visible / runs.scale:.0%})"
-            against.append(f"the smallest drop seen with 80 % power is {share}")
+            of_scale = quantity.loss(visible / runs.scale)
+            in_returns = f" ({visible:.4g})" if quantity is RETURNS else ""
+            against.append(f"the smallest change seen with 80 % power is {of_scale}{in_returns}")
         if (
             m >= 2
             and n
@@ -337,7 +410,7 @@ def _cell_verdict(course: Course, name: str, hypotheses: int) -> CellVerdict:
             and (visible is None or visible > rules.must_see * runs.scale)
         ):
             against.append(
-                seeds_for_cell(runs.stored, looks, hypotheses, rules.alpha, rules.must_see)
+                seeds_for_cell(runs.stored, looks, hypotheses, alpha, rules.must_see, quantity)
             )
         reason = "; ".join([reason, *against]) + "."
     return CellVerdict(
@@ -359,52 +432,57 @@ def _cell_verdict(course: Course, name: str, hypotheses: int) -> CellVerdict:
         adjusted_drop=p[2],
         adjusted_gain=p[3],
         alpha=rules.alpha,
-        hypotheses=hypotheses,
+        hypotheses=len(course.members),
         visible_drop=visible,
         visible_fraction=None if visible is None else visible / runs.scale,
         look=member.look,
         looks=looks.seeds,
+        quantity=quantity.name,
     )
 
 
-def _group_verdict(
-    course: Course, group: str, cells: Mapping[str, CellVerdict], hypotheses: int
-) -> GroupVerdict:
+def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict]) -> GroupVerdict:
     rules, names = course.rules, course.groups[group]
+    quantity = course.quantity(("group", group))
+    hypotheses, alpha = course.family(quantity)
     member = course.members["group", group]
     # of the look that decided the group; a cell that was decided before it has the runs of then
     runs = [
         course.sample(name, min(member.look, course.members["cell", name].look)) for name in names
     ]
-    looks = min((course.looks[name] for name in names), key=lambda each: each.most)
+    looks, of_side = min((course.looks_at(name) for name in names), key=lambda each: each[0].most)
+    alpha *= of_side
     spreads = [
         math.nan if ceiling.at_ceiling(of.stored) else cells[name].stored_sd / of.scale
         for name, of in zip(names, runs, strict=True)
     ]
     stored = tuple(len(of.stored) for of in runs)
-    seen = smallest_group_drop(stored, looks, spreads, hypotheses, rules.alpha)
+    seen = smallest_group_drop(stored, looks, spreads, hypotheses, alpha)
     visible = seen if math.isfinite(seen) else None
     total, failed = sum(len(of.new) for of in runs), sum(of.failed for of in runs)
     verdict, reason = member.decided, member.reason
     if not verdict:
         against = []
         if failed / total > rules.max_failed_share:
-            against.append(f"{failed} of {total} new runs failed")
+            against.append(f"{failed} of {total} new runs {quantity.missing}")
         if any(m < rules.min_stored for m in stored):
             against.append(f"a cell has fewer than {rules.min_stored} stored seeds")
-        if member.fraction < -rules.must_see:
-            against.append(
-                f"the mean changed by {member.fraction:+.0%}, too few seeds to reject it"
-            )
+        if member.fraction < -rules.must_see or (
+            quantity.two_sided and member.fraction > rules.must_see
+        ):
+            against.append(f"{quantity.moved(member.fraction)}, too few seeds to reject it")
         if visible is None:
-            against.append("no common drop can be seen with 80 % power")
+            against.append("nothing common can be seen with 80 % power")
         elif visible > rules.must_see:
-            against.append(f"a common drop of {rules.must_see:.0%} could be missed")
+            against.append(f"{quantity.common_loss(rules.must_see)} could be missed")
         verdict = INCONCLUSIVE if against else HOLDS
         if visible is not None:
-            against.append(f"the smallest common drop seen with 80 % power is {visible:.0%}")
+            loss = quantity.common_loss(visible)
+            against.append(f"the smallest change seen with 80 % power is {loss}")
             if visible > rules.must_see:
-                against.append(seeds_for_group(min(stored), looks, visible, rules.must_see))
+                against.append(
+                    seeds_for_group(min(stored), looks, visible, rules.must_see, quantity)
+                )
         reason = "; ".join([reason, *against]) + "."
     return GroupVerdict(
         verdict=verdict,
@@ -420,8 +498,9 @@ def _group_verdict(
         adjusted_drop=p[2],
         adjusted_gain=p[3],
         alpha=rules.alpha,
-        hypotheses=hypotheses,
+        hypotheses=len(course.members),
         visible_fraction=visible,
         look=member.look,
         looks=looks.seeds,
+        quantity=quantity.name,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from rlregress.gate import evidence, outcome
@@ -55,6 +57,18 @@ def judged(*entries: dict) -> tuple[str, int]:
     found = outcome.outcomes(list(entries))
     assert len(found) == 1
     return found[0].verdict, outcome.exit_code(found, list(entries))
+
+
+def critic(name: str, verdict: str, result: str = "passed") -> dict:
+    """The entry of a judged critic: errors of 1.1 and then 2.0."""
+    found = {
+        **cell(name, verdict)["verdict"], "quantity": "critic", "scale": 1.0,
+        "stored_mean": -math.log(1.1), "new_mean": -math.log(2.0),
+        "effect_fraction": -math.log(2.0 / 1.1), "interval": [-math.log(2.0), -math.log(1.5)],
+        "visible_fraction": math.log(1.2),
+    }  # fmt: skip
+    made = entry(f"t::test_critic[{name}]", verdict=found, critic=f"{name} critic")
+    return {**made, "outcome": result}
 
 
 def test_a_framework_holds_if_all_that_was_judged_holds():
@@ -145,6 +159,80 @@ def test_a_framework_of_which_no_test_ran_could_not_be_judged():
     """A framework that was selected and is in no entry has a verdict all the same."""
     [of] = outcome.outcomes([], set(), to_ask={"some": {("sac.a", "library")}})
     assert (of.verdict, of.untested) == ("could not judge", ("unit", "behavior"))
+
+
+def test_a_critic_that_regressed_is_a_regression():
+    """Whatever the returns say; that it is not the return is known."""
+    entries = [cell("x", "holds"), critic("x", "regressed", result="failed")]
+    assert judged(*entries) == ("regressed", 1)
+    [of] = outcome.outcomes(entries)
+    assert of.critics_alone == ("x critic",)
+    assert judged(cell("x", "holds"), critic("x", "improved")) == ("improved", 0)
+
+
+@pytest.mark.parametrize(
+    "other", [cell("y", "regressed"), entry("a", result="failed")], ids=["return", "test"]
+)
+def test_a_critic_is_not_alone_where_something_else_is_worse(other):
+    """Beside a return that fell or a failed test, the sentence about the critic is not said."""
+    entries = [critic("x", "regressed", result="failed"), other]
+    [of] = outcome.outcomes(entries)
+    assert of.critics_alone == ()
+
+
+def test_a_critic_that_cannot_be_judged_leaves_the_verdict_to_the_returns():
+    """It makes no cell inconclusive, and where it holds it does not hold in place of a return."""
+    assert judged(cell("x", "holds"), critic("x", "inconclusive")) == ("holds", 0)
+    assert judged(cell("x", "inconclusive"), critic("x", "holds")) == ("inconclusive", 3)
+    assert judged(critic("x", "holds")) == ("inconclusive", 3)
+
+
+def test_what_was_not_judged_is_said():
+    """Cells and reason stand in one line, and in the outcome of the framework."""
+    old, none = "they are older", "it exposes none"
+    entries = [cell("x", "holds") | {"not_judged": {"critic": old}}, cell("y", "holds")]
+    [of] = outcome.outcomes(entries)
+    assert of.not_judged == {"x": {"critic": old}}
+    assert words.not_judged(of.not_judged) == [f"critic not judged of x: {old}"]
+    every = {"b": {"critic": old, "entropy": old, "kl": none}, "a": {"critic": old, "entropy": old}}
+    assert words.not_judged(every) == [
+        f"critic, entropy not judged of a, b: {old}", f"kl not judged of b: {none}"
+    ]  # fmt: skip
+
+
+def test_a_diagnostic_that_moved_is_said_and_does_not_block():
+    """It is attached beside the return's verdict and is that of the framework, exit code 0."""
+    moved = {**cell("x", "moved")["verdict"], "quantity": "entropy", "looks": [5], "look": 1}
+    entries = [cell("x", "holds") | {"diagnostics": {"x entropy": moved}}]
+    assert judged(*entries) == ("moved", 0)
+    assert outcome.unjudged(["x", "x entropy"], entries) == []
+    line = words.lines(evidence.verdicts(entries))[1]
+    assert line.startswith("moved        x entropy: 100 -> 90 (-10%")
+    assert "adjusted p 0.02 (alpha 0.05); sees a change of 40% with 80 % power" in line
+    still = {"x entropy": {**moved, "verdict": "inconclusive"}}
+    assert judged(cell("x", "holds") | {"diagnostics": still}) == ("holds", 0)
+    assert judged(*entries, cell("y", "improved")) == ("improved", 0)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "x critic: error 1.1 -> 2 sd of the returns",
+        "(x1.82, 95 % interval x1.50 to x2.00)",
+        "10 stored and 5 new seeds (look 2 of 3)",
+        "sees an error x1.20 with 80 % power",
+    ],
+)
+def test_the_line_of_a_critic_speaks_of_errors(part):
+    """Errors before and after, the factor and its interval, and the factor that would be seen."""
+    assert part in words.lines(evidence.verdicts([critic("x", "regressed")]))[0]
+
+
+def test_the_line_of_a_group_of_critics_speaks_of_errors():
+    """The factor is the geometric mean over the cells."""
+    found = {**critic("g", "holds")["verdict"], "cells": ["x critic", "y critic"]}
+    line = words.line("g critic", found)
+    assert "g critic over 2 cells: error x1.82, 95 % interval x1.50 to x2.00; 5 new" in line
 
 
 def test_a_group_does_not_cover_a_drop():

@@ -21,6 +21,9 @@ from rlregress.gate.simulate import stored_laws
 from rlregress.reporting import plan as plan_report
 from rlregress.training import launch, record
 from rlregress.verdicts.outcome import CellVerdict
+from rlregress.verdicts.quantity import CRITIC
+
+from .stored import critic, entropy, with_critics
 
 
 class Ended(BaseException):
@@ -37,9 +40,13 @@ def chosen():
 
 @pytest.fixture
 def trained(monkeypatch):
-    """Trainings with known returns: (cell, seed) of every one, and a dial for what they lose."""
+    """Trainings with known returns: (cell, seed) of every one, and a dial for what they lose.
+
+    On the same dial: the logarithm of the factor by which the critics' errors grow, and the mean
+    entropy; None: the records have none.
+    """
     done: list[tuple[str, int]] = []
-    dial = {"lost": 0.0, "left": 10_000}
+    dial = {"lost": 0.0, "left": 10_000, "worse": None, "entropy": None}
 
     def train(job, store, pinned):
         if dial["left"] == 0:
@@ -56,12 +63,23 @@ def trained(monkeypatch):
                 "status": "finished", "failure": None, "curve": [], "final_return": value,
                 "episode_returns": [value], "steps": job.protocol.total_steps,
                 "parameters_sha256": "", "platform": {}, "time": {},
+                "critic": None if dial["worse"] is None else critic(rng, dial["worse"]),
+                "diagnostics": dial["entropy"] and entropy(rng, dial["entropy"]),
             },
         )  # fmt: skip
 
     monkeypatch.setattr(launch, "_train", train)
     monkeypatch.setattr("rlregress.gate.session._POLL_SECONDS", 0.01)
     return done, dial
+
+
+@pytest.fixture
+def with_stored_critics(chosen, tmp_path, monkeypatch):
+    """The cells of ``chosen``, whose stored runs have critics."""
+    ids = chosen.cells.split(",")
+    cells = [each.cell for each in baseline.every() if each.cell.id in ids]
+    with_critics(cells, tmp_path / "stored", monkeypatch)
+    return cells
 
 
 def work(session, jobs):
@@ -240,6 +258,110 @@ def test_a_damaged_record_is_done_again(chosen, trained, tmp_path):
     assert (again, len(done)) == (verdicts, runs + 1)
     with pytest.raises(UserError, match="--seeds is 2000"):
         open_session(chosen, 2000, str(tmp_path))
+
+
+@pytest.mark.usefixtures("with_stored_critics")
+def test_the_critics_of_a_session_are_judged_beside_its_returns(chosen, trained, tmp_path):
+    """Errors twice as large: critics and their group regress, the returns do not."""
+    done, dial = trained
+    dial["worse"] = float(np.log(2.0))
+    session = open_session(chosen, 0, str(tmp_path / "a"))
+    verdicts = whole(chosen, tmp_path / "a")
+    assert set(verdicts) == set(session.verdict_names())
+    of_critics = {name: v for name, v in verdicts.items() if name.endswith(" critic")}
+    assert len(of_critics) == len(session.judged_by(CRITIC)) + 1 == len(verdicts) / 2
+    assert {v.verdict for v in of_critics.values()} == {"regressed"}
+    assert "regressed" not in {v.verdict for n, v in verdicts.items() if n not in of_critics}
+    assert {session.framework_of(name) for name in verdicts} == {session.cells[0].framework}
+    runs = Counter(done)
+    done.clear()
+    assert judge(open_session(chosen, 0, str(tmp_path / "b"))) == verdicts
+    assert Counter(done) == runs
+
+
+def test_the_runs_of_a_cell_end_when_its_return_and_its_critic_are_decided(
+    chosen, trained, tmp_path, with_stored_critics
+):
+    """A cell gets the runs that the more doubtful of the two asks for, and not one more."""
+    done, dial = trained
+    dial["worse"] = 0.1
+    session = open_session(chosen, 0, str(tmp_path))
+    reasons = work(session, session.ordered_jobs())
+    verdicts = judge(session)
+    used = {
+        cell.id: max(verdicts[name].new_seeds for name in (cell.id, f"{cell.id} critic"))
+        for cell in with_stored_critics
+    }
+    assert Counter(cell for cell, _ in done) == used
+    assert any(v > verdicts[name].new_seeds for name, v in used.items())
+    assert sum(map(bool, reasons)) == session.size - len(done)
+
+
+def test_what_a_framework_logs_is_judged_beside_returns(chosen, trained, tmp_path, monkeypatch):
+    """An entropy that moved is said of cells and group, and asks for no runs."""
+    done, dial = trained
+    dial["worse"], dial["entropy"] = 0.0, 1.1
+    ids = chosen.cells.split(",")
+    cells = [each.cell for each in baseline.every() if each.cell.id in ids]
+    with_critics(cells, tmp_path / "stored", monkeypatch, entropies=True)
+    verdicts = whole(chosen, tmp_path / "runs")
+    session = open_session(chosen, 0, str(tmp_path / "runs"))
+    moved = {name for name, of in verdicts.items() if of.verdict == "moved"}
+    assert moved == {f"{name} entropy" for name in [*ids, cells[0].group]}
+    assert set(verdicts) == set(session.verdict_names())
+    why = "its framework does not expose it"
+    assert all(session.not_judged(cell) == {"kl": why} for cell in cells)
+    before = Counter(done)
+    done.clear()
+    dial["entropy"] = 1.4
+    still = whole(chosen, tmp_path / "again")
+    assert "moved" not in {of.verdict for of in still.values()}
+    assert Counter(done) == before
+
+
+def test_critics_are_judged_where_all_stored_runs_have_one(chosen, trained, tmp_path, monkeypatch):
+    """Of one cell they are stored, of the others not: the others are named, with the reason."""
+    _, dial = trained
+    dial["worse"] = 0.0
+    ids = chosen.cells.split(",")
+    before = {each.cell.id: each for each in baseline.every()}
+    originals = {id: baseline.path_of(before[id].cell).read_text() for id in ids}
+    with_critics([before[ids[0]].cell], tmp_path / "stored", monkeypatch)
+    for id in ids[1:]:
+        baseline.path_of(before[id].cell).write_text(originals[id])
+    session = open_session(chosen, 0, str(tmp_path / "runs"))
+    assert [cell.id for cell in session.judged_by(CRITIC)] == ids[:1]
+    assert session.verdict_names() == [*ids, *session.groups(), f"{ids[0]} critic"]
+    assert set(judge(session)) == set(session.verdict_names())
+    why = {cell.id: session.not_judged(cell) for cell in session.stored}
+    assert "critic" not in why[ids[0]]
+    older = "its stored runs are older and tell nothing about it; record them again"
+    assert all(of["critic"] == older for id, of in why.items() if id != ids[0])
+    planned = planning.plan(chosen, 0, str(tmp_path / "runs"))
+    assert planned.not_judged == why
+    said = plan_report.lines(planned, 1)
+    assert f"critic, entropy, kl not judged of {', '.join(sorted(ids[1:]))}: {older}" in said
+    assert f"entropy, kl not judged of {ids[0]}: {older}" in said
+
+
+def test_a_plan_counts_the_critics(chosen, tmp_path, with_stored_critics, monkeypatch):
+    """With critics in the family, a drop of the returns must be larger to be seen, not by much."""
+    with_them = planning.plan(chosen, 0, str(tmp_path))
+    gate = with_them.gates[0]
+    ids = [cell.id for cell in with_stored_critics]
+    group = with_stored_critics[0].group
+    assert list(gate.critics) == [*(f"{id} critic" for id in ids), f"{group} critic"]
+    assert all(1.05 < factor < 1.5 for factor in gate.critics.values())
+    assert gate.critics[f"{group} critic"] < min(gate.critics[f"{id} critic"] for id in ids)
+    shown = [line.split() for line in plan_report.lines(with_them, 1)]
+    assert [f"{ids[0]}", "critic", f"x{gate.critics[f'{ids[0]} critic']:.2f}"] in [
+        words[:3] for words in shown
+    ]
+    monkeypatch.setattr(baseline.Baseline, "why_not", lambda self, quantity: "left out")
+    without = planning.plan(chosen, 0, str(tmp_path)).gates[0]
+    assert without.critics == {}
+    assert without.groups[group] < gate.groups[group] < 1.1 * without.groups[group]
+    assert without.expected < gate.expected < 1.5 * without.expected
 
 
 def test_stored_runs_are_a_law_of_the_simulation():

@@ -7,7 +7,7 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.frameworks.base import TrainingRequest
-from rlregress.training.critic import assess, discounted
+from rlregress.training.critic import Critic, assess, discounted, judged_number
 from rlregress.training.evaluation import Episode, Evaluator
 from tests_behavior.limit import LimitIs
 from tests_behavior.ring import Ring
@@ -63,14 +63,50 @@ def test_the_final_observation_of_a_terminated_episode_is_not_read():
     critic = critic_of(2.75, 3.5, 3.0, np.nan)
     assert assess([episode([1.0, 2.0, 3.0], True)], critic, DISCOUNT).explained_variance == 1.0
     cut_off = assess([episode([1.0, 2.0, 3.0], False)], critic, DISCOUNT)
-    assert (cut_off.explained_variance, cut_off.bias) == (None, None)
+    assert (cut_off.explained_variance, cut_off.bias, cut_off.finite) == (None, None, False)
 
 
 def test_returns_that_do_not_vary_explain_nothing():
     """A critic cannot be compared with returns that are all the same."""
     endless = [episode([1.0] * 4, terminated=False)]
     found = assess(endless, lambda observations: np.full(len(observations), 2.0), DISCOUNT)
-    assert (found.explained_variance, found.bias) == (None, None)
+    assert (found.explained_variance, found.bias, found.finite) == (None, None, True)
+    assert np.isnan(judged_number(found))
+
+
+@pytest.mark.parametrize(
+    ("explained", "bias", "error"),
+    [
+        (0.19, 0.0, 0.9),
+        (1.0, -2.0, 2.0),
+        (0.64, 0.8, 1.0),
+        (1.0, 0.0, 0.01),
+        (1.0 + 1e-15, 0.003, 0.01),
+        (-1e300, 1e200, 100.0),
+        (-np.inf, -3e38, 100.0),
+    ],
+)
+def test_one_number_judges_a_critic(explained, bias, error):
+    """Its error in standard deviations of the returns, from 0.01 to 100, and the logarithm."""
+    critic = Critic(10, 0.0, explained, bias)
+    assert critic.error == pytest.approx(error)
+    assert judged_number(critic) == pytest.approx(-np.log(error))
+
+
+def test_the_error_is_that_of_the_values():
+    """It is the root mean square of value - return over the standard deviation of the returns."""
+    returns, values = np.array([2.75, 3.5, 3.0]), np.array([1.0, 4.0, 7.0])
+    found = assess([episode([1.0, 2.0, 3.0], True)], critic_of(*values, np.nan), DISCOUNT)
+    squared = np.mean((values - returns) ** 2)
+    assert found.error == pytest.approx(np.sqrt(squared) / returns.std())
+
+
+def test_values_that_are_no_numbers_and_failed_runs_are_as_wrong_as_can_be():
+    """They count as the largest error; a run that has no critic counts as nothing."""
+    ruined = assess([episode([1.0, 2.0], True)], critic_of(1.0, np.inf, np.nan), DISCOUNT)
+    assert judged_number(ruined) == pytest.approx(-np.log(100.0))
+    assert judged_number(None, failed=True) == pytest.approx(-np.log(100.0))
+    assert np.isnan(judged_number(None))
 
 
 def test_the_weight_of_the_critics_own_value_is_stated():

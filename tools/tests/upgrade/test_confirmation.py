@@ -8,8 +8,9 @@ import pytest
 from rlregress.gate import baseline
 from rlregress.gate.run import GateOptions
 from rlregress.tracing.run import Side
-from rlregress.upgrade.confirmation import alarmed, confirm, returns_of
+from rlregress.upgrade.confirmation import alarmed, confirm, numbers_of
 from rlregress.upgrade.returns import ReturnsVerdict, asked_again
+from tools.tests.gate.stored import with_critics
 
 CELLS = {
     known.cell.id: known.cell
@@ -40,8 +41,37 @@ def test_what_fell_is_trained_again():
 def test_returns_are_read_by_seed():
     """The runs of one cell in the order of their seeds; a failed run has no return."""
     records = [("a", 1001, 2.0), ("b", 1000, 9.0), ("a", 1000, 1.0), ("a", 1002, None)]
-    entries = [{"record": {"cell": c, "seed": s, "final_return": r}} for c, s, r in records]
-    np.testing.assert_array_equal(returns_of(entries, "a"), [1.0, 2.0, np.nan])
+    entries = [
+        {"record": {"cell": c, "seed": s, "final_return": r, "status": "finished"}}
+        for c, s, r in records
+    ]
+    np.testing.assert_array_equal(numbers_of(entries, "a"), [1.0, 2.0, np.nan])
+
+
+def test_a_critic_that_fell_is_trained_again():
+    """Its name stands beside those of cells; its numbers are the errors of the same runs."""
+    known = {"states": 9, "bootstrapped": 0.0}
+    told = [
+        {**known, "explained_variance": 1.0, "bias": 2.0},
+        {**known, "finite": False},
+        None,
+        known,
+    ]
+    records = [
+        {"cell": "a", "seed": seed, "final_return": 1.0, "critic": critic,
+         "status": "failed" if critic is None else "finished"}
+        for seed, critic in enumerate(told)
+    ]  # fmt: skip
+    entries = [
+        entry({"cell": "a"}, "holds"),
+        entry({"critic": "a critic"}, "regressed"),
+        entry({"critic": "g critic"}, "regressed", cells=["b critic", "c critic"]),
+        *({"record": each} for each in records),
+    ]
+    assert alarmed(entries) == ["a critic", "b critic", "c critic"]
+    numbers = numbers_of(entries, "a critic")
+    np.testing.assert_allclose(numbers, -np.log([2.0, 100.0, 100.0, np.nan]))
+    assert numbers_of(entries, "a") == [1.0] * 4
 
 
 def runs(mean: float, seed: int, n: int = 10, deviation: float = 5.0) -> list[float]:
@@ -82,6 +112,22 @@ def test_a_drop_too_small_to_matter_is_not_confirmed():
     old = {name: runs(200, seed, 8, 1.0) for seed, name in enumerate(CELLS)}
     new = {name: [value - 5.0 for value in old[name]] for name in CELLS}
     assert confirm(CELLS, old, new, alpha=0.05).verdict == "inconclusive"
+
+
+def test_a_critic_is_confirmed_by_critics(tmp_path, monkeypatch):
+    """Errors of 1.1 and 2.1: confirmed as a factor, with the stored critics beside them."""
+    with_critics([CELLS[HOPPER]], tmp_path / "stored", monkeypatch)
+    name = f"{HOPPER} critic"
+    of = {name: CELLS[HOPPER]}
+    old, new = runs(-np.log(1.1), 0, deviation=0.1), runs(-np.log(2.1), 1, deviation=0.1)
+    made = confirm(of, {name: old}, {name: new}, alpha=0.05)
+    assert made.verdict == "regressed"
+    assert made.lines[1].startswith(f"{name}: error stored 1.")
+    assert "the upgrade x1.88" in made.lines[1]
+    assert confirm(of, {name: new}, {name: new}, alpha=0.05).verdict == "inconclusive"
+    # certain, and below the floor of a critic
+    old, new = (runs(-np.log(error), 0, deviation=0.001) for error in (1.1, 1.13))
+    assert confirm(of, {name: old}, {name: new}, alpha=0.05).verdict == "inconclusive"
 
 
 def test_a_failed_run_counts_as_the_worst():

@@ -226,6 +226,22 @@ def _value_of(run: ScriptRun) -> Callable[[np.ndarray], np.ndarray]:
     return value
 
 
+#: what the scripts call it in their scalars -> diagnostic
+_SCALARS = {
+    "losses/entropy": "entropy",
+    "losses/approx_kl": "kl",
+    "losses/alpha": "temperature",
+}
+
+
+def _diagnostics_of(run: ScriptRun) -> Dict[str, List[float]]:
+    diagnostics: Dict[str, List[float]] = {}
+    for tag, value, _ in run.scalars:
+        if tag in _SCALARS:
+            diagnostics.setdefault(_SCALARS[tag], []).append(value)
+    return diagnostics
+
+
 def _parameters_of(run: ScriptRun) -> Dict[str, np.ndarray]:
     """Everything in the script's networks, and the leaves beside them that it trains."""
     tensors: Dict[str, torch.Tensor] = {}
@@ -281,4 +297,6 @@ def train(request: TrainingRequest, source: Source) -> Trained:
         # what a checkpoint disturbs must show
         guard_random=False,
     )
-    return Trained(policy_of(run), _value_of(run), _parameters_of(run), run.steps)
+    return Trained(
+        policy_of(run), _value_of(run), _parameters_of(run), run.steps, _diagnostics_of(run)
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, Mapping
+from typing import Any, Dict, List, Mapping
 
 import numpy as np
 import torch
@@ -107,13 +107,37 @@ def arguments_of(
     return older.arguments_of(ALGORITHMS[algorithm], **made)
 
 
-class _Checkpoints(BaseCallback):
-    """Calls the request's ``on_checkpoint`` once per passed checkpoint."""
+#: diagnostic -> what the logger calls it, and its sign there
+_LOGGED = {
+    "ppo": {"entropy": ("train/entropy_loss", -1.0), "kl": ("train/approx_kl", 1.0)},
+    # the entropy of SAC's policy is in no log
+    "sac": {"temperature": ("train/ent_coef", 1.0)},
+    "td3": {},
+}
+
+
+class _Watch(BaseCallback):
+    """Calls the request's ``on_checkpoint`` once per passed checkpoint; keeps what is logged.
+
+    Attributes:
+        diagnostics: see ``Trained``.
+    """
 
     def __init__(self, request: TrainingRequest) -> None:
         super().__init__()
         self._request = request
         self._pending = list(request.checkpoints)
+        self._logged = _LOGGED[request.algorithm]
+        self.diagnostics: Dict[str, List[float]] = {name: [] for name in self._logged}
+
+    def _on_rollout_start(self) -> None:
+        # before the next rollout the logger holds what the last updates have told it
+        for name, (key, sign) in self._logged.items():
+            if key in self.logger.name_to_value:
+                self.diagnostics[name].append(sign * float(self.logger.name_to_value[key]))
+
+    def _on_training_end(self) -> None:
+        self._on_rollout_start()
 
     def _on_step(self) -> bool:
         if self._pending and self.num_timesteps >= self._pending[0]:
@@ -150,11 +174,14 @@ def train(request: TrainingRequest) -> Trained:
     made = ALGORITHMS[request.algorithm]
     model = made("MlpPolicy", environment, seed=request.seed, device="cpu", **arguments)
     older.silence(model)
-    model.learn(request.total_steps, callback=_Checkpoints(request))
+    watch = _Watch(request)
+    model.learn(request.total_steps, callback=watch)
     parameters = {
         name: tensor.detach().cpu().numpy().copy()
         for name, tensor in model.policy.state_dict().items()
     }
     if getattr(model, "log_ent_coef", None) is not None:
         parameters["log_ent_coef"] = model.log_ent_coef.detach().numpy().copy()
-    return Trained(_policy(model), _value(model), parameters, model.num_timesteps)
+    return Trained(
+        _policy(model), _value(model), parameters, model.num_timesteps, watch.diagnostics
+    )

@@ -7,7 +7,7 @@ the losses, the replay buffer, the exploration and the target updates are the fr
 from __future__ import annotations
 
 import warnings
-from typing import Any, Dict, Mapping
+from typing import Any, Dict, List, Mapping
 
 import numpy as np
 import torch
@@ -352,6 +352,28 @@ def _value(loss):
     return value
 
 
+#: diagnostic -> the entry of what the loss returns
+_RETURNED = {
+    "ppo": {"entropy": "entropy", "kl": "kl_approx"},
+    "sac": {"entropy": "entropy", "temperature": "alpha"},
+    "td3": {},
+}
+
+
+def _kept(algorithm: str, loss) -> Dict[str, List[float]]:
+    """The diagnostics of ``Trained``, of every update: filled as the trainer calls the loss."""
+    kept: Dict[str, List[float]] = {name: [] for name in _RETURNED[algorithm]}
+
+    def keep(module, arguments, returned) -> None:
+        for name, key in _RETURNED[algorithm].items():
+            value = returned.get(key, None)
+            if value is not None:
+                kept[name].append(float(value.detach().mean()))
+
+    loss.register_forward_hook(keep)
+    return kept
+
+
 def single_precision(environment):
     """The environment with float32 observations, which is what the networks take."""
     if environment.observation_spec["observation"].dtype is not torch.float64:
@@ -382,10 +404,11 @@ def train(request: TrainingRequest) -> Trained:
             request.on_checkpoint(trainer.collected_frames, policy)
 
     trainer.register_op("post_steps", after_batch)
+    diagnostics = _kept(request.algorithm, loss)
     trainer.train()
     parameters = {
         name: tensor.detach().cpu().numpy().copy()
         for name, tensor in loss.state_dict().items()
         if isinstance(tensor, torch.Tensor)
     }
-    return Trained(policy, _value(loss), parameters, trainer.collected_frames)
+    return Trained(policy, _value(loss), parameters, trainer.collected_frames, diagnostics)

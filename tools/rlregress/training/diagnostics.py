@@ -1,0 +1,34 @@
+"""What a framework itself logs about its updates: entropy, divergence, temperature.
+
+Runs inside foreign and old environments: NumPy only, Python 3.9 syntax.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+#: algorithm -> the diagnostics that it has, whether or not a framework exposes them
+DIAGNOSTICS = {"ppo": ("entropy", "kl"), "sac": ("entropy", "temperature"), "td3": ()}
+
+
+def at_the_end(algorithm: str, logged: Mapping[str, Sequence[float]]) -> dict[str, float | None]:
+    """Each diagnostic of an algorithm as one number: its mean over the last tenth of the updates.
+
+    Args:
+        logged: diagnostic -> its values in the order of the updates; see
+            ``frameworks.base.Trained``.
+
+    Returns:
+        diagnostic -> number; None where the framework exposes none, or it is not finite.
+    """
+    return {name: _mean_of_last(logged.get(name, ())) for name in DIAGNOSTICS[algorithm]}
+
+
+def _mean_of_last(values: Sequence[float]) -> float | None:
+    if not len(values):
+        return None
+    mean = float(np.mean(values[-math.ceil(len(values) / 10) :]))
+    return mean if math.isfinite(mean) else None

@@ -1,0 +1,117 @@
+"""What of a run is judged: its return, how far its critic is off, what its framework logs.
+
+Each is one number a run. They are tested alike and in one family, of which each has a stated share;
+the words in which a change is told differ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from numpy.typing import ArrayLike
+
+from rlregress.verdicts.effect import scale_of
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One number of a run.
+
+    Attributes:
+        name: as it stands behind the name of a cell.
+        share: its part of the error of a family, in proportion to those of the others.
+        missing: what is wrong with runs that have no number, in words.
+    """
+
+    name: str
+    share: float
+    missing: str = "do not tell it"
+
+    #: neither direction is worse: it is judged both ways, at the first look, beside gains
+    two_sided = True
+
+    def named(self, cell: str) -> str:
+        """The name under which this is judged of a cell or a group: returns under its own."""
+        return f"{cell} {self.name}"
+
+    def scale(self, stored: ArrayLike) -> float:
+        """What a difference from the stored numbers [m] is a share of."""
+        return scale_of(stored)
+
+    def moved(self, fraction: float) -> str:
+        """What happened to the mean, in words.
+
+        Args:
+            fraction: difference of the means over the scale.
+        """
+        return f"{self.name} changed by {fraction:+.0%}"
+
+    def loss(self, share: float) -> str:
+        """A loss, or a change, of this share of the scale, in words."""
+        return f"a change of {share:.0%}"
+
+    def common_loss(self, share: float) -> str:
+        """The same in every cell of a group, in words."""
+        return f"a common change of {share:.0%}"
+
+
+class _Returns(Quantity):
+    """The return: larger is better."""
+
+    two_sided = False
+
+    def named(self, cell: str) -> str:
+        return cell
+
+    def moved(self, fraction: float) -> str:
+        return f"the mean changed by {fraction:+.0%}"
+
+    def loss(self, share: float) -> str:
+        return f"a drop of {share:.0%}"
+
+    def common_loss(self, share: float) -> str:
+        return f"a common drop of {share:.0%}"
+
+
+class _Critic(Quantity):
+    """Minus the natural logarithm of a critic's error, so that a difference is that of a factor."""
+
+    two_sided = False
+
+    def scale(self, stored: ArrayLike) -> float:
+        return 1.0
+
+    def moved(self, fraction: float) -> str:
+        return f"the critic's error is {math.exp(-fraction):.2f} times what it was"
+
+    def loss(self, share: float) -> str:
+        return f"an error {math.exp(share):.2f} times as large"
+
+    def common_loss(self, share: float) -> str:
+        return f"errors {math.exp(share):.2f} times as large in all cells"
+
+
+RETURNS = _Returns("returns", 0.8, "failed")
+CRITIC = _Critic("critic", 0.2, "have no critic that can be compared")
+#: what a framework logs of its updates, by name (``training/diagnostics.py``)
+DIAGNOSTICS = {name: Quantity(name, 0.2) for name in ("entropy", "kl", "temperature")}
+#: what is judged beside returns
+BESIDE = (CRITIC, *DIAGNOSTICS.values())
+
+
+def quantity_of(name: str) -> Quantity:
+    """The quantity that is judged under a name; see ``Quantity.named``."""
+    last = name.rpartition(" ")[2]
+    return next((each for each in BESIDE if name == each.named(name[: -len(last) - 1])), RETURNS)
+
+
+def shares(counts: Mapping[Quantity, int]) -> dict[Quantity, float]:
+    """The share of the error that each quantity of a family has; of one alone it is all.
+
+    Args:
+        counts: how many hypotheses there are about each.
+    """
+    total = sum(quantity.share for quantity, count in counts.items() if count)
+    return {quantity: quantity.share / total for quantity, count in counts.items() if count}

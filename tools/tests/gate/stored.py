@@ -1,0 +1,43 @@
+"""Stored runs with critics and diagnostics, for tests: the suite's own, these numbers made up."""
+
+from __future__ import annotations
+
+import tomllib
+
+import numpy as np
+import tomli_w
+
+from rlregress.gate import baseline
+
+#: mean and standard deviation, over runs, of the logarithm of a made-up critic's error
+MEAN, DEVIATION = 0.1, 0.1
+
+
+def critic(rng, worse=0.0):
+    """What a record says of a critic whose error is exp(0.1 +- 0.1), times exp(worse)."""
+    bias = float(np.exp(rng.normal(MEAN, DEVIATION) + worse))
+    return {"states": 100, "bootstrapped": 0.0, "explained_variance": 1.0, "bias": bias}
+
+
+def entropy(rng, mean=1.4):
+    """What a record says of an entropy of 1.4 +- 0.02 nats."""
+    return {"entropy": float(rng.normal(mean, 0.02)), "kl": None}
+
+
+def with_critics(cells, folder, monkeypatch, entropies=False):
+    """Give the stored runs of ``cells`` critics, in a copy of them in ``folder``, and use it.
+
+    Args:
+        entropies: give them entropies as well, and no divergence.
+    """
+    folder.mkdir()
+    texts = {cell: baseline.path_of(cell).read_text() for cell in cells}
+    monkeypatch.setattr(baseline, "folder", lambda: folder)
+    for number, (cell, text) in enumerate(texts.items()):
+        content = tomllib.loads(text)
+        rng = np.random.default_rng(number)
+        for run in content["run"]:
+            run["critic"] = critic(rng)
+            if entropies:
+                run["diagnostics"] = {"entropy": entropy(rng)["entropy"]}
+        baseline.path_of(cell).write_text(tomli_w.dumps(content))

@@ -1,0 +1,88 @@
+"""What a training logs of its updates: read from the framework, summed up at the end."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from rlregress import frameworks
+from rlregress.frameworks.base import TrainingRequest
+from rlregress.training.diagnostics import DIAGNOSTICS, at_the_end
+from rlregress.verdicts import quantity
+from tests_behavior.limit import LimitIs
+from tests_behavior.ring import Ring
+from tests_behavior.settings import setting
+
+
+def trained(adapter, algorithm, steps, **changes):
+    """A short training on the ring, with some hyperparameters changed."""
+    given = setting(adapter.name, "time_limit", algorithm).hyperparameters
+    request = TrainingRequest(
+        algorithm=algorithm,
+        make_env=lambda: Ring(LimitIs.TERMINATION),
+        hyperparameters={**given, **changes},
+        total_steps=steps,
+        seed=0,
+    )
+    return adapter.train(request)
+
+
+def _of(algorithm):
+    every = [a for a in frameworks.installed() if algorithm in a.algorithms]
+    return [pytest.param(adapter, id=adapter.full_name) for adapter in every]
+
+
+def test_the_end_is_the_last_tenth_of_the_updates():
+    """Of 20 values the last two count, of three the last; what is not exposed is None."""
+    logged = {"entropy": [*range(18), 4.0, 6.0], "kl": [1.0, 2.0, 0.5]}
+    assert at_the_end("ppo", logged) == {"entropy": 5.0, "kl": 0.5}
+    assert at_the_end("ppo", {"kl": [0.0, math.nan]}) == {"entropy": None, "kl": None}
+    assert at_the_end("sac", {"kl": [1.0], "entropy": []}) == {"entropy": None, "temperature": None}
+    assert at_the_end("td3", {}) == {}
+
+
+def test_every_diagnostic_can_be_judged():
+    """What a record may hold is known as a quantity of the verdicts, under the same name."""
+    assert {name for names in DIAGNOSTICS.values() for name in names} == set(quantity.DIAGNOSTICS)
+
+
+@pytest.mark.parametrize("adapter", _of("ppo"))
+def test_divergence_and_entropy_move_with_the_policy(adapter):
+    """Without a learning rate the divergence is zero and the entropy stands; with one they move."""
+    rollout = setting(adapter.name, "time_limit", "ppo").hyperparameters["rollout_steps"]
+    shared = {"steps": 4 * rollout, "algorithm": "ppo"}
+    still = trained(adapter, **shared, learning_rate=0.0).diagnostics
+    moving = trained(adapter, **shared, learning_rate=0.02).diagnostics
+    for of in (still, moving):
+        assert set(of) == {"entropy", "kl"}
+        assert len(of["kl"]) == len(of["entropy"]) >= 4
+    np.testing.assert_allclose(still["kl"], 0.0, atol=1e-5)
+    assert min(still["entropy"]) > 0.3  # a standard deviation of 1 has 1.42 nats, squashed or not
+    assert np.ptp(moving["entropy"]) > 1e-3
+    assert np.abs(moving["kl"]).max() > 1e-3
+
+
+@pytest.mark.parametrize("adapter", _of("sac"))
+def test_the_temperature_is_the_one_that_is_learned(adapter):
+    """It ends near the exponential of the learned parameter, away from where it began."""
+    given = setting(adapter.name, "time_limit", "sac").hyperparameters
+    tuned = {"tune_temperature": True} if "tune_temperature" in given else {}
+    # other than where the settings of the ring have put it, which is next to nothing
+    found = trained(
+        adapter, "sac", 220, **tuned,
+        initial_temperature=1.0, target_entropy="auto", updates_per_collection=1,
+        steps_per_collection=1, learning_rate=0.001, critic_learning_rate=0.001,
+        **({"temperature_learning_rate": 0.001} if "temperature_learning_rate" in given else {}),
+    )  # fmt: skip
+    (learned,) = [v for k, v in found.parameters.items() if k in ("log_ent_coef", "log_alpha")]
+    temperature = found.diagnostics["temperature"]
+    assert temperature[-1] == pytest.approx(float(np.exp(learned).reshape(-1)[0]), rel=0.12)
+    assert temperature[0] > temperature[-1]
+
+
+@pytest.mark.parametrize("adapter", _of("td3"))
+def test_a_deterministic_policy_has_no_diagnostics(adapter):
+    """Nothing is made up for an algorithm without entropy and temperature."""
+    assert not any(trained(adapter, "td3", 44).diagnostics.values())

@@ -1,0 +1,294 @@
+"""Critics beside returns: one family with stated shares, the same looks, words of their own."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from rlregress.verdicts.family import holm, holm_adjust
+from rlregress.verdicts.looks import SEQUENTIAL, fixed
+from rlregress.verdicts.outcome import CellSample, Rules
+from rlregress.verdicts.permutation import permutation_p_rows
+from rlregress.verdicts.power import smallest_drop
+from rlregress.verdicts.quantity import BESIDE, CRITIC, DIAGNOSTICS, RETURNS, quantity_of, shares
+from rlregress.verdicts.sequential import follow, judge_cells
+from rlregress.verdicts.simulate import (
+    NOTHING,
+    Change,
+    draw_critics,
+    draw_session,
+    evidence_of,
+    judge_sessions,
+    main,
+    measure_critics,
+    together,
+)
+
+
+def returns(seed, size, mean=1000.0):
+    """Normal returns [size]."""
+    return np.random.default_rng(seed).normal(mean, 100.0, size)
+
+
+def numbers(seed, size, factor=1.0):
+    """Numbers of critics whose errors are about 1.1 times ``factor`` [size]."""
+    return np.random.default_rng(seed).normal(-np.log(1.1 * factor), 0.1, size)
+
+
+def of_critic(stored, new, group=""):
+    """The sample of a cell's critics."""
+    return CellSample(stored, new, group=group, quantity=CRITIC)
+
+
+def sessions(change, growth, correlation, seeds=(3, 5, 7)):
+    """Three simulated sessions of one group, and what the simulation decides of them."""
+    rng = np.random.default_rng(13)
+    stored, new = draw_session(rng, 3, 1, 8, 7, change)
+    critics = draw_critics(rng, stored, new, correlation, growth)
+    evidence = together(
+        evidence_of(stored, new, seeds, rng), evidence_of(*critics, seeds, rng, CRITIC)
+    )
+    looks = dataclasses.replace(SEQUENTIAL, seeds=seeds)
+    return (stored, new), critics, judge_sessions(evidence, looks, critics=True), looks
+
+
+@pytest.mark.parametrize(("change", "growth"), [(NOTHING, 1.0), (Change(0.4), 1.0), (NOTHING, 1.3)])
+def test_the_simulation_with_critics_decides_what_the_gate_decides(change, growth):
+    """Decisions and runs of the vectorised simulation are those of judge_cells."""
+    of_returns, of_critics, judged, looks = sessions(change, growth, 0.5)
+    for s in range(3):
+        cells = {}
+        for e in range(8):
+            cells[f"{e}"] = CellSample(of_returns[0][s, 0, e], of_returns[1][s, 0, e], group="g")
+            cells[f"{e} critic"] = of_critic(
+                of_critics[0][s, 0, e], of_critics[1][s, 0, e], "g critic"
+            )
+        found = judge_cells(cells, looks)
+        for half, suffix in enumerate(("", " critic")):
+            group = found.groups[f"g{suffix}"].verdict
+            assert (group == "regressed") == judged.group_drop[s, half]
+            for e in range(8):
+                verdict = found.cells[f"{e}{suffix}"].verdict
+                assert (verdict == "regressed") == judged.cell_drop[s, half, e]
+        for e in range(8):
+            used = max(found.cells[name].new_seeds for name in (f"{e}", f"{e} critic"))
+            assert used == judged.runs[s, 0, e]
+
+
+@pytest.mark.parametrize("correlation", [0.0, -0.8])
+def test_critics_do_not_raise_false_alarms(correlation):
+    """Eight cells and their critics ring in at most 5 %, whether critics go with returns or not."""
+    gates = 200
+    found = measure_critics(8, 10, correlation, gates, 40)
+    assert found.false_alarm[0] < 0.05 + 3 * (0.05 * 0.95 / gates) ** 0.5
+    assert found.false_gain[0] < 0.05 + 3 * (0.05 * 0.95 / gates) ** 0.5
+    assert 7 < found.runs[0] < 10
+    assert found.drop_seen[0][0] > 0.9
+    assert found.growth_seen[1][0][0] > found.growth_seen[0][1][0]
+
+
+def test_the_command_prints_a_row_for_each_correlation(capsys):
+    """Without critics, with independent and with correlated ones; errors beside every share."""
+    main(["--critics", "--cells", "8", "--stored", "5", "--gates", "4", "--drop-gates", "2"])
+    lines = capsys.readouterr().out.splitlines()
+    names = [line.split(" | ")[2] for line in lines[2:]]
+    assert names == ["not judged", "independent", "correlation -0.8"]
+    assert [line.count("±") for line in lines[2:]] == [4, 8, 8]
+
+
+def beside(factor, new=20, mean=1000.0):
+    """A cell that returns what it did, and its critic whose error has grown by ``factor``."""
+    return {
+        "cell": CellSample(returns(1, 20), returns(2, new, mean)),
+        "cell critic": of_critic(numbers(3, 20), numbers(4, new, factor)),
+    }
+
+
+def test_a_ruined_critic_is_regressed_while_the_return_holds():
+    """An error twice as large is regressed, and the sentence says that it is not the return."""
+    found = judge_cells(beside(2.0)).cells
+    critic = found["cell critic"]
+    assert (found["cell"].verdict, critic.verdict) == ("holds", "regressed")
+    assert "the critic's error is 1.9" in critic.reason
+    assert "this is the critic, not the return" in critic.reason
+    assert (critic.quantity, found["cell"].quantity) == ("critic", "returns")
+
+
+def test_a_ruined_return_leaves_the_critic_alone():
+    """Half of the return lost is regressed, and nothing is said of the critic."""
+    found = judge_cells(beside(1.0, mean=500.0)).cells
+    assert (found["cell"].verdict, found["cell critic"].verdict) == ("regressed", "holds")
+    assert "critic" not in found["cell"].reason
+
+
+def test_a_critic_that_predicts_better_is_improved():
+    """An error half as large is a change too."""
+    assert judge_cells(beside(0.5)).cells["cell critic"].verdict == "improved"
+
+
+def test_a_growth_below_the_floor_holds():
+    """An error 1.03 times as large is no regression, however sure the test is."""
+    stored, new = numbers(1, 20) / 100, numbers(2, 20) / 100 - np.log(1.03)
+    cells = {"cell critic": of_critic(stored, new)}
+    found = judge_cells(cells).cells["cell critic"]
+    assert found.verdict == "holds"
+    assert "not more than the floor" in found.reason
+    assert judge_cells(cells, rules=Rules(floor=0.01)).cells["cell critic"].verdict == "regressed"
+
+
+def test_the_effect_of_a_critic_is_the_logarithm_of_a_factor():
+    """Its scale is 1 whatever its mean, so that no critic is measured by another one's level."""
+    wide = of_critic(numbers(1, 20) - 3.0, numbers(2, 20, 2.0) - 3.0)
+    found = judge_cells({"cell critic": wide}).cells["cell critic"]
+    assert found.scale == 1.0
+    assert np.exp(-found.effect_fraction) == pytest.approx(2.0, rel=0.1)
+    assert found.interval[0] < found.effect < found.interval[1]
+
+
+def test_holm_with_weights_by_hand():
+    """The smallest p over weight is tested first, against the weight of all that is left."""
+    # 0.01 / 0.8, 0.02 / 0.15, 0.01 / 0.05: sums of the weights left are 1, 0.2, 0.05
+    adjusted = holm_adjust([0.02, 0.01, 0.01], [0.15, 0.8, 0.05])
+    np.testing.assert_allclose(adjusted, [0.02 / 0.15 * 0.2, 0.01 / 0.8, 0.02 / 0.15 * 0.2])
+    np.testing.assert_allclose(
+        holm_adjust([0.02, 0.01, 0.01], 7.0), holm_adjust([0.02, 0.01, 0.01])
+    )
+    assert holm({"a": 0.01, "b": 0.04}, {"a": 4.0}) == {"a": pytest.approx(0.0125), "b": 0.04}
+
+
+def test_the_shares_of_the_error():
+    """Critics have a fifth of it where they are judged; of one quantity alone it is all."""
+    assert shares({RETURNS: 8, CRITIC: 3}) == {RETURNS: 0.8, CRITIC: pytest.approx(0.2)}
+    assert shares({RETURNS: 8, CRITIC: 0}) == {RETURNS: 1.0}
+    assert shares({}) == {}
+
+
+def test_a_family_knows_what_is_tested_first_at_which_level():
+    """Two cells and their group at 0.8 / 3 of alpha each, one critic at 0.2 of it."""
+    cells = {
+        "a": CellSample(returns(1, 10), returns(2, 5), group="g"),
+        "b": CellSample(returns(3, 10), returns(4, 5), group="g"),
+        "a critic": of_critic(numbers(5, 10), numbers(6, 5), "g critic"),
+    }
+    course = follow(cells, dict.fromkeys(cells, fixed(5)), Rules())
+    assert course.family(RETURNS) == (3, pytest.approx(0.04))
+    assert course.family(CRITIC) == (1, pytest.approx(0.01))
+    weights = course.weights(drops=True)
+    level = {key: weight / sum(weights.values()) for key, weight in weights.items()}
+    assert level["cell", "a"] == level["group", "g"] == pytest.approx(0.8 / 3)
+    assert level["cell", "a critic"] == pytest.approx(0.2)
+    found = judge_cells(cells, fixed(5)).cells
+    assert found["a"].hypotheses == found["a critic"].hypotheses == 4
+    p = {key: judge_cells(cells, fixed(5)).groups["g"].p_drop for key in weights}
+    p |= {("cell", name): found[name].p_drop for name in cells}
+    adjusted = holm_adjust(list(p.values()), [0.8 / 3 if k[1] != "a critic" else 0.2 for k in p])
+    assert [course.adjusted_drop[key] for key in p] == pytest.approx(adjusted)
+    seen = smallest_drop(10, fixed(5), 1, 0.05 * 0.2).drop * found["a critic"].stored_sd
+    assert found["a critic"].visible_drop == pytest.approx(seen)
+
+
+def test_critics_are_pooled_like_returns():
+    """A growth that no critic shows alone is seen in the group, and not in that of the returns."""
+    cells = {}
+    for i in range(6):
+        cells[f"c{i}"] = CellSample(returns(i, 20), returns(60 + i, 20), group="g")
+        of = of_critic(numbers(i, 20), numbers(80 + i, 20, 1.12), "g critic")
+        cells[f"c{i} critic"] = of
+    groups = judge_cells(cells).groups
+    assert (groups["g"].verdict, groups["g critic"].verdict) == ("holds", "regressed")
+    assert groups["g critic"].cells == tuple(f"c{i} critic" for i in range(6))
+
+
+def test_an_undecided_critic_asks_for_the_next_runs_of_its_cell():
+    """The cell is accepted after five runs; a critic that is worse by half a deviation goes on."""
+    cells = beside(1.08, new=5)
+    course = follow(cells, dict.fromkeys(cells, SEQUENTIAL), Rules())
+    assert course.needed == {"cell critic": 10}
+    assert course.undecided == {"cell critic"}
+    healthy = beside(1.0, new=5)
+    assert not follow(healthy, dict.fromkeys(healthy, SEQUENTIAL), Rules()).needed
+
+
+def test_runs_without_a_number_are_evidence_for_nothing():
+    """One in five counts as the mean of the others; with more, the critic cannot hold."""
+    stored, new = numbers(1, 20), numbers(2, 5)
+    one, two = (np.where(np.arange(5) < n, np.nan, new) for n in (1, 2))
+    found = judge_cells({"cell critic": of_critic(stored, one)}, fixed(5)).cells["cell critic"]
+    others = np.concatenate([stored, new[1:]]).mean()
+    assert found.verdict == "holds"
+    assert found.new_mean == pytest.approx((new[1:].sum() + others) / 5)
+    found = judge_cells({"cell critic": of_critic(stored, two)}, fixed(5)).cells["cell critic"]
+    assert found.verdict == "inconclusive"
+    assert "2 of 5 new runs have no critic that can be compared" in found.reason
+    none = dataclasses.replace(of_critic(stored, np.full(5, np.nan)))
+    assert judge_cells({"c critic": none}, fixed(5)).cells["c critic"].effect == pytest.approx(0)
+
+
+def test_names_tell_quantities():
+    """A critic is judged under the name of its cell with a word behind it."""
+    assert RETURNS.named("sb3-ppo") == "sb3-ppo"
+    assert CRITIC.named("sb3-ppo") == "sb3-ppo critic"
+    assert quantity_of("sb3-ppo") is RETURNS
+    for quantity in BESIDE:
+        assert quantity_of(quantity.named("sb3-ppo")) is quantity
+
+
+# -- diagnostics -------------------------------------------------------------------------------
+
+ENTROPY = DIAGNOSTICS["entropy"]
+
+
+def logged(mean, new=5, seed=5):
+    """Entropies of stored runs about 1.4 nats, of new ones about ``mean``."""
+    rng = np.random.default_rng(seed)
+    return CellSample(
+        rng.normal(1.4, 0.02, 20), rng.normal(mean, 0.02, new), group="g entropy", quantity=ENTROPY
+    )
+
+
+def with_entropy(mean, new=5):
+    """A healthy cell and what its framework logs of the entropy."""
+    return {"cell": CellSample(returns(1, 20), returns(2, new)), "cell entropy": logged(mean, new)}
+
+
+@pytest.mark.parametrize("mean", [1.1, 1.7])
+def test_a_diagnostic_moves_in_both_directions(mean):
+    """Entropy lost or gained is moved, at the first look, while the return holds."""
+    found = judge_cells(with_entropy(mean)).cells
+    assert (found["cell"].verdict, found["cell entropy"].verdict) == ("holds", "moved")
+    assert "entropy changed by" in found["cell entropy"].reason
+    assert found["cell entropy"].looks == (5,)
+    assert np.isnan(found["cell entropy"].adjusted_drop)
+
+
+def test_a_diagnostic_asks_for_no_runs_and_costs_drops_nothing():
+    """Its cell ends after five runs whatever it says; drops have all of their error."""
+    cells = with_entropy(1.39)
+    course = follow(cells, dict.fromkeys(cells, SEQUENTIAL), Rules())
+    assert not course.needed
+    assert course.family(RETURNS) == (1, 0.05)
+    assert course.family(ENTROPY) == (1, pytest.approx(0.05 * 0.2))
+    alone = judge_cells({"cell": cells["cell"]}).cells["cell"]
+    assert judge_cells(cells).cells["cell"].adjusted_drop == alone.adjusted_drop
+
+
+def test_a_small_change_of_a_diagnostic_holds():
+    """A change of 3 % is below the floor; what would have been seen is said as a change."""
+    found = judge_cells(with_entropy(1.36)).cells["cell entropy"]
+    assert found.verdict == "holds"
+    assert "the smallest change seen with 80 % power is a change of" in found.reason
+
+
+def test_the_p_value_of_both_directions_by_hand():
+    """It is twice the smaller one-sided p-value, which is one where nothing changed."""
+    cell = logged(1.38)
+    rows = permutation_p_rows([cell.stored], [cell.new], np.random.default_rng(0))
+    assert rows.exact
+    found = judge_cells({"cell entropy": cell}).cells["cell entropy"]
+    assert found.p_gain == pytest.approx(min(1, 2 * min(rows.drop[0], rows.gain[0])))
+    rng = np.random.default_rng(1)
+    many = permutation_p_rows(rng.normal(size=(2000, 8)), rng.normal(size=(2000, 5)), rng)
+    both = 2 * np.minimum(many.drop, many.gain)
+    assert abs((both < 0.05).mean() - 0.05) < 3 * (0.05 * 0.95 / 2000) ** 0.5
