@@ -161,7 +161,10 @@ def test_an_alarm_is_inconclusive_where_side_a_cannot_train(tmp_path, missing, r
     broken = tmp_path / "packages" / missing
     broken.mkdir(parents=True)
     (broken / "__init__.py").write_text("raise ImportError('built for another Python')\n")
-    records = [{"cell": PENDULUM, "seed": 1000 + n, "final_return": 20.0} for n in range(3)]
+    records = [
+        {"cell": PENDULUM, "seed": 1000 + n, "final_return": 20.0, "status": "finished"}
+        for n in range(3)
+    ]
     entries = [{"record": record} for record in records]
     entries.append(entry({"cell": PENDULUM}, "regressed"))
     told: list[str] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from functools import partial
 from typing import Any, Dict, List, Mapping, Tuple
 
@@ -112,7 +113,8 @@ def _ppo(model: Any) -> Dict[str, Any]:
         **_normalisation(model),
         "entropy_coefficient": model.ent_coef,
         "value_coefficient": model.vf_coef,
-        "max_gradient_norm": model.max_grad_norm,
+        # an infinite bound clips nothing
+        "max_gradient_norm": None if model.max_grad_norm == math.inf else model.max_grad_norm,
         "target_kl": model.target_kl,
         "hidden_sizes": _sizes(model.policy.mlp_extractor.policy_net),
     }
