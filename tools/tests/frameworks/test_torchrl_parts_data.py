@@ -105,7 +105,14 @@ def function_of(file: str, name: str) -> Any:
     return functools.reduce(getattr, name.split("."), module)
 
 
-@pytest.mark.parametrize("name", FAULTS)
+#: start processes of their own, seconds each
+SLOW = ("environments-in-processes", "collected-in-a-process")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.nightly) if name in SLOW else name for name in FAULTS],
+)
 def test_a_fault_changes_what_a_part_returns(name):
     """What is put into the function that a part is about differs in its outputs."""
     file, called, old, new = FAULTS[name]

@@ -24,13 +24,8 @@ def events(found, kind):
     return [event for event in found.events if event.kind == kind]
 
 
-@pytest.mark.parametrize(
-    "adapter",
-    [
-        pytest.param(each, id=each.full_name, marks=() if each is SB3 else pytest.mark.nightly)
-        for each in TRAINED
-    ],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("adapter", TRAINED, ids=[each.full_name for each in TRAINED])
 def test_a_training_reaches_what_happens_rarely(tmp_path, adapter):
     """Every kind of end, several environments, delayed targets and policies; rare lines."""
     trainings = [traced.built_in(adapter, name) for name in adapter.trace_trainings()]

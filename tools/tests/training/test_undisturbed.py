@@ -39,7 +39,14 @@ def job_of(algorithm: str, steps: int, seed: int) -> Job:
     return Job(made.cell, seed, protocol, made.hyperparameters, made.versions, made.sources)
 
 
-@pytest.mark.parametrize(("name", "algorithm", "steps"), CASES, ids=[case[0] for case in CASES])
+@pytest.mark.parametrize(
+    ("name", "algorithm", "steps"),
+    [
+        # the two that replay go one way through the suite
+        pytest.param(*case, id=case[0], marks=pytest.mark.nightly if case[0] == "td3" else ())
+        for case in CASES
+    ],
+)
 def test_the_weights_are_those_of_a_bare_call(name, algorithm, steps, tmp_path, request):
     """Worker, evaluations, progress and record change no bit of any parameter."""
     if name != CASES[0][0]:  # whose process is new in every respect

@@ -238,7 +238,15 @@ def test_the_rules_by_hand():
     assert group.adjusted_drop == pytest.approx(holm_adjust(family)[2])
 
 
-@pytest.mark.parametrize("change", [NOTHING, Change(0.3), Change(0.5), Change(collapsed=0.5)])
+@pytest.mark.parametrize(
+    "change",
+    [
+        NOTHING,
+        Change(0.3),
+        pytest.param(Change(0.5), marks=pytest.mark.nightly),
+        pytest.param(Change(collapsed=0.5), marks=pytest.mark.nightly),
+    ],
+)
 def test_the_simulation_decides_what_the_gate_decides(change):
     """The vectorised decisions and runs of the simulation are those of judge_cells."""
     rng = np.random.default_rng(13)
