@@ -23,7 +23,7 @@ from rlregress.training import launch, record
 from rlregress.verdicts.outcome import CellVerdict
 from rlregress.verdicts.quantity import CRITIC
 
-from .stored import critic, entropy, with_critics
+from .stored import critic, entropy, with_critics, with_returns_alone
 
 
 class Ended(BaseException):
@@ -31,10 +31,11 @@ class Ended(BaseException):
 
 
 @pytest.fixture
-def chosen():
-    """The stored cells of one group with at least ten stored runs."""
+def chosen(tmp_path, monkeypatch):
+    """The stored cells of one group with at least ten stored runs: ten returns of each."""
     cells = [each.cell for each in baseline.every() if len(each.runs) >= 10]
     group = [cell for cell in cells if cell.group == cells[0].group]
+    with_returns_alone(group, tmp_path / "returns alone", monkeypatch)
     return selection.Selection("short", cells=",".join(cell.id for cell in group))
 
 
