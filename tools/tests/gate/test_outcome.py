@@ -7,7 +7,7 @@ import math
 import pytest
 
 from rlregress.gate import evidence, outcome
-from rlregress.reporting import words
+from rlregress.reporting import summary, words
 
 
 def entry(test: str, framework: str = "some", result: str = "passed", **more) -> dict:
@@ -167,6 +167,11 @@ def test_a_critic_that_regressed_is_a_regression():
     assert judged(*entries) == ("regressed", 1)
     [of] = outcome.outcomes(entries)
     assert of.critics_alone == ("x critic",)
+    result = outcome.GateResult(
+        [of], (), (), {"some": {}}, {"some": {}}, {"some": {}}, 0.05, "short", 1.0, 1
+    )
+    said = "What got worse is the critic; no return is `regressed`: x critic.\n"
+    assert said in summary.markdown(result)
     assert judged(cell("x", "holds"), critic("x", "improved")) == ("improved", 0)
 
 
