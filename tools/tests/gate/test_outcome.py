@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
 from rlregress.gate import evidence, outcome
 from rlregress.reporting import summary, words
+from rlregress.upgrade.returns import of_evidence
 
 
 def entry(test: str, framework: str = "some", result: str = "passed", **more) -> dict:
@@ -231,6 +233,21 @@ def test_a_diagnostic_that_moved_is_said_and_does_not_block():
 def test_the_line_of_a_critic_speaks_of_errors(part):
     """Errors before and after, the factor and its interval, and the factor that would be seen."""
     assert part in words.lines(evidence.verdicts([critic("x", "regressed")]))[0]
+
+
+@pytest.mark.parametrize(
+    ("quantity", "what"),
+    [("returns", "drop"), ("critic", "growth of the error"), ("entropy", "change")],
+)
+def test_what_cannot_be_seen_is_named_with_the_step_at_which_it_is_not(quantity, what):
+    """In a gate and in an upgrade: what is rejected later may still be called so."""
+    name = "x" if quantity == "returns" else f"x {quantity}"
+    unseen = {"visible_fraction": None, "quantity": quantity}
+    found = {**critic("x", "regressed")["verdict"], **unseen}
+    said = f"; at Holm's first step no {what} can be seen"
+    assert words.line(name, found).endswith(said)
+    [line] = of_evidence("some", [entry("t", verdict=found, critic=name)], [], Path()).lines
+    assert line.endswith(said)
 
 
 def test_the_line_of_a_group_of_critics_speaks_of_errors():
