@@ -124,7 +124,8 @@ def _seeds(verdict: Mapping[str, Any]) -> str:
 def cell_line(name: str, verdict: Mapping[str, Any]) -> str:
     """The verdict on one cell: effect, interval, seeds, error rate, what could be seen."""
     between = _between(verdict["interval"], verdict["scale"])
-    failed = f", {verdict['failed']} failed" if verdict["failed"] else ""
+    lacking = "failed" if _is_about(verdict) == RETURNS.name else "without it"
+    failed = f", {verdict['failed']} {lacking}" if verdict["failed"] else ""
     return (
         f"{verdict['verdict']:<12} {name}: {number(verdict['stored_mean'])} -> "
         f"{number(verdict['new_mean'])} ({percent(verdict['effect_fraction'])}{between}); "

@@ -216,6 +216,8 @@ def test_a_diagnostic_that_moved_is_said_and_does_not_block():
     line = words.lines(evidence.verdicts(entries))[1]
     assert line.startswith("moved        x entropy: 100 -> 90 (-10%")
     assert "adjusted p 0.02 (alpha 0.05); sees a change of 40% with 80 % power" in line
+    without = words.line("x entropy", {**moved, "failed": 5})
+    assert "10 stored and 5 new seeds, 5 without it; adjusted" in without
     still = {"x entropy": {**moved, "verdict": "inconclusive"}}
     assert judged(cell("x", "holds") | {"diagnostics": still}) == ("holds", 0)
     assert judged(*entries, cell("y", "improved")) == ("improved", 0)
