@@ -139,8 +139,12 @@ class Baseline:
         numbers = [judged_by(quantity, False, run.critic, run.diagnostics) for run in ended]
         if not any(map(math.isnan, numbers)):
             return "" if ended else "all of its stored runs failed"
+        without = sum(map(math.isnan, numbers))
+        some = f"{without} of {len(ended)} stored runs" if without < len(ended) else ""
         if quantity is CRITIC:
-            return "the returns of its stored runs do not vary from state to state"
+            return f"the returns of {some or 'its stored runs'} do not vary from state to state"
+        if some:
+            return f"{some} {'does' if without == 1 else 'do'} not tell it"
         return "its framework does not expose it"
 
     @property

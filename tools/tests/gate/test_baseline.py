@@ -7,6 +7,7 @@ import pytest
 from rlregress.gate import baseline
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.critic import Critic
+from rlregress.verdicts.quantity import CRITIC, DIAGNOSTICS
 
 CELL = Cell("some", "ppo", "Ring-v0", "some", "short")
 
@@ -57,6 +58,28 @@ def test_a_run_without_a_critic_can_be_stored_and_read(written):
     """Records that are older than the number, and those of runs that failed, have none."""
     older, failed = written(run_record(0), run_record(1, critic=None))
     assert older.critic is failed.critic is None
+
+
+@pytest.mark.parametrize(
+    ("without", "of_critic", "of_kl"),
+    [
+        (0, "", ""),
+        (1, "1 of 3 stored runs", "1 of 3 stored runs does not tell it"),
+        (2, "2 of 3 stored runs", "2 of 3 stored runs do not tell it"),
+        (3, "its stored runs", "its framework does not expose it"),
+    ],
+)
+def test_how_many_of_the_stored_runs_lack_a_number_is_said(written, without, of_critic, of_kl):
+    """Some of them make nothing known of the framework; all of them do."""
+    critic = {"states": 7, "bootstrapped": 0.0, "explained_variance": 0.5, "bias": 0.1}
+    still = {**critic, "explained_variance": None, "bias": None}
+    full = {"critic": critic, "diagnostics": {"entropy": 1.0, "kl": 0.1}}
+    lacking = {"critic": still, "diagnostics": {"entropy": 1.0, "kl": None}}
+    written(*(run_record(seed, **(lacking if seed < without else full)) for seed in range(3)))
+    stored = baseline.load(baseline.path_of(CELL))
+    varies = of_critic and f"the returns of {of_critic} do not vary from state to state"
+    assert stored.why_not(CRITIC) == varies
+    assert stored.why_not(DIAGNOSTICS["kl"]) == of_kl
 
 
 def test_the_learning_curve_of_a_run_is_stored(written):
