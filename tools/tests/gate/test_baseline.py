@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
+from rlregress.errors import UserError
 from rlregress.gate import baseline
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.critic import Critic
@@ -80,6 +83,34 @@ def test_how_many_of_the_stored_runs_lack_a_number_is_said(written, without, of_
     varies = of_critic and f"the returns of {of_critic} do not vary from state to state"
     assert stored.why_not(CRITIC) == varies
     assert stored.why_not(DIAGNOSTICS["kl"]) == of_kl
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "sentence"),
+    [
+        ("states", 0, "key 'critic.states' is 0, expected a number of at least 1"),
+        ("bootstrapped", 7.0, "key 'critic.bootstrapped' is 7.0, expected a number from 0 to 1"),
+        ("bootstrapped", math.nan, "key 'critic.bootstrapped' is nan, expected a number from 0"),
+        ("explained_variance", 1.5, "variance' is 1.5, expected a finite number of at most 1"),
+        ("explained_variance", -math.inf, "variance' is -inf, expected a finite number of at most"),
+        ("explained_variance", math.nan, "variance' is nan, expected a finite number of at most 1"),
+        ("explained_variance", None, "key 'critic' has one of 'explained_variance' and 'bias', ex"),
+        ("bias", math.inf, "key 'critic.bias' is inf, expected a finite number"),
+        ("bias", math.nan, "key 'critic.bias' is nan, expected a finite number"),
+        ("entropi", 1.0, "'diagnostics' has the key 'entropi'; did you mean 'entropy'? (known:"),
+    ],
+)
+def test_a_stored_number_that_cannot_be_is_one_sentence(written, key, value, sentence):
+    """A critic that no training can have, or a diagnostic that there is not: run, key and value."""
+    critic = {"states": 7, "bootstrapped": 0.0, "explained_variance": 0.5, "bias": 0.1}
+    diagnostics = {"kl": 0.1}
+    (diagnostics if key == "entropi" else critic)[key] = value
+    with pytest.raises(UserError) as raised:
+        written(run_record(0), run_record(1, critic=critic, diagnostics=diagnostics))
+    said = str(raised.value)
+    assert sentence in said
+    assert said.startswith(f"{baseline.path_of(CELL)}, [[run]] at line")
+    assert said.endswith("; record it again")
 
 
 def test_the_learning_curve_of_a_run_is_stored(written):
