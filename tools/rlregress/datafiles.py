@@ -298,6 +298,8 @@ def _table(schema: Mapping[str, Any], keys: Iterable[int | str]) -> Mapping[str,
             part = part["prefixItems"][key] if "prefixItems" in part else part["items"]
         else:
             part = part.get("properties", {}).get(key) or part["additionalProperties"]
+        # of a table that may be left out
+        part = next((each for each in part.get("anyOf", ()) if "$ref" in each), part)
         while "$ref" in part:
             part = schema["$defs"][part["$ref"].rpartition("/")[2]]
     return part

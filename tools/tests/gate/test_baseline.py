@@ -113,6 +113,24 @@ def test_a_stored_number_that_cannot_be_is_one_sentence(written, key, value, sen
     assert said.endswith("; record it again")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("states = 7\n", "", "table 'critic': key 'states' is missing; expected states, bootstrap"),
+        ("states = 7", "stats = 7", "unknown key 'stats'; did you mean 'states'? (known: bias, bo"),
+    ],
+)
+def test_a_wrong_key_of_a_critic_is_named_with_those_that_are_known(written, old, new, sentence):
+    """A table that may be left out is told as any other."""
+    critic = {"states": 7, "bootstrapped": 0.0, "explained_variance": 0.5, "bias": 0.1}
+    written(run_record(0), run_record(1, critic=critic))
+    path = baseline.path_of(CELL)
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(UserError) as raised:
+        baseline.load(path)
+    assert sentence in str(raised.value)
+
+
 def test_the_learning_curve_of_a_run_is_stored(written):
     """Of each twentieth of 100 steps the mean return of the episodes that ended in it, if any."""
     episodes = [[3, 1.0, 3], [5, 3.0, 2], [6, 8.0, 1], [7, None, 1], [100, 4.0, 94]]
