@@ -111,6 +111,7 @@ _EXPECTED = {
     "string_type": "text in quotes",
     "int_type": "a whole number",
     "int_parsing": "a whole number",
+    "int_parsing_size": "a whole number of fewer digits",
     "float_type": "a number",
     "float_parsing": "a number",
     "finite_number": "a finite number",
