@@ -165,12 +165,10 @@ class Baseline:
         numbers = [judged_by(quantity, False, run.critic, run.diagnostics) for run in ended]
         if not any(map(math.isnan, numbers)):
             return "" if ended else "all of its stored runs failed"
-        without = sum(map(math.isnan, numbers))
-        some = f"{without} of {len(ended)} stored runs" if without < len(ended) else ""
         if quantity is CRITIC:
-            return f"the returns of {some or 'its stored runs'} do not vary from state to state"
-        if some:
-            return f"{some} {'does' if without == 1 else 'do'} not tell it"
+            return f"the returns of {_without(numbers)} do not vary from state to state"
+        if not all(map(math.isnan, numbers)):
+            return f"it is missing in {_without(numbers)}"
         return "its framework does not expose it"
 
     @property
@@ -183,6 +181,12 @@ class Baseline:
         """Median CPU seconds of a run, for planning."""
         seconds = sorted(run.cpu_seconds for run in self.runs)
         return float(seconds[len(seconds) // 2])
+
+
+def _without(numbers: Sequence[float]) -> str:
+    """The stored runs that have no number, of one number each, in words."""
+    count = sum(map(math.isnan, numbers))
+    return f"{count} of {len(numbers)} stored runs" if count < len(numbers) else "its stored runs"
 
 
 def folder() -> Path:

@@ -67,8 +67,8 @@ def test_a_run_without_a_critic_can_be_stored_and_read(written):
     ("without", "of_critic", "of_kl"),
     [
         (0, "", ""),
-        (1, "1 of 3 stored runs", "1 of 3 stored runs does not tell it"),
-        (2, "2 of 3 stored runs", "2 of 3 stored runs do not tell it"),
+        (1, "1 of 3 stored runs", "it is missing in 1 of 3 stored runs"),
+        (2, "2 of 3 stored runs", "it is missing in 2 of 3 stored runs"),
         (3, "its stored runs", "its framework does not expose it"),
     ],
 )
