@@ -111,6 +111,7 @@ _EXPECTED = {
     "string_type": "text in quotes",
     "int_type": "a whole number",
     "int_parsing": "a whole number",
+    "int_parsing_size": "a whole number of fewer digits",
     "float_type": "a number",
     "float_parsing": "a number",
     "finite_number": "a finite number",
@@ -298,6 +299,8 @@ def _table(schema: Mapping[str, Any], keys: Iterable[int | str]) -> Mapping[str,
             part = part["prefixItems"][key] if "prefixItems" in part else part["items"]
         else:
             part = part.get("properties", {}).get(key) or part["additionalProperties"]
+        # of a table that may be left out
+        part = next((each for each in part.get("anyOf", ()) if "$ref" in each), part)
         while "$ref" in part:
             part = schema["$defs"][part["$ref"].rpartition("/")[2]]
     return part

@@ -14,6 +14,8 @@ import pytest
 
 from rlregress.tracing.run import Side
 
+from . import warm
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="it takes Linux")
 
 TOLD = """
@@ -97,6 +99,30 @@ def test_it_ends_with_the_process_that_was_started(warm_executable, number):
             return
         time.sleep(0.05)
     raise AssertionError(f"{running} runs on")
+
+
+@pytest.mark.parametrize("begun", [b"", (100).to_bytes(8, "big") + b"{"])
+def test_a_caller_that_ends_early_harms_no_other(warm_executable, begun):
+    """Whether it has said nothing or a part, those before it and after it are served."""
+    folder = str(Path(warm_executable).parent)
+    text = "print('begun', flush=True); input(); raise SystemExit(7)"
+    with subprocess.Popen(
+        [warm_executable, "-c", text],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "begun\n"
+        try:
+            with warm._connected(folder) as connection:
+                connection.sendall(begun)
+            after = subprocess.run([warm_executable, "-c", "raise SystemExit(5)"], timeout=20)
+            running.communicate("\n", timeout=20)
+        finally:
+            running.kill()
+    assert (running.returncode, after.returncode) == (7, 5)
 
 
 def test_a_module_of_its_own_is_not_hidden(warm_executable, tmp_path):

@@ -183,9 +183,14 @@ def _serve(folder: str, key: str) -> dict[str, Any]:
             if each is listener:
                 connection, _ = listener.accept()
                 asked, files = _asked(connection)
+                if asked is None:  # of a caller that was killed
+                    connection.close()
+                    _close(files)
+                    continue
                 path = _path(asked, base)
                 if _hides(path[: -len(base)], names):
-                    connection.sendall(_REFUSED)
+                    with suppress(OSError):  # of a caller that was killed
+                        connection.sendall(_REFUSED)
                     connection.close()
                     _close(files)
                     continue
@@ -198,7 +203,8 @@ def _serve(folder: str, key: str) -> dict[str, Any]:
                     _close(files)
                     return {**asked, "path": path}
                 _close(files)
-                connection.sendall(str(child).encode())
+                with suppress(OSError):  # of a caller that was killed; so will the child be
+                    connection.sendall(str(child).encode())
                 children[os.pidfd_open(child)] = (child, connection)
             elif isinstance(each, int):
                 child, connection = children.pop(each)
@@ -229,14 +235,18 @@ def _close(files: list[int]) -> None:
         os.close(file)
 
 
-def _asked(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """What a caller asks for, and its files."""
-    head, files, _, _ = socket.recv_fds(connection, _LENGTH, 3)
-    length = int.from_bytes(head, "big")
-    text = b""
-    while len(text) < length:
-        text += connection.recv(length - len(text))
-    return json.loads(text), files
+def _asked(connection: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
+    """What a caller asks for, None if it ended before it had asked, and its files."""
+    files: list[int] = []
+    with suppress(OSError):
+        head, files, _, _ = socket.recv_fds(connection, _LENGTH, 3)
+        length = int.from_bytes(head, "big")
+        text = b""
+        while len(text) < length and (more := connection.recv(length - len(text))):
+            text += more
+        if head and len(text) == length:
+            return json.loads(text), files
+    return None, files
 
 
 def _path(asked: dict[str, Any], base: list[str]) -> list[str]:

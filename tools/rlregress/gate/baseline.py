@@ -31,6 +31,8 @@ FINISHED = "finished"
 #: new runs have seeds that no stored run has, so that the two samples are independent
 FIRST_NEW_SEED = 1000
 
+_Diagnostic = Annotated[str, one_of(tuple(quantities.DIAGNOSTICS))]
+
 
 @dataclass(frozen=True)
 class Run:
@@ -59,12 +61,36 @@ class Run:
     parameters_sha256: str = ""
     failure: str = ""
     critic: Critic | None = None
-    diagnostics: Mapping[str, Number] | None = None
+    diagnostics: Mapping[_Diagnostic, Number] | None = None
     learning_curve: tuple[tuple[Number, Number], ...] = ()
 
     def __post_init__(self) -> None:
         if self.status == FINISHED and self.final_return is None:
             raise ValueError("key 'return' is missing; only a run that failed has none")
+        if self.critic is not None:
+            _check_critic(self.critic)
+
+
+def _check_critic(critic: Critic) -> None:
+    """ValueError if a critic is none that ``training.critic.assess`` can come to."""
+    explained, bias = critic.explained_variance, critic.bias
+    for name, fits, wanted in (
+        ("states", critic.states >= 1, "a number of at least 1"),
+        ("bootstrapped", 0 <= critic.bootstrapped <= 1, "a number from 0 to 1"),
+        (
+            "explained_variance",
+            explained is None or -math.inf < explained <= 1,
+            "a finite number of at most 1",
+        ),
+        ("bias", bias is None or math.isfinite(bias), "a finite number"),
+    ):
+        if not fits:
+            found = getattr(critic, name)
+            raise ValueError(f"key 'critic.{name}' is {found}, expected {wanted}")
+    if (explained is None) != (bias is None):
+        raise ValueError(
+            "key 'critic' has one of 'explained_variance' and 'bias', expected both or none"
+        )
 
 
 def judged_by(
@@ -140,7 +166,9 @@ class Baseline:
         if not any(map(math.isnan, numbers)):
             return "" if ended else "all of its stored runs failed"
         if quantity is CRITIC:
-            return "the returns of its stored runs do not vary from state to state"
+            return f"the returns of {_without(numbers)} do not vary from state to state"
+        if not all(map(math.isnan, numbers)):
+            return f"it is missing in {_without(numbers)}"
         return "its framework does not expose it"
 
     @property
@@ -153,6 +181,12 @@ class Baseline:
         """Median CPU seconds of a run, for planning."""
         seconds = sorted(run.cpu_seconds for run in self.runs)
         return float(seconds[len(seconds) // 2])
+
+
+def _without(numbers: Sequence[float]) -> str:
+    """The stored runs that have no number, of one number each, in words."""
+    count = sum(map(math.isnan, numbers))
+    return f"{count} of {len(numbers)} stored runs" if count < len(numbers) else "its stored runs"
 
 
 def folder() -> Path:

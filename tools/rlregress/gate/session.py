@@ -125,6 +125,11 @@ class Session:
         stored = baseline.find(cell, job.protocol)
         band = published.band_of(cell, table) if table else None
         if stored is not None:
+            if stored.failed == len(stored.runs):
+                raise UserError(
+                    f"{baseline.path_of(cell)} holds {stored.failed} runs, all failed; record it "
+                    "again"
+                )
             baseline.check_hyperparameters(stored, job.hyperparameters)
             self.stored[cell] = stored
             for quantity in baseline.beside_returns(cell.algorithm):

@@ -46,11 +46,11 @@ def _missing(outcome: FrameworkOutcome) -> list[str]:
 
 
 def _critics_alone(outcome: FrameworkOutcome) -> list[str]:
-    """What is worse, where it is not the return."""
+    """What is worse, where no return is known to be."""
     if not outcome.critics_alone:
         return []
     named = ", ".join(outcome.critics_alone)
-    return [f"It is the critic that got worse, not the return: {named}.", ""]
+    return [f"What got worse is the critic; no return is `regressed`: {named}.", ""]
 
 
 def _quoted(failure: Mapping[str, Any]) -> list[str]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlregress.verdicts.quantity import CRITIC, DIAGNOSTICS, RETURNS
+from rlregress.verdicts.quantity import BY_NAME, CRITIC, DIAGNOSTICS, RETURNS
 
 #: details that were not asked are named up to this many.
 _NAMED = 3
@@ -52,10 +52,11 @@ def _is_about(verdict: Mapping[str, Any]) -> str:
 def _visible(verdict: Mapping[str, Any]) -> str:
     """What a verdict of a cell or a group would have seen."""
     seen, about = verdict["visible_fraction"], _is_about(verdict)
-    kind = "change" if about in DIAGNOSTICS else "drop"
     if seen is None:
-        return f"no {kind} can be seen"
-    what = f"an error x{math.exp(seen):.2f}" if about == CRITIC.name else f"a {kind} of {seen:.0%}"
+        return BY_NAME[about].nothing_seen()
+    what = BY_NAME[about].loss(seen)
+    if about == CRITIC.name:
+        what = f"an error x{math.exp(seen):.2f}"
     return f"sees {what} with 80 % power"
 
 
@@ -123,7 +124,8 @@ def _seeds(verdict: Mapping[str, Any]) -> str:
 def cell_line(name: str, verdict: Mapping[str, Any]) -> str:
     """The verdict on one cell: effect, interval, seeds, error rate, what could be seen."""
     between = _between(verdict["interval"], verdict["scale"])
-    failed = f", {verdict['failed']} failed" if verdict["failed"] else ""
+    lacking = "failed" if _is_about(verdict) == RETURNS.name else "without it"
+    failed = f", {verdict['failed']} {lacking}" if verdict["failed"] else ""
     return (
         f"{verdict['verdict']:<12} {name}: {number(verdict['stored_mean'])} -> "
         f"{number(verdict['new_mean'])} ({percent(verdict['effect_fraction'])}{between}); "

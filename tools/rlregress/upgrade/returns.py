@@ -162,5 +162,7 @@ def _line(named: tuple[str, Mapping[str, Any]]) -> str:
         of_returns = f"{fraction:+.0%} of the stored returns' scale"
         effect = f", {of_returns if quantity is RETURNS else quantity.moved(fraction)}"
     seen = verdict["visible_fraction"]
-    sees = "no drop can be seen" if seen is None else f"sees {quantity.loss(seen)} with 80 % power"
+    sees = quantity.nothing_seen()
+    if seen is not None:
+        sees = f"sees {quantity.loss(seen)} with 80 % power"
     return f"{name}: {verdict['verdict']}{effect}; {verdict['new_seeds']} new runs; {sees}"

@@ -31,6 +31,8 @@ class Quantity:
 
     #: neither direction is worse: it is judged both ways, at the first look, beside gains
     two_sided = True
+    #: what a verdict would have seen, in a word or two
+    seen = "change"
 
     def named(self, cell: str) -> str:
         """The name under which this is judged of a cell or a group: returns under its own."""
@@ -56,11 +58,16 @@ class Quantity:
         """The same in every cell of a group, in words."""
         return f"a common change of {share:.0%}"
 
+    def nothing_seen(self) -> str:
+        """That no loss has 80 % power to be rejected with nothing rejected before it, in words."""
+        return f"at Holm's first step no {self.seen} can be seen"
+
 
 class _Returns(Quantity):
     """The return: larger is better."""
 
     two_sided = False
+    seen = "drop"
 
     def named(self, cell: str) -> str:
         return cell
@@ -79,6 +86,7 @@ class _Critic(Quantity):
     """Minus the natural logarithm of a critic's error, so that a difference is that of a factor."""
 
     two_sided = False
+    seen = "growth of the error"
 
     def scale(self, stored: ArrayLike) -> float:
         return 1.0
@@ -99,6 +107,8 @@ CRITIC = _Critic("critic", 0.2, "have no critic that can be compared")
 DIAGNOSTICS = {name: Quantity(name, 0.2) for name in ("entropy", "kl", "temperature")}
 #: what is judged beside returns
 BESIDE = (CRITIC, *DIAGNOSTICS.values())
+#: all of them, by name
+BY_NAME = {each.name: each for each in (RETURNS, *BESIDE)}
 
 
 def quantity_of(name: str) -> Quantity:

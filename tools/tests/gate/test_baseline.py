@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
+from rlregress.errors import UserError
 from rlregress.gate import baseline
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.critic import Critic
+from rlregress.verdicts.quantity import CRITIC, DIAGNOSTICS
 
 CELL = Cell("some", "ppo", "Ring-v0", "some", "short")
 
@@ -57,6 +61,74 @@ def test_a_run_without_a_critic_can_be_stored_and_read(written):
     """Records that are older than the number, and those of runs that failed, have none."""
     older, failed = written(run_record(0), run_record(1, critic=None))
     assert older.critic is failed.critic is None
+
+
+@pytest.mark.parametrize(
+    ("without", "of_critic", "of_kl"),
+    [
+        (0, "", ""),
+        (1, "1 of 3 stored runs", "it is missing in 1 of 3 stored runs"),
+        (2, "2 of 3 stored runs", "it is missing in 2 of 3 stored runs"),
+        (3, "its stored runs", "its framework does not expose it"),
+    ],
+)
+def test_how_many_of_the_stored_runs_lack_a_number_is_said(written, without, of_critic, of_kl):
+    """Some of them make nothing known of the framework; all of them do."""
+    critic = {"states": 7, "bootstrapped": 0.0, "explained_variance": 0.5, "bias": 0.1}
+    still = {**critic, "explained_variance": None, "bias": None}
+    full = {"critic": critic, "diagnostics": {"entropy": 1.0, "kl": 0.1}}
+    lacking = {"critic": still, "diagnostics": {"entropy": 1.0, "kl": None}}
+    written(*(run_record(seed, **(lacking if seed < without else full)) for seed in range(3)))
+    stored = baseline.load(baseline.path_of(CELL))
+    varies = of_critic and f"the returns of {of_critic} do not vary from state to state"
+    assert stored.why_not(CRITIC) == varies
+    assert stored.why_not(DIAGNOSTICS["kl"]) == of_kl
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "sentence"),
+    [
+        ("states", 0, "key 'critic.states' is 0, expected a number of at least 1"),
+        ("bootstrapped", 7.0, "key 'critic.bootstrapped' is 7.0, expected a number from 0 to 1"),
+        ("bootstrapped", math.nan, "key 'critic.bootstrapped' is nan, expected a number from 0"),
+        ("explained_variance", 1.5, "variance' is 1.5, expected a finite number of at most 1"),
+        ("explained_variance", -math.inf, "variance' is -inf, expected a finite number of at most"),
+        ("explained_variance", math.nan, "variance' is nan, expected a finite number of at most 1"),
+        ("explained_variance", None, "key 'critic' has one of 'explained_variance' and 'bias', ex"),
+        ("bias", math.inf, "key 'critic.bias' is inf, expected a finite number"),
+        ("bias", math.nan, "key 'critic.bias' is nan, expected a finite number"),
+        ("entropi", 1.0, "'diagnostics' has the key 'entropi'; did you mean 'entropy'? (known:"),
+    ],
+)
+def test_a_stored_number_that_cannot_be_is_one_sentence(written, key, value, sentence):
+    """A critic that no training can have, or a diagnostic that there is not: run, key and value."""
+    critic = {"states": 7, "bootstrapped": 0.0, "explained_variance": 0.5, "bias": 0.1}
+    diagnostics = {"kl": 0.1}
+    (diagnostics if key == "entropi" else critic)[key] = value
+    with pytest.raises(UserError) as raised:
+        written(run_record(0), run_record(1, critic=critic, diagnostics=diagnostics))
+    said = str(raised.value)
+    assert sentence in said
+    assert said.startswith(f"{baseline.path_of(CELL)}, [[run]] at line")
+    assert said.endswith("; record it again")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("states = 7\n", "", "table 'critic': key 'states' is missing; expected states, bootstrap"),
+        ("states = 7", "stats = 7", "unknown key 'stats'; did you mean 'states'? (known: bias, bo"),
+    ],
+)
+def test_a_wrong_key_of_a_critic_is_named_with_those_that_are_known(written, old, new, sentence):
+    """A table that may be left out is told as any other."""
+    critic = {"states": 7, "bootstrapped": 0.0, "explained_variance": 0.5, "bias": 0.1}
+    written(run_record(0), run_record(1, critic=critic))
+    path = baseline.path_of(CELL)
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(UserError) as raised:
+        baseline.load(path)
+    assert sentence in str(raised.value)
 
 
 def test_the_learning_curve_of_a_run_is_stored(written):

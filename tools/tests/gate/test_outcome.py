@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
 from rlregress.gate import evidence, outcome
-from rlregress.reporting import words
+from rlregress.reporting import summary, words
+from rlregress.upgrade.returns import of_evidence
 
 
 def entry(test: str, framework: str = "some", result: str = "passed", **more) -> dict:
@@ -167,6 +169,11 @@ def test_a_critic_that_regressed_is_a_regression():
     assert judged(*entries) == ("regressed", 1)
     [of] = outcome.outcomes(entries)
     assert of.critics_alone == ("x critic",)
+    result = outcome.GateResult(
+        [of], (), (), {"some": {}}, {"some": {}}, {"some": {}}, 0.05, "short", 1.0, 1
+    )
+    said = "What got worse is the critic; no return is `regressed`: x critic.\n"
+    assert said in summary.markdown(result)
     assert judged(cell("x", "holds"), critic("x", "improved")) == ("improved", 0)
 
 
@@ -209,6 +216,8 @@ def test_a_diagnostic_that_moved_is_said_and_does_not_block():
     line = words.lines(evidence.verdicts(entries))[1]
     assert line.startswith("moved        x entropy: 100 -> 90 (-10%")
     assert "adjusted p 0.02 (alpha 0.05); sees a change of 40% with 80 % power" in line
+    without = words.line("x entropy", {**moved, "failed": 5})
+    assert "10 stored and 5 new seeds, 5 without it; adjusted" in without
     still = {"x entropy": {**moved, "verdict": "inconclusive"}}
     assert judged(cell("x", "holds") | {"diagnostics": still}) == ("holds", 0)
     assert judged(*entries, cell("y", "improved")) == ("improved", 0)
@@ -226,6 +235,21 @@ def test_a_diagnostic_that_moved_is_said_and_does_not_block():
 def test_the_line_of_a_critic_speaks_of_errors(part):
     """Errors before and after, the factor and its interval, and the factor that would be seen."""
     assert part in words.lines(evidence.verdicts([critic("x", "regressed")]))[0]
+
+
+@pytest.mark.parametrize(
+    ("quantity", "what"),
+    [("returns", "drop"), ("critic", "growth of the error"), ("entropy", "change")],
+)
+def test_what_cannot_be_seen_is_named_with_the_step_at_which_it_is_not(quantity, what):
+    """In a gate and in an upgrade: what is rejected later may still be called so."""
+    name = "x" if quantity == "returns" else f"x {quantity}"
+    unseen = {"visible_fraction": None, "quantity": quantity}
+    found = {**critic("x", "regressed")["verdict"], **unseen}
+    said = f"; at Holm's first step no {what} can be seen"
+    assert words.line(name, found).endswith(said)
+    [line] = of_evidence("some", [entry("t", verdict=found, critic=name)], [], Path()).lines
+    assert line.endswith(said)
 
 
 def test_the_line_of_a_group_of_critics_speaks_of_errors():

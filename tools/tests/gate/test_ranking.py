@@ -159,6 +159,7 @@ def test_runs_that_cannot_be_ranked(found, sentence):
         (HEADER + "\na,H,0,high\n", ["line 2", "column 'return' is 'high'", "expected a number"]),
         (HEADER + "\na,H,0,nan\n", ["line 2", "'return'"]),
         (HEADER + "\na,H,0.5,1\n", ["line 2", "column 'seed'", "expected a whole number"]),
+        (HEADER + f"\na,H,{'1' * 5000},1\n", ["'seed' is '111", "a whole number of fewer digits"]),
         (HEADER + "\na,H,0\n", ["line 2 has not as many cells as the first line: 3, not 4"]),
         (HEADER + "\n,H,0,1\n", ["line 2", "column 'implementation'", "text that is not empty"]),
         (HEADER + ",return\na,H,0,1,2\n", ["line 1 has 2 columns 'return'; write the columns"]),

@@ -7,11 +7,14 @@ are those of a gate.
 from __future__ import annotations
 
 import random
+import re
 import threading
+import tomllib
 from collections import Counter
 
 import numpy as np
 import pytest
+import tomli_w
 
 from rlregress.errors import UserError
 from rlregress.gate import baseline, planning, selection
@@ -196,6 +199,28 @@ def test_too_few_stored_runs_are_judged_at_one_look(chosen, tmp_path, monkeypatc
     assert session.looks.seeds == (5,)
     assert "one look: " in session.describe()
     assert "10 stored runs, 100 are needed" in session.describe()
+
+
+@pytest.mark.parametrize("others", [False, True])
+def test_stored_runs_that_all_failed_are_one_sentence(tmp_path, monkeypatch, others):
+    """There is no return to compare with, whether or not others know the environment's worst."""
+    every = baseline.every()
+    texts = {each.cell: baseline.path_of(each.cell).read_text() for each in every}
+    cell = every[0].cell
+    content = tomllib.loads(texts[cell])
+    for run in content["run"]:
+        run.update(status="failed", failure="out of memory")
+        del run["return"]
+    texts[cell] = tomli_w.dumps(content)
+    monkeypatch.setattr(baseline, "folder", lambda: tmp_path)
+    for each, text in texts.items():
+        if others or each == cell:
+            baseline.path_of(each).write_text(text)
+    selected = selection.Selection("short", cells=cell.id)
+    held = f"{baseline.path_of(cell)} holds {len(content['run'])} runs, all failed; record it again"
+    for ask in (planning.plan, open_session):
+        with pytest.raises(UserError, match=f"^{re.escape(held)}$"):
+            ask(selected, 0, str(tmp_path / "runs"))
 
 
 def test_a_plan_compares_gates_and_proposes_the_cheapest(chosen, tmp_path):
