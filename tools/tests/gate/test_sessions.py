@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import random
 import threading
+import tomllib
 from collections import Counter
 
 import numpy as np
 import pytest
+import tomli_w
 
 from rlregress.errors import UserError
 from rlregress.gate import baseline, planning, selection
@@ -362,6 +364,55 @@ def test_a_plan_counts_the_critics(chosen, tmp_path, with_stored_critics, monkey
     assert without.critics == {}
     assert without.groups[group] < gate.groups[group] < 1.1 * without.groups[group]
     assert without.expected < gate.expected < 1.5 * without.expected
+
+
+def with_three_runs(cell):
+    """Leave three of the stored runs of a cell."""
+    content = tomllib.loads(baseline.path_of(cell).read_text())
+    content |= {"run": content["run"][:3], "seeds": 3}
+    baseline.path_of(cell).write_text(tomli_w.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("seeds", "alpha", "few"), [(1, 0.05, 0), (5, 0.0002, 0), (3, 0.05, 2)], ids=str
+)
+def test_a_session_owes_verdicts_on_groups_of_tested_cells_alone(
+    trained, tmp_path, with_stored_critics, seeds, alpha, few
+):
+    """Where fewer than two cells of a group could be rejected by any runs, none is judged."""
+    _, dial = trained
+    dial["worse"] = 0.0
+    cells = with_stored_critics[:3]
+    for cell in cells[:few]:
+        with_three_runs(cell)
+    two = selection.Selection("short", cells=",".join(cell.id for cell in cells))
+    session = open_session(two, seeds, str(tmp_path / "runs"), alpha)
+    verdicts = judge(session)
+    assert session.groups() == session.groups(CRITIC) == []
+    assert set(session.verdict_names()) == set(verdicts)
+    of_few = [verdicts[name] for cell in cells[:few] for name in (cell.id, f"{cell.id} critic")]
+    assert all(of.verdict == "inconclusive" for of in of_few)
+
+
+def test_a_plan_sees_what_the_gate_sees_where_a_cell_is_not_tested(
+    trained, tmp_path, with_stored_critics
+):
+    """A cell that no three runs could reject is not counted; ``--seeds 3`` needs no reason."""
+    _, dial = trained
+    dial["worse"] = 0.0
+    cells = with_stored_critics
+    with_three_runs(cells[0])
+    every = selection.Selection("short", cells=",".join(cell.id for cell in cells))
+    planned = planning.plan(every, 3, str(tmp_path))
+    [gate] = [gate for gate in planned.gates if gate.chosen]
+    verdicts = judge(open_session(every, 3, str(tmp_path)))
+    seen = {name: of.visible_fraction for name, of in verdicts.items()}
+    assert seen[cells[0].id] is None
+    for name, drop in [*gate.cells.items(), *gate.groups.items()]:
+        assert drop == (seen[name] and pytest.approx(seen[name])), name
+    for name, factor in gate.critics.items():
+        assert factor == (seen[name] and pytest.approx(np.exp(seen[name]))), name
+    assert "one look" not in planned.description
 
 
 def test_stored_runs_are_a_law_of_the_simulation():
