@@ -73,9 +73,11 @@ def judged_by(
     critic: Critic | None,
     diagnostics: Mapping[str, float | None] | None,
 ) -> float:
-    """What a run is judged by beside its return; nan where it does not tell."""
+    """What a run is judged by beside its return; nan where it failed, or does not tell."""
+    if failed:
+        return math.nan
     if quantity is CRITIC:
-        return judged_number(critic, failed)
+        return judged_number(critic)
     number = None if diagnostics is None else diagnostics.get(quantity.name)
     return math.nan if number is None else number
 

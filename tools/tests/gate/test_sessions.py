@@ -27,6 +27,9 @@ from rlregress.verdicts.quantity import CRITIC
 
 from .stored import critic, entropy, with_critics
 
+#: what is different in the record of a run that failed
+FAILED = {"status": "failed", "failure": "it crashed", "final_return": None, "critic": None}
+
 
 class Ended(BaseException):
     """The session is ended from outside."""
@@ -45,10 +48,10 @@ def trained(monkeypatch):
     """Trainings with known returns: (cell, seed) of every one, and a dial for what they lose.
 
     On the same dial: the logarithm of the factor by which the critics' errors grow, and the mean
-    entropy; None: the records have none.
+    entropy; None: the records have none; and the seeds whose runs fail.
     """
     done: list[tuple[str, int]] = []
-    dial = {"lost": 0.0, "left": 10_000, "worse": None, "entropy": None}
+    dial = {"lost": 0.0, "left": 10_000, "worse": None, "entropy": None, "failing": ()}
 
     def train(job, store, pinned):
         if dial["left"] == 0:
@@ -67,7 +70,8 @@ def trained(monkeypatch):
                 "parameters_sha256": "", "platform": {}, "time": {},
                 "critic": None if dial["worse"] is None else critic(rng, dial["worse"]),
                 "diagnostics": dial["entropy"] and entropy(rng, dial["entropy"]),
-            },
+            }
+            | (FAILED if job.seed in dial["failing"] else {}),
         )  # fmt: skip
 
     monkeypatch.setattr(launch, "_train", train)
@@ -279,6 +283,27 @@ def test_the_critics_of_a_session_are_judged_beside_its_returns(chosen, trained,
     done.clear()
     assert judge(open_session(chosen, 0, str(tmp_path / "b"))) == verdicts
     assert Counter(done) == runs
+
+
+def test_a_failed_run_says_nothing_of_a_critic(chosen, trained, tmp_path, with_stored_critics):
+    """Where half of the new runs fail it is inconclusive; one stored run blinds it to nothing."""
+    _, dial = trained
+    dial |= {"worse": 0.0, "failing": range(1000, 1020, 2)}
+    path = baseline.path_of(with_stored_critics[0])
+    content = tomllib.loads(path.read_text())
+    content["run"][0] = {
+        k: v for k, v in content["run"][0].items() if k not in ("return", "critic")
+    }
+    content["run"][0] |= {"status": "failed", "failure": "it crashed"}
+    path.write_text(tomli_w.dumps(content))
+    verdicts = whole(chosen, tmp_path / "runs")
+    of_critics = [of for name, of in verdicts.items() if name.endswith(" critic")]
+    assert {of.verdict for of in of_critics} == {"inconclusive"}
+    assert all("new runs have no critic that can be compared" in of.reason for of in of_critics)
+    dial["failing"] = ()
+    for name, of in whole(chosen, tmp_path / "again").items():
+        assert of.verdict == "holds" or not name.endswith(" critic")
+        assert of.visible_fraction < 0.3 or not name.endswith(" critic")
 
 
 def test_the_runs_of_a_cell_end_when_its_return_and_its_critic_are_decided(

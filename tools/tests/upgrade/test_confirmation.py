@@ -49,7 +49,7 @@ def test_returns_are_read_by_seed():
 
 
 def test_a_critic_that_fell_is_trained_again():
-    """Its name stands beside those of cells; its numbers are the errors of the same runs."""
+    """Its name stands beside those of cells; its numbers are those of the runs that finished."""
     known = {"states": 9, "bootstrapped": 0.0}
     told = [
         {**known, "explained_variance": 1.0, "bias": 2.0},
@@ -70,7 +70,7 @@ def test_a_critic_that_fell_is_trained_again():
     ]
     assert alarmed(entries) == ["a critic", "b critic", "c critic"]
     numbers = numbers_of(entries, "a critic")
-    np.testing.assert_allclose(numbers, -np.log([2.0, 100.0, 100.0, np.nan]))
+    np.testing.assert_allclose(numbers, -np.log([2.0, 100.0, np.nan, np.nan]))
     assert numbers_of(entries, "a") == [1.0] * 4
 
 
