@@ -24,6 +24,7 @@ from rlregress.training.critic import Critic, judged_number
 from rlregress.training.diagnostics import DIAGNOSTICS
 from rlregress.training.episodes import learning_curve
 from rlregress.verdicts import quantity as quantities
+from rlregress.verdicts.outcome import Rules
 from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity
 
 SCHEMA = 1
@@ -140,7 +141,10 @@ class Baseline:
             return "its stored runs are older and tell nothing about it; record them again"
         numbers = [judged_by(quantity, False, run.critic, run.diagnostics) for run in ended]
         if not any(map(math.isnan, numbers)):
-            return "" if ended else "all of its stored runs failed"
+            if not ended:
+                return "all of its stored runs failed"
+            far = quantity.largest_loss(numbers) < Rules().must_see
+            return "its stored critics are as far off as is counted" if far else ""
         if quantity is CRITIC:
             return "the returns of its stored runs do not vary from state to state"
         return "its framework does not expose it"

@@ -179,7 +179,8 @@ def smallest_common_drop(
     drop = smallest_group_drop(
         [len(values) for values in members], looks, spreads, *family(session, quantity, looks)
     )
-    return drop if math.isfinite(drop) else None
+    largest = min(quantity.largest_loss(values) / quantity.scale(values) for values in members)
+    return drop if math.isfinite(drop) and drop <= largest else None
 
 
 def _stored(session: Session, cell: Cell, quantity: Quantity) -> np.ndarray:

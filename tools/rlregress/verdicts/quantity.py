@@ -10,9 +10,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from rlregress.verdicts.effect import scale_of
+
+#: no error of a critic counts as larger; the same number as ``training.critic.LARGEST_ERROR``
+LARGEST_ERROR = 100.0
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,10 @@ class Quantity:
     def scale(self, stored: ArrayLike) -> float:
         """What a difference from the stored numbers [m] is a share of."""
         return scale_of(stored)
+
+    def largest_loss(self, stored: ArrayLike) -> float:
+        """The largest difference from the mean of stored numbers [m] that there can be."""
+        return math.inf
 
     def moved(self, fraction: float) -> str:
         """What happened to the mean, in words.
@@ -79,6 +87,9 @@ class _Critic(Quantity):
     """Minus the natural logarithm of a critic's error, so that a difference is that of a factor."""
 
     two_sided = False
+
+    def largest_loss(self, stored: ArrayLike) -> float:
+        return float(np.mean(stored)) + math.log(LARGEST_ERROR)
 
     def scale(self, stored: ArrayLike) -> float:
         return 1.0

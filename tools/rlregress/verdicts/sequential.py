@@ -458,7 +458,8 @@ def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict])
     ]
     stored = tuple(len(of.stored) for of in runs)
     seen = smallest_group_drop(stored, looks, spreads, hypotheses, alpha)
-    visible = seen if math.isfinite(seen) else None
+    largest = min(quantity.largest_loss(of.stored) / of.scale for of in runs)
+    visible = seen if math.isfinite(seen) and seen <= largest else None
     total, failed = sum(len(of.new) for of in runs), sum(of.failed for of in runs)
     verdict, reason = member.decided, member.reason
     if not verdict:

@@ -306,6 +306,22 @@ def test_a_failed_run_says_nothing_of_a_critic(chosen, trained, tmp_path, with_s
         assert of.visible_fraction < 0.3 or not name.endswith(" critic")
 
 
+@pytest.mark.parametrize(("error", "far"), [(57.0, False), (63.0, True)])
+def test_critics_that_cannot_get_worse_are_not_judged(
+    chosen, tmp_path, with_stored_critics, error, far
+):
+    """Where an error 1.65 times as large is beyond what is counted, no growth is looked for."""
+    cell = with_stored_critics[0]
+    content = tomllib.loads(baseline.path_of(cell).read_text())
+    for number, run in enumerate(content["run"]):
+        run["critic"]["bias"] = error * (1 + 0.01 * (number % 2))
+    baseline.path_of(cell).write_text(tomli_w.dumps(content))
+    session = open_session(chosen, 0, str(tmp_path))
+    assert (cell not in session.judged_by(CRITIC)) == far
+    said = session.not_judged(cell).get("critic")
+    assert said == ("its stored critics are as far off as is counted" if far else None)
+
+
 def test_the_runs_of_a_cell_end_when_its_return_and_its_critic_are_decided(
     chosen, trained, tmp_path, with_stored_critics
 ):

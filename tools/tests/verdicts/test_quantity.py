@@ -7,12 +7,21 @@ import dataclasses
 import numpy as np
 import pytest
 
+from rlregress.training import critic
 from rlregress.verdicts.family import holm, holm_adjust
 from rlregress.verdicts.looks import SEQUENTIAL, fixed
 from rlregress.verdicts.outcome import CellSample, Rules
 from rlregress.verdicts.permutation import permutation_p_rows
 from rlregress.verdicts.power import smallest_drop
-from rlregress.verdicts.quantity import BESIDE, CRITIC, DIAGNOSTICS, RETURNS, quantity_of, shares
+from rlregress.verdicts.quantity import (
+    BESIDE,
+    CRITIC,
+    DIAGNOSTICS,
+    LARGEST_ERROR,
+    RETURNS,
+    quantity_of,
+    shares,
+)
 from rlregress.verdicts.sequential import follow, judge_cells
 from rlregress.verdicts.simulate import (
     NOTHING,
@@ -145,6 +154,19 @@ def test_the_effect_of_a_critic_is_the_logarithm_of_a_factor():
     assert found.scale == 1.0
     assert np.exp(-found.effect_fraction) == pytest.approx(2.0, rel=0.1)
     assert found.interval[0] < found.effect < found.interval[1]
+
+
+def test_no_growth_beyond_the_largest_error_is_said_to_be_seen():
+    """Errors of 0.1 and 60: a growth of 2 or 3 can be counted of the first, not of the others."""
+    assert LARGEST_ERROR == critic.LARGEST_ERROR
+    spread = np.array([-0.6, -0.3, 0.0, 0.3, 0.6])
+    for error, seen in ((0.1, True), (60.0, False)):
+        cells = {f"{n} critic": of_critic(spread - np.log(error), spread - np.log(error), "g")
+                 for n in range(3)}  # fmt: skip
+        verdicts = judge_cells(cells, fixed(5))
+        for of in [*verdicts.cells.values(), *verdicts.groups.values()]:
+            assert (of.visible_fraction is not None) == seen
+        assert all(of.verdict == "inconclusive" for of in verdicts.cells.values())
 
 
 def test_holm_with_weights_by_hand():
