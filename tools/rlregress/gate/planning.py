@@ -158,7 +158,7 @@ def _gates(session: Session) -> tuple[Gate, ...]:
     every = list(dict.fromkeys([_looks(session), *(fixed(n) for n in _FIXED)]))
     if session.looks not in every:
         every.append(session.looks)
-    groups = {
+    groups: dict[Quantity, list[str]] = {
         of: sorted({name for looks in every for name in session.groups(of, looks)})
         for of in (RETURNS, CRITIC)
     }

@@ -89,7 +89,7 @@ class _Critic(Quantity):
     two_sided = False
 
     def largest_loss(self, stored: ArrayLike) -> float:
-        return float(np.mean(stored)) + math.log(LARGEST_ERROR)
+        return float(np.asarray(stored, dtype=np.float64).mean()) + math.log(LARGEST_ERROR)
 
     def scale(self, stored: ArrayLike) -> float:
         return 1.0

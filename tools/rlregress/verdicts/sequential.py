@@ -274,10 +274,17 @@ def sample_at(name: str, cell: CellSample, seeds: int) -> Sample:
 
 
 def _filled(stored: FloatArray, new: FloatArray, by: float, quantity: Quantity) -> Sample:
-    known = np.isfinite(stored), np.isfinite(new)
-    filled = np.where(known[0], stored, by), np.where(known[1], new, by)
-    described = filled if quantity is RETURNS else (stored[known[0]], new[known[1]])
-    return Sample(*map(np.sort, filled), *map(np.sort, described), int(np.sum(~known[1])), quantity)
+    known, known_new = np.isfinite(stored), np.isfinite(new)
+    filled, filled_new = np.where(known, stored, by), np.where(known_new, new, by)
+    of_returns = quantity is RETURNS
+    return Sample(
+        np.sort(filled),
+        np.sort(filled_new),
+        np.sort(filled if of_returns else stored[known]),
+        np.sort(filled_new if of_returns else new[known_new]),
+        int(np.count_nonzero(~known_new)),
+        quantity,
+    )
 
 
 def _looked(course: Course, look: int) -> Course:
