@@ -24,6 +24,7 @@ from rlregress.training.critic import Critic, judged_number
 from rlregress.training.diagnostics import DIAGNOSTICS
 from rlregress.training.episodes import learning_curve
 from rlregress.verdicts import quantity as quantities
+from rlregress.verdicts.outcome import Rules
 from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity
 
 SCHEMA = 1
@@ -99,9 +100,11 @@ def judged_by(
     critic: Critic | None,
     diagnostics: Mapping[str, float | None] | None,
 ) -> float:
-    """What a run is judged by beside its return; nan where it does not tell."""
+    """What a run is judged by beside its return; nan where it failed, or does not tell."""
+    if failed:
+        return math.nan
     if quantity is CRITIC:
-        return judged_number(critic, failed)
+        return judged_number(critic)
     number = None if diagnostics is None else diagnostics.get(quantity.name)
     return math.nan if number is None else number
 
@@ -164,7 +167,10 @@ class Baseline:
             return "its stored runs are older and tell nothing about it; record them again"
         numbers = [judged_by(quantity, False, run.critic, run.diagnostics) for run in ended]
         if not any(map(math.isnan, numbers)):
-            return "" if ended else "all of its stored runs failed"
+            if not ended:
+                return "all of its stored runs failed"
+            far = quantity.largest_loss(numbers) < Rules().must_see
+            return "its stored critics are as far off as is counted" if far else ""
         if quantity is CRITIC:
             return f"the returns of {_without(numbers)} do not vary from state to state"
         if not all(map(math.isnan, numbers)):

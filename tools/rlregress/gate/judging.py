@@ -32,7 +32,6 @@ def judge(session: Session) -> dict[str, Verdict]:
     Cells with stored runs and cells with published bands are two families; where both occur, each
     gets half of the session's error rate.
     """
-    alpha = alpha_of(session)
     verdicts: dict[str, Verdict] = {}
     worst = worst_returns()
     if session.stored:
@@ -53,7 +52,7 @@ def judge(session: Session) -> dict[str, Verdict]:
             )
             for cell, band in session.bands.items()
         }
-        verdicts.update(judge_bands(samples, alpha=alpha))
+        verdicts.update(judge_bands(samples, alpha=session.alpha_of_family))
     return verdicts
 
 
@@ -96,17 +95,12 @@ def _course(session: Session) -> Course:
             for cell in session.judged_by(quantity)
         }
         looks = dict.fromkeys(samples, session.looks)
-        _COURSES[session] = done, follow(samples, looks, Rules(alpha=alpha_of(session)))
+        _COURSES[session] = done, follow(samples, looks, Rules(alpha=session.alpha_of_family))
     return _COURSES[session][1]
 
 
 #: session -> how many runs of each cell were there, and what they decided.
 _COURSES: WeakKeyDictionary[Session, tuple[tuple[int, ...], Course]] = WeakKeyDictionary()
-
-
-def alpha_of(session: Session) -> float:
-    """The error rate of the family of cells with stored runs."""
-    return session.alpha / 2 if session.stored and session.bands else session.alpha
 
 
 def _missing(session: Session, course: Course) -> list[Job]:
@@ -159,10 +153,10 @@ def smallest_visible_drop(
 
     Known before anything is trained: it depends on the stored runs and on the numbers of seeds.
     """
-    if cell not in session.judged_by(quantity):
+    if cell not in session.tested(quantity, looks):
         return None
     stored = _stored(session, cell, quantity)
-    drop = visible_drop(stored, looks, *family(session, quantity), quantity)
+    drop = visible_drop(stored, looks, *family(session, quantity, looks), quantity)
     return None if drop is None else drop / quantity.scale(stored)
 
 
@@ -174,10 +168,8 @@ def smallest_common_drop(
     Args:
         group: its name by this quantity.
     """
-    cells = [c for c in session.judged_by(quantity) if quantity.named(c.group) == group]
+    cells = [c for c in session.tested(quantity, looks) if quantity.named(c.group) == group]
     members = [_stored(session, cell, quantity) for cell in cells]
-    # a cell that no data could reject is no member of its group
-    members = [values for values in members if looks.could_reject(len(values), alpha_of(session))]
     if len(members) < 2:
         return None
     spreads = [
@@ -185,9 +177,10 @@ def smallest_common_drop(
         for values in members
     ]
     drop = smallest_group_drop(
-        [len(values) for values in members], looks, spreads, *family(session, quantity)
+        [len(values) for values in members], looks, spreads, *family(session, quantity, looks)
     )
-    return drop if math.isfinite(drop) else None
+    largest = min(quantity.largest_loss(values) / quantity.scale(values) for values in members)
+    return drop if math.isfinite(drop) and drop <= largest else None
 
 
 def _stored(session: Session, cell: Cell, quantity: Quantity) -> np.ndarray:
@@ -202,24 +195,26 @@ def expected_new_runs(session: Session, cell: Cell, looks: Looks) -> float:
     together = [
         other
         for other in session.stored
-        if other == cell or (other.group == cell.group and cell.group in session.groups())
+        if other == cell
+        or (other.group == cell.group and cell.group in session.groups(looks=looks))
     ]
     return expected_runs(
         [len(session.stored[other].returns) for other in together],
         looks,
-        *family(session, RETURNS),
+        *family(session, RETURNS, looks),
         critics=any(other in session.judged_by(CRITIC) for other in together),
     )
 
 
-def family(session: Session, quantity: Quantity) -> tuple[int, float]:
-    """Cells and groups that are judged by a quantity, and its share of the error rate.
+def family(session: Session, quantity: Quantity, looks: Looks) -> tuple[int, float]:
+    """Cells and groups that are tested by a quantity, and its share of the error rate.
 
     Known before anything is trained: what is judged beside returns is decided by the stored runs.
 
     Args:
         quantity: returns or critics.
+        looks: of the gate that would judge them.
     """
     tested: tuple[Quantity, ...] = (RETURNS, CRITIC)
-    counts = {of: len(session.judged_by(of)) + len(session.groups(of)) for of in tested}
-    return counts[quantity], alpha_of(session) * shares(counts).get(quantity, 1.0)
+    counts = {of: len(session.tested(of, looks)) + len(session.groups(of, looks)) for of in tested}
+    return counts[quantity], session.alpha_of_family * shares(counts).get(quantity, 1.0)

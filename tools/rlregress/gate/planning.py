@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ from rlregress.gate.session import Session, open_session
 from rlregress.training.budgets import budget
 from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
 from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group
-from rlregress.verdicts.quantity import CRITIC, RETURNS
+from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity
 
 #: new runs of the gates of fixed size that a plan compares with.
 _FIXED = (5, 10, 20)
@@ -158,31 +158,32 @@ def _gates(session: Session) -> tuple[Gate, ...]:
     every = list(dict.fromkeys([_looks(session), *(fixed(n) for n in _FIXED)]))
     if session.looks not in every:
         every.append(session.looks)
-    return tuple(_gate(session, looks) for looks in every)
+    groups: dict[Quantity, list[str]] = {
+        of: sorted({name for looks in every for name in session.groups(of, looks)})
+        for of in (RETURNS, CRITIC)
+    }
+    return tuple(_gate(session, looks, groups) for looks in every)
 
 
-def _gate(session: Session, looks: Looks) -> Gate:
+def _gate(session: Session, looks: Looks, groups: Mapping[Quantity, Sequence[str]]) -> Gate:
     seconds = {cell: session.estimated_seconds(cell) for cell in session.cells}
     return Gate(
         f"--seeds {looks.most}" if len(looks.seeds) == 1 else "sequential",
         looks == session.looks,
         {cell.id: smallest_visible_drop(session, cell, looks) for cell in session.stored},
-        {group: smallest_common_drop(session, group, looks) for group in session.groups()},
-        _critics(session, looks),
+        {group: smallest_common_drop(session, group, looks) for group in groups[RETURNS]},
+        _critics(session, looks, groups[CRITIC]),
         sum(expected_new_runs(session, cell, looks) * of_run for cell, of_run in seconds.items()),
         sum(looks.most * of_run for of_run in seconds.values()),
     )
 
 
-def _critics(session: Session, looks: Looks) -> dict[str, float | None]:
+def _critics(session: Session, looks: Looks, groups: Sequence[str]) -> dict[str, float | None]:
     seen = {
         CRITIC.named(cell.id): smallest_visible_drop(session, cell, looks, CRITIC)
         for cell in session.judged_by(CRITIC)
     }
-    seen |= {
-        group: smallest_common_drop(session, group, looks, CRITIC)
-        for group in session.groups(CRITIC)
-    }
+    seen |= {group: smallest_common_drop(session, group, looks, CRITIC) for group in groups}
     return {name: None if drop is None else math.exp(drop) for name, drop in seen.items()}
 
 
@@ -200,7 +201,7 @@ def _wanted(session: Session, gates: tuple[Gate, ...], share: float) -> tuple[Wa
             {} if alone else _missing_in_cells(session, gates, share),
         )
     ]
-    if session.groups():
+    if gates[0].groups:
         common = _cheapest(gates, lambda gate: gate.groups, share)
         wanted.append(
             Wanted(
@@ -229,9 +230,10 @@ def _cheapest(
 
 
 def _missing_in_cells(session: Session, gates: tuple[Gate, ...], share: float) -> Mapping[str, str]:
-    of = family(session, RETURNS)
+    looks = _looks(session)
+    of = family(session, RETURNS, looks)
     return {
-        cell.id: seeds_for_cell(np.array(stored.returns), _looks(session), *of, share)
+        cell.id: seeds_for_cell(np.array(stored.returns), looks, *of, share)
         for cell, stored in session.stored.items()
         if not _seen(share, (gate.cells[cell.id] for gate in gates))
     }
@@ -242,7 +244,7 @@ def _missing_in_groups(
 ) -> Mapping[str, str]:
     looks = _looks(session)
     missing = {}
-    for group in session.groups():
+    for group in gates[0].groups:
         if _seen(share, (gate.groups[group] for gate in gates)):
             continue
         visible = smallest_common_drop(session, group, looks)

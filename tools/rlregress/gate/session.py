@@ -116,6 +116,7 @@ class Session:
             per_step = baseline.seconds_per_step(cell, known)
             self._seconds[cell] = per_step * job.protocol.total_steps
         self.one_look_because = self._too_little_stored()
+        self._one_look_asked = not sequential
         several = sequential and self.judged and not self.one_look_because
         self.looks: Looks = SEQUENTIAL if several else fixed(seeds)
         for cell in cells:
@@ -149,14 +150,36 @@ class Session:
                 return f"{cell.id} has {len(stored.runs)} stored runs, {LEAST_STORED} are needed"
         return ""
 
-    def groups(self, quantity: Quantity = RETURNS) -> list[str]:
-        """Names of the (framework, algorithm) groups with at least two cells with stored runs.
+    def groups(self, quantity: Quantity = RETURNS, looks: Looks | None = None) -> list[str]:
+        """Names of the (framework, algorithm) groups with at least two cells that are tested.
+
+        Args:
+            quantity, looks: as in ``tested``.
+        """
+        names = [quantity.named(cell.group) for cell in self.tested(quantity, looks)]
+        return sorted({name for name in names if names.count(name) >= 2})
+
+    def tested(self, quantity: Quantity = RETURNS, looks: Looks | None = None) -> list[Cell]:
+        """The cells with so many stored runs that some new ones could be rejected.
 
         Args:
             quantity: by which these cells are judged.
+            looks: of the gate that would judge them; None: those of the session.
         """
-        names = [quantity.named(cell.group) for cell in self.judged_by(quantity)]
-        return sorted({name for name in names if names.count(name) >= 2})
+        of = self.looks if looks is None else looks
+        return [
+            cell
+            for cell in self.judged_by(quantity)
+            if of.could_reject(len(self.stored[cell].runs), self.alpha_of_family)
+        ]
+
+    @property
+    def alpha_of_family(self) -> float:
+        """The error rate of the family of cells with stored runs, or of that of published bands.
+
+        Where both occur, each gets half.
+        """
+        return self.alpha / 2 if self.stored and self.bands else self.alpha
 
     def judged_by(self, quantity: Quantity) -> list[Cell]:
         """The cells that have stored runs to be judged by a quantity."""
@@ -272,7 +295,8 @@ class Session:
         runs = f"{least}" if least == self.size else f"{least} to {self.size}"
         said = f"{runs} runs of budget {self.cells[0].budget} in {len(self.cells)} cells"
         if least == self.size:
-            why = f" (one look: {self.one_look_because})" if self.one_look_because else ""
+            allowed = self._one_look_asked or not self.one_look_because
+            why = "" if allowed else f" (one look: {self.one_look_because})"
             return f"{said}, {left} of them to do{why}"
         looks = ", ".join(map(str, self.looks.seeds))
         return f"{said} (looks after {looks}), {left} of the first look to do"

@@ -67,7 +67,8 @@ def _error(verdict: Mapping[str, Any]) -> str:
     if interval and None not in interval:
         low, high = (math.exp(-bound) for bound in reversed(interval))
         between = f", 95 % interval x{low:.2f} to x{high:.2f}"
-    return f"x{math.exp(-verdict['effect_fraction']):.2f}{between}"
+    fraction = verdict["effect_fraction"]
+    return "-" if fraction is None else f"x{math.exp(-fraction):.2f}{between}"
 
 
 def critic_line(name: str, verdict: Mapping[str, Any]) -> str:
@@ -81,10 +82,11 @@ def critic_line(name: str, verdict: Mapping[str, Any]) -> str:
             f"{verdict['verdict']:<12} {name} over {len(verdict['cells'])} cells: error "
             f"{_error(verdict)}; {_seeds(verdict)}; {_judged_by(verdict)}"
         )
-    before, after = (math.exp(-verdict[of]) for of in ("stored_mean", "new_mean"))
+    means = (verdict[of] for of in ("stored_mean", "new_mean"))
+    before, after = ("-" if mean is None else f"{math.exp(-mean):.3g}" for mean in means)
     missing = f", {verdict['failed']} without a critic's error" if verdict["failed"] else ""
     return (
-        f"{verdict['verdict']:<12} {name}: error {before:.3g} -> {after:.3g} sd of the returns "
+        f"{verdict['verdict']:<12} {name}: error {before} -> {after} sd of the returns "
         f"({_error(verdict)}); "
         f"{verdict['stored_seeds']} stored and {_seeds(verdict)}{missing}; {_judged_by(verdict)}"
     )

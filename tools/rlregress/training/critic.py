@@ -62,20 +62,19 @@ class Critic:
         return min(max(error, LEAST_ERROR), LARGEST_ERROR)
 
 
-def judged_number(critic: Optional[Critic], failed: bool = False) -> float:
+def judged_number(critic: Optional[Critic]) -> float:
     """What the critic of a run is judged by: minus the natural logarithm of its error.
 
     The logarithm, because the errors of critics differ by factors, and one that is far off is not
     to outweigh all others; a factor is also what the reader of a verdict is told.
 
     Args:
-        critic: None: the run has none.
-        failed: the run failed: it counts as one whose critic is as wrong as can be.
+        critic: None: the run has none, or failed.
 
     Returns:
         A number that is larger for a better critic; nan where there is nothing to compare.
     """
-    error = LARGEST_ERROR if failed else None if critic is None else critic.error
+    error = None if critic is None else critic.error
     return math.nan if error is None else -math.log(error)
 
 

@@ -11,9 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
-
-import numpy as np
 
 from rlregress.gate import baseline
 from rlregress.gate.judging import worst_returns
@@ -78,7 +77,8 @@ def confirm(
 
     Args:
         cells: those that fell, by id, and those whose critic did, by its name.
-        old: what side A's fresh runs are judged by; see ``numbers_of``.
+        old: what side A's fresh runs are judged by, of each cell at least one number; see
+            ``numbers_of``.
         new: the same of the runs of side B that raised the alarm.
         alpha: probability of confirming any of them if side B is as good.
     """
@@ -95,7 +95,7 @@ def confirm(
         for name, cell in cells.items()
     }
     # one family for all that fell; each cell has the number of runs that side B came to
-    most = fixed(min(len(returns) for returns in new.values()))
+    most = fixed(min(len(new[name]) for name in cells))
     verdicts = judge_cells(samples, most, Rules(alpha=alpha))
     every = [of.verdict for of in verdicts.cells.values()]
     every += [of.verdict for of in verdicts.groups.values()]
@@ -112,19 +112,23 @@ def confirm(
 
 
 def _line(name: str, stored: Sequence[float], old: Sequence[float], new: Sequence[float]) -> str:
-    means = [float(np.nanmean(numbers)) for numbers in (stored, old, new)]
+    # a run without a number is judged, see CellSample, and not described
+    known = [[n for n in numbers if math.isfinite(n)] for numbers in (stored, old, new)]
+    if not known[2]:
+        return f"{name}: the runs of side B {quantity_of(name).missing}"
+    means, counts = [fmean(numbers) for numbers in known], [len(numbers) for numbers in known]
     if quantity_of(name) is CRITIC:
         errors = [math.exp(-mean) for mean in means]
         return (
-            f"{name}: error stored {errors[0]:.3g} ({len(stored)} runs), side A again "
-            f"{errors[1]:.3g} ({len(old)}), side B {errors[2]:.3g} ({len(new)}): age and luck of "
+            f"{name}: error stored {errors[0]:.3g} ({counts[0]} runs), side A again "
+            f"{errors[1]:.3g} ({counts[1]}), side B {errors[2]:.3g} ({counts[2]}): age and luck of "
             f"the stored runs x{errors[1] / errors[0]:.2f}, the upgrade "
             f"x{errors[2] / errors[1]:.2f}"
         )
-    scale = scale_of(np.asarray(stored))
+    scale = scale_of(known[0])
     of_stored, of_change = (means[1] - means[0]) / scale, (means[2] - means[1]) / scale
     return (
-        f"{name}: stored {means[0]:.4g} ({len(stored)} runs), side A again {means[1]:.4g} "
-        f"({len(old)}), side B {means[2]:.4g} ({len(new)}): age and luck of the stored runs "
+        f"{name}: stored {means[0]:.4g} ({counts[0]} runs), side A again {means[1]:.4g} "
+        f"({counts[1]}), side B {means[2]:.4g} ({counts[2]}): age and luck of the stored runs "
         f"{of_stored:+.0%}, the upgrade {of_change:+.0%}"
     )

@@ -118,8 +118,17 @@ def asked_again(
         )
         return replace(alarm, verdict=INCONCLUSIVE, lines=(line, *alarm.lines))
     old = {name: numbers_of(fresh, name) for name in names}
-    confirmed = confirm(cells, old, new, options.alpha)
-    return replace(alarm, verdict=confirmed.verdict, lines=(*confirmed.lines, *alarm.lines))
+    # of a cell whose runs did train: its critic
+    without = [name for name in names if all(map(math.isnan, old[name]))]
+    line = (
+        f"the alarm on {', '.join(without)} could not be confirmed: side A's runs {CRITIC.missing}"
+    )
+    if without == names:
+        return replace(alarm, verdict=INCONCLUSIVE, lines=(f"inconclusive: {line}", *alarm.lines))
+    told = {name: cell for name, cell in cells.items() if name not in without}
+    confirmed = confirm(told, old, new, options.alpha)
+    lines = (*confirmed.lines, *([line] if without else []), *alarm.lines)
+    return replace(alarm, verdict=confirmed.verdict, lines=lines)
 
 
 def _not_trained(fresh: list[dict[str, Any]], cells: Sequence[str]) -> str:

@@ -81,7 +81,8 @@ class CellVerdict:
         group: name of the group.
         stored_seeds, new_seeds: m and n, failed runs included.
         failed: failed new runs.
-        stored_mean, stored_sd, new_mean: sample statistics; nan without runs.
+        stored_mean, stored_sd, new_mean: sample statistics; nan without runs. Of anything but
+            returns, of the runs that have a number; effect and interval too.
         scale: what the fractions are shares of (see ``effect.scale_of``).
         effect, effect_fraction: mean(new) - mean(stored), in returns and as a share.
         interval: Welch interval of the effect, at nominal ``Rules.confidence``; None: no spread.
@@ -91,7 +92,7 @@ class CellVerdict:
             of a change.
         alpha, hypotheses: family-wise level, and cells and groups judged together.
         visible_drop, visible_fraction: smallest drop seen with 80 % power at the stored spread,
-            with all of the looks; None: no drop is.
+            with all of the looks; None: no drop is, or too many new runs have no number.
         look: the look, from 1, that decided.
         looks: new seeds in all at each look.
         quantity: name of what was judged.

@@ -10,9 +10,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from rlregress.verdicts.effect import scale_of
+
+#: no error of a critic counts as larger; the same number as ``training.critic.LARGEST_ERROR``
+LARGEST_ERROR = 100.0
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,10 @@ class Quantity:
     def scale(self, stored: ArrayLike) -> float:
         """What a difference from the stored numbers [m] is a share of."""
         return scale_of(stored)
+
+    def largest_loss(self, stored: ArrayLike) -> float:
+        """The largest difference from the mean of stored numbers [m] that there can be."""
+        return math.inf
 
     def moved(self, fraction: float) -> str:
         """What happened to the mean, in words.
@@ -87,6 +95,9 @@ class _Critic(Quantity):
 
     two_sided = False
     seen = "growth of the error"
+
+    def largest_loss(self, stored: ArrayLike) -> float:
+        return float(np.asarray(stored, dtype=np.float64).mean()) + math.log(LARGEST_ERROR)
 
     def scale(self, stored: ArrayLike) -> float:
         return 1.0

@@ -39,7 +39,7 @@ def visible_drop(
             return None
         # Failing seeds are taken to lose everything: a cell at its ceiling gets worse that way.
         drop = max(drop, share * quantity.scale(stored))
-    return drop if math.isfinite(drop) else None
+    return drop if math.isfinite(drop) and drop <= quantity.largest_loss(stored) else None
 
 
 def decide(

@@ -59,26 +59,35 @@ class Sample:
 
     Attributes:
         stored, new: returns [m] and [n].
+        known_stored, known_new: those that a verdict describes: of returns all of them, of another
+            quantity the runs that have a number.
         failed: new runs among them that failed, or have no number.
         quantity: what the numbers are.
     """
 
     stored: FloatArray
     new: FloatArray
+    known_stored: FloatArray
+    known_new: FloatArray
     failed: int
     quantity: Quantity = RETURNS
 
     @property
     def scale(self) -> float:
         """What the effect is a share of; nan without stored runs."""
-        return self.quantity.scale(self.stored) if len(self.stored) else math.nan
+        return self.quantity.scale(self.known_stored) if len(self.known_stored) else math.nan
 
     @property
     def effect_fraction(self) -> float:
-        """(mean(new) - mean(stored)) / scale; nan without runs."""
-        if not (len(self.stored) and len(self.new)):
+        """(mean(new) - mean(stored)) / scale, of what is known; nan where nothing is."""
+        if not (len(self.known_stored) and len(self.known_new)):
             return math.nan
-        return float(self.new.mean() - self.stored.mean()) / self.scale
+        return float(self.known_new.mean() - self.known_stored.mean()) / self.scale
+
+    def tells_too_little(self, rules: Rules) -> bool:
+        """Whether so many new runs have no number that nothing is said of what would be seen."""
+        share = rules.max_failed_share
+        return self.quantity is not RETURNS and self.failed > share * len(self.new)
 
 
 @dataclass
@@ -265,10 +274,15 @@ def sample_at(name: str, cell: CellSample, seeds: int) -> Sample:
 
 
 def _filled(stored: FloatArray, new: FloatArray, by: float, quantity: Quantity) -> Sample:
+    known, known_new = np.isfinite(stored), np.isfinite(new)
+    filled, filled_new = np.where(known, stored, by), np.where(known_new, new, by)
+    of_returns = quantity is RETURNS
     return Sample(
-        np.sort(np.where(np.isfinite(stored), stored, by)),
-        np.sort(np.where(np.isfinite(new), new, by)),
-        int(np.count_nonzero(~np.isfinite(new))),
+        np.sort(filled),
+        np.sort(filled_new),
+        np.sort(filled if of_returns else stored[known]),
+        np.sort(filled_new if of_returns else new[known_new]),
+        int(np.count_nonzero(~known_new)),
         quantity,
     )
 
@@ -292,7 +306,8 @@ def _looked(course: Course, look: int) -> Course:
             gain = float(stouffer([float(cell.p[-1].gain_mid) for cell in of_cells]))
             member.p.append(PermutationP(drop, gain, drop, gain, 0, False))
             member.look = look + 1
-            member.fraction = float(np.mean([cell.fraction for cell in of_cells]))
+            known = [cell.fraction for cell in of_cells if not math.isnan(cell.fraction)]
+            member.fraction = float(np.mean(known)) if known else math.nan
     weights = course.weights(drops=True)
     adjusted_drop = holm({key: _spent(course, key) for key in weights}, weights)
     adjusted_gain = course.adjusted_gain
@@ -375,20 +390,21 @@ def _cell_verdict(course: Course, name: str) -> CellVerdict:
     alpha *= of_side
     member = course.members.get(("cell", name), Member(look=1))
     runs = course.sample(name, member.look)
-    m, n = len(runs.stored), len(runs.new)
-    before = float(runs.stored.mean()) if m else math.nan
-    after = float(runs.new.mean()) if n else math.nan
+    stored, m, n = runs.known_stored, len(runs.known_stored), len(runs.new)
+    before = float(stored.mean()) if m else math.nan
+    after = float(runs.known_new.mean()) if len(runs.known_new) else math.nan
     p = _p_values(course, ("cell", name))
     visible = (
-        visible_drop(runs.stored, looks, hypotheses, alpha, quantity)
+        visible_drop(stored, looks, hypotheses, alpha, quantity)
         if m >= 2 and n and not math.isnan(p[1])
         else None
     )
     verdict, reason = member.decided, member.reason
+    untold = runs.tells_too_little(rules)
     if not verdict:
         level = alpha / max(hypotheses, 1)
         against = reasons_against(
-            runs.stored,
+            stored,
             n,
             runs.failed,
             runs.effect_fraction,
@@ -399,7 +415,7 @@ def _cell_verdict(course: Course, name: str) -> CellVerdict:
             quantity,
         )
         verdict = INCONCLUSIVE if against else HOLDS
-        if visible is not None:
+        if visible is not None and not untold:
             of_scale = quantity.loss(visible / runs.scale)
             in_returns = f" ({visible:.4g})" if quantity is RETURNS else ""
             against.append(f"the smallest change seen with 80 % power is {of_scale}{in_returns}")
@@ -407,26 +423,29 @@ def _cell_verdict(course: Course, name: str) -> CellVerdict:
             m >= 2
             and n
             and hypotheses
+            and not untold
             and (visible is None or visible > rules.must_see * runs.scale)
         ):
             against.append(
-                seeds_for_cell(runs.stored, looks, hypotheses, alpha, rules.must_see, quantity)
+                seeds_for_cell(stored, looks, hypotheses, alpha, rules.must_see, quantity)
             )
         reason = "; ".join([reason, *against]) + "."
+    if untold:
+        visible = None
     return CellVerdict(
         verdict=verdict,
         reason=reason,
         group=course.cells[name].group,
-        stored_seeds=m,
+        stored_seeds=len(runs.stored),
         new_seeds=n,
         failed=runs.failed,
         stored_mean=before,
-        stored_sd=float(runs.stored.std(ddof=1)) if m > 1 else math.nan,
+        stored_sd=float(stored.std(ddof=1)) if m > 1 else math.nan,
         new_mean=after,
         scale=runs.scale,
         effect=after - before,
         effect_fraction=runs.effect_fraction,
-        interval=welch_interval(runs.stored, runs.new, rules.confidence),
+        interval=welch_interval(stored, runs.known_new, rules.confidence),
         p_drop=p[0],
         p_gain=p[1],
         adjusted_drop=p[2],
@@ -453,14 +472,16 @@ def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict])
     looks, of_side = min((course.looks_at(name) for name in names), key=lambda each: each[0].most)
     alpha *= of_side
     spreads = [
-        math.nan if ceiling.at_ceiling(of.stored) else cells[name].stored_sd / of.scale
+        math.nan if ceiling.at_ceiling(of.known_stored) else cells[name].stored_sd / of.scale
         for name, of in zip(names, runs, strict=True)
     ]
-    stored = tuple(len(of.stored) for of in runs)
+    stored = tuple(len(of.known_stored) for of in runs)
     seen = smallest_group_drop(stored, looks, spreads, hypotheses, alpha)
-    visible = seen if math.isfinite(seen) else None
+    largest = min(quantity.largest_loss(of.known_stored) / of.scale for of in runs)
     total, failed = sum(len(of.new) for of in runs), sum(of.failed for of in runs)
     verdict, reason = member.decided, member.reason
+    untold = quantity is not RETURNS and failed / total > rules.max_failed_share
+    visible = seen if math.isfinite(seen) and seen <= largest and not untold else None
     if not verdict:
         against = []
         if failed / total > rules.max_failed_share:
@@ -471,9 +492,9 @@ def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict])
             quantity.two_sided and member.fraction > rules.must_see
         ):
             against.append(f"{quantity.moved(member.fraction)}, too few seeds to reject it")
-        if visible is None:
+        if visible is None and not untold:
             against.append("nothing common can be seen with 80 % power")
-        elif visible > rules.must_see:
+        elif visible is not None and visible > rules.must_see:
             against.append(f"{quantity.common_loss(rules.must_see)} could be missed")
         verdict = INCONCLUSIVE if against else HOLDS
         if visible is not None:
@@ -484,6 +505,7 @@ def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict])
                     seeds_for_group(min(stored), looks, visible, rules.must_see, quantity)
                 )
         reason = "; ".join([reason, *against]) + "."
+    described = [of for of in runs if len(of.known_new)]
     return GroupVerdict(
         verdict=verdict,
         reason=reason,
@@ -491,7 +513,9 @@ def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict])
         new_seeds=total,
         effect_fraction=member.fraction,
         interval=group_interval(
-            [(of.stored, of.new) for of in runs], [of.scale for of in runs], rules.confidence
+            [(of.known_stored, of.known_new) for of in described],
+            [of.scale for of in described],
+            rules.confidence,
         ),
         p_drop=(p := _p_values(course, ("group", group)))[0],
         p_gain=p[1],

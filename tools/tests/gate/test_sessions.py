@@ -28,6 +28,9 @@ from rlregress.verdicts.quantity import CRITIC
 
 from .stored import critic, entropy, with_critics, with_returns_alone
 
+#: what is different in the record of a run that failed
+FAILED = {"status": "failed", "failure": "it crashed", "final_return": None, "critic": None}
+
 
 class Ended(BaseException):
     """The session is ended from outside."""
@@ -47,10 +50,10 @@ def trained(monkeypatch):
     """Trainings with known returns: (cell, seed) of every one, and a dial for what they lose.
 
     On the same dial: the logarithm of the factor by which the critics' errors grow, and the mean
-    entropy; None: the records have none.
+    entropy; None: the records have none; and the seeds whose runs fail.
     """
     done: list[tuple[str, int]] = []
-    dial = {"lost": 0.0, "left": 10_000, "worse": None, "entropy": None}
+    dial = {"lost": 0.0, "left": 10_000, "worse": None, "entropy": None, "failing": ()}
 
     def train(job, store, pinned):
         if dial["left"] == 0:
@@ -69,7 +72,8 @@ def trained(monkeypatch):
                 "parameters_sha256": "", "platform": {}, "time": {},
                 "critic": None if dial["worse"] is None else critic(rng, dial["worse"]),
                 "diagnostics": dial["entropy"] and entropy(rng, dial["entropy"]),
-            },
+            }
+            | (FAILED if job.seed in dial["failing"] else {}),
         )  # fmt: skip
 
     monkeypatch.setattr(launch, "_train", train)
@@ -305,6 +309,43 @@ def test_the_critics_of_a_session_are_judged_beside_its_returns(chosen, trained,
     assert Counter(done) == runs
 
 
+def test_a_failed_run_says_nothing_of_a_critic(chosen, trained, tmp_path, with_stored_critics):
+    """Where half of the new runs fail it is inconclusive; one stored run blinds it to nothing."""
+    _, dial = trained
+    dial |= {"worse": 0.0, "failing": range(1000, 1020, 2)}
+    path = baseline.path_of(with_stored_critics[0])
+    content = tomllib.loads(path.read_text())
+    content["run"][0] = {
+        k: v for k, v in content["run"][0].items() if k not in ("return", "critic")
+    }
+    content["run"][0] |= {"status": "failed", "failure": "it crashed"}
+    path.write_text(tomli_w.dumps(content))
+    verdicts = whole(chosen, tmp_path / "runs")
+    of_critics = [of for name, of in verdicts.items() if name.endswith(" critic")]
+    assert {of.verdict for of in of_critics} == {"inconclusive"}
+    assert all("new runs have no critic that can be compared" in of.reason for of in of_critics)
+    dial["failing"] = ()
+    for name, of in whole(chosen, tmp_path / "again").items():
+        assert of.verdict == "holds" or not name.endswith(" critic")
+        assert of.visible_fraction < 0.3 or not name.endswith(" critic")
+
+
+@pytest.mark.parametrize(("error", "far"), [(57.0, False), (63.0, True)])
+def test_critics_that_cannot_get_worse_are_not_judged(
+    chosen, tmp_path, with_stored_critics, error, far
+):
+    """Where an error 1.65 times as large is beyond what is counted, no growth is looked for."""
+    cell = with_stored_critics[0]
+    content = tomllib.loads(baseline.path_of(cell).read_text())
+    for number, run in enumerate(content["run"]):
+        run["critic"]["bias"] = error * (1 + 0.01 * (number % 2))
+    baseline.path_of(cell).write_text(tomli_w.dumps(content))
+    session = open_session(chosen, 0, str(tmp_path))
+    assert (cell not in session.judged_by(CRITIC)) == far
+    said = session.not_judged(cell).get("critic")
+    assert said == ("its stored critics are as far off as is counted" if far else None)
+
+
 def test_the_runs_of_a_cell_end_when_its_return_and_its_critic_are_decided(
     chosen, trained, tmp_path, with_stored_critics
 ):
@@ -388,6 +429,55 @@ def test_a_plan_counts_the_critics(chosen, tmp_path, with_stored_critics, monkey
     assert without.critics == {}
     assert without.groups[group] < gate.groups[group] < 1.1 * without.groups[group]
     assert without.expected < gate.expected < 1.5 * without.expected
+
+
+def with_three_runs(cell):
+    """Leave three of the stored runs of a cell."""
+    content = tomllib.loads(baseline.path_of(cell).read_text())
+    content |= {"run": content["run"][:3], "seeds": 3}
+    baseline.path_of(cell).write_text(tomli_w.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("seeds", "alpha", "few"), [(1, 0.05, 0), (5, 0.0002, 0), (3, 0.05, 2)], ids=str
+)
+def test_a_session_owes_verdicts_on_groups_of_tested_cells_alone(
+    trained, tmp_path, with_stored_critics, seeds, alpha, few
+):
+    """Where fewer than two cells of a group could be rejected by any runs, none is judged."""
+    _, dial = trained
+    dial["worse"] = 0.0
+    cells = with_stored_critics[:3]
+    for cell in cells[:few]:
+        with_three_runs(cell)
+    two = selection.Selection("short", cells=",".join(cell.id for cell in cells))
+    session = open_session(two, seeds, str(tmp_path / "runs"), alpha)
+    verdicts = judge(session)
+    assert session.groups() == session.groups(CRITIC) == []
+    assert set(session.verdict_names()) == set(verdicts)
+    of_few = [verdicts[name] for cell in cells[:few] for name in (cell.id, f"{cell.id} critic")]
+    assert all(of.verdict == "inconclusive" for of in of_few)
+
+
+def test_a_plan_sees_what_the_gate_sees_where_a_cell_is_not_tested(
+    trained, tmp_path, with_stored_critics
+):
+    """A cell that no three runs could reject is not counted; ``--seeds 3`` needs no reason."""
+    _, dial = trained
+    dial["worse"] = 0.0
+    cells = with_stored_critics
+    with_three_runs(cells[0])
+    every = selection.Selection("short", cells=",".join(cell.id for cell in cells))
+    planned = planning.plan(every, 3, str(tmp_path))
+    [gate] = [gate for gate in planned.gates if gate.chosen]
+    verdicts = judge(open_session(every, 3, str(tmp_path)))
+    seen = {name: of.visible_fraction for name, of in verdicts.items()}
+    assert seen[cells[0].id] is None
+    for name, drop in [*gate.cells.items(), *gate.groups.items()]:
+        assert drop == (seen[name] and pytest.approx(seen[name])), name
+    for name, factor in gate.critics.items():
+        assert factor == (seen[name] and pytest.approx(np.exp(seen[name]))), name
+    assert "one look" not in planned.description
 
 
 def test_stored_runs_are_a_law_of_the_simulation():

@@ -101,11 +101,10 @@ def test_the_error_is_that_of_the_values():
     assert found.error == pytest.approx(np.sqrt(squared) / returns.std())
 
 
-def test_values_that_are_no_numbers_and_failed_runs_are_as_wrong_as_can_be():
-    """They count as the largest error; a run that has no critic counts as nothing."""
+def test_values_that_are_no_numbers_are_as_wrong_as_can_be():
+    """They count as the largest error; a run that has no critic has no number."""
     ruined = assess([episode([1.0, 2.0], True)], critic_of(1.0, np.inf, np.nan), DISCOUNT)
     assert judged_number(ruined) == pytest.approx(-np.log(100.0))
-    assert judged_number(None, failed=True) == pytest.approx(-np.log(100.0))
     assert np.isnan(judged_number(None))
 
 

@@ -49,7 +49,7 @@ def test_returns_are_read_by_seed():
 
 
 def test_a_critic_that_fell_is_trained_again():
-    """Its name stands beside those of cells; its numbers are the errors of the same runs."""
+    """Its name stands beside those of cells; its numbers are those of the runs that finished."""
     known = {"states": 9, "bootstrapped": 0.0}
     told = [
         {**known, "explained_variance": 1.0, "bias": 2.0},
@@ -70,7 +70,7 @@ def test_a_critic_that_fell_is_trained_again():
     ]
     assert alarmed(entries) == ["a critic", "b critic", "c critic"]
     numbers = numbers_of(entries, "a critic")
-    np.testing.assert_allclose(numbers, -np.log([2.0, 100.0, 100.0, np.nan]))
+    np.testing.assert_allclose(numbers, -np.log([2.0, 100.0, np.nan, np.nan]))
     assert numbers_of(entries, "a") == [1.0] * 4
 
 
@@ -128,6 +128,59 @@ def test_a_critic_is_confirmed_by_critics(tmp_path, monkeypatch):
     # certain, and below the floor of a critic
     old, new = (runs(-np.log(error), 0, deviation=0.001) for error in (1.1, 1.13))
     assert confirm(of, {name: old}, {name: new}, alpha=0.05).verdict == "inconclusive"
+
+
+def critics_told(name, errors, seed=1000):
+    """Evidence of runs of a cell whose critics have these errors; None: a run has no critic."""
+    known = {"states": 9, "bootstrapped": 0.0, "explained_variance": 1.0}
+    critics = [None if error is None else {**known, "bias": error} for error in errors]
+    records = [
+        {"cell": name, "seed": seed + n, "final_return": 225.0 + n, "status": "finished",
+         "critic": critic}
+        for n, critic in enumerate(critics)
+    ]  # fmt: skip
+    return [{"outcome": "passed", "record": record} for record in records]
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("fell", [(), (HOPPER,)], ids=["critic", "both"])
+def test_a_critic_that_side_a_does_not_tell_is_not_confirmed(tmp_path, monkeypatch, fell):
+    """It is said to be missing, not to be as it was; a return that fell too is asked alone."""
+    with_critics([CELLS[HOPPER]], tmp_path / "stored", monkeypatch)
+    fresh = critics_told(HOPPER, [None] * 10, 2000)
+    monkeypatch.setattr("rlregress.gate.run.returns_alone", lambda *_: fresh)
+    new = critics_told(HOPPER, [2.0 + 0.01 * n for n in range(10)])
+    for of in new:
+        of["record"]["final_return"] -= 125.0
+    new += [entry({"critic": f"{HOPPER} critic"}, "regressed")]
+    new += [entry({"cell": name}, "regressed") for name in fell]
+    options = GateOptions(
+        report=tmp_path, frameworks="sb3", algorithms="ppo", cells="all", store=str(tmp_path)
+    )
+    alarm = ReturnsVerdict("regressed", ("the lines of the alarm",), tmp_path)
+    left = asked_again(alarm, new, Side("A"), options, lambda _: None)
+    said = (
+        f"the alarm on {HOPPER} critic could not be confirmed: side A's runs have no critic that "
+        "can be compared"
+    )
+    if fell:
+        assert left.verdict == "regressed"
+        assert left.lines[2:] == (said, *alarm.lines)
+    else:
+        assert left.verdict == "inconclusive"
+        assert left.lines == (f"inconclusive: {said}", *alarm.lines)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_runs_without_a_number_are_not_counted_in_a_line(tmp_path, monkeypatch):
+    """Half of side A's critics are there: five are counted; of side B there is none."""
+    with_critics([CELLS[HOPPER]], tmp_path / "stored", monkeypatch)
+    name = f"{HOPPER} critic"
+    half, none = [*runs(-0.1, 0, 5, 0.1), *[np.nan] * 5], [np.nan] * 10
+    told = [confirm({name: CELLS[HOPPER]}, {name: half}, {name: new}, 0.05).lines[1]
+            for new in (runs(-0.7, 1, deviation=0.1), none)]  # fmt: skip
+    assert " side A again 1.1 (5), side B 1.97 (10)" in told[0]
+    assert told[1] == f"{name}: the runs of side B have no critic that can be compared"
 
 
 def test_a_failed_run_counts_as_the_worst():

@@ -7,12 +7,23 @@ import dataclasses
 import numpy as np
 import pytest
 
+from rlregress.gate.evidence import plain
+from rlregress.reporting import words
+from rlregress.training import critic
 from rlregress.verdicts.family import holm, holm_adjust
 from rlregress.verdicts.looks import SEQUENTIAL, fixed
 from rlregress.verdicts.outcome import CellSample, Rules
 from rlregress.verdicts.permutation import permutation_p_rows
 from rlregress.verdicts.power import smallest_drop
-from rlregress.verdicts.quantity import BESIDE, CRITIC, DIAGNOSTICS, RETURNS, quantity_of, shares
+from rlregress.verdicts.quantity import (
+    BESIDE,
+    CRITIC,
+    DIAGNOSTICS,
+    LARGEST_ERROR,
+    RETURNS,
+    quantity_of,
+    shares,
+)
 from rlregress.verdicts.sequential import follow, judge_cells
 from rlregress.verdicts.simulate import (
     NOTHING,
@@ -147,6 +158,19 @@ def test_the_effect_of_a_critic_is_the_logarithm_of_a_factor():
     assert found.interval[0] < found.effect < found.interval[1]
 
 
+def test_no_growth_beyond_the_largest_error_is_said_to_be_seen():
+    """Errors of 0.1 and 60: a growth of 2 or 3 can be counted of the first, not of the others."""
+    assert LARGEST_ERROR == critic.LARGEST_ERROR
+    spread = np.array([-0.6, -0.3, 0.0, 0.3, 0.6])
+    for error, seen in ((0.1, True), (60.0, False)):
+        cells = {f"{n} critic": of_critic(spread - np.log(error), spread - np.log(error), "g")
+                 for n in range(3)}  # fmt: skip
+        verdicts = judge_cells(cells, fixed(5))
+        for of in [*verdicts.cells.values(), *verdicts.groups.values()]:
+            assert (of.visible_fraction is not None) == seen
+        assert all(of.verdict == "inconclusive" for of in verdicts.cells.values())
+
+
 def test_holm_with_weights_by_hand():
     """The smallest p over weight is tested first, against the weight of all that is left."""
     # 0.01 / 0.8, 0.02 / 0.15, 0.01 / 0.05: sums of the weights left are 1, 0.2, 0.05
@@ -216,14 +240,42 @@ def test_runs_without_a_number_are_evidence_for_nothing():
     stored, new = numbers(1, 20), numbers(2, 5)
     one, two = (np.where(np.arange(5) < n, np.nan, new) for n in (1, 2))
     found = judge_cells({"cell critic": of_critic(stored, one)}, fixed(5)).cells["cell critic"]
-    others = np.concatenate([stored, new[1:]]).mean()
     assert found.verdict == "holds"
-    assert found.new_mean == pytest.approx((new[1:].sum() + others) / 5)
+    assert found.new_mean == pytest.approx(new[1:].mean())
     found = judge_cells({"cell critic": of_critic(stored, two)}, fixed(5)).cells["cell critic"]
     assert found.verdict == "inconclusive"
     assert "2 of 5 new runs have no critic that can be compared" in found.reason
-    none = dataclasses.replace(of_critic(stored, np.full(5, np.nan)))
-    assert judge_cells({"c critic": none}, fixed(5)).cells["c critic"].effect == pytest.approx(0)
+    assert found.visible_fraction is None
+    assert "80 % power" not in found.reason
+
+
+def test_a_factor_is_that_of_the_runs_that_have_a_number():
+    """Two of five new runs without one, the others three times as wrong: x3, and no power."""
+    stored, new = numbers(1, 20), numbers(2, 5, 3.0)
+    new[:2] = np.nan
+    cells = {f"{n} critic": of_critic(stored + n / 100, new + n / 100, "g") for n in range(2)}
+    verdicts = judge_cells(cells, fixed(5))
+    factor = np.exp(stored.mean() - new[2:].mean())
+    for of in [*verdicts.cells.values(), *verdicts.groups.values()]:
+        assert of.verdict == "regressed"
+        assert np.exp(-of.effect_fraction) == pytest.approx(factor)
+        assert f"{factor:.2f} times what it was" in of.reason
+        assert of.interval[0] < of.effect_fraction < of.interval[1]
+        assert of.visible_fraction is None
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_nothing_is_said_of_critics_that_no_new_run_has():
+    """The new error is a dash, and so is the factor; no power is stated, of cell or group."""
+    none = np.full(5, np.nan)
+    cells = {f"{n} critic": of_critic(numbers(n, 20), none, "g critic") for n in range(2)}
+    verdicts = judge_cells(cells, fixed(5))
+    for name, of in {**verdicts.cells, **verdicts.groups}.items():
+        assert of.verdict == "inconclusive"
+        said = words.critic_line(name, plain(of))
+        assert "with 80 % power" not in said + of.reason
+        assert ("error -;" in said) if "cells" in plain(of) else (" -> - sd of " in said)
+        assert "no critic that can be compared" in of.reason
 
 
 def test_names_tell_quantities():
