@@ -25,6 +25,8 @@ FORMULAS_HOLD = "formulas hold"
 COULD_NOT_JUDGE = "could not judge"
 #: verdicts that something changed
 _CHANGES = (REGRESSED, IMPROVED, MOVED)
+#: a cell whose own p-value, its looks considered, is larger shows no sign of a drop
+SIGN_OF_A_DROP = 0.2
 #: exit codes of the gate
 EXIT_CODES = {
     HOLDS: 0, IMPROVED: 0, MOVED: 0, REGRESSED: 1, COULD_NOT_JUDGE: 2, INCONCLUSIVE: 3
@@ -98,11 +100,15 @@ class GateResult:
 def _covers(group: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
     """Whether a group that holds speaks for a cell that alone sees too little.
 
-    It does not if runs of the cell failed, or if the cell itself dropped by more than what the
-    group can see: that drop may be real, and it is not what the group was asked about.
+    It does not if runs of the cell failed, or if the cell itself shows a drop of more than what the
+    group can see: that drop may be real, and it is not what the group was asked about. It shows one
+    if its own p-value is small, or if the drop is one that matters.
     """
     seen = group["visible_fraction"]
-    return not cell["failed"] and seen is not None and cell["effect_fraction"] >= -seen
+    if cell["failed"] or seen is None:
+        return False
+    drop = -cell["effect_fraction"]
+    return drop <= seen or (cell["p_drop"] > SIGN_OF_A_DROP and drop <= Rules().must_see)
 
 
 def _verdict(

@@ -100,9 +100,24 @@ def test_a_group_that_holds_speaks_for_the_cells_it_covers():
     assert judged(*entries, cell("z", "inconclusive")) == ("inconclusive", 3)
 
 
-@pytest.mark.parametrize("change", [{"effect_fraction": -0.9}, {"failed": 1}])
+def test_a_group_covers_a_cell_whose_drop_is_no_sign():
+    """A cell that varies much and fell by chance: less than what matters, p = 0.7."""
+    varying = cell("x", "inconclusive")
+    varying["verdict"].update({"effect_fraction": -0.45, "p_drop": 0.7})
+    entries = [varying, cell("y", "holds"), group("g", "holds", "x", "y")]
+    assert judged(*entries) == ("holds", 0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"effect_fraction": -0.9, "p_drop": 0.7},
+        {"effect_fraction": -0.45, "p_drop": 0.1},
+        {"failed": 1},
+    ],
+)
 def test_a_group_does_not_cover_what_it_could_not_see(change):
-    """A cell that lost more than its group can see, or whose runs failed, is not covered."""
+    """A cell that shows a loss of more than its group can see, or whose runs failed, is not."""
     hidden = cell("x", "inconclusive")
     hidden["verdict"].update(change)
     assert judged(hidden, cell("y", "holds"), group("g", "holds", "x", "y")) == ("inconclusive", 3)
