@@ -15,6 +15,7 @@ from rlregress.verdicts.outcome import (
     INCONCLUSIVE,
     MOVED,
     REGRESSED,
+    Rules,
     worst_verdict,
 )
 from rlregress.verdicts.quantity import CRITIC, RETURNS, quantity_of
