@@ -21,6 +21,7 @@ from rlregress.gate import run as gate_run
 from rlregress.tracing.events import SCHEMA
 from rlregress.training.store import Store
 from rlregress.upgrade import pair
+from tools.tests.gate.stored import with_returns_alone
 
 ADAPTER = """
 from rlregress.frameworks.base import Adapter
@@ -671,8 +672,10 @@ def test_returns_too_large_to_be_compared(command, tmp_path):
     assert_one_sentence(code, error, "line 2: the return 1e+200 is too large to be compared")
 
 
-def test_a_group_of_cells_that_cannot_be_tested_is_none(command):
-    """One new run can reject no cell, so no gate of one run is said to see a common drop."""
+def test_a_group_of_cells_that_cannot_be_tested_is_none(command, tmp_path, monkeypatch):
+    """One new run beside ten rejects no cell: no gate of one run is said to see a common drop."""
+    cells = [each.cell for each in baseline.every() if len(each.runs) >= 10]
+    with_returns_alone(cells, tmp_path / "stored", monkeypatch)
     code, out, _ = command("plan", "--framework", "sb3", "--algorithm", "ppo", "--seeds", "1")
     assert code == 0
     (line,) = [line for line in out.splitlines() if "its cells together" in line]

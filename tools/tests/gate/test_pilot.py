@@ -82,6 +82,7 @@ def test_a_study_without_runs_says_how_to_make_some(tmp_path):
         pilot_command.run(None, 2, 1, str(tmp_path))
 
 
+@pytest.mark.nightly
 def test_a_line_of_a_faulty_training_comes_when_its_run_is_done(tmp_path):
     """A run with a fault is told before the next one is done."""
     faults = [each for each in return_faults.load() if each.framework == "sb3"]
