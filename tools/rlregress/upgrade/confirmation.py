@@ -100,8 +100,10 @@ def confirm(
     every = [of.verdict for of in verdicts.cells.values()]
     every += [of.verdict for of in verdicts.groups.values()]
     verdict = REGRESSED if REGRESSED in every else INCONCLUSIVE
-    stored = {known.cell.id: known.returns for known in baseline.every()}
-    stored |= {CRITIC.named(known.cell.id): known.numbers(CRITIC) for known in baseline.every()}
+    stored = {
+        name: baseline.load(baseline.path_of(cell)).numbers(quantity_of(name))
+        for name, cell in cells.items()
+    }
     lines = [_line(name, stored[name], old[name], new[name]) for name in cells]
     said = {
         REGRESSED: "confirmed: side B is worse than side A trained again",

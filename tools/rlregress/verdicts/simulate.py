@@ -162,9 +162,8 @@ def draw_critics(
     """
     middle = stored.mean(axis=(0, 3), keepdims=True)
     spread = stored.std(axis=(0, 3), keepdims=True)
-    spread = np.where(
-        spread > 0, spread, 1.0
-    )  # few sessions of a cell that is always at its ceiling
+    # few sessions of a cell that is always at its ceiling
+    spread = np.where(spread > 0, spread, 1.0)
     made = []
     for returns in (stored, new):
         alike = (returns - middle) / spread
