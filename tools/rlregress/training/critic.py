@@ -36,6 +36,8 @@ class Critic:
             a constant; None where returns do not vary, or values are not finite.
         bias: (mean value - mean return) / standard deviation of the returns; None as above.
         finite: all values are finite numbers.
+        mean, spread: mean and standard deviation of the returns, in the environment's unit of
+            reward; None of older runs.
     """
 
     states: int
@@ -43,6 +45,8 @@ class Critic:
     explained_variance: Optional[float] = None
     bias: Optional[float] = None
     finite: bool = True
+    mean: Optional[float] = None
+    spread: Optional[float] = None
 
     @property
     def error(self) -> Optional[float]:
@@ -116,12 +120,17 @@ def assess(
     # the same return in every state, up to rounding
     varies = spread > 1e-9 * max(1.0, float(np.abs(return_of).max()))
     finite = bool(np.isfinite(spread) and np.all(np.isfinite(value_of)))
-    if not (finite and varies):
-        return Critic(len(value_of), share, finite=finite)
+    if not finite:
+        return Critic(len(value_of), share, finite=False)
+    mean = float(return_of.mean())
+    if not varies:
+        return Critic(len(value_of), share, mean=mean, spread=spread)
     error = return_of - value_of
     return Critic(
         len(value_of),
         share,
         float(1.0 - error.var() / return_of.var()),
         float(-error.mean() / spread),
+        mean=mean,
+        spread=spread,
     )
