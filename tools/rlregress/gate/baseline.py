@@ -92,6 +92,11 @@ def _check_critic(critic: Critic) -> None:
         raise ValueError(
             "key 'critic' has one of 'explained_variance' and 'bias', expected both or none"
         )
+    if critic.finite and None in (critic.mean, critic.spread):
+        raise ValueError(
+            "key 'critic' lacks 'mean' or 'spread': the run was recorded before critics were asked "
+            "about the episodes of the training"
+        )
 
 
 def judged_by(
@@ -112,7 +117,8 @@ def judged_by(
 def numbers_of(run_record: Mapping[str, Any]) -> dict[Quantity, float]:
     """What a record says of all that a run can be judged by; nan where it does not tell."""
     final, told = run_record["final_return"], run_record.get("critic")
-    critic = None if told is None else Critic(**told)
+    # older records tell of other episodes
+    critic = Critic(**told) if told is not None and "mean" in told else None
     failed, diagnostics = run_record["status"] != FINISHED, run_record.get("diagnostics")
     beside = {of: judged_by(of, failed, critic, diagnostics) for of in quantities.BESIDE}
     return {RETURNS: math.nan if final is None else final, **beside}

@@ -1,13 +1,20 @@
-"""The episodes of a training, as its own environments count them: a learning curve for nothing.
+"""The episodes of a training, as its own environments see them: a learning curve for nothing.
 
-Runs inside foreign and old environments: gymnasium only, Python 3.9 syntax.
+Runs inside foreign and old environments: gymnasium and NumPy only, Python 3.9 syntax.
 """
 
 from __future__ import annotations
 
-from typing import Any, List, Sequence, Tuple
+from collections import deque
+from typing import Any, Deque, List, Optional, Sequence, Tuple
 
 import gymnasium
+import numpy as np
+
+from rlregress.training.evaluation import Episode
+
+#: so many of the last episodes are kept whole
+KEPT = 10
 
 
 class Episodes:
@@ -21,16 +28,32 @@ class Episodes:
     def __init__(self) -> None:
         self.ended: List[Tuple[int, float, int]] = []
         self._steps = 0
+        self._kept: Deque[Tuple[int, Episode]] = deque(maxlen=KEPT)
+        self._begun: Optional[Episode] = None
 
     def counted(self, environment: Any) -> Any:
         """``environment``, unchanged for whoever steps it, with its episodes written down here."""
         return _Counted(environment, self)
 
-    def _step(self) -> None:
-        self._steps += 1
+    def latest(self) -> List[Episode]:
+        """The last ``KEPT`` episodes that ended in the last third of the training so far.
 
-    def _end(self, episode_return: float, length: int) -> None:
-        self.ended.append((self._steps, episode_return, length))
+        At least the last one; where none has ended, the one that is running, as if a time limit
+        had cut it off. Their actions are those of the training, with its exploration.
+        """
+        latest = [episode for ended, episode in self._kept if ended > self._steps * 2 / 3]
+        if latest:
+            return latest
+        last = self._kept[-1][1] if self._kept else self._begun
+        return [last] if last is not None and last.rewards else []
+
+    def _step(self, episode: Episode) -> None:
+        self._steps += 1
+        self._begun = episode
+
+    def _end(self, episode: Episode) -> None:
+        self.ended.append((self._steps, episode.total, len(episode.rewards)))
+        self._kept.append((self._steps, episode))
 
 
 def learning_curve(
@@ -60,18 +83,23 @@ class _Counted(gymnasium.Wrapper):
     def __init__(self, environment: Any, episodes: Episodes) -> None:
         super().__init__(environment)
         self._episodes = episodes
-        self._return = 0.0
-        self._length = 0
+        self._episode = Episode()
 
     def reset(self, **options: Any) -> Any:
-        self._return, self._length = 0.0, 0
-        return self.env.reset(**options)
+        result = self.env.reset(**options)
+        # copies: an environment may hand out the same array again and again
+        self._episode = Episode([np.array(result[0])])
+        return result
 
     def step(self, action: Any) -> Any:
         result = self.env.step(action)
-        self._return += float(result[1])
-        self._length += 1
-        self._episodes._step()
-        if result[2] or result[3]:
-            self._episodes._end(self._return, self._length)
+        observation, reward, terminated, truncated = result[:4]
+        episode = self._episode
+        episode.observations.append(np.array(observation))
+        episode.rewards.append(float(reward))
+        episode.total += float(reward)
+        episode.terminated = bool(terminated)
+        self._episodes._step(episode)
+        if terminated or truncated:
+            self._episodes._end(episode)
         return result

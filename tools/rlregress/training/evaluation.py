@@ -19,13 +19,13 @@ FIRST_SEED = 1_000_000
 
 @dataclass
 class Episode:
-    """One evaluation episode.
+    """One episode.
 
     Attributes:
         observations: of the bare environment, [*observation_shape] each, the final one included.
         rewards: one for each step.
         terminated: it ended by termination; otherwise a time limit cut it off.
-        total: undiscounted return; NaN if the policy's actions were not finite.
+        total: undiscounted return; NaN if the actions of an evaluated policy were not finite.
     """
 
     observations: List[np.ndarray] = field(default_factory=list)

@@ -75,7 +75,7 @@ class _Watch:
 
     @property
     def evaluation_cpu_seconds(self) -> float:
-        """Of all evaluations so far, and of asking the critic about the last one."""
+        """Of all evaluations so far, and of asking the critic."""
         return self._critic_cpu_seconds + sum(spent for _, spent in self.curve_cpu_seconds)
 
     def checkpoints(self) -> List[int]:
@@ -160,7 +160,9 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
         if not np.all(np.isfinite(final)):
             failure = "diverged: the evaluation after the training is not finite"
         else:
-            critic = watch.assess(episodes, trained.value, job["hyperparameters"]["discount"])
+            discount = job["hyperparameters"]["discount"]
+            latest = training_episodes.latest()
+            critic = watch.assess(latest, trained.value, discount) if latest else None
     except Exception:
         # a training that ends in an error is a result; it is judged as a failed run
         failure = traceback.format_exc(limit=-6)

@@ -36,6 +36,13 @@ def run_record(seed: int, **changes) -> dict:
     }
 
 
+#: what a record says of a critic
+CRITIC_TOLD = {
+    "states": 7, "bootstrapped": 0.0, "mean": 50.0, "spread": 20.0,
+    "explained_variance": 0.5, "bias": 0.1,
+}  # fmt: skip
+
+
 @pytest.fixture
 def written(tmp_path, monkeypatch):
     """Write records as stored runs and read them again."""
@@ -50,11 +57,20 @@ def written(tmp_path, monkeypatch):
 
 def test_the_critic_of_a_run_is_stored(written):
     """What a record says of the critic is read again; a number that there is not stays None."""
-    found = {"states": 7, "bootstrapped": 0.25, "explained_variance": 0.5, "bias": -0.125}
-    none = {**found, "explained_variance": None, "bias": None}
-    first, second = written(run_record(0, critic=found), run_record(1, critic=none))
-    assert first.critic == Critic(7, 0.25, 0.5, -0.125)
-    assert second.critic == Critic(7, 0.25)
+    told = {**CRITIC_TOLD, "bootstrapped": 0.25, "bias": -0.125}
+    none = {**told, "explained_variance": None, "bias": None}
+    first, second = written(run_record(0, critic=told), run_record(1, critic=none))
+    assert first.critic == Critic(7, 0.25, 0.5, -0.125, mean=50.0, spread=20.0)
+    assert second.critic == Critic(7, 0.25, mean=50.0, spread=20.0)
+
+
+def test_a_critic_that_was_asked_about_other_episodes_is_not_read(written):
+    """Until critics were asked about the training's episodes, they had no mean and no spread."""
+    older = {name: CRITIC_TOLD[name] for name in CRITIC_TOLD if name not in ("mean", "spread")}
+    with pytest.raises(UserError, match="lacks 'mean' or 'spread': the run was recorded before"):
+        written(run_record(0), run_record(1, critic=older))
+    assert math.isnan(baseline.numbers_of(run_record(0, critic=older))[CRITIC])
+    assert math.isfinite(baseline.numbers_of(run_record(0, critic=CRITIC_TOLD))[CRITIC])
 
 
 def test_a_run_without_a_critic_can_be_stored_and_read(written):
@@ -74,7 +90,7 @@ def test_a_run_without_a_critic_can_be_stored_and_read(written):
 )
 def test_how_many_of_the_stored_runs_lack_a_number_is_said(written, without, of_critic, of_kl):
     """Some of them make nothing known of the framework; all of them do."""
-    critic = {"states": 7, "bootstrapped": 0.0, "explained_variance": 0.5, "bias": 0.1}
+    critic = CRITIC_TOLD
     still = {**critic, "explained_variance": None, "bias": None}
     full = {"critic": critic, "diagnostics": {"entropy": 1.0, "kl": 0.1}}
     lacking = {"critic": still, "diagnostics": {"entropy": 1.0, "kl": None}}
@@ -102,7 +118,7 @@ def test_how_many_of_the_stored_runs_lack_a_number_is_said(written, without, of_
 )
 def test_a_stored_number_that_cannot_be_is_one_sentence(written, key, value, sentence):
     """A critic that no training can have, or a diagnostic that there is not: run, key and value."""
-    critic = {"states": 7, "bootstrapped": 0.0, "explained_variance": 0.5, "bias": 0.1}
+    critic = dict(CRITIC_TOLD)
     diagnostics = {"kl": 0.1}
     (diagnostics if key == "entropi" else critic)[key] = value
     with pytest.raises(UserError) as raised:
@@ -122,8 +138,7 @@ def test_a_stored_number_that_cannot_be_is_one_sentence(written, key, value, sen
 )
 def test_a_wrong_key_of_a_critic_is_named_with_those_that_are_known(written, old, new, sentence):
     """A table that may be left out is told as any other."""
-    critic = {"states": 7, "bootstrapped": 0.0, "explained_variance": 0.5, "bias": 0.1}
-    written(run_record(0), run_record(1, critic=critic))
+    written(run_record(0), run_record(1, critic=CRITIC_TOLD))
     path = baseline.path_of(CELL)
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(UserError) as raised:

@@ -51,3 +51,42 @@ def test_an_episode_that_is_cut_off_by_a_reset_does_not_count():
     environment.step(0)
     environment.step(0)
     assert episodes.ended == [(3, 3.0, 2)]
+
+
+def _through(environment, steps):
+    environment.reset()
+    for _ in range(steps):
+        if environment.step(0)[2:4] != (False, False):
+            environment.reset()
+
+
+def test_the_latest_episodes_are_those_of_the_last_third():
+    """Of six episodes of two steps the last two are kept whole, with their final observation."""
+    episodes = Episodes()
+    _through(episodes.counted(Countdown(2, truncated=True)), 12)
+    latest = episodes.latest()
+    assert [[float(o[0]) for o in each.observations] for each in latest] == [[0.0, 1.0, 2.0]] * 2
+    assert [each.rewards for each in latest] == [[1.0, 2.0]] * 2
+    assert [each.terminated for each in latest] == [False] * 2
+
+
+def test_no_more_than_ten_episodes_are_kept():
+    """Forty episodes ended in the last third, and ten are there."""
+    episodes = Episodes()
+    _through(episodes.counted(Countdown(1)), 120)
+    assert [each.terminated for each in episodes.latest()] == [True] * 10
+
+
+def test_at_least_the_last_episode_is_there():
+    """One that ended before the last third is better than none; then one that is running."""
+    episodes = Episodes()
+    environment = episodes.counted(Countdown(10))
+    assert episodes.latest() == []
+    _through(environment, 4)
+    running = episodes.latest()
+    assert [(each.rewards, each.terminated) for each in running] == [([1.0, 2.0, 3.0, 4.0], False)]
+    environment.env.length = 5
+    environment.step(0)
+    _through(environment, 4)
+    ended = episodes.latest()
+    assert [(len(each.rewards), each.terminated) for each in ended] == [(5, True)]

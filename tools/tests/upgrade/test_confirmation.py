@@ -50,7 +50,7 @@ def test_returns_are_read_by_seed():
 
 def test_a_critic_that_fell_is_trained_again():
     """Its name stands beside those of cells; its numbers are those of the runs that finished."""
-    known = {"states": 9, "bootstrapped": 0.0}
+    known = {"states": 9, "bootstrapped": 0.0, "mean": 50.0, "spread": 20.0}
     told = [
         {**known, "explained_variance": 1.0, "bias": 2.0},
         {**known, "finite": False},
@@ -132,7 +132,8 @@ def test_a_critic_is_confirmed_by_critics(tmp_path, monkeypatch):
 
 def critics_told(name, errors, seed=1000):
     """Evidence of runs of a cell whose critics have these errors; None: a run has no critic."""
-    known = {"states": 9, "bootstrapped": 0.0, "explained_variance": 1.0}
+    known = {"states": 9, "bootstrapped": 0.0, "mean": 50.0, "spread": 20.0}
+    known["explained_variance"] = 1.0
     critics = [None if error is None else {**known, "bias": error} for error in errors]
     records = [
         {"cell": name, "seed": seed + n, "final_return": 225.0 + n, "status": "finished",
