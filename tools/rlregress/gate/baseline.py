@@ -44,6 +44,8 @@ class Run:
         steps: environment steps.
         final_return: of the last evaluation; None where the run failed.
         failure: why it failed.
+        training_return: of the training episodes that ended in its last third; None of older and
+            failed runs.
         critic: how well it predicts the returns of its policy; None of older and failed runs.
         diagnostics: name -> number at the end of the training (``training/diagnostics.py``), of
             those that the framework exposes; None of older and failed runs.
@@ -61,6 +63,7 @@ class Run:
     started_at: str = ""
     parameters_sha256: str = ""
     failure: str = ""
+    training_return: Number | None = None
     critic: Critic | None = None
     diagnostics: Mapping[_Diagnostic, Number] | None = None
     learning_curve: tuple[tuple[Number, Number], ...] = ()
@@ -330,6 +333,8 @@ def _run_table(run_record: Mapping[str, Any]) -> dict[str, Any]:
     table["episode_returns"] = [r for r in table["episode_returns"] if r is not None]
     if not table["failure"]:
         del table["failure"]
+    if run_record.get("training_return") is not None:
+        table["training_return"] = run_record["training_return"]
     if run_record.get("episodes"):
         steps = run_record["job"]["protocol"]["total_steps"]
         table["learning_curve"] = learning_curve(run_record["episodes"], steps)

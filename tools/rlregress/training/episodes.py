@@ -5,6 +5,7 @@ Runs inside foreign and old environments: gymnasium and NumPy only, Python 3.9 s
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from typing import Any, Deque, List, Optional, Sequence, Tuple
 
@@ -77,6 +78,24 @@ def learning_curve(
         if returns:
             made.append([last, sum(returns) / len(returns)])
     return made
+
+
+def late_return(ended: Sequence[Sequence[Any]], total_steps: int) -> Optional[float]:
+    """The mean return of the episodes that ended in the last third of a training.
+
+    Args:
+        ended: as ``Episodes.ended``.
+        total_steps: environment steps of the training.
+
+    Returns:
+        In the environment's own reward unit; of the last episode where none ended so late; None
+        where none has ended at all, or a return is not finite.
+    """
+    late = [value for at, value, _ in ended if at > total_steps * 2 / 3]
+    returns = late or [value for _, value, _ in ended[-1:]]
+    if not returns or not all(math.isfinite(value) for value in returns):
+        return None
+    return sum(returns) / len(returns)
 
 
 class _Counted(gymnasium.Wrapper):

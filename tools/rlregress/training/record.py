@@ -14,7 +14,7 @@ from typing import Any, Dict, Mapping
 
 from rlregress.errors import UserError
 
-#: of the keys below; "critic" and "diagnostics" came later, and older records have none
+#: of the keys below; "training_return", "critic" and "diagnostics" came later: older ones have none
 SCHEMA = 1
 _REQUIRED = {
     "schema", "job", "key", "status", "failure", "curve", "final_return", "episode_returns",

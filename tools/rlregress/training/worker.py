@@ -123,7 +123,7 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
     from rlregress import frameworks
     from rlregress.frameworks.base import TrainingRequest
     from rlregress.training.diagnostics import at_the_end
-    from rlregress.training.episodes import Episodes
+    from rlregress.training.episodes import Episodes, late_return
     from rlregress.training.evaluation import Evaluator
     from rlregress.training.record import SCHEMA, finite_or_none
 
@@ -180,6 +180,7 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
         "episodes": [[at, finite_or_none(r), length] for at, r, length in training_episodes.ended],
         "final_return": None if failure else float(np.mean(final)),
         "episode_returns": [finite_or_none(r) for r in final],
+        "training_return": None if failure else late_return(training_episodes.ended, steps),
         "critic": critic,
         "diagnostics": diagnostics,
         "steps": steps,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gymnasium
 import numpy as np
 
-from rlregress.training.episodes import Episodes
+from rlregress.training.episodes import Episodes, late_return
 
 
 class Countdown(gymnasium.Env):
@@ -90,3 +90,12 @@ def test_at_least_the_last_episode_is_there():
     _through(environment, 4)
     ended = episodes.latest()
     assert [(len(each.rewards), each.terminated) for each in ended] == [(5, True)]
+
+
+def test_the_late_return_is_that_of_the_last_third():
+    """Of 90 steps: those after step 60, at least the last one; one that is not finite spoils it."""
+    ended = [(30, 1.0, 30), (60, 2.0, 30), (70, 4.0, 10), (90, 6.0, 20)]
+    assert late_return(ended, 90) == 5.0
+    assert late_return(ended[:2], 90) == 2.0
+    assert late_return([], 90) is None
+    assert late_return([*ended, (90, float("nan"), 1)], 90) is None

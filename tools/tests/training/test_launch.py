@@ -48,7 +48,7 @@ def test_a_run_leaves_one_record(finished, job):
 def test_a_record_says_everything_that_it_rests_on(finished, job):
     """Versions, seed, hyperparameters, processor, Python, times and the curve are in the record.
 
-    So is how well the critic predicts the returns of the evaluation after the training.
+    So are the return of the training's last third, and how well the critic predicts its episodes.
     """
     _, found = finished
     assert found["job"]["versions"] == dict(job.versions)
@@ -58,8 +58,10 @@ def test_a_record_says_everything_that_it_rests_on(finished, job):
     assert found["time"]["cpu_seconds"] > 0
     assert [steps for steps, _ in found["curve"]] == [1024, 2048]
     assert found["final_return"] == pytest.approx(sum(found["curve"][-1][1]) / 2)
-    # a reward of 1 a step: as many states as the return says
-    assert found["critic"]["states"] == sum(found["episode_returns"])
+    late = [each for at, *each in found["episodes"] if at > found["steps"] * 2 / 3]
+    assert found["training_return"] == pytest.approx(sum(each[0] for each in late) / len(late))
+    # a reward of 1 a step: as many states as the lengths of the last ten episodes say
+    assert found["critic"]["states"] == sum(length for _, length in late[-10:])
     assert {"bias", "bootstrapped", "explained_variance"} < set(found["critic"])
 
 
