@@ -33,6 +33,15 @@ def test_group(judged_group, evidence):
     assert verdict.verdict != REGRESSED, f"{judged_group.name}: {verdict.verdict}: {verdict.reason}"
 
 
+def test_training_return(judged_training, evidence):
+    """The training episodes, of a cell or of an implementation, return no less than the stored."""
+    verdict = judged_training.verdict()
+    evidence(verdict=verdict)
+    assert verdict.verdict != REGRESSED, (
+        f"{judged_training.name}: {verdict.verdict}: {verdict.reason}"
+    )
+
+
 def test_critic(judged_critic, evidence):
     """The critic, of a cell or of an implementation, is no further off than in the stored runs."""
     verdict = judged_critic.verdict()

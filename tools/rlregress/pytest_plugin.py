@@ -6,8 +6,8 @@ Tests ask for what they need by argument name:
 - ``framework`` and ``algorithm``: the test runs once per algorithm of each of them.
 - ``implementation``: one detail on one framework in one scope; the test names the detail with
   ``@pytest.mark.detail("sac.critic_loss.scale")``, or runs for every detail of the catalogue.
-- ``training``, ``judged_cell``, ``judged_group``, ``judged_critic``: one run, one cell, one group,
-  the critics of one of these, of the session.
+- ``training``, ``judged_cell``, ``judged_group``, ``judged_training``, ``judged_critic``: one run,
+  one cell, one group, the training or the critics of one of these, of the session.
 - ``throughput``: the processes of the session that measure how fast trainings are.
 - ``evidence``: attaches what was found to the report of the test.
 """
@@ -42,7 +42,7 @@ from rlregress.training.budgets import budget
 from rlregress.training.cell import Job
 from rlregress.training.record import check_writable
 from rlregress.training.store import warn_in_words
-from rlregress.verdicts.quantity import CRITIC, DIAGNOSTICS
+from rlregress.verdicts.quantity import CRITIC, DIAGNOSTICS, TRAINING
 
 _ADAPTERS = pytest.StashKey[list[Adapter]]()
 _SESSION = pytest.StashKey[Session]()
@@ -53,7 +53,7 @@ _OF_TRAININGS = {
     "--first-seed": FIRST_NEW_SEED, "--alpha": 0.05, "--store": "",
 }  # fmt: skip
 #: arguments of tests that judge
-_JUDGED = ("judged_cell", "judged_group", "judged_critic")
+_JUDGED = tuple(f"judged_{kind}" for kind in evidence_file.JUDGED)
 _INTERRUPTED = pytest.StashKey[bool]()
 _COLLECTED = pytest.StashKey[list[dict[str, Any]]]()
 
@@ -77,14 +77,14 @@ class Run:
     def summary(self, record: dict[str, Any]) -> dict[str, Any]:
         """What a report keeps of a record."""
         kept = ("status", "failure", "final_return", "steps", "parameters_sha256", "time")
-        later = ("critic", "diagnostics")
+        later = ("training_return", "critic", "diagnostics")
         named = {"cell": self.job.cell.id, "seed": self.job.seed}
         return named | {k: record.get(k) for k in later} | {k: record[k] for k in kept}
 
 
 @dataclass(frozen=True)
 class Judged:
-    """One cell, one group of cells, or the critics of one of these, of the session."""
+    """One cell, one group of cells, or the training or critics of one of these, of the session."""
 
     session: Session
     name: str
@@ -244,7 +244,7 @@ def session_of(config: pytest.Config) -> Session:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test per framework, implementation, run, cell, group or critic, as the arguments ask."""
+    """One test per framework, implementation, run or verdict, as the arguments ask."""
     names = metafunc.fixturenames
     if "framework" in names:
         _parametrize_frameworks(metafunc)
@@ -267,11 +267,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "judged_group" in names:
         groups = [Judged(session, name) for name in session.groups()]
         metafunc.parametrize("judged_group", groups, ids=[group.name for group in groups])
-    if "judged_critic" in names:
-        of = [CRITIC.named(cell.id) for cell in session.judged_by(CRITIC)]
-        of += session.groups(CRITIC)
-        critics = [Judged(session, name) for name in of]
-        metafunc.parametrize("judged_critic", critics, ids=of)
+    for quantity in (TRAINING, CRITIC):
+        if (fixture := f"judged_{quantity.name}") in names:
+            of = [quantity.named(cell.id) for cell in session.judged_by(quantity)]
+            of += session.groups(quantity)
+            metafunc.parametrize(fixture, [Judged(session, name) for name in of], ids=of)
 
 
 def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
@@ -351,7 +351,7 @@ def _subject(item: pytest.Item) -> str:
 
 
 def _judged(item: pytest.Item) -> tuple[str, str] | None:
-    """What a test trains or judges: "cell", "group" or "critic", and its name."""
+    """What a test trains or judges: one of ``evidence.JUDGED``, and its name."""
     params = _params(item)
     if "training" in params:
         return "cell", params["training"].job.cell.id
@@ -388,7 +388,7 @@ def _rank(item: pytest.Item) -> int:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Drop what nobody asks for, put what explains most first, note what each test is about.
 
-    That is a framework, and of trainings a cell, a group or a critic.
+    That is a framework, and of trainings what is judged.
     """
     empty = {item for item in items if _without_subject(item)}
     details = selection.details(_names(config, "--detail"))

@@ -25,7 +25,7 @@ from rlregress.training.diagnostics import DIAGNOSTICS
 from rlregress.training.episodes import learning_curve
 from rlregress.verdicts import quantity as quantities
 from rlregress.verdicts.outcome import Rules
-from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity
+from rlregress.verdicts.quantity import CRITIC, RETURNS, TRAINING, Quantity
 
 SCHEMA = 1
 FINISHED = "finished"
@@ -74,6 +74,13 @@ class Run:
         if self.critic is not None:
             _check_critic(self.critic)
 
+    @property
+    def beside(self) -> Beside:
+        """What it tells beside its return."""
+        if self.status != FINISHED:
+            return _NOTHING
+        return Beside(self.training_return, self.critic, self.diagnostics)
+
 
 def _check_critic(critic: Critic) -> None:
     """ValueError if a critic is none that ``training.critic.assess`` can come to."""
@@ -102,19 +109,33 @@ def _check_critic(critic: Critic) -> None:
         )
 
 
-def judged_by(
-    quantity: Quantity,
-    failed: bool,
-    critic: Critic | None,
-    diagnostics: Mapping[str, float | None] | None,
-) -> float:
-    """What a run is judged by beside its return; nan where it failed, or does not tell."""
-    if failed:
-        return math.nan
-    if quantity is CRITIC:
-        return judged_number(critic)
-    number = None if diagnostics is None else diagnostics.get(quantity.name)
-    return math.nan if number is None else number
+@dataclass(frozen=True)
+class Beside:
+    """What a run that finished tells beside its return; None where it does not tell."""
+
+    training_return: float | None
+    critic: Critic | None
+    diagnostics: Mapping[str, float | None] | None
+
+    def judged_by(self, quantity: Quantity) -> float:
+        """The number that a quantity is; nan where there is none."""
+        if quantity is CRITIC:
+            return judged_number(self.critic)
+        if quantity is TRAINING:
+            number = self.training_return
+        else:
+            number = None if self.diagnostics is None else self.diagnostics.get(quantity.name)
+        return math.nan if number is None else number
+
+    def tells(self, quantity: Quantity) -> bool:
+        """Whether it is known if there is such a number: older runs tell nothing."""
+        if quantity is TRAINING:
+            return self.training_return is not None
+        return (self.critic if quantity is CRITIC else self.diagnostics) is not None
+
+
+#: of a run that failed
+_NOTHING = Beside(None, None, None)
 
 
 def numbers_of(run_record: Mapping[str, Any]) -> dict[Quantity, float]:
@@ -122,14 +143,16 @@ def numbers_of(run_record: Mapping[str, Any]) -> dict[Quantity, float]:
     final, told = run_record["final_return"], run_record.get("critic")
     # older records tell of other episodes
     critic = Critic(**told) if told is not None and "mean" in told else None
-    failed, diagnostics = run_record["status"] != FINISHED, run_record.get("diagnostics")
-    beside = {of: judged_by(of, failed, critic, diagnostics) for of in quantities.BESIDE}
+    of = Beside(run_record.get("training_return"), critic, run_record.get("diagnostics"))
+    if run_record["status"] != FINISHED:
+        of = _NOTHING
+    beside = {quantity: of.judged_by(quantity) for quantity in quantities.BESIDE}
     return {RETURNS: math.nan if final is None else final, **beside}
 
 
 def beside_returns(algorithm: str) -> tuple[Quantity, ...]:
     """What the runs of an algorithm can be judged by beside their returns."""
-    return (CRITIC, *(quantities.DIAGNOSTICS[name] for name in DIAGNOSTICS[algorithm]))
+    return (TRAINING, CRITIC, *(quantities.DIAGNOSTICS[name] for name in DIAGNOSTICS[algorithm]))
 
 
 @dataclass(frozen=True)
@@ -157,10 +180,7 @@ class Baseline:
         """What every run is judged by, by seed; nan for one that has no number, or failed."""
         if quantity is RETURNS:
             return self.returns + [math.nan] * self.failed
-        return [
-            judged_by(quantity, run.status != FINISHED, run.critic, run.diagnostics)
-            for run in self.runs
-        ]
+        return [run.beside.judged_by(quantity) for run in self.runs]
 
     def why_not(self, quantity: Quantity) -> str:
         """Why new runs cannot be compared with these by a quantity, in words; empty: they can.
@@ -171,10 +191,9 @@ class Baseline:
         ended = [run for run in self.runs if run.status == FINISHED]
         if quantity is RETURNS:
             return ""
-        told = (run.critic if quantity is CRITIC else run.diagnostics for run in ended)
-        if any(each is None for each in told):
+        if not all(run.beside.tells(quantity) for run in ended):
             return "its stored runs are older and tell nothing about it; record them again"
-        numbers = [judged_by(quantity, False, run.critic, run.diagnostics) for run in ended]
+        numbers = [run.beside.judged_by(quantity) for run in ended]
         if not any(map(math.isnan, numbers)):
             if not ended:
                 return "all of its stored runs failed"

@@ -17,6 +17,8 @@ from rlregress.training.record import write_atomically
 SCHEMA = 1
 #: property of a test that ended in a user error: it says nothing about the framework
 USER_ERROR = "could_not_judge"
+#: what a verdict is about, as the keys of an entry
+JUDGED = ("cell", "group", "training", "critic")
 #: test folder -> tier
 TIERS = {"tests_unit": "unit", "tests_behavior": "behavior", "tests_performance": "performance"}
 
@@ -49,8 +51,8 @@ def entry(report: Any) -> dict[str, Any]:
     Returns:
         ``test`` (node id), ``tier``, ``outcome`` (passed, failed, skipped, or error where the test
         could not be set up), ``seconds``, ``message``, and whatever the test attached:
-        ``framework``, ``cell`` or ``group`` or ``critic``, ``detail``, ``scope``, ``found``,
-        ``record``, ``verdict``, ``diagnostics``, ``not_judged``, ``throughput``.
+        ``framework``, one of ``JUDGED``, ``detail``, ``scope``, ``found``, ``record``,
+        ``verdict``, ``diagnostics``, ``not_judged``, ``throughput``.
     """
     folder = report.nodeid.partition("/")[0]
     message = ""
@@ -72,15 +74,15 @@ def entry(report: Any) -> dict[str, Any]:
 
 
 def verdicts(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Cell, group or critic, or test that is about none -> the verdict it was given, by test.
+    """Name of what was judged, or test that is about nothing of the kind -> verdict, by test.
 
     And diagnostic -> the verdict that was given beside that of the returns.
     """
     judged = {}
     for entry in sorted(entries, key=lambda entry: entry["test"]):
         if isinstance(entry.get("verdict"), dict):
-            name = entry.get("cell") or entry.get("group") or entry.get("critic") or entry["test"]
-            judged[name] = entry["verdict"]
+            names = [entry[kind] for kind in JUDGED if kind in entry]
+            judged[names[0] if names else entry["test"]] = entry["verdict"]
             judged.update(entry.get("diagnostics", {}))
     return judged
 

@@ -17,7 +17,7 @@ from rlregress.verdicts.ceiling import at_ceiling
 from rlregress.verdicts.looks import Looks
 from rlregress.verdicts.outcome import CellSample, CellVerdict, GroupVerdict, Rules
 from rlregress.verdicts.power import expected_runs, smallest_group_drop
-from rlregress.verdicts.quantity import BESIDE, CRITIC, RETURNS, Quantity, shares
+from rlregress.verdicts.quantity import BESIDE, ONE_SIDED, RETURNS, Quantity, shares
 from rlregress.verdicts.rules import visible_drop
 from rlregress.verdicts.sequential import Course, follow, verdicts_of
 
@@ -202,7 +202,7 @@ def expected_new_runs(session: Session, cell: Cell, looks: Looks) -> float:
         [len(session.stored[other].returns) for other in together],
         looks,
         *family(session, RETURNS, looks),
-        critics=any(other in session.judged_by(CRITIC) for other in together),
+        quantities=sum(any(c in session.judged_by(of) for c in together) for of in ONE_SIDED),
     )
 
 
@@ -212,9 +212,10 @@ def family(session: Session, quantity: Quantity, looks: Looks) -> tuple[int, flo
     Known before anything is trained: what is judged beside returns is decided by the stored runs.
 
     Args:
-        quantity: returns or critics.
+        quantity: one of which a smaller number is a loss.
         looks: of the gate that would judge them.
     """
-    tested: tuple[Quantity, ...] = (RETURNS, CRITIC)
-    counts = {of: len(session.tested(of, looks)) + len(session.groups(of, looks)) for of in tested}
+    counts = {
+        of: len(session.tested(of, looks)) + len(session.groups(of, looks)) for of in ONE_SIDED
+    }
     return counts[quantity], session.alpha_of_family * shares(counts).get(quantity, 1.0)

@@ -18,7 +18,7 @@ from rlregress.verdicts.outcome import (
     Rules,
     worst_verdict,
 )
-from rlregress.verdicts.quantity import CRITIC, RETURNS, quantity_of
+from rlregress.verdicts.quantity import CRITIC, RETURNS, TRAINING, Quantity, quantity_of
 
 #: of a framework without stored runs: what could be asked of it holds
 FORMULAS_HOLD = "formulas hold"
@@ -98,18 +98,39 @@ class GateResult:
     exit_code: int
 
 
-def _covers(group: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
-    """Whether a group that holds speaks for a cell that alone sees too little.
+def _covers(other: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
+    """Whether a verdict that holds speaks for the returns of a cell that alone see too little.
 
-    It does not if runs of the cell failed, or if the cell itself shows a drop of more than what the
-    group can see: that drop may be real, and it is not what the group was asked about. It shows one
-    if its own p-value is small, or if the drop is one that matters.
+    It is that of the cell's group, or of the training of one of them. It does not speak for the
+    cell if runs of the cell failed, or if the cell itself shows a drop of more than what the other
+    can see: that drop may be real, and it is not what the other was asked about. It shows one if
+    its own p-value is small, or if the drop is one that matters.
     """
-    seen = group["visible_fraction"]
-    if cell["failed"] or seen is None:
+    seen = other["visible_fraction"]
+    if cell.get("failed") or seen is None:
         return False
     drop = -cell["effect_fraction"]
     return drop <= seen or (cell["p_drop"] > SIGN_OF_A_DROP and drop <= Rules().must_see)
+
+
+def _covered(name: str, verdicts: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether another verdict speaks for a cell or a group that is inconclusive."""
+    groups = [group for group, of in verdicts.items() if name in of.get("cells", ())]
+    names = [*groups, *(TRAINING.named(each) for each in (name, *groups))]
+    return any(
+        verdicts[other]["verdict"] == HOLDS and _covers(verdicts[other], verdicts[name])
+        for other in names
+        if other in verdicts
+    )
+
+
+def _counts(quantity: Quantity, verdict: str) -> bool:
+    """Whether a verdict counts for its framework.
+
+    What is judged beside returns counts where it shows something; that critics hold says nothing of
+    returns, that training returns hold does.
+    """
+    return quantity is RETURNS or verdict in _CHANGES or (quantity is TRAINING and verdict == HOLDS)
 
 
 def _verdict(
@@ -120,19 +141,11 @@ def _verdict(
     """The verdict of a framework: of its returns, and of its throughput where that was asked."""
     if failures:
         return REGRESSED
-    covered = {
-        name
-        for group in verdicts.values()
-        if "cells" in group and group["verdict"] == HOLDS
-        for name in group["cells"]
-        if name in verdicts and _covers(group, verdicts[name])
-    }
     counted = [
         verdict["verdict"]
         for name, verdict in verdicts.items()
-        if not (name in covered and verdict["verdict"] == INCONCLUSIVE)
-        # what is judged beside returns counts where it shows something
-        and not (quantity_of(name) is not RETURNS and verdict["verdict"] not in _CHANGES)
+        if not (verdict["verdict"] == INCONCLUSIVE and _covered(name, verdicts))
+        and _counts(quantity_of(name), verdict["verdict"])
     ]
     return worst_verdict([*counted, *throughput])
 

@@ -17,9 +17,10 @@ from rlregress.gate.judging import (
 from rlregress.gate.selection import Selection, refused
 from rlregress.gate.session import Session, open_session
 from rlregress.training.budgets import budget
+from rlregress.training.cell import Cell
 from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
 from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group
-from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity
+from rlregress.verdicts.quantity import CRITIC, ONE_SIDED, RETURNS, TRAINING, Quantity
 
 #: new runs of the gates of fixed size that a plan compares with.
 _FIXED = (5, 10, 20)
@@ -50,8 +51,9 @@ class Gate:
     Attributes:
         name: what the gate is called, and the options that ask for it.
         chosen: it is the gate of the session.
-        cells: name -> share of the stored mean that a drop needs to be seen; None: none is.
-        groups: name -> share of the stored means that its cells together must lose to be seen.
+        cells: cells, and what of them is judged by the training too -> share of the stored mean
+            that a drop needs to be seen; None: none is.
+        groups: the same of groups -> share of the stored means that the cells must lose together.
         critics: cells and then groups whose critics are judged -> how many times as large an
             error has to be to be seen; None: none is.
         expected: CPU seconds on average, if nothing changed.
@@ -160,7 +162,7 @@ def _gates(session: Session) -> tuple[Gate, ...]:
         every.append(session.looks)
     groups: dict[Quantity, list[str]] = {
         of: sorted({name for looks in every for name in session.groups(of, looks)})
-        for of in (RETURNS, CRITIC)
+        for of in ONE_SIDED
     }
     return tuple(_gate(session, looks, groups) for looks in every)
 
@@ -170,20 +172,31 @@ def _gate(session: Session, looks: Looks, groups: Mapping[Quantity, Sequence[str
     return Gate(
         f"--seeds {looks.most}" if len(looks.seeds) == 1 else "sequential",
         looks == session.looks,
-        {cell.id: smallest_visible_drop(session, cell, looks) for cell in session.stored},
-        {group: smallest_common_drop(session, group, looks) for group in groups[RETURNS]},
-        _critics(session, looks, groups[CRITIC]),
+        _of_cells(session, looks, RETURNS) | _of_cells(session, looks, TRAINING),
+        _of_groups(session, looks, RETURNS, groups) | _of_groups(session, looks, TRAINING, groups),
+        _critics(session, looks, groups),
         sum(expected_new_runs(session, cell, looks) * of_run for cell, of_run in seconds.items()),
         sum(looks.most * of_run for of_run in seconds.values()),
     )
 
 
-def _critics(session: Session, looks: Looks, groups: Sequence[str]) -> dict[str, float | None]:
-    seen = {
-        CRITIC.named(cell.id): smallest_visible_drop(session, cell, looks, CRITIC)
-        for cell in session.judged_by(CRITIC)
+def _of_cells(session: Session, looks: Looks, of: Quantity) -> dict[str, float | None]:
+    return {
+        of.named(cell.id): smallest_visible_drop(session, cell, looks, of)
+        for cell in session.judged_by(of)
     }
-    seen |= {group: smallest_common_drop(session, group, looks, CRITIC) for group in groups}
+
+
+def _of_groups(
+    session: Session, looks: Looks, of: Quantity, groups: Mapping[Quantity, Sequence[str]]
+) -> dict[str, float | None]:
+    return {name: smallest_common_drop(session, name, looks, of) for name in groups[of]}
+
+
+def _critics(
+    session: Session, looks: Looks, groups: Mapping[Quantity, Sequence[str]]
+) -> dict[str, float | None]:
+    seen = _of_cells(session, looks, CRITIC) | _of_groups(session, looks, CRITIC, groups)
     return {name: None if drop is None else math.exp(drop) for name, drop in seen.items()}
 
 
@@ -225,18 +238,41 @@ def _cheapest(
     gates: tuple[Gate, ...], drops: Callable[[Gate], Mapping[str, float | None]], share: float
 ) -> Gate | None:
     """The gate of the least expected cost that sees the share everywhere; None: none does."""
-    seeing = [gate for gate in gates if all(_sees(drop, share) for drop in drops(gate).values())]
+    seeing = [
+        gate
+        for gate in gates
+        if all(_sees(drop, share) for drop in _of_either(drops(gate)).values())
+    ]
     return min(seeing, key=lambda gate: (gate.expected, gate.most), default=None)
+
+
+def _of_either(drops: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Of each cell or group the smaller drop: what its return sees, or what its training sees."""
+    best: dict[str, float | None] = {}
+    for name, drop in drops.items():
+        own = name.removesuffix(TRAINING.named(""))
+        known = [each for each in (best.get(own), drop) if each is not None]
+        best[own] = min(known, default=None)
+    return best
+
+
+def _sharper(session: Session, cells: Sequence[Cell]) -> Quantity:
+    """What of some cells sees smaller drops: their training, where it is judged."""
+    return TRAINING if set(cells) <= set(session.judged_by(TRAINING)) else RETURNS
 
 
 def _missing_in_cells(session: Session, gates: tuple[Gate, ...], share: float) -> Mapping[str, str]:
     looks = _looks(session)
-    of = family(session, RETURNS, looks)
-    return {
-        cell.id: seeds_for_cell(np.array(stored.returns), looks, *of, share)
-        for cell, stored in session.stored.items()
-        if not _seen(share, (gate.cells[cell.id] for gate in gates))
-    }
+    missing = {}
+    for cell, stored in session.stored.items():
+        if _seen(share, (_of_either(gate.cells)[cell.id] for gate in gates)):
+            continue
+        of = _sharper(session, [cell])
+        numbers = np.array(stored.numbers(of))
+        missing[cell.id] = seeds_for_cell(
+            numbers[np.isfinite(numbers)], looks, *family(session, of, looks), share
+        )
+    return missing
 
 
 def _missing_in_groups(
@@ -244,13 +280,13 @@ def _missing_in_groups(
 ) -> Mapping[str, str]:
     looks = _looks(session)
     missing = {}
-    for group in gates[0].groups:
-        if _seen(share, (gate.groups[group] for gate in gates)):
+    for group in _of_either(gates[0].groups):
+        if _seen(share, (_of_either(gate.groups)[group] for gate in gates)):
             continue
-        visible = smallest_common_drop(session, group, looks)
-        fewest = min(
-            len(stored.returns) for cell, stored in session.stored.items() if cell.group == group
-        )
+        cells = [cell for cell in session.stored if cell.group == group]
+        of = _sharper(session, cells)
+        visible = smallest_common_drop(session, of.named(group), looks, of)
+        fewest = min(len(session.stored[cell].returns) for cell in cells)
         missing[group] = (
             "its cells have too few seeds, or stand at a ceiling"
             if visible is None

@@ -41,23 +41,24 @@ class Confirmation:
 
 
 def alarmed(entries: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The cells and critics of cells that got worse, and those of the groups that did."""
+    """The cells that got worse, by what is named, and those of the groups that did."""
     fallen = [entry for entry in entries if entry.get("verdict", {}).get("verdict") == REGRESSED]
     of_groups = [entry["verdict"]["cells"] for entry in fallen if "cells" in entry["verdict"]]
     names = [name for cells in of_groups for name in cells]
     alone = [entry for entry in fallen if "cells" not in entry["verdict"]]
-    names += [entry[kind] for entry in alone for kind in ("cell", "critic") if kind in entry]
+    kinds = ("cell", "training", "critic")
+    names += [entry[kind] for entry in alone for kind in kinds if kind in entry]
     return sorted(set(names))
 
 
 def numbers_of(entries: Sequence[Mapping[str, Any]], name: str) -> list[float]:
-    """What the runs of a cell are judged by, by seed: their returns, or their critics.
+    """What the runs of a cell are judged by, by seed.
 
     Args:
-        name: of a cell, or of its critic; see ``Quantity.named``.
+        name: of a cell, or of what is judged beside its returns; see ``Quantity.named``.
 
     Returns:
-        Final returns or critics' numbers, nan for a run that has none; ``baseline.numbers_of``.
+        Numbers of ``baseline.numbers_of``, nan for a run that has none.
     """
     records = [entry["record"] for entry in entries if "record" in entry]
     own = sorted(
@@ -76,7 +77,7 @@ def confirm(
     """Whether side B is worse than side A's fresh runs.
 
     Args:
-        cells: those that fell, by id, and those whose critic did, by its name.
+        cells: those that fell, by the name of what did.
         old: what side A's fresh runs are judged by, of each cell at least one number; see
             ``numbers_of``.
         new: the same of the runs of side B that raised the alarm.

@@ -15,7 +15,7 @@ from rlregress.tracing.processes import last_words
 from rlregress.tracing.run import Side
 from rlregress.upgrade.confirmation import FIRST_FRESH_SEED, alarmed, confirm, numbers_of
 from rlregress.verdicts.outcome import INCONCLUSIVE, REGRESSED
-from rlregress.verdicts.quantity import CRITIC, RETURNS, quantity_of
+from rlregress.verdicts.quantity import ONE_SIDED, RETURNS, quantity_of
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,7 @@ def asked_again(
     say(f"{options.frameworks}: training side A again with fresh seeds, as {', '.join(names)} fell")
     new = {name: numbers_of(entries, name) for name in names}
     by_name = {
-        of.named(known.cell.id): known.cell
-        for of in (RETURNS, CRITIC)
-        for known in baseline.every()
+        of.named(known.cell.id): known.cell for of in ONE_SIDED for known in baseline.every()
     }
     cells = {name: by_name[name] for name in names}
     ids = sorted({cell.id for cell in cells.values()})
@@ -118,10 +116,11 @@ def asked_again(
         )
         return replace(alarm, verdict=INCONCLUSIVE, lines=(line, *alarm.lines))
     old = {name: numbers_of(fresh, name) for name in names}
-    # of a cell whose runs did train: its critic
+    # of a cell whose runs did train: what is judged beside their returns
     without = [name for name in names if all(map(math.isnan, old[name]))]
     line = (
-        f"the alarm on {', '.join(without)} could not be confirmed: side A's runs {CRITIC.missing}"
+        f"the alarm on {', '.join(without)} could not be confirmed: side A's runs "
+        f"{quantity_of(without[0]).missing if without else ''}"
     )
     if without == names:
         return replace(alarm, verdict=INCONCLUSIVE, lines=(f"inconclusive: {line}", *alarm.lines))

@@ -244,7 +244,7 @@ def expected_runs(
     looks: Looks,
     hypotheses: int,
     alpha: float = 0.05,
-    critics: bool = False,
+    quantities: int = 1,
     repetitions: int = 2 * REPETITIONS,
     seed: int = 0,
 ) -> float:
@@ -252,8 +252,8 @@ def expected_runs(
 
     Args:
         stored: stored seeds of the cells of the group; a cell without a group is a group of one.
-        critics: the critics of these cells are judged too, and may ask for more of their runs;
-            they are taken to be independent of the returns.
+        quantities: by how many numbers the runs are judged; each may ask for more runs, and they
+            are taken to be independent.
         looks, hypotheses, alpha, repetitions, seed: as in ``smallest_drop``.
     """
     rng = np.random.default_rng([seed, len(stored), looks.most])
@@ -265,7 +265,7 @@ def expected_runs(
             looks,
             alpha / hypotheses,
         ).runs
-        for _ in range(1 + critics)
+        for _ in range(quantities)
     ]
     return float(np.max(runs, axis=0).mean())
 

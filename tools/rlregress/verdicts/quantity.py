@@ -1,4 +1,4 @@
-"""What of a run is judged: its return, how far its critic is off, what its framework logs.
+"""What of a run is judged: its returns, how far its critic is off, what its framework logs.
 
 Each is one number a run. They are tested alike and in one family, of which each has a stated share;
 the words in which a change is told differ.
@@ -72,7 +72,7 @@ class Quantity:
 
 
 class _Returns(Quantity):
-    """The return: larger is better."""
+    """The return of the evaluation after the training: larger is better."""
 
     two_sided = False
     seen = "drop"
@@ -88,6 +88,16 @@ class _Returns(Quantity):
 
     def common_loss(self, share: float) -> str:
         return f"a common drop of {share:.0%}"
+
+
+class _Training(_Returns):
+    """The mean return of the training episodes that ended in the last third of the training."""
+
+    def named(self, cell: str) -> str:
+        return f"{cell} {self.name}"
+
+    def moved(self, fraction: float) -> str:
+        return f"the mean of the training's last third changed by {fraction:+.0%}"
 
 
 class _Critic(Quantity):
@@ -113,11 +123,14 @@ class _Critic(Quantity):
 
 
 RETURNS = _Returns("returns", 0.8, "failed")
+TRAINING = _Training("training", 0.8, "have no training return")
 CRITIC = _Critic("critic", 0.2, "have no critic that can be compared")
 #: what a framework logs of its updates, by name (``training/diagnostics.py``)
 DIAGNOSTICS = {name: Quantity(name, 0.2) for name in ("entropy", "kl", "temperature")}
 #: what is judged beside returns
-BESIDE = (CRITIC, *DIAGNOSTICS.values())
+BESIDE = (TRAINING, CRITIC, *DIAGNOSTICS.values())
+#: of what is smaller a loss, which makes a framework ``regressed``
+ONE_SIDED: tuple[Quantity, ...] = (RETURNS, TRAINING, CRITIC)
 #: all of them, by name
 BY_NAME = {each.name: each for each in (RETURNS, *BESIDE)}
 

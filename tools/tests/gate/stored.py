@@ -25,6 +25,11 @@ def entropy(rng, mean=1.4):
     return {"entropy": float(rng.normal(mean, 0.02)), "kl": None}
 
 
+def training_return(rng, lost=0.0):
+    """What a record says of a training that returns 100 +- 5, less a share."""
+    return float(rng.normal(100.0 * (1.0 - lost), 5.0))
+
+
 def with_returns_alone(cells, folder, monkeypatch):
     """Use copies in ``folder`` of the first ten stored runs of ``cells`` that tell nothing else."""
     folder.mkdir()
@@ -34,8 +39,18 @@ def with_returns_alone(cells, folder, monkeypatch):
         content = tomllib.loads(text)
         content["run"], content["seeds"] = content["run"][:10], 10
         for run in content["run"]:
-            run.pop("critic", None)
-            run.pop("diagnostics", None)
+            for name in ("training_return", "critic", "diagnostics"):
+                run.pop(name, None)
+        baseline.path_of(cell).write_text(tomli_w.dumps(content))
+
+
+def with_training(cells):
+    """Give the stored runs of ``cells``, which are copies, returns of their training episodes."""
+    for number, cell in enumerate(cells):
+        content = tomllib.loads(baseline.path_of(cell).read_text())
+        rng = np.random.default_rng(number)
+        for run in content["run"]:
+            run["training_return"] = training_return(rng)
         baseline.path_of(cell).write_text(tomli_w.dumps(content))
 
 

@@ -108,6 +108,24 @@ def test_a_group_covers_a_cell_whose_drop_is_no_sign():
     assert judged(*entries) == ("holds", 0)
 
 
+def training(name: str, verdict: str) -> dict:
+    """The entry of the judged training episodes of a cell."""
+    of = {**cell(name, verdict)["verdict"], "quantity": "training"}
+    return entry(f"t::test_training_return[{name}]", verdict=of, training=f"{name} training")
+
+
+def test_a_training_that_holds_speaks_for_an_evaluation_that_sees_too_little():
+    """Of the same cell, or of its group; not of another one, and not if it is inconclusive too."""
+    noisy = cell("x", "inconclusive")
+    assert judged(noisy, training("x", "holds")) == ("holds", 0)
+    assert judged(noisy, training("y", "holds")) == ("inconclusive", 3)
+    assert judged(noisy, training("x", "inconclusive")) == ("inconclusive", 3)
+    of_group = [noisy, cell("y", "holds"), group("g", "inconclusive", "x", "y")]
+    assert judged(*of_group) == ("inconclusive", 3)
+    assert judged(*of_group, training("g", "holds")) == ("holds", 0)
+    assert judged(noisy, training("x", "regressed")) == ("regressed", 1)
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -26,10 +26,20 @@ from rlregress.training import launch, record
 from rlregress.verdicts.outcome import CellVerdict
 from rlregress.verdicts.quantity import CRITIC
 
-from .stored import critic, entropy, with_critics, with_returns_alone
+from .stored import (
+    critic,
+    entropy,
+    training_return,
+    with_critics,
+    with_returns_alone,
+    with_training,
+)
 
 #: what is different in the record of a run that failed
-FAILED = {"status": "failed", "failure": "it crashed", "final_return": None, "critic": None}
+FAILED = {
+    "status": "failed", "failure": "it crashed", "final_return": None, "training_return": None,
+    "critic": None,
+}  # fmt: skip
 
 
 class Ended(BaseException):
@@ -49,11 +59,13 @@ def chosen(tmp_path, monkeypatch):
 def trained(monkeypatch):
     """Trainings with known returns: (cell, seed) of every one, and a dial for what they lose.
 
-    On the same dial: the logarithm of the factor by which the critics' errors grow, and the mean
-    entropy; None: the records have none; and the seeds whose runs fail.
+    On the same dial: what the training episodes lose, the logarithm of the factor by which the
+    critics' errors grow, and the mean entropy; None: the records have none; and the seeds whose
+    runs fail.
     """
     done: list[tuple[str, int]] = []
-    dial = {"lost": 0.0, "left": 10_000, "worse": None, "entropy": None, "failing": ()}
+    dial = {"lost": 0.0, "left": 10_000, "failing": ()}
+    dial |= {"training": None, "worse": None, "entropy": None}
 
     def train(job, store, pinned):
         if dial["left"] == 0:
@@ -63,6 +75,9 @@ def trained(monkeypatch):
         stored = np.array(baseline.load(baseline.path_of(job.cell)).returns)
         rng = np.random.default_rng([job.seed, len(job.cell.id)])
         value = float(rng.choice(stored) - dial["lost"] * abs(stored.mean()))
+        of_training = dial["training"]
+        if of_training is not None:
+            of_training = training_return(rng, of_training)
         record.write(
             store.path(job),
             {
@@ -70,6 +85,7 @@ def trained(monkeypatch):
                 "status": "finished", "failure": None, "curve": [], "final_return": value,
                 "episode_returns": [value], "steps": job.protocol.total_steps,
                 "parameters_sha256": "", "platform": {}, "time": {},
+                "training_return": of_training,
                 "critic": None if dial["worse"] is None else critic(rng, dial["worse"]),
                 "diagnostics": dial["entropy"] and entropy(rng, dial["entropy"]),
             }
@@ -290,6 +306,52 @@ def test_a_damaged_record_is_done_again(chosen, trained, tmp_path):
         open_session(chosen, 2000, str(tmp_path))
 
 
+@pytest.fixture
+def with_stored_training(chosen):
+    """The cells of ``chosen``, whose stored runs tell what their training episodes returned."""
+    ids = chosen.cells.split(",")
+    cells = [each.cell for each in baseline.every() if each.cell.id in ids]
+    with_training(cells)
+    return cells
+
+
+def test_training_episodes_are_judged_beside_the_evaluation(
+    chosen, trained, tmp_path, with_stored_training
+):
+    """They lose a fifth, which no evaluation shows: cells and group regress, by their training."""
+    done, dial = trained
+    dial["training"] = 0.2
+    session = open_session(chosen, 0, str(tmp_path / "a"))
+    verdicts = whole(chosen, tmp_path / "a")
+    assert set(verdicts) == set(session.verdict_names())
+    of_training = {name for name in verdicts if name.endswith(" training")}
+    cells = with_stored_training
+    assert of_training == {f"{name} training" for name in [*(c.id for c in cells), cells[0].group]}
+    fallen = {name for name, of in verdicts.items() if of.verdict == "regressed"}
+    assert fallen == of_training
+    assert "the mean of the training's last third changed by -" in verdicts[min(fallen)].reason
+    dial["training"] = 0.0
+    still = whole(chosen, tmp_path / "b")
+    assert {still[name].verdict for name in of_training} == {"holds"}
+    assert {still[name].new_seeds for name in of_training if "cells" not in vars(still[name])} == {
+        5
+    }
+
+
+def test_a_plan_says_what_the_training_sees(chosen, tmp_path, with_stored_training):
+    """A drop that no evaluation would show is seen by the training, for less than by more seeds."""
+    planned = planning.plan(chosen, 0, str(tmp_path), must_see=0.12)
+    gate = planned.gates[0]
+    for cell in with_stored_training:
+        assert gate.cells[f"{cell.id} training"] < 0.12 < gate.cells[cell.id]
+    assert [wanted.gate is not None for wanted in planned.wanted] == [True, True]
+    baseline.path_of(with_stored_training[0]).write_text(
+        baseline.path_of(with_stored_training[0]).read_text().replace("training_return", "#")
+    )
+    [alone, _] = planning.plan(chosen, 0, str(tmp_path), must_see=0.12).wanted
+    assert (alone.gate, list(alone.missing)) == (None, [with_stored_training[0].id])
+
+
 @pytest.mark.usefixtures("with_stored_critics")
 def test_the_critics_of_a_session_are_judged_beside_its_returns(chosen, trained, tmp_path):
     """Errors twice as large: critics and their group regress, the returns do not."""
@@ -377,7 +439,8 @@ def test_what_a_framework_logs_is_judged_beside_returns(chosen, trained, tmp_pat
     assert moved == {f"{name} entropy" for name in [*ids, cells[0].group]}
     assert set(verdicts) == set(session.verdict_names())
     why = "its framework does not expose it"
-    assert all(session.not_judged(cell) == {"kl": why} for cell in cells)
+    assert all(session.not_judged(cell)["kl"] == why for cell in cells)
+    assert all(session.not_judged(cell).keys() == {"training", "kl"} for cell in cells)
     before = Counter(done)
     done.clear()
     dial["entropy"] = 1.4
@@ -407,8 +470,8 @@ def test_critics_are_judged_where_all_stored_runs_have_one(chosen, trained, tmp_
     planned = planning.plan(chosen, 0, str(tmp_path / "runs"))
     assert planned.not_judged == why
     said = plan_report.lines(planned, 1)
-    assert f"critic, entropy, kl not judged of {', '.join(sorted(ids[1:]))}: {older}" in said
-    assert f"entropy, kl not judged of {ids[0]}: {older}" in said
+    assert f"training, critic, entropy, kl not judged of {', '.join(sorted(ids[1:]))}: {older}" in said
+    assert f"training, entropy, kl not judged of {ids[0]}: {older}" in said
 
 
 def test_a_plan_counts_the_critics(chosen, tmp_path, with_stored_critics, monkeypatch):
