@@ -29,7 +29,8 @@ from typing import Any, NoReturn
 
 #: what a server imports. Nothing that is under test: sides of an upgrade have copies of their own,
 #: and marks and swapped code are for modules that are imported later.
-IMPORTED = ("numpy", "torch", "torch._dynamo", "gymnasium", "scipy.stats",
+IMPORTED = ("numpy", "torch", "torch._dynamo", "torch._inductor.cudagraph_trees",
+            "torch.utils.tensorboard", "gymnasium", "scipy.stats",
             "pydantic", "typer", "rich.console", "pytest", "coverage",
             "multiprocessing.spawn")  # fmt: skip
 #: variables that are read once, when Python or a library starts.
