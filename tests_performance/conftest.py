@@ -1,4 +1,4 @@
-"""Trainings that are not judged begin with torch imported; all others are processes from scratch."""
+"""Trainings that nobody judges begin with torch imported; a judged one is new in every respect."""
 
 from __future__ import annotations
 
