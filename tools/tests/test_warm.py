@@ -138,6 +138,27 @@ def test_a_module_of_its_own_is_not_hidden(warm_executable, tmp_path):
     assert said.stdout == "3\n"
 
 
+@pytest.mark.parametrize("options", [["-u"], []])
+def test_output_is_unbuffered_where_python_is_told_so(warm_executable, options):
+    """What is written is there when the process ends at once, with ``-u`` and not without."""
+    text = "import os, sys; sys.stdout.write('here'); os._exit('torch' in sys.modules)"
+    variables = {name: v for name, v in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    warm, cold = (
+        subprocess.run([python, *options, "-c", text], stdout=subprocess.PIPE, env=variables)
+        for python in (warm_executable, sys.executable)
+    )
+    assert warm.stdout == cold.stdout == (b"here" if options else b"")
+    assert (warm.returncode, cold.returncode) == (1, 0)
+
+
+def test_limits_that_say_the_same_share_a_server():
+    """A limit of a single library is told apart only where it is not the one of all libraries."""
+    limits = {"OMP_NUM_THREADS": "1"}
+    assert warm._key({**limits, "MKL_NUM_THREADS": "1"}) == warm._key(limits)
+    assert warm._key({**limits, "MKL_NUM_THREADS": "2"}) != warm._key(limits)
+    assert warm._key({"MKL_NUM_THREADS": "1"}) != warm._key({})
+
+
 def test_variables_that_are_read_at_the_start_are_heeded(warm_executable):
     """Hashes are those of the seed that was given."""
     hashes = [

@@ -22,20 +22,24 @@ import select
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 #: what a server imports. Nothing that is under test: sides of an upgrade have copies of their own,
 #: and marks and swapped code are for modules that are imported later.
-IMPORTED = ("numpy", "torch", "torch._dynamo", "gymnasium", "scipy.stats",
+IMPORTED = ("numpy", "torch", "torch._dynamo", "torch._inductor.cudagraph_trees",
+            "torch.utils.tensorboard", "gymnasium", "scipy.stats",
             "pydantic", "typer", "rich.console", "pytest", "coverage",
             "multiprocessing.spawn")  # fmt: skip
 #: variables that are read once, when Python or a library starts.
 _READ_AT_START = ("PYTHON", "TORCH", "PYTORCH", "OMP_", "MKL_", "OPENBLAS_", "NUMEXPR_",
                   "VECLIB_", "CUDA", "LD_", "MPL")  # fmt: skip
-#: of these, what a child sets itself.
+#: of these, limits of single libraries: where one is not set, OMP_NUM_THREADS is its limit.
+_THREADS = ("MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS",
+            "VECLIB_MAXIMUM_THREADS")  # fmt: skip
+#: and what a child sets itself.
 _SET_LATER = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
 _REFUSED = b"refused"
 _LENGTH = 8
@@ -92,8 +96,11 @@ def _python(arguments: list[str]) -> NoReturn:
 
 
 def _served(arguments: list[str]) -> bool:
-    """Whether a child can do it: a module, a command or a script, and warnings ignored at most."""
-    rest = arguments[2:] if arguments[:2] == ["-W", "ignore"] else arguments
+    """Whether a child can do it: a module, a command or a script, after at most one known option.
+
+    These are ``-u`` and ``-W ignore``.
+    """
+    rest = _without_options(arguments)
     return (
         (rest[:1] in (["-c"], ["-m"]) and len(rest) > 1) or rest[:1] != [] and rest[0][0] != "-"
     ) and "--multiprocessing-fork" not in rest
@@ -107,14 +114,22 @@ def _is_open(number: int) -> bool:
     return True
 
 
-def _connected(folder: str) -> socket.socket:
-    """A connection to the server for the variables of this process, which is started if need be."""
+def _key(variables: Mapping[str, str]) -> str:
+    """What names the server for these variables."""
+    threads = variables.get("OMP_NUM_THREADS")
     given = {
         name: value
-        for name, value in os.environ.items()
-        if name.startswith(_READ_AT_START) and name not in _SET_LATER
+        for name, value in variables.items()
+        if name.startswith(_READ_AT_START)
+        and name not in _SET_LATER
+        and not (name in _THREADS and value == threads)
     }
-    key = hashlib.sha256(json.dumps(sorted(given.items())).encode()).hexdigest()[:12]
+    return hashlib.sha256(json.dumps(sorted(given.items())).encode()).hexdigest()[:12]
+
+
+def _connected(folder: str) -> socket.socket:
+    """A connection to the server for the variables of this process, which is started if need be."""
+    key = _key(os.environ)
     here = os.getcwd()
     # the path of a socket may be 100 bytes long
     os.chdir(folder)
@@ -252,7 +267,7 @@ def _asked(connection: socket.socket) -> tuple[dict[str, Any] | None, list[int]]
 def _path(asked: dict[str, Any], base: list[str]) -> list[str]:
     """The path of modules, as Python makes it."""
     given = [each for each in asked["variables"].get("PYTHONPATH", "").split(os.pathsep) if each]
-    arguments = _without_options(asked)
+    arguments = _without_options(asked["arguments"])
     first = {"-c": "", "-m": asked["folder"]}.get(arguments[0])
     if first is None:
         first = os.path.dirname(os.path.realpath(os.path.join(asked["folder"], arguments[0])))
@@ -270,9 +285,10 @@ def _hides(folders: list[str], names: set[str]) -> bool:
     return False
 
 
-def _without_options(asked: dict[str, Any]) -> list[str]:
-    arguments: list[str] = asked["arguments"]
-    return arguments[2:] if arguments[0] == "-W" else arguments
+def _without_options(arguments: list[str]) -> list[str]:
+    if arguments[:1] == ["-u"]:
+        return arguments[1:]
+    return arguments[2:] if arguments[:2] == ["-W", "ignore"] else arguments
 
 
 def _become(asked: dict[str, Any]) -> tuple[Any, Any]:
@@ -295,12 +311,13 @@ def _become(asked: dict[str, Any]) -> tuple[Any, Any]:
     if asked["arguments"][0] == "-W":
         sys.warnoptions.append("ignore")
         warnings.simplefilter("ignore")
-    unbuffered = bool(variables.get("PYTHONUNBUFFERED"))
+    unbuffered = bool(variables.get("PYTHONUNBUFFERED")) or asked["arguments"][0] == "-u"
     for number, (name, mode) in enumerate({"stdin": "r", "stdout": "w", "stderr": "w"}.items()):
         if number not in asked["files"]:
             stream = None
         else:
-            raw = open(number, f"{mode}b", closefd=False)  # noqa: SIM115
+            buffering = 0 if unbuffered and mode == "w" else -1
+            raw = open(number, f"{mode}b", buffering, closefd=False)  # noqa: SIM115
             stream = io.TextIOWrapper(
                 raw, errors="backslashreplace" if name == "stderr" else None,
                 line_buffering=name == "stderr" or raw.isatty(), write_through=unbuffered,
@@ -309,7 +326,7 @@ def _become(asked: dict[str, Any]) -> tuple[Any, Any]:
         setattr(sys, f"__{name}__", stream)
     main = type(sys)("__main__")
     sys.modules["__main__"] = main
-    arguments = _without_options(asked)
+    arguments = _without_options(asked["arguments"])
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
         _, main.__spec__, code = runpy._get_module_details(arguments[1])

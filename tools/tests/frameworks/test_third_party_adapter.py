@@ -13,6 +13,8 @@ import pytest
 from rlregress import suite
 from rlregress.training import launch
 
+pytestmark = pytest.mark.usefixtures("warm_python")
+
 EXAMPLE = suite.root() / "docs" / "example-adapter"
 
 

@@ -203,6 +203,7 @@ def test_the_same_runs_confirm_the_same(seed):
 PENDULUM = "sb3-ppo-InvertedPendulum-v4-short"
 
 
+@pytest.mark.usefixtures("warm_python")
 @pytest.mark.parametrize(
     ("missing", "reason", "said"),
     [
@@ -228,6 +229,7 @@ def test_an_alarm_is_inconclusive_where_side_a_cannot_train(tmp_path, missing, r
         algorithms="ppo",
         cells="all",
         store=str(tmp_path / "runs"),
+        workers=1,
     )
     alarm = ReturnsVerdict("regressed", (f"{PENDULUM}: regressed",), options.report)
     side = Side("A", paths=[str(broken.parent)])
