@@ -298,6 +298,51 @@ def _estimator_of_a_trainer(make_env: Any, seed: int) -> Dict[str, Any]:
     return {"defaults": refused(defaults), "own": refused(own)}
 
 
+class _Pulls(nn.Module):
+    """A loss of three numbers, which are at different distances from what is observed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pulled = nn.Parameter(torch.tensor([0.01, 1.0, 10.0]))
+
+    def forward(self, batch: Any) -> Any:
+        """The squared distances."""
+        return TensorDict({"loss_pull": ((self.pulled - batch["observation"].mean()) ** 2).sum()})
+
+
+def _options_of_a_trainer(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Gradients cut by norm and by value, and rewards that are normalised and scaled on the way."""
+    normaliser = library("RewardNormalizer", *_TRAINERS)
+
+    def trained(*hooks: Any, **options: Any) -> Any:
+        loss = _Pulls()
+        seen: List[Any] = []
+        trainer = made(
+            library("Trainer", *_TRAINERS),
+            collector=small_collector(make_env, seed),
+            total_frames=48,
+            loss_module=loss,
+            optimizer=torch.optim.SGD(loss.parameters(), lr=0.1),
+            seed=seed,
+            **_LOOP,
+            **options,
+        )
+        for hook in hooks:
+            hook.register(trainer)
+        trainer.register_op("process_optim_batch", lambda batch: seen.append(batch) or batch)
+        trainer.train()
+        rewards = [each["next", "reward"].flatten() for each in seen]
+        return torch.cat([loss.pulled.detach(), *rewards])
+
+    cases: Dict[str, Any] = {
+        "as-they-are": trained,
+        "norm": partial(trained, clip_norm=0.5),
+        "values": partial(trained, clip_norm=0.5, clip_grad_norm=False),
+        "rewards": lambda: trained(normaliser(decay=0.7, scale=2.0, eps=0.1)),
+    }
+    return {label: refused(call) for label, call in cases.items()}
+
+
 PARTS = {
     "first-updates": _first_updates,
     "saved-trainer": _saved_trainer,
@@ -306,4 +351,5 @@ PARTS = {
     "batches-into-a-buffer": _batches_into_a_buffer,
     "entropy-of-a-trainer": _entropy_of_a_trainer,
     "estimator-of-a-trainer": _estimator_of_a_trainer,
+    "options-of-a-trainer": _options_of_a_trainer,
 }
