@@ -258,7 +258,7 @@ def _thresholds(make_env: Any, seed: int) -> Dict[str, Any]:
 
 
 def _options(make_env: Any, seed: int) -> Dict[str, Any]:
-    """Averages, discounts of several steps, gradients, values that are there, critics in turn."""
+    """Averages, discounts of several steps, values that are there, critics in turn."""
     names = ("GAE", "TD0Estimator", "TD1Estimator", "TDLambdaEstimator")
 
     def estimate(name: str, batch: Any = None, **options: Any) -> Any:
@@ -281,12 +281,6 @@ def _options(make_env: Any, seed: int) -> Dict[str, Any]:
         batch["state_value"] = batch["next", "state_value"] = torch.ones(2, 8, 1)
         return estimate(name, batch, skip_existing=True)
 
-    def through(name: str) -> Any:
-        critic = value()
-        written = _estimator(name, critic, differentiable=True)(_ends((2, 8), [2], [5]))
-        written["value_target"].sum().backward()
-        return [parameter.grad for parameter in critic.parameters() if parameter.grad is not None]
-
     valid = ~at((2, 8), 4).squeeze(-1)
     calls: Dict[str, Any] = {}
     for name in names:
@@ -294,7 +288,6 @@ def _options(make_env: Any, seed: int) -> Dict[str, Any]:
         calls[f"{name}_marked"] = lambda name=name: averaged(name, shifted_valid=valid)
         calls[f"{name}_several"] = lambda name=name: several(name)
         calls[f"{name}_present"] = lambda name=name: present(name)
-        calls[f"{name}_through"] = lambda name=name: through(name)
         calls[f"{name}_in_turn"] = lambda name=name: estimate(name, deactivate_vmap=True)
     return answers(seed, **calls)
 

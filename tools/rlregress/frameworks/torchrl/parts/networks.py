@@ -122,8 +122,8 @@ def _recurrent(make_env: Any, seed: int) -> Dict[str, Any]:
 
 def _dueling(make_env: Any, seed: int) -> Dict[str, Any]:
     """Advantages and values from one body, of vectors and of images."""
-    perceptron = library("torchrl.modules", "DuelingMlpDQNet")
-    convolutions = library("torchrl.modules", "DuelingCnnDQNet")
+    perceptron = library("torchrl.modules.models", "DuelingMlpDQNet")
+    convolutions = library("torchrl.modules.models", "DuelingCnnDQNet")
     body = {"num_cells": [6], "out_features": 5}
     head = {"num_cells": 4, "depth": 1}
     images = {"num_cells": [3], "kernel_sizes": [3], "strides": [2], "depth": 1}
@@ -204,8 +204,9 @@ def _joint_networks(make_env: Any, seed: int) -> Dict[str, Any]:
 
     def ddpg() -> Any:
         acting = actor(2, mlp_net_kwargs=small)
-        first = {"num_cells": [4], "depth": 0, "out_features": 4}
-        judging = critic(mlp_net_kwargs_net1=first, mlp_net_kwargs_net2={"num_cells": [4]})
+        judging = critic(
+            mlp_net_kwargs_net1={"out_features": 4}, mlp_net_kwargs_net2={"num_cells": [4]}
+        )
         observation = torch.randn(5, OBSERVATIONS)
         with torch.no_grad():
             action = acting(observation)

@@ -343,7 +343,7 @@ def _running_statistics(make_env: Any, seed: int) -> Dict[str, Any]:
         seed,
         {
             "own": _offered("VecNormV2", **keys, decay=0.9),
-            "data": _offered("VecNormV2", **keys, decay=0.9, stateful=False),
+            "data": _offered("VecNormV2", in_keys=["observation"], decay=0.9, stateful=False),
             "wide": _offered("VecNormV2", **keys, decay=0.5, eps=0.1),
         },
     )
@@ -370,18 +370,18 @@ def _shapes_and_keys(make_env: Any, seed: int) -> Dict[str, Any]:
 
 
 def _pictures(make_env: Any, seed: int) -> Dict[str, Any]:
-    """Images made grey, smaller, cut, joined and normalised by fixed numbers."""
+    """Images that are stacked, made grey, and normalised by fixed numbers."""
     seen = {"in_keys": ["observation"]}
     tensor = _offered("ToTensorImage", **seen)
-    grey, cut = _offered("GrayScale", **seen), _offered("CenterCrop", w=8, h=6, **seen)
-    resized = _offered("Resize", w=10, h=12, **seen)
+    stacked = _offered("CatFrames", N=3, dim=-3, **seen)
+    grey = _offered("GrayScale", **seen)
     normalised = _offered("ObservationNorm", loc=0.2, scale=0.4, **seen)
     return _around_an_environment(
         make_env,
         seed,
         {
-            "grey": lambda: [tensor(), grey(), cut()],
-            "resized": lambda: [tensor(), resized(), cut(), normalised()],
+            "grey": lambda: [tensor(), stacked(), grey()],
+            "normalised": lambda: [tensor(), normalised()],
         },
         observations="image",
     )
