@@ -349,7 +349,12 @@ def _trained(make_env: Any, seed: int, *hooks: Any, **options: Any) -> Any:
     )
     for hook in hooks:
         hook.register(trainer)
-    trainer.register_op("process_optim_batch", lambda batch: seen.append(batch) or batch)
+
+    def noted(batch: Any) -> Any:
+        seen.append(batch)
+        return batch
+
+    trainer.register_op("process_optim_batch", noted)
     trainer.train()
     rewards = [each["next", "reward"].flatten() for each in seen]
     return torch.cat([loss.pulled.detach(), *rewards])
