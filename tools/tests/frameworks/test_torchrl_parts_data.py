@@ -71,6 +71,18 @@ FAULTS = {
     "normalised-rewards": (
         "trainers/trainers.py", "RewardNormalizer.load_state_dict", "deepcopy(value)", "value",
     ),
+    "returns-and-rewards": (
+        "envs/transforms/_reward.py", "TargetReturn._apply_transform",
+        "target_return = target_return - reward", "target_return = target_return + reward",
+    ),
+    "running-statistics": (
+        "envs/transforms/vecnorm.py", "VecNormV2._norm",
+        "var = var - loc.pow(2)", "var = var - loc.abs()",
+    ),
+    "steps-of-a-trainer": (
+        "trainers/trainers.py", "DefaultOptimizationStepper._compute_and_clip_grad_norm",
+        "nn.utils.clip_grad_value_(params", "nn.utils.clip_grad_norm_(params",
+    ),
 }  # fmt: skip
 
 

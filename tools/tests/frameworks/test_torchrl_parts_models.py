@@ -89,6 +89,41 @@ FAULTS = {
         "self.std_init / math.sqrt(self.in_features)",
         "self.std_init / self.in_features",
     ),
+    "trust-region": (
+        "clip_capped.loss_objective",
+        "objectives/ppo.py",
+        "PPOLoss._log_weight",
+        "self.max_importance_ratio.log() - log_weight",
+        "self.max_importance_ratio.log() + log_weight",
+    ),
+    "options-of-estimators": (
+        "TD0Estimator_averaged.next.reward",
+        "objectives/value/advantages.py",
+        "TD0Estimator.value_estimate",
+        "reward = reward / reward.std()",
+        "reward = reward / reward.var()",
+    ),
+    "skipped-states": (
+        "sac.loss_qvalue",
+        "objectives/sac.py",
+        "SACLoss._compute_target_v2",
+        "next_action.new_zeros(mask.shape)",
+        "next_action.new_ones(mask.shape)",
+    ),
+    "dueling-networks": (
+        "vectors.outputs",
+        "modules/models/models.py",
+        "DuelingMlpDQNet.forward",
+        "- advantage.mean(dim=-1, keepdim=True)",
+        "- advantage.max(dim=-1, keepdim=True)[0]",
+    ),
+    "scaled-means": (
+        "TanhNormal.draw",
+        "modules/distributions/continuous.py",
+        "TanhNormal.update",
+        "loc = (loc / self.upscale).tanh() * self.upscale",
+        "loc = (loc / self.upscale).tanh()",
+    ),
 }
 
 

@@ -328,6 +328,19 @@ def test_an_answer_of_one_side_only_is_a_difference(a, b, sides):
     assert compare(shown(*a, file="f.py"), shown(*b, file="f.py")).verdict == "equal"
 
 
+def test_answers_after_an_extra_draw_are_compared():
+    """A draw of one side only does not hide that answers at the end have other numbers."""
+    a, b = shown("first", "last"), shown("first", "last")
+    (draw,) = made("d").events
+    a = replace(a, events=(draw, *a.events))
+    assert compare(a, b).verdict == "equal"
+    last = replace(b.events[-1], parts={"value": Part("2", 2.0, (2.0,))})
+    found = compare(a, replace(b, events=(*b.events[:-1], last)))
+    assert found.verdict == "diverged"
+    assert found.first is not None
+    assert found.first.a is draw
+
+
 def test_an_optimiser_of_another_class_is_known_by_its_number():
     """A subclass that makes the same steps is the same optimiser."""
     a, b = named(made("bo"), "x", "Adam 0"), named(made("bo"), "x", "OwnAdam 0")

@@ -6,6 +6,7 @@ from typing import Any, Dict
 
 import torch
 
+from rlregress.frameworks.offered import check_arguments
 from rlregress.frameworks.torchrl.small import answers, bounds, entries, steps, stochastic
 from rlregress.frameworks.torchrl.versions import library
 
@@ -235,6 +236,74 @@ def _masked_random_choices(make_env: Any, seed: int) -> Dict[str, Any]:
     )
 
 
+def _scaled_means(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Locations squashed and scaled back, one dimension of an event or none, no safe inverse."""
+    place, scale = torch.tensor([[2.1, -7.0]]), torch.tensor([[0.3, 0.6]])
+    inside = torch.tensor([[0.4, -0.6]])
+
+    def told(name: str, **options: Any) -> Any:
+        kind = library("torchrl.modules", name)
+        check_arguments(kind, options)
+        given = kind(place, scale, **options)
+        torch.manual_seed(seed)
+        return {
+            "draw": given.rsample(),
+            "log_prob": given.log_prob(inside),
+            "deterministic": given.deterministic_sample,
+        }
+
+    calls: Dict[str, Any] = {}
+    for name in ("TanhNormal", "TruncatedNormal", "IndependentNormal"):
+        calls[name] = lambda name=name: told(name, tanh_loc=True, upscale=2.0)
+        calls[f"{name}_unscaled"] = lambda name=name: told(name, upscale=1.0, tanh_loc=True)
+    calls["unsafe"] = lambda: told("TanhNormal", safe_tanh=False)
+    calls["no_event"] = lambda: told("TanhNormal", event_dims=0)
+    return answers(seed, **calls)
+
+
+def _parameters_of_actors(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Scales of an actor by every mapping, with a lower bound that they reach."""
+    kind = library("tensordict.nn", "NormalParamExtractor")
+    mappings = ("exp", "softplus", "relu", "biased_softplus_0.5", "none")
+    given = torch.linspace(-4.0, 4.0, 8).reshape(2, 4)
+    return answers(
+        seed,
+        **{
+            mapping: lambda mapping=mapping: list(kind(mapping, scale_lb=0.3)(given))
+            for mapping in mappings
+        },
+    )
+
+
+def _kinds_of_choices(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Choices by probabilities and by scores; draws with a gradient, of either strategy."""
+    strategies = library("torchrl.modules", "ReparamGradientStrategy")
+    numbers = torch.tensor([[0.1, 1.4, -0.3], [2.0, 0.2, 0.4]])
+
+    def told(name: str, **options: Any) -> Any:
+        kind = library("torchrl.modules", name)
+        given = numbers.clone().requires_grad_()
+        way = options.pop("given", "logits")
+        parameters = torch.softmax(given, -1) if way == "probs" else given
+        made = kind(**{way: parameters}, **options)
+        torch.manual_seed(seed)
+        draw = made.rsample() if made.has_rsample else made.sample()
+        outputs = {"draw": draw.detach(), "log_prob": made.log_prob(draw.detach()).detach()}
+        if draw.requires_grad:
+            (draw * torch.arange(3.0)).sum().backward()
+            outputs["gradient"] = given.grad
+        return outputs
+
+    return answers(
+        seed,
+        passed=lambda: told("OneHotCategorical", grad_method=strategies.PassThrough),
+        relaxed=lambda: told("OneHotCategorical", grad_method=strategies.RelaxedOneHot),
+        probabilities=lambda: told("OneHotCategorical", given="probs"),
+        ordinal=lambda: told("Ordinal", given="scores"),
+        ordinal_one_hot=lambda: told("OneHotOrdinal", given="scores"),
+    )
+
+
 PARTS = {
     "tanh-normal": _tanh_normal,
     "tanh-normal-policy": _tanh_normal_policy,
@@ -249,4 +318,7 @@ PARTS = {
     "masked-one-hot": _masked_one_hot,
     "choices-by-indices": _choices_by_indices,
     "masked-random-choices": _masked_random_choices,
+    "scaled-means": _scaled_means,
+    "scales-of-actors": _parameters_of_actors,
+    "kinds-of-choices": _kinds_of_choices,
 }

@@ -10,6 +10,7 @@ from torch import nn
 from rlregress.frameworks.torchrl.small import (
     answers,
     at,
+    dictionary,
     entries,
     scored,
     steps,
@@ -231,6 +232,66 @@ def _keys_of_constructors(make_env: Any, seed: int) -> Dict[str, Any]:
     return answers(seed, GAE=lambda: estimate(gae, lmbda=0.8), TD0=lambda: estimate(td0))
 
 
+# -- options --------------------------------------------------------------------------------------
+
+
+def _thresholds(make_env: Any, seed: int) -> Dict[str, Any]:
+    """V-trace whose two thresholds differ and are both exceeded, and averaged advantages."""
+    normal = library("torchrl.modules", "IndependentNormal")
+
+    def estimate(**options: Any) -> Any:
+        shape = (2, 8)
+        batch = scored(*shape, done=at(shape, 2, 5), terminated=at(shape, 5))
+        actor = stochastic(normal)
+        return _written(
+            _estimator("VTrace", value(), actor_network=actor, **options)(
+                batch.exclude("state_value")
+            )
+        )
+
+    return answers(
+        seed,
+        short=lambda: estimate(rho_thresh=0.9, c_thresh=0.3),
+        wide=lambda: estimate(rho_thresh=0.3, c_thresh=0.9),
+        averaged=lambda: estimate(average_adv=True),
+    )
+
+
+def _options(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Averages, discounts of several steps, values that are there, critics in turn."""
+    names = ("GAE", "TD0Estimator", "TD1Estimator", "TDLambdaEstimator")
+
+    def estimate(name: str, batch: Any = None, **options: Any) -> Any:
+        batch = _ends((2, 8), [2], [5]) if batch is None else batch
+        return _written(_estimator(name, value(), **options)(batch))
+
+    def averaged(name: str, **more: Any) -> Any:
+        batch = _ends((2, 8), [2], [5]).update(dictionary(more, (2, 8)))
+        batch["next", "reward"] = 50.0 + 10.0 * batch["next", "reward"]
+        option = "average_gae" if name == "GAE" else "average_rewards"
+        return estimate(name, batch, **{option: True})
+
+    def several(name: str) -> Any:
+        batch = _ends((2, 8), [2], [5])
+        batch["steps_to_next_obs"] = 1 + torch.arange(16).reshape(2, 8, 1) % 3
+        return estimate(name, batch)
+
+    def present(name: str) -> Any:
+        batch = _ends((2, 8), [2], [5])
+        batch["state_value"] = batch["next", "state_value"] = torch.ones(2, 8, 1)
+        return estimate(name, batch, skip_existing=True)
+
+    valid = ~at((2, 8), 4).squeeze(-1)
+    calls: Dict[str, Any] = {}
+    for name in names:
+        calls[f"{name}_averaged"] = lambda name=name: averaged(name)
+        calls[f"{name}_marked"] = lambda name=name: averaged(name, shifted_valid=valid)
+        calls[f"{name}_several"] = lambda name=name: several(name)
+        calls[f"{name}_present"] = lambda name=name: present(name)
+        calls[f"{name}_in_turn"] = lambda name=name: estimate(name, deactivate_vmap=True)
+    return answers(seed, **calls)
+
+
 PARTS = {
     "ends-within": _ends_within,
     "standardised-rewards": _standardised_rewards,
@@ -243,4 +304,6 @@ PARTS = {
     "time-dimension": _time_dimension,
     "reward-to-go": _reward_to_go,
     "keys-of-estimators": _keys_of_constructors,
+    "thresholds-of-v-trace": _thresholds,
+    "options-of-estimators": _options,
 }

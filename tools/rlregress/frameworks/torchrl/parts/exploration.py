@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Callable, Dict
 
 import torch
 
+from rlregress.frameworks.offered import check_arguments
 from rlregress.frameworks.torchrl.small import (
     ACTIONS,
     OBSERVATIONS,
@@ -192,6 +194,77 @@ def _state_dependent(make_env: Any, seed: int) -> Dict[str, Any]:
     )
 
 
+def _options(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Noise with a mean, a floor and a start of its own; choices by chance among those allowed."""
+    gaussian = library("torchrl.modules", "AdditiveGaussianModule")
+    process = library("torchrl.modules", "OrnsteinUhlenbeckProcessModule")
+    greedy = library("torchrl.modules", "EGreedyModule")
+    one_hot = library("torchrl.data", "OneHot", "OneHotDiscreteTensorSpec")
+
+    def acted(kind: Any, batch: Any, rounds: int = 3, **options: Any) -> Any:
+        check_arguments(kind, options)
+        noise = kind(**options)
+        seen = []
+        for _ in range(rounds):
+            # what a process has left in the batch is its state
+            _exploring("random", partial(noise, batch))
+            seen.append(batch["action"].clone())
+            noise.step(3)
+        return seen
+
+    def moves() -> Any:
+        given = {"action": torch.zeros(4, ACTIONS), "is_init": torch.zeros(4, 1, dtype=torch.bool)}
+        return dictionary(given, [4])
+
+    def choices() -> Any:
+        mask = torch.tensor([[True, False, True, False]]).expand(6, 4).clone()
+        return dictionary({"action": torch.eye(4)[[0, 2] * 3].long(), "mask": mask}, [6])
+
+    shared = {"spec": bounds(), "annealing_num_steps": 8}
+    return answers(
+        seed,
+        gaussian=lambda: acted(gaussian, moves(), **shared, mean=0.3, std=0.4, sigma_init=0.9),
+        safe=lambda: acted(gaussian, moves(), **shared, std=3.0, safe=True),
+        process=lambda: acted(
+            process, moves(), **shared, theta=0.4, mu=0.2, sigma=0.8, dt=0.1, x0=0.5
+        ),
+        floor=lambda: acted(
+            process, moves(), **shared, sigma=0.8, sigma_min=0.2, n_steps_annealing=2, dt=0.1
+        ),
+        allowed=lambda: acted(
+            greedy, choices(), spec=one_hot(4), eps_init=0.9, eps_end=0.6, annealing_num_steps=4,
+            action_mask_key="mask",
+        ),
+    )  # fmt: skip
+
+
+def _options_of_noisy_layers(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Noisy layers without bias and with small noise; state-dependent noise of other scales."""
+    kind = library("torchrl.modules", "NoisyLinear")
+    gsde = library("torchrl.modules.models.exploration", "gSDEModule")
+    given = torch.linspace(-1.0, 1.0, 2 * OBSERVATIONS).reshape(2, OBSERVATIONS)
+
+    def layer(**options: Any) -> Any:
+        made = kind(OBSERVATIONS, ACTIONS, **options)
+        first = made(given).detach()
+        made.reset_noise()
+        return [first, made(given).detach()]
+
+    def dependent(**options: Any) -> Any:
+        check_arguments(gsde, options)
+        made = gsde(ACTIONS, OBSERVATIONS, **options)
+        means = torch.full((2, ACTIONS), 0.3)
+        return list(_exploring("random", lambda: made(means, given, None)))
+
+    return answers(
+        seed,
+        without_bias=lambda: layer(bias=False),
+        small=lambda: layer(std_init=0.1),
+        fixed=lambda: dependent(learn_sigma=False, sigma_init=0.4),
+        bounded=lambda: dependent(scale_min=0.5, scale_max=2.0, sigma_init=4.0),
+    )
+
+
 PARTS = {
     "noisy-layers": _noisy_layers,
     "ornstein-uhlenbeck": _ornstein_uhlenbeck,
@@ -202,4 +275,6 @@ PARTS = {
     "rates-of-choices": _rates,
     "rates-of-noise": _rates_of_noise,
     "state-dependent-exploration": _state_dependent,
+    "options-of-noise": _options,
+    "options-of-noisy-layers": _options_of_noisy_layers,
 }

@@ -7,6 +7,7 @@ from typing import Any, Dict
 import torch
 from torch import nn
 
+from rlregress.frameworks.offered import check_arguments
 from rlregress.frameworks.torchrl.small import (
     OBSERVATIONS,
     answers,
@@ -119,9 +120,113 @@ def _recurrent(make_env: Any, seed: int) -> Dict[str, Any]:
     return answers(seed, clip=lambda: forward("ClipPPOLoss"), a2c=lambda: forward("A2CLoss"))
 
 
+def _dueling(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Advantages and values from one body, of vectors and of images."""
+    perceptron = library("torchrl.modules.models", "DuelingMlpDQNet")
+    convolutions = library("torchrl.modules.models", "DuelingCnnDQNet")
+    body = {"num_cells": [6], "out_features": 5}
+    head = {"num_cells": 4, "depth": 1}
+    images = {"num_cells": [3], "kernel_sizes": [3], "strides": [2], "depth": 1}
+    return answers(
+        seed,
+        vectors=lambda: _passed(
+            perceptron(_CHOICES, mlp_kwargs_feature=body, mlp_kwargs_output=head), OBSERVATIONS
+        ),
+        images=lambda: _passed(convolutions(_CHOICES, cnn_kwargs=images, mlp_kwargs=head), 2, 8, 8),
+    )
+
+
+def _passed(network: Any, *shape: int) -> Any:
+    """What a network makes of five inputs, and the gradients of its parameters."""
+    outputs = network(torch.randn(5, *shape))
+    outputs.pow(2).sum().backward()
+    moved = {f"gradient.{name}": item.grad for name, item in network.named_parameters()}
+    return {"outputs": outputs.detach(), **moved}
+
+
+def _layers(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Perceptrons and convolutions that normalise, drop out, and activate or squeeze at the end."""
+    perceptron = library("torchrl.modules", "MLP")
+    convolution = library("torchrl.modules", "ConvNet")
+    wide = {"in_features": OBSERVATIONS, "out_features": 2, "num_cells": [4, 4]}
+    deep = {"in_features": 2, "num_cells": [3, 3], "kernel_sizes": 3}
+
+    def passed(kind: Any, shape: Any, **options: Any) -> Any:
+        check_arguments(kind, options)
+        return _passed(kind(**options), *shape)
+
+    vector = (OBSERVATIONS,)
+    normalise = {"norm_class": nn.LayerNorm, "norm_kwargs": {"normalized_shape": 4}}
+    batches = {"norm_class": nn.BatchNorm2d, "norm_kwargs": {"num_features": 3}}
+    rectified = {"activation_class": nn.LeakyReLU, "activation_kwargs": {"negative_slope": 0.3}}
+    return answers(
+        seed,
+        normalised=lambda: passed(perceptron, vector, **wide, **normalise),
+        dropped=lambda: passed(perceptron, vector, **wide, dropout=0.5),
+        activated=lambda: passed(perceptron, vector, **wide, activate_last_layer=True),
+        rectified=lambda: passed(perceptron, vector, **wide, **rectified),
+        deep=lambda: passed(
+            perceptron, vector, in_features=OBSERVATIONS, out_features=2, depth=2, num_cells=4
+        ),
+        convolved=lambda: passed(convolution, (2, 9, 9), **deep, strides=2, paddings=1),
+        batches=lambda: passed(convolution, (2, 9, 9), **deep, **batches),
+        squeezed=lambda: passed(
+            convolution, (2, 5, 5), **deep, aggregator_class=None, squeeze_output=True
+        ),
+    )
+
+
+def _joint_networks(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Networks of DDPG, and an actor and critics behind one body."""
+    from tensordict.nn import TensorDictModule
+    from torchrl.modules import ValueOperator
+
+    actor = library("torchrl.modules", "DdpgMlpActor")
+    critic = library("torchrl.modules", "DdpgMlpQNet")
+    small = {"num_cells": [4], "depth": 1}
+
+    def body() -> Any:
+        return TensorDictModule(nn.Linear(OBSERVATIONS, 4), ["observation"], ["hidden"])
+
+    def head() -> Any:
+        return TensorDictModule(nn.Linear(4, 2), ["hidden"], ["action"])
+
+    def together(name: str, values: Any) -> Any:
+        made = library("torchrl.modules", name)(body(), head(), values)
+        batch = steps(5).select("observation")
+        parts = (made, made.get_policy_operator(), made.get_value_operator())
+        with torch.no_grad():
+            return {
+                f"{k}.{key}": item
+                for k, part in enumerate(parts)
+                for key, item in entries(part(batch.clone())).items()
+            }
+
+    def ddpg() -> Any:
+        acting = actor(2, mlp_net_kwargs=small)
+        judging = critic(
+            mlp_net_kwargs_net1={"out_features": 4}, mlp_net_kwargs_net2={"num_cells": [4]}
+        )
+        observation = torch.randn(5, OBSERVATIONS)
+        with torch.no_grad():
+            action = acting(observation)
+            return [action, judging(observation, action)]
+
+    return answers(
+        seed,
+        ddpg=ddpg,
+        values=lambda: together(
+            "ActorValueOperator", ValueOperator(nn.Linear(4, 1), in_keys=["hidden"])
+        ),
+    )
+
+
 PARTS = {
     "perceptron": _perceptron,
     "specification-as-space": _specification_as_space,
     "shape-of-choices": _shape_of_choices,
     "recurrent-actor": _recurrent,
+    "dueling-networks": _dueling,
+    "options-of-layers": _layers,
+    "joint-networks": _joint_networks,
 }

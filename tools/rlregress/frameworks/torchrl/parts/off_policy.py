@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Dict
 
 import torch
 from torch import nn
 
 from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.offered import check_arguments
 from rlregress.frameworks.torchrl.small import (
     OBSERVATIONS,
     action_value,
@@ -384,6 +386,136 @@ def _lazy_layers(make_env: Any, seed: int) -> Dict[str, Any]:
     return answers(seed, forward=lambda: made(False), update=lambda: made(True))
 
 
+# -- options --------------------------------------------------------------------------------------
+
+
+def _each(seed: int, label: str, cases: Dict[str, Any]) -> Dict[str, Any]:
+    """A loss with each of several sets of options, on steps of which one is the last."""
+
+    def forward(given: Dict[str, Any]) -> Any:
+        check_arguments(library("torchrl.objectives", _NAMES[label]), given)
+        return with_gradients(_LOSSES[label](**given), _batch(label, 8))
+
+    calls = {f"{label}_{case}": partial(forward, given) for case, given in cases.items()}
+    return answers(seed, **calls)
+
+
+_NAMES = {
+    "sac": "SACLoss", "td3": "TD3Loss", "ddpg": "DDPGLoss", "dqn": "DQNLoss",
+    "discrete_sac": "DiscreteSACLoss",
+}  # fmt: skip
+#: of every loss.
+_SHARED: Dict[str, Any] = {"l1": {"loss_function": "l1"}, "sum": {"reduction": "sum"}}
+#: of those with several critics.
+_SEVERAL: Dict[str, Any] = {
+    **_SHARED,
+    "critics": {"num_qvalue_nets": 3},
+    "one_by_one": {"deactivate_vmap": True},
+    "without_target": {"delay_qvalue": False},
+    "apart": {"separate_losses": True},
+}
+_TEMPERATURES: Dict[str, Any] = {
+    "least": {"alpha_init": 0.1, "min_alpha": 0.5},
+    "between": {"alpha_init": 3.0, "min_alpha": 0.5, "max_alpha": 2.0},
+    "fixed": {"alpha_init": 0.3, "fixed_alpha": True},
+    "entropy": {"target_entropy": -1.5},
+}
+
+
+def _options_of_sac(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Temperatures and their bounds, target entropies, critics, delays."""
+    weight = {"weight": {"target_entropy_weight": 0.5}}
+    first = {"value_network": value(), "delay_value": False}
+    return {
+        **_each(seed, "sac", {**_SEVERAL, **_TEMPERATURES, "delayed": {"delay_actor": True}}),
+        **_each(seed, "sac", {"first_version": first}),
+        **_each(seed, "discrete_sac", {**_SEVERAL, **_TEMPERATURES, **weight}),
+    }
+
+
+def _skipped_states(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Last states that no network is asked about: of an episode that ends, and of one cut off."""
+    check_arguments(library("torchrl.objectives", "SACLoss"), {"skip_done_states": True})
+    ends = {
+        "done": at((8,), 0).clone(),
+        "terminated": torch.zeros(8, 1, dtype=torch.bool),
+    }
+    ends["done"][[2, 5]] = True
+    ends["done"][0] = False
+    ends["terminated"][5] = True
+
+    def forward(label: str, **given: Any) -> Any:
+        make = _chosen if label == "discrete_sac" else steps
+        return with_gradients(_LOSSES[label](skip_done_states=True, **given), make(8, **ends))
+
+    return answers(
+        seed,
+        sac=lambda: forward("sac"),
+        discrete=lambda: forward("discrete_sac"),
+        none_ends=lambda: with_gradients(_sac(skip_done_states=True), steps(8)),
+    )
+
+
+def _options_of_critics(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Criteria, reductions, target noise, delays and bounds of TD3, DDPG and DQN."""
+    noise = {
+        "without_noise": {"policy_noise": 0.0},
+        "clipped_noise": {"policy_noise": 0.6, "noise_clip": 0.05},
+        "present_actor": {"delay_actor": False},
+    }
+
+    def lopsided() -> Any:
+        kind = library("torchrl.objectives", "TD3Loss")
+        loss = _ready(kind(deterministic(), action_value(), bounds=(-0.2, 0.7)))
+        return with_gradients(loss, steps(8))
+
+    delays = {"delayed": {"delay_actor": True, "delay_value": True}}
+    return {
+        **_each(seed, "td3", {**_SEVERAL, **noise}),
+        **_each(seed, "ddpg", {**_SHARED, **delays}),
+        **_each(seed, "dqn", _SHARED),
+        **answers(seed, td3_lopsided=lopsided),
+    }
+
+
+def _choices_of_the_online_network(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Double Q-learning of choices as one-hot vectors and as indices, away from the target."""
+
+    def forward(space: str, taken: Any) -> Any:
+        loss = _dqn(
+            _q_values(action_space=space), action_space=space, double_dqn=True, delay_value=True
+        )
+        for item in entries(loss.value_network_params).values():
+            item.data.mul_(-1.0)
+        return with_gradients(loss, steps(8, action=taken))
+
+    chosen = torch.arange(8) % _CHOICES
+    return answers(
+        seed,
+        one_hot=lambda: forward("one_hot", nn.functional.one_hot(chosen, _CHOICES)),
+        indices=lambda: forward("categorical", chosen),
+    )
+
+
+def _rates_of_targets(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Targets that are moved by either name of the rate, and copied at every third update."""
+    soft = library("torchrl.objectives", "SoftUpdate")
+    hard = library("torchrl.objectives", "HardUpdate")
+
+    def moved(kind: Any, **options: Any) -> Any:
+        check_arguments(kind, options)
+        loss = _dqn(delay_value=True)
+        updater = kind(loss, **options)
+        return [item for _ in range(4) for item in _moved(loss, updater).values()]
+
+    return answers(
+        seed,
+        tau=lambda: moved(soft, tau=0.2),
+        eps=lambda: moved(soft, eps=0.7),
+        every_third=lambda: moved(hard, value_network_update_interval=3),
+    )
+
+
 PARTS = {
     "off-policy-losses": _defaults,
     "losses-of-trajectories": _trajectories,
@@ -403,4 +535,9 @@ PARTS = {
     "default-targets": _default_targets,
     "target-updates": _target_updates,
     "lazy-layers": _lazy_layers,
+    "options-of-sac": _options_of_sac,
+    "skipped-states": _skipped_states,
+    "options-of-critics": _options_of_critics,
+    "double-choices": _choices_of_the_online_network,
+    "rates-of-targets": _rates_of_targets,
 }

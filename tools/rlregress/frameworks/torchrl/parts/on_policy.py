@@ -14,6 +14,7 @@ from rlregress.frameworks.torchrl.small import (
     at,
     choosing,
     dictionary,
+    entries,
     scored,
     stochastic,
     value,
@@ -417,6 +418,114 @@ def _coefficients_of_heads(make_env: Any, seed: int) -> Dict[str, Any]:
     )
 
 
+# -- options --------------------------------------------------------------------------------------
+
+
+def _with(name: str, distribution: str = "IndependentNormal", **options: Any) -> Any:
+    """A loss with options that the version has to take."""
+    kind = library("torchrl.objectives", name)
+    return made(kind, stochastic(library("torchrl.modules", distribution)), value(), **options)
+
+
+def _unequal(loss: Any) -> Any:
+    """A loss whose actor has left the delayed copy of it."""
+    for item in entries(loss.actor_network_params).values():
+        item.data.mul_(1.2)
+    return loss
+
+
+def _trust_region(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Bounds of the ratio that differ, a cap on it, and a region around a delayed actor."""
+
+    def forward(name: str, **options: Any) -> Any:
+        loss = _with(name, **options)
+        return with_gradients(_unequal(loss) if loss.delay_actor else loss, scored(12))
+
+    calls: Dict[str, Any] = {
+        "unequal": lambda: forward("ClipPPOLoss", clip_epsilon=(0.1, 0.3)),
+    }
+    for label, name in _PPO.items():
+        for case, given in {
+            "capped": {"max_importance_ratio": 1.1},
+            "delayed": {"delay_actor": True},
+            "both": {"max_importance_ratio": 1.1, "delay_actor": True},
+        }.items():
+            calls[f"{label}_{case}"] = lambda name=name, given=given: forward(name, **given)
+    return answers(seed, **calls)
+
+
+def _scaled_advantages(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Advantages over a running scale of returns, which losses update with their own targets."""
+    scale = library("torchrl.modules", "PercentileValueNorm")
+
+    def forward(name: str, estimated: bool) -> Any:
+        norm = scale(rate=0.5, min_scale=0.1)
+        loss = _with(name, advantage_norm=norm)
+        norm.update(torch.linspace(-3.0, 5.0, 20).unsqueeze(-1))
+        batch = scored(2, 6)
+        if estimated:
+            batch = batch.exclude("advantage", "value_target", "state_value")
+        return {**with_gradients(loss, batch), "scale": norm.scale().detach()}
+
+    calls: Dict[str, Any] = {}
+    for label, name in {**_PPO, "a2c": "A2CLoss"}.items():
+        calls[label] = lambda name=name: forward(name, False)
+        calls[f"{label}_estimated"] = lambda name=name: forward(name, True)
+    return answers(seed, **calls)
+
+
+def _options(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Criteria, reductions, value clips, standardised advantages, modules that losses keep."""
+    shape = (3, 4)
+
+    def normalised(name: str, **options: Any) -> Any:
+        batch = scored(*shape, shifted_valid=~at(shape, 3).squeeze(-1))
+        return with_gradients(_with(name, normalize_advantage=True, **options), batch)
+
+    calls: Dict[str, Any] = {}
+    for label, name in {**_PPO, "a2c": "A2CLoss", "reinforce": "ReinforceLoss"}.items():
+        for case, given in {
+            "l1_sum": {"loss_critic_type": "l1", "reduction": "sum"},
+            "l2_none": {"loss_critic_type": "l2", "reduction": "none"},
+            "clip": {"clip_value": 0.1, "separate_losses": True},
+        }.items():
+            calls[f"{label}_{case}"] = lambda name=name, given=given: with_gradients(
+                _with(name, **given), scored(8)
+            )
+        if label in _PPO:
+            calls[f"{label}_normalised"] = lambda name=name: normalised(name)
+            calls[f"{label}_apart"] = lambda name=name: normalised(
+                name, normalize_advantage_exclude_dims=(0,)
+            )
+    for label, name in {"ppo": "PPOLoss", "a2c": "A2CLoss", "reinforce": "ReinforceLoss"}.items():
+        calls[f"{label}_modules"] = lambda name=name: with_gradients(
+            _with(name, functional=False), scored(8)
+        )
+    calls["clip_as_the_ratio"] = lambda: with_gradients(
+        _with("ClipPPOLoss", clip_value=True), scored(8)
+    )
+    calls["reinforce_delayed"] = lambda: with_gradients(
+        _with("ReinforceLoss", delay_value=True), scored(8)
+    )
+    return answers(seed, **calls)
+
+
+def _penalties(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Coefficients of the divergence that rise and fall, and a divergence from samples."""
+
+    def forward(distribution: str = "IndependentNormal", **options: Any) -> Any:
+        loss = _with("KLPENPPOLoss", distribution, **options)
+        written = with_gradients(loss, scored(8))
+        return {**written, "beta": loss.beta.detach().clone()}
+
+    return answers(
+        seed,
+        rises=lambda: forward(dtarg=0.02, increment=3.0, beta=0.7),
+        falls=lambda: forward(dtarg=1e4, decrement=0.3, beta=0.7),
+        sampled=lambda: forward("TanhNormal", samples_mc_kl=3),
+    )
+
+
 PARTS = {
     "ppo-losses": _ppo,
     "clip-ranges": _clip_ranges,
@@ -437,4 +546,8 @@ PARTS = {
     "constructors-of-on-policy-losses": _constructors,
     "several-heads": _several_heads,
     "coefficients-of-heads": _coefficients_of_heads,
+    "trust-region": _trust_region,
+    "scaled-advantages": _scaled_advantages,
+    "options-of-on-policy-losses": _options,
+    "adapting-penalties": _penalties,
 }

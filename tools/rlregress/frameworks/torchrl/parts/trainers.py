@@ -298,6 +298,68 @@ def _estimator_of_a_trainer(make_env: Any, seed: int) -> Dict[str, Any]:
     return {"defaults": refused(defaults), "own": refused(own)}
 
 
+class _Pulls(nn.Module):
+    """A loss of three numbers, which are at different distances from what is observed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pulled = nn.Parameter(torch.tensor([0.01, 1.0, 10.0]))
+
+    def forward(self, batch: Any) -> Any:
+        """The squared distances."""
+        return TensorDict({"loss_pull": ((self.pulled - batch["observation"].mean()) ** 2).sum()})
+
+
+def _options_of_a_trainer(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Gradients cut by norm and by value, and rewards that are normalised and scaled on the way."""
+    normaliser = library("RewardNormalizer", *_TRAINERS)
+    trained = partial(_trained, make_env, seed)
+    cases: Dict[str, Any] = {
+        "as-they-are": trained,
+        "norm": partial(trained, clip_norm=0.5),
+        "values": partial(trained, clip_norm=0.5, clip_grad_norm=False),
+        "rewards": lambda: trained(normaliser(decay=0.7, scale=2.0, eps=0.1)),
+    }
+    return {label: refused(call) for label, call in cases.items()}
+
+
+def _steps_of_a_trainer(make_env: Any, seed: int) -> Dict[str, Any]:
+    """A stepper in place of a hook, whose gradients are cut by norm and by value."""
+    stepper = library("DefaultOptimizationStepper", *_TRAINERS)
+    cut = partial(_trained, make_env, seed, clip_norm=0.5)
+    return {
+        "norm": refused(lambda: cut(optimization_stepper=stepper())),
+        "values": refused(lambda: cut(optimization_stepper=stepper(), clip_grad_norm=False)),
+    }
+
+
+def _trained(make_env: Any, seed: int, *hooks: Any, **options: Any) -> Any:
+    """What a trainer makes of three numbers, and the rewards of the batches that it had."""
+    loss = _Pulls()
+    seen: List[Any] = []
+    trainer = made(
+        library("Trainer", *_TRAINERS),
+        collector=small_collector(make_env, seed),
+        total_frames=48,
+        loss_module=loss,
+        optimizer=torch.optim.SGD(loss.parameters(), lr=0.1),
+        seed=seed,
+        **_LOOP,
+        **options,
+    )
+    for hook in hooks:
+        hook.register(trainer)
+
+    def noted(batch: Any) -> Any:
+        seen.append(batch)
+        return batch
+
+    trainer.register_op("process_optim_batch", noted)
+    trainer.train()
+    rewards = [each["next", "reward"].flatten() for each in seen]
+    return torch.cat([loss.pulled.detach(), *rewards])
+
+
 PARTS = {
     "first-updates": _first_updates,
     "saved-trainer": _saved_trainer,
@@ -306,4 +368,6 @@ PARTS = {
     "batches-into-a-buffer": _batches_into_a_buffer,
     "entropy-of-a-trainer": _entropy_of_a_trainer,
     "estimator-of-a-trainer": _estimator_of_a_trainer,
+    "options-of-a-trainer": _options_of_a_trainer,
+    "steps-of-a-trainer": _steps_of_a_trainer,
 }

@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, List, Sequence
 
 import torch
 
+from rlregress.frameworks.offered import check_arguments
 from rlregress.frameworks.torchrl.api import GymWrapper, MultiStep, TensorDict
 from rlregress.frameworks.torchrl.parts import refused
 from rlregress.frameworks.torchrl.rows import library, names, read, steps
@@ -276,6 +277,116 @@ def _several_steps(make_env: Any, seed: int) -> Dict[str, Any]:
     return outputs
 
 
+def _around_an_environment(
+    make_env: Any, seed: int, cases: Dict[str, Callable[[], Any]], **options: Any
+) -> Dict[str, Any]:
+    """All that a rollout over several ends holds, with each of several transforms around it."""
+    transformed = library("TransformedEnv", *_ENVS)
+    composed = library("Compose", *_ENVS)
+
+    def rolled(make: Callable[[], Any]) -> Any:
+        around = make()
+        parts = around if isinstance(around, list) else [around]
+        environment = transformed(GymWrapper(make_env(**options), device="cpu"), composed(*parts))
+        environment.set_seed(seed)
+        torch.manual_seed(seed)
+        return environment.rollout(14, break_when_any_done=False)
+
+    outputs: Dict[str, Any] = {}
+    for label, make in cases.items():
+        answer = refused(partial(rolled, make))
+        if isinstance(answer, str):
+            outputs[label] = answer
+        else:
+            outputs.update(read(label, answer, *sorted(answer.keys(True, True), key=str)))
+    return outputs
+
+
+def _offered(name: str, **options: Any) -> Callable[[], Any]:
+    """Makes a transform; NotOffered at once for one that the version lacks, or for an option."""
+    kind = library(name, *_ENVS)
+    check_arguments(kind, options)
+    return partial(kind, **options)
+
+
+def _returns_and_rewards(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Returns to come, sums, signs and scales of rewards; frames that are skipped."""
+    return _around_an_environment(
+        make_env,
+        seed,
+        {
+            "falling-target": _offered("TargetReturn", target_return=10.0),
+            "fixed-target": _offered("TargetReturn", target_return=10.0, mode="constant"),
+            "skipped": _offered("FrameSkipTransform", frame_skip=3),
+            "sum": _offered("RewardSum"),
+            "sign": _offered("SignTransform", in_keys=["reward"]),
+            "standard": _offered("RewardScaling", loc=0.2, scale=0.4, standard_normal=True),
+            "scaled": _offered("RewardScaling", loc=0.2, scale=0.4),
+            "clipped": _offered("RewardClipping", clamp_min=-0.3, clamp_max=0.2),
+        },
+    )
+
+
+def _rewards_to_go(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Rewards to go over batches in which episodes end."""
+    rows = torch.stack([steps("..t...l...t"), steps("......t...l", first=20)])
+    make = _offered("Reward2GoTransform", gamma=0.8, out_keys=["to_go"])
+    answer = refused(lambda: make().inv(rows.clone()))
+    return read("to-go", answer, "to_go", ("next", "reward"))
+
+
+def _running_statistics(make_env: Any, seed: int) -> Dict[str, Any]:
+    """The newer running normaliser, with a state of its own and with one in the data."""
+    keys = {"in_keys": ["observation", "reward"], "out_keys": ["seen", "gain"]}
+    return _around_an_environment(
+        make_env,
+        seed,
+        {
+            "own": _offered("VecNormV2", **keys, decay=0.9),
+            "data": _offered("VecNormV2", in_keys=["observation"], decay=0.9, stateful=False),
+            "wide": _offered("VecNormV2", **keys, decay=0.5, eps=0.1),
+        },
+    )
+
+
+def _shapes_and_keys(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Observations joined, renamed, clipped, counted; resets by chance; the greatest of frames."""
+    seen = {"in_keys": ["observation"]}
+    return _around_an_environment(
+        make_env,
+        seed,
+        {
+            "unsqueezed": _offered("UnsqueezeTransform", dim=-1, **seen),
+            "renamed": _offered("RenameTransform", **seen, out_keys=["seen"]),
+            "copied": _offered("RenameTransform", **seen, out_keys=["seen"], create_copy=True),
+            "clipped": _offered("ClipTransform", **seen, low=-0.3, high=0.2),
+            "greatest": _offered("TimeMaxPool", **seen, T=3),
+            "tracked": _offered("InitTracker"),
+            "only-counted": _offered("StepCounter", max_steps=4, update_done=False),
+            "noops": _offered("NoopResetEnv", noops=2, random=False),
+            "joined": _offered("CatTensors", **seen, out_key="all", del_keys=False),
+        },
+    )
+
+
+def _pictures(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Images that are stacked, made grey, and normalised by fixed numbers."""
+    seen = {"in_keys": ["observation"]}
+    tensor = _offered("ToTensorImage", **seen)
+    stacked = _offered("CatFrames", N=3, dim=-3, **seen)
+    grey = _offered("GrayScale", **seen)
+    normalised = _offered("ObservationNorm", loc=0.2, scale=0.4, **seen)
+    return _around_an_environment(
+        make_env,
+        seed,
+        {
+            "grey": lambda: [tensor(), stacked(), grey()],
+            "normalised": lambda: [tensor(), normalised()],
+        },
+        observations="image",
+    )
+
+
 PARTS = {
     "discretized-actions": _positions,
     "frames-of-batches": _frames_of_batches,
@@ -287,4 +398,9 @@ PARTS = {
     "casts": _casts,
     "inverse-keys": _inverse_keys,
     "several-steps": _several_steps,
+    "returns-and-rewards": _returns_and_rewards,
+    "rewards-to-go": _rewards_to_go,
+    "running-statistics": _running_statistics,
+    "shapes-and-keys": _shapes_and_keys,
+    "pictures": _pictures,
 }
