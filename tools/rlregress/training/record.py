@@ -14,12 +14,15 @@ from typing import Any, Dict, Mapping
 
 from rlregress.errors import UserError
 
-#: of the keys below; "critic" and "diagnostics" came later, and older records have none
+#: of the keys below; "critic", "diagnostics", "memory" and "attempt" came later, and older records
+#: have none
 SCHEMA = 1
 _REQUIRED = {
     "schema", "job", "key", "status", "failure", "curve", "final_return", "episode_returns",
     "steps", "parameters_sha256", "platform", "time",
 }  # fmt: skip
+#: what may differ between two records of one run that have the same result
+_MEASURED = ("attempt", "curve_cpu_seconds", "memory", "platform", "time")
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
@@ -63,6 +66,11 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
     """Seal ``content`` with its checksum and write it."""
     sealed = {**content, "checksum": _checksum(content)}
     write_atomically(path, json.dumps(sealed, indent=1, sort_keys=True, allow_nan=False) + "\n")
+
+
+def outcome(content: Mapping[str, Any]) -> Dict[str, Any]:
+    """What a run came to: the record without when, where and how fast it was made."""
+    return {name: value for name, value in content.items() if name not in _MEASURED}
 
 
 def read(path: Path) -> Dict[str, Any]:

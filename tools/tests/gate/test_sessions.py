@@ -55,7 +55,7 @@ def trained(monkeypatch):
     done: list[tuple[str, int]] = []
     dial = {"lost": 0.0, "left": 10_000, "worse": None, "entropy": None, "failing": ()}
 
-    def train(job, store, pinned):
+    def train(job, attempt, pinned):
         if dial["left"] == 0:
             raise Ended
         dial["left"] -= 1
@@ -64,7 +64,7 @@ def trained(monkeypatch):
         rng = np.random.default_rng([job.seed, len(job.cell.id)])
         value = float(rng.choice(stored) - dial["lost"] * abs(stored.mean()))
         record.write(
-            store.path(job),
+            attempt.record,
             {
                 "schema": record.SCHEMA, "job": job.as_dict() | {"key": job.key}, "key": job.key,
                 "status": "finished", "failure": None, "curve": [], "final_return": value,
