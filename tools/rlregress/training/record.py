@@ -25,7 +25,8 @@ _REQUIRED = {
 _MEASURED = ("attempt", "curve_cpu_seconds", "memory", "platform", "time")
 
 
-def _checksum(content: Mapping[str, Any]) -> str:
+def checksum(content: Mapping[str, Any]) -> str:
+    """SHA-256 over what a record says."""
     text = json.dumps(content, sort_keys=True, allow_nan=False)
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
@@ -64,7 +65,7 @@ def check_writable(folder: Path, what: str) -> None:
 
 def write(path: Path, content: Mapping[str, Any]) -> None:
     """Seal ``content`` with its checksum and write it."""
-    sealed = {**content, "checksum": _checksum(content)}
+    sealed = {**content, "checksum": checksum(content)}
     write_atomically(path, json.dumps(sealed, indent=1, sort_keys=True, allow_nan=False) + "\n")
 
 
@@ -80,7 +81,7 @@ def read(path: Path) -> Dict[str, Any]:
         if not isinstance(content, dict) or "checksum" not in content:
             raise ValueError("it is something else")
         stated = content.pop("checksum")
-        computed = _checksum(content)
+        computed = checksum(content)
     except (ValueError, OSError, RecursionError) as error:
         raise UserError(
             f"the run record {path} is damaged: expected one JSON object with a checksum ({error})"
