@@ -3,8 +3,8 @@
 A lease is a file that is made with ``O_EXCL``, says who holds it, and is touched by a thread while
 it is held. It is over when its process has ended, where that can be looked up (on one machine);
 when Slurm has started the same task again; or when it was not touched for ``STALE_SECONDS``, by the
-clock of the file system. Who finds a lease that is over renames it, sees that it was this one that
-was taken away, and makes a new one: of two that try, one gets it.
+clock of the file system. Who finds a lease that is over makes a second file with ``O_EXCL``, the
+right to replace it, looks again, and replaces it: of many that try, one gets it.
 
 A lease alone does not keep two attempts from ending the same run, since one that was taken for dead
 may wake up; see ``Store.put``.
@@ -170,31 +170,48 @@ class Lease:
         Args:
             now: as in ``is_over``.
         """
-        if self._make():
-            self._keep()
-            return True
+        if not self._make() and not self._replace(now):
+            return False
+        threading.Thread(target=self._beat, daemon=True).start()
+        return True
+
+    def _replace(self, now: float) -> bool:
+        """Take a lease that is over."""
         if not is_over(self.path, now):
             return False
-        over = holder(self.path)
-        aside = self.path.with_name(f"{self.path.name}.{self.holder.attempt}")
+        right = self.path.with_name(f"{self.path.name}.over")
         try:
-            os.rename(self.path, aside)
-        except FileNotFoundError:
+            os.close(os.open(right, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        except FileExistsError:
+            # who has it needs it for an instant, unless he died in it
+            with suppress(FileNotFoundError):
+                if now - right.stat().st_mtime > STALE_SECONDS:
+                    right.unlink()
             return False
-        if holder(aside) != over:
-            # somebody was faster: this is the new lease
-            with suppress(OSError):
-                put_once(aside, self.path)
-            aside.unlink(missing_ok=True)
-            return False
-        aside.unlink(missing_ok=True)
-        if over is not None:
-            self.before = over
-            self.holder = replace(self.holder, restarts=over.restarts + 1)
-        if self._make():
-            self._keep()
+        try:
+            over = holder(self.path)
+            if not is_over(self.path, now):
+                return False
+            if over is not None:
+                self.before = over
+                self.holder = replace(self.holder, restarts=over.restarts + 1)
+            if not self.path.exists():
+                return self._make()
+            self._write(self.holder)
             return True
-        return False
+        finally:
+            right.unlink(missing_ok=True)
+
+    def _write(self, content: Holder) -> None:
+        """Put this in the place of what the file says."""
+        written = self.path.with_name(f"{self.path.name}.{content.attempt}")
+        try:
+            written.write_text(json.dumps(asdict(content)), encoding="utf-8")
+            os.replace(written, self.path)
+        except OSError:
+            with suppress(OSError):
+                written.unlink()
+            raise
 
     def _make(self) -> bool:
         try:
@@ -209,9 +226,6 @@ class Lease:
         finally:
             os.close(number)
         return True
-
-    def _keep(self) -> None:
-        threading.Thread(target=self._beat, daemon=True).start()
 
     def _beat(self) -> None:
         while not self._over.wait(BEAT_SECONDS):
@@ -244,13 +258,8 @@ class Lease:
 
     def _leave(self, why: str) -> None:
         if why:
-            left = self.path.with_name(f"{self.path.name}.{self.holder.attempt}")
-            try:
-                left.write_text(json.dumps(asdict(replace(self.holder, ended=why))), "utf-8")
-                os.replace(left, self.path)
+            # on a full disk nothing is left of it
+            with suppress(OSError):
+                self._write(replace(self.holder, ended=why))
                 return
-            except OSError:
-                # as on a full disk: then nothing is left of it
-                with suppress(OSError):
-                    left.unlink()
         self.path.unlink(missing_ok=True)
