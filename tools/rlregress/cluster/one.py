@@ -95,10 +95,17 @@ def do(manifest: Manifest, index: int, store: Store, say: Callable[[str], None])
     return 0
 
 
+def _task() -> str:
+    """What Slurm calls this task; empty where there is no Slurm."""
+    # one task of an array has the number of the whole array as its own
+    array, index = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
+    return f"{array}_{index}" if array else os.environ.get("SLURM_JOB_ID", "")
+
+
 def _stopped(said: str, got: list[signal.Signals], say: Callable[[str], None]) -> int:
     """Ask Slurm for another turn if its warning was what stopped the run."""
     say(f"{said}; start it again")
-    task = os.environ.get("SLURM_JOB_ID")
+    task = _task()
     if task and _WARNING in got and signal.SIGTERM not in got:
         try:
             asked = subprocess.run(

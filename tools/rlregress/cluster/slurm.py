@@ -160,11 +160,12 @@ def split(indices: Sequence[int], size: int) -> Iterator[list[int]]:
     piece: list[int] = []
     characters = 0
     for index in indices:
-        characters += len(str(index)) + 1
-        if piece and (index - piece[0] >= size or characters > _LISTED):
+        more = len(str(index)) + 1
+        if piece and (index - piece[0] >= size or characters + more > _LISTED):
             yield piece
             piece, characters = [], 0
         piece.append(index)
+        characters += more
     if piece:
         yield piece
 
