@@ -41,11 +41,11 @@ def of_selection(selection: Selection, seeds: int, first_seed: int, store: Store
 
 def kept(manifest: Manifest, store: Store) -> Manifest:
     """The store's own copy of a manifest, which is made if it has none."""
-    for _ in manifest.runs():
-        # all of it is read, to see that none is damaged
-        pass
     path = store.folder / MANIFESTS / f"{manifest.digest[:NAMED]}.jsonl"
     if not path.exists():
+        for _ in manifest.runs():
+            # all of it is read, to see that none is damaged
+            pass
         path.parent.mkdir(parents=True, exist_ok=True)
         copy = path.with_suffix(f".{os.getpid()}")
         shutil.copyfile(manifest.path, copy)

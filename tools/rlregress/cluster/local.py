@@ -59,7 +59,7 @@ def run_all(
             while waiting and len(started) < workers:
                 run = waiting.popleft()
                 process = subprocess.Popen(
-                    one.command(manifest, run.index, store),
+                    one.command(manifest, run.number, store),
                     env=environment,
                     stdin=subprocess.DEVNULL,
                     # this process has one thread

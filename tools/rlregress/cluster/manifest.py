@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from rlregress.errors import UserError
 from rlregress.training.cell import Job
@@ -23,20 +23,21 @@ SCHEMA = 1
 NAMED = 12
 #: separates what is known of a run at a glance from its job.
 _JOB = b', "job": '
+_BUFFER = 1 << 20
 _REMEDY = "expected a file that rlregress launch wrote; write another one with it"
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """A run of a manifest, at a glance.
 
     Attributes:
+        number: its index.
         name: as ``Job.name`` has it.
         group: as ``Cell.group`` has it.
         seconds: expected CPU seconds; 0 if no stored run tells.
     """
 
-    index: int
+    number: int
     name: str
     group: str
     seconds: float
@@ -114,7 +115,7 @@ class Manifest:
     def runs(self) -> Iterator[Run]:
         """All runs, in their order; UserError after the last one if the file is damaged."""
         digest = hashlib.sha256()
-        with open(self.path, "rb") as stream:
+        with open(self.path, "rb", buffering=_BUFFER) as stream:
             stream.seek(self._start)
             for index in range(self.size):
                 line = stream.read(self._width)

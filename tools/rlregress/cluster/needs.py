@@ -74,5 +74,5 @@ def needs(manifest: Manifest, runs: Sequence[Run], done: Collection[str], store:
 
 def _records(manifest: Manifest, runs: Sequence[Run], store: Store) -> list[Mapping[str, Any]]:
     every = max(1, len(runs) // _READ)
-    found = [store.find(manifest.job(run.index)) for run in runs[::every][:_READ]]
+    found = [store.find(manifest.job(run.number)) for run in runs[::every][:_READ]]
     return [each for each in found if each is not None and each["status"] == "finished"]

@@ -140,7 +140,7 @@ def queue(store: Store) -> Queue:
     for digest, indices in tasks.items():
         manifest = chosen.of_digest(store, digest)
         if manifest is not None:
-            found.runs |= {run.name for run in manifest.runs() if run.index in indices}
+            found.runs |= {run.name for run in manifest.runs() if run.number in indices}
     return found
 
 
@@ -199,7 +199,7 @@ def scripts(
     alike: dict[tuple[int | None, int | None], list[int]] = {}
     for run in left:
         of = given[run.group]
-        alike.setdefault((of.minutes, of.mib), []).append(run.index)
+        alike.setdefault((of.minutes, of.mib), []).append(run.number)
     pieces = [
         (piece, minutes, mib)
         for (minutes, mib), indices in alike.items()

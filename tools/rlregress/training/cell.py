@@ -86,7 +86,15 @@ class Job:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for the worker and for the record."""
-        return asdict(self)
+        # deep copies of what is never changed would take most of the time of a long manifest
+        return {
+            "cell": asdict(self.cell),
+            "seed": self.seed,
+            "protocol": asdict(self.protocol),
+            "hyperparameters": dict(self.hyperparameters),
+            "versions": dict(self.versions),
+            "sources": dict(self.sources),
+        }
 
     @cached_property
     def key(self) -> str:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-NODES, CORES, MAX_ARRAY_SIZE = 2, 8, 5
+NODES, CORES, MAX_ARRAY_SIZE = 2, 8, 3
 _DAEMONS = ("munged", "slurmctld", "slurmd", "sbatch")
 #: daemons lie where the shell of a user does not look.
 _PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])

@@ -27,7 +27,7 @@ def test_runs_are_listed_longest_first(written):
     assert [run.name for run in runs] == [job(seed).name for seed in (1000, 0, 1)]
     assert [run.seconds for run in runs] == [30.0, 1.0, 0.0]
     assert {run.group for run in runs} == {"some-ppo"}
-    assert [written.job(run.index) for run in runs] == [job(seed) for seed in (1000, 0, 1)]
+    assert [written.job(run.number) for run in runs] == [job(seed) for seed in (1000, 0, 1)]
     assert [written.job(0).key, written.job(0).name] == [job(1000).key, job(1000).name]
 
 

@@ -60,7 +60,9 @@ def test_a_run_that_was_killed_is_done_by_the_next_and_then_never_again(store):
     assert store.path(job).stat() == before
 
 
-@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGUSR1, marks=pytest.mark.nightly), signal.SIGTERM]
+)
 def test_a_run_that_is_stopped_is_given_back(store, number):
     """Exit code 75, its worker ends, and who comes next gets the run at once."""
     (job,) = jobs([0], ENDLESS)

@@ -59,7 +59,7 @@ def test_a_list_of_indices_is_not_too_long_for_a_line():
 def test_a_script_names_its_runs_and_nothing_else(tmp_path):
     """Undone runs only, the longest first, each index an offset beyond the task's."""
     of = listed(tmp_path, dict.fromkeys(range(0, 14, 2), 100.0))
-    done = {run.name for run in of.runs() if run.index in (0, 3)}
+    done = {run.name for run in of.runs() if run.number in (0, 3)}
     scripts, _ = made(of, tmp_path, size=3, done=done)
     assert [script.runs for script in scripts] == [[1, 2], [4, 5, 6]]
     text = scripts[1].text

@@ -19,7 +19,7 @@ from rlregress.training.store import Store
 
 from . import slurm
 from .runs import begun, jobs, listed, rlregress
-from .slurm import until
+from .slurm import MAX_ARRAY_SIZE, until
 
 pytestmark = [
     pytest.mark.usefixtures("warm_python"),
@@ -100,18 +100,20 @@ def logs(store: Store) -> str:
     return "\n".join(path.read_text() for path in (store.folder / "slurm").glob("*.log"))
 
 
-def test_after_every_accident_a_launch_completes_the_runs(ask, store):
+@pytest.mark.parametrize("number", [8, pytest.param(24, marks=pytest.mark.nightly)])
+def test_after_every_accident_a_launch_completes_the_runs(ask, store, number):
     """Arrays beyond MaxArraySize, two launches at once, a warned, a killed and a cancelled task."""
-    every = jobs(range(12))
+    every = jobs(range(number))
     manifest = listed(store, every)
-    warned, killed, cancelled = every[0], every[1], every[6]
+    warned, killed, cancelled = every[0], every[1], every[4]
 
     # two launches at once submit everything once, in arrays as small as this site has them
     with ThreadPoolExecutor(2) as threads:
         said = "".join(threads.map(lambda _: launched(manifest, store), range(2)))
-    assert sorted(re.findall(r"submitted: (\d+) runs", said)) == ["0", "12"]
+    assert sorted(re.findall(r"submitted: (\d+) runs", said)) == sorted(["0", str(number)])
     pieces = re.findall(r"^job \d+: (\d+) runs from (\d+) on", said, re.MULTILINE)
-    assert pieces == [("5", "0"), ("5", "5"), ("2", "10")]
+    firsts = range(0, number, MAX_ARRAY_SIZE)
+    assert pieces == [(str(min(MAX_ARRAY_SIZE, number - n)), str(n)) for n in firsts]
 
     # each is hit while it is at it
     frozen = freeze(store, [warned, killed, cancelled])
@@ -129,13 +131,13 @@ def test_after_every_accident_a_launch_completes_the_runs(ask, store):
 
     # what is undone, and nothing else
     again = launched(manifest, store)
-    assert "12 runs, 2 of them to do" in again
-    assert re.findall(r"(\d+) runs from (\d+) on", again) == [("1", "1"), ("1", "6")]
+    assert f"{number} runs, 2 of them to do" in again
+    assert re.findall(r"(\d+) runs from (\d+) on", again) == [("1", "1"), ("1", "4")]
     until(lambda: not ask("squeue", "-h").strip(), 300, "tasks are still in the queue")
     there = store.contents()
     assert there.done == {job.name for job in every}
     assert (there.duplicates, there.damaged, there.leases) == ([], [], set())
     finished = Counter(re.findall(r"seed (\d+): finished", logs(store)))
-    assert finished == Counter({str(seed): 1 for seed in range(12)})
+    assert finished == Counter({str(seed): 1 for seed in range(number)})
     verified = rlregress("verify", "--store", str(store.folder))
-    assert "12 records are whole, 0 of them of failed runs" in verified.stdout
+    assert f"{number} records are whole, 0 of them of failed runs" in verified.stdout
