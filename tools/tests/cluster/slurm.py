@@ -1,6 +1,7 @@
 """A real Slurm on this host for the time of a test: its daemons as plain processes of one user.
 
-Nothing outside of its folder is read or written. Nodes are daemons on ports of their own, each of
+Nothing outside of its folder is read or written. A task that is requeued waits for as long as a
+credential holds, 5 s, the least that Slurm takes; it is 120 s without the setting. Nodes are daemons on ports of their own, each of
 which claims more cores than the host has. Arrays are small, so that few runs are split.
 """
 
@@ -28,7 +29,7 @@ SlurmctldPort={port}
 SlurmUser={user}
 SlurmdUser={user}
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket,cred_expire=3
+AuthInfo=socket={folder}/munge.socket,cred_expire=5
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/%n
 SlurmctldPidFile={folder}/slurmctld.pid
@@ -41,7 +42,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0
 SchedulerType=sched/builtin
-KillWait=5
+KillWait=30
 ReturnToService=2
 MaxArraySize={size}
 MinJobAge=600
