@@ -1,8 +1,8 @@
 """A real Slurm on this host for the time of a test: its daemons as plain processes of one user.
 
-Nothing outside of its folder is read or written. A task that is requeued waits for as long as a
-credential holds, 5 s, the least that Slurm takes; it is 120 s without the setting. Nodes are daemons on ports of their own, each of
-which claims more cores than the host has. Arrays are small, so that few runs are split.
+Nothing outside of its folder is read or written. Nodes are daemons on ports of their own, each of
+which claims more cores than the host has. Arrays are small, so that few runs are split. A task that
+is requeued waits for as long as a credential holds: 5 s here, the least that Slurm takes.
 """
 
 from __future__ import annotations
