@@ -81,7 +81,7 @@ def _call(folder: str, arguments: list[str]) -> NoReturn:
     if answer == _REFUSED:
         _python(arguments)
     child = int(answer)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
         signal.signal(number, lambda number, _: os.kill(child, number))
     status = int(connection.recv(64))
     if os.WIFSIGNALED(status):

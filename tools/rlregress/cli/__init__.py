@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from rlregress import __version__, frameworks
-from rlregress.cli import details, faults, gate, histories, rank, runs, traces
+from rlregress.cli import cluster, details, faults, gate, histories, rank, runs, traces
 from rlregress.errors import UserError
 from rlregress.training.store import warn_in_words
 
@@ -75,6 +75,12 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     runs.pilot,
     runs.record,
     runs.throughput,
+    cluster.launch,
+    cluster.run,
+    cluster.status,
+    cluster.watch,
+    cluster.verify,
+    cluster.merge,
     faults.faults,
     traces.trace,
     traces.diff,
@@ -91,6 +97,7 @@ _KEPT = {
     "throughput": "stored processes are kept, and the same command goes on from there",
     "pilot": "finished runs are kept, and the same command goes on from there",
     "record": "finished runs are kept, and the same command goes on from there",
+    "launch": "finished runs are kept, and the same command goes on from there",
     "histories": "judged pairs are kept, and the same command goes on from there",
 }
 

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from filelock import Timeout
-
 from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.gate import baseline, published
@@ -324,13 +322,6 @@ class Session:
         """Do the run unless it is done; its record."""
         return launch.run(job, self.store, self.pinned)
 
-    def _in_flight(self, job: Job) -> bool:
-        try:
-            with self.store.lock(job).acquire(timeout=0):
-                return False
-        except Timeout:
-            return True
-
     def help_with(self, jobs: Sequence[Job]) -> None:
         """Do one of the runs that others wait for too, or sleep while all of them are being done.
 
@@ -338,7 +329,7 @@ class Session:
         be queued behind a long one of another process.
         """
         for job in sorted(jobs, key=lambda job: -self.estimated_seconds(job.cell)):
-            if self.store.find(job) is None and not self._in_flight(job):
+            if self.store.find(job) is None and not self.store.in_flight(job):
                 self.train(job)
                 return
         time.sleep(_POLL_SECONDS)

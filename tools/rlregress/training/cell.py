@@ -67,9 +67,34 @@ class Job:
     versions: Mapping[str, str]
     sources: Mapping[str, str]
 
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> Job:
+        """The run that ``as_dict`` made plain data of; what else it holds is left out.
+
+        Raises:
+            KeyError, TypeError: it is something else.
+        """
+        rest = {name: content[name] for name in ("hyperparameters", "versions", "sources")}
+        return cls(
+            Cell(**content["cell"]), content["seed"], Protocol(**content["protocol"]), **rest
+        )
+
+    @property
+    def name(self) -> str:
+        """Where its record lies in a store, without the ending."""
+        return f"{self.cell.id}/{self.seed:04d}-{self.key}"
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for the worker and for the record."""
-        return asdict(self)
+        # deep copies of what is never changed would take most of the time of a long manifest
+        return {
+            "cell": asdict(self.cell),
+            "seed": self.seed,
+            "protocol": asdict(self.protocol),
+            "hyperparameters": dict(self.hyperparameters),
+            "versions": dict(self.versions),
+            "sources": dict(self.sources),
+        }
 
     @cached_property
     def key(self) -> str:

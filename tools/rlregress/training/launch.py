@@ -8,15 +8,17 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.training import record
+from rlregress.training import identity, record
 from rlregress.training.cell import Job
-from rlregress.training.store import Store
-from rlregress.training.worker import OTHER_CODE
+from rlregress.training.store import Attempt, Store
+from rlregress.training.worker import NOT_WRITTEN, OTHER_CODE
 
 #: the numerical libraries read these once, when they are loaded
 _THREAD_LIMITS = (
@@ -28,8 +30,25 @@ _THREAD_LIMITS = (
 )
 
 
+#: between two looks at a lease that another attempt holds, at first and at most.
+_POLL_SECONDS = (0.02, 1.0)
+
+
 class Interrupted(UserError):
-    """The worker was ended from outside; there is no record and the run counts as not done."""
+    """The worker was ended from outside; there is no record and the run counts as not done.
+
+    Attributes:
+        by: the signal that ended it.
+        superseded: another attempt has taken the run over.
+    """
+
+    def __init__(self, message: str, by: signal.Signals, superseded: bool) -> None:
+        super().__init__(message)
+        self.by, self.superseded = by, superseded
+
+
+class Held(UserError):
+    """Another attempt does the run now."""
 
 
 def environment(pinned: bool = True) -> dict[str, str]:
@@ -50,57 +69,97 @@ def environment(pinned: bool = True) -> dict[str, str]:
     return made
 
 
-def run(job: Job, store: Store, pinned: bool = True) -> dict[str, Any]:
+def run(job: Job, store: Store, pinned: bool = True, wait: bool = True) -> dict[str, Any]:
     """Do the run of ``job`` unless its record exists; returns the record.
 
     Two processes that want the same run do it once: the second waits and reads. A worker that
     dies by itself leaves a failed record; one that is ended from outside leaves none.
+
+    Args:
+        wait: for an attempt of another process.
+
+    Raises:
+        Held: there is one, and it is not to be waited for.
+        Interrupted: the worker was ended from outside.
+        UserError: the code that is here is not that of the job; no record could be written.
     """
-    with store.lock(job):
-        stored = store.find(job)
-        if stored is None:
-            store.set_aside(job)
-            _train(job, store, pinned)
-            stored = store.find(job)
+    pause, longest = _POLL_SECONDS
+    while (stored := store.find(job)) is None:
+        attempt = store.claim(job)
+        if attempt is not None:
+            with attempt:
+                stored = store.find(job)
+                if stored is None:
+                    store.set_aside(job)
+                    _train(job, attempt, pinned)
+                    store.put(job, _sealed_by(attempt), attempt.id)
+                    stored = store.find(job)
+            break
+        if not wait:
+            raise Held(f"the run {_named(job)} is being done by another attempt")
+        time.sleep(pause)
+        pause = min(2 * pause, longest)
     if stored is None:
-        raise UserError(f"the run {job.cell.id} seed {job.seed} left no readable record")
+        raise UserError(f"the run {_named(job)} left no readable record")
     return stored
 
 
-def _train(job: Job, store: Store, pinned: bool) -> None:
-    path = store.path(job)
-    job_path = path.with_suffix(".job")
-    log_path = path.with_suffix(".log")
-    record.write_atomically(job_path, json.dumps({**job.as_dict(), "key": job.key}))
-    command = [sys.executable, "-m", "rlregress.training.worker", str(job_path), str(path)]
-    with open(log_path, "wb") as log:
+def _named(job: Job) -> str:
+    return f"{job.cell.id} seed {job.seed}"
+
+
+def _sealed_by(attempt: Attempt) -> dict[str, Any]:
+    return {**record.read(attempt.record), "attempt": attempt.as_dict()}
+
+
+def check_versions(job: Job) -> None:
+    """UserError if other versions are installed here than those that the job is about."""
+    here = identity.versions(frameworks.get(job.cell.framework))
+    other = [
+        f"{name} {here.get(name, 'missing')}, expected {version}"
+        for name, version in job.versions.items()
+        if here.get(name) != version
+    ]
+    if other:
+        raise UserError(f"the run {_named(job)} is about other versions: found {'; '.join(other)}")
+
+
+def _train(job: Job, attempt: Attempt, pinned: bool) -> None:
+    """Have a worker write the record of ``job`` to the folder of the attempt."""
+    check_versions(job)
+    record.write_atomically(attempt.job, json.dumps({**job.as_dict(), "key": job.key}))
+    module = "rlregress.training.worker"
+    command = [sys.executable, "-m", module, str(attempt.job), str(attempt.record)]
+    with open(attempt.log, "wb") as log:
         process = subprocess.Popen(
             command,
             env=environment(pinned),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            cwd=path.parent,
+            cwd=attempt.folder,
         )
+        attempt.lease.on_lost = process.terminate
         try:
             code = process.wait()
         except BaseException:
             process.terminate()
             process.wait()
             raise
-    if code == OTHER_CODE:
-        said = log_path.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1]
+    if code in (OTHER_CODE, NOT_WRITTEN):
+        said = attempt.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1]
         raise UserError(said)
     if code in (-signal.SIGTERM, -signal.SIGINT, -signal.SIGKILL):
-        raise Interrupted(
-            f"the run {job.cell.id} seed {job.seed} was ended by {signal.Signals(-code).name}; "
-            "it is not done and will be started again next time"
+        by, superseded = signal.Signals(-code), attempt.lease.lost
+        why = (
+            "another attempt took it over"
+            if superseded
+            else "it is not done and will be started again next time"
         )
+        raise Interrupted(f"the run {_named(job)} was ended by {by.name}; {why}", by, superseded)
     if code != 0:
-        end = log_path.read_text(encoding="utf-8", errors="replace")[-2000:]
-        record.write(path, _crashed(job, code, end))
-    for leftover in (job_path, log_path, path.with_suffix(".progress")):
-        leftover.unlink(missing_ok=True)
+        end = attempt.log.read_text(encoding="utf-8", errors="replace")[-2000:]
+        record.write(attempt.record, _crashed(job, code, end))
 
 
 def _crashed(job: Job, code: int, output: str) -> dict[str, Any]:

@@ -14,15 +14,19 @@ from typing import Any, Dict, Mapping
 
 from rlregress.errors import UserError
 
-#: of the keys below; "training_return", "critic" and "diagnostics" came later: older ones have none
+#: of the keys below; "training_return", "critic", "diagnostics", "memory" and "attempt" came later, and
+#: older records have none
 SCHEMA = 1
 _REQUIRED = {
     "schema", "job", "key", "status", "failure", "curve", "final_return", "episode_returns",
     "steps", "parameters_sha256", "platform", "time",
 }  # fmt: skip
+#: what may differ between two records of one run that have the same result
+_MEASURED = ("attempt", "curve_cpu_seconds", "memory", "platform", "time")
 
 
-def _checksum(content: Mapping[str, Any]) -> str:
+def checksum(content: Mapping[str, Any]) -> str:
+    """SHA-256 over what a record says."""
     text = json.dumps(content, sort_keys=True, allow_nan=False)
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
@@ -61,8 +65,13 @@ def check_writable(folder: Path, what: str) -> None:
 
 def write(path: Path, content: Mapping[str, Any]) -> None:
     """Seal ``content`` with its checksum and write it."""
-    sealed = {**content, "checksum": _checksum(content)}
+    sealed = {**content, "checksum": checksum(content)}
     write_atomically(path, json.dumps(sealed, indent=1, sort_keys=True, allow_nan=False) + "\n")
+
+
+def outcome(content: Mapping[str, Any]) -> Dict[str, Any]:
+    """What a run came to: the record without when, where and how fast it was made."""
+    return {name: value for name, value in content.items() if name not in _MEASURED}
 
 
 def read(path: Path) -> Dict[str, Any]:
@@ -72,7 +81,7 @@ def read(path: Path) -> Dict[str, Any]:
         if not isinstance(content, dict) or "checksum" not in content:
             raise ValueError("it is something else")
         stated = content.pop("checksum")
-        computed = _checksum(content)
+        computed = checksum(content)
     except (ValueError, OSError, RecursionError) as error:
         raise UserError(
             f"the run record {path} is damaged: expected one JSON object with a checksum ({error})"

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import time
 import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
-from filelock import FileLock
-
 from rlregress.errors import UserError
-from rlregress.training import record
+from rlregress.training import lease, record
 from rlregress.training.cell import Job
+from rlregress.training.lease import Holder, Lease
+
+#: folders of a store that hold no records.
+MANIFESTS, SLURM = "manifests", "slurm"
+_RECORD, _LEASE, _FAILED, _ATTEMPTS = ".json", ".lease", ".failed", ".attempts"
+_DUPLICATE, _DAMAGED = ".duplicate", ".damaged"
+_OF_RUNS = (_RECORD, _LEASE, _FAILED, _DUPLICATE, _DAMAGED)
+#: of why a run failed, so many characters are kept beside its record.
+_REASON = 300
 
 
 class DamagedRecord(UserWarning):
@@ -37,12 +50,66 @@ def warn_in_words() -> None:
     warnings.formatwarning = format
 
 
+@dataclass
+class Contents:
+    """What the names of a store's files say; runs are called as ``Job.name`` has it.
+
+    Attributes:
+        done: runs that have a record.
+        failed: those of them whose training ended in an error.
+        leases: runs that somebody does, or has left undone.
+        duplicates, damaged: files, relative to the store.
+    """
+
+    done: set[str] = field(default_factory=set)
+    failed: set[str] = field(default_factory=set)
+    leases: set[str] = field(default_factory=set)
+    duplicates: list[str] = field(default_factory=list)
+    damaged: list[str] = field(default_factory=list)
+
+
+class Attempt:
+    """One attempt at a run, in a folder of its own; a context, in which it holds the run's lease.
+
+    Attributes:
+        id: unlike that of any other attempt.
+        job, log, record: files of the worker.
+    """
+
+    def __init__(self, folder: Path, held: Lease) -> None:
+        """``held`` is held already."""
+        self.id, self.lease, self.folder = held.holder.attempt, held, folder
+        self.job, self.log = folder / "job.json", folder / "log"
+        self.record = folder / f"record{_RECORD}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """What its record says of it."""
+        of = self.lease.holder
+        return {"id": of.attempt, "host": of.host, "slurm": of.slurm, "restarts": of.restarts}
+
+    def __enter__(self) -> Attempt:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        _: TracebackType | None,
+    ) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+        with suppress(OSError):
+            self.folder.parent.rmdir()
+        self.lease.give_back("" if kind is None else str(error) or kind.__name__)
+
+
 class Store:
     """Records of finished and failed runs under one folder.
 
     A record lies at ``<cell>/<seed>-<key>.json``; its key is the digest of everything that
     determines the run. A damaged record is never judged, and its run counts as not done; when the
-    run is done again, the record is renamed to ``*.damaged`` with a warning.
+    run is done again, the record is renamed to ``*.damaged`` with a warning. Beside a record lie,
+    under the same name, the lease of who does the run (``.lease``), the folders of those who try
+    (``.attempts``), and why it failed (``.failed``).
     """
 
     def __init__(self, folder: Path) -> None:
@@ -58,13 +125,118 @@ class Store:
 
     def path(self, job: Job) -> Path:
         """Where the record of ``job`` lies or will lie."""
-        return self.folder / job.cell.id / f"{job.seed:04d}-{job.key}.json"
+        return self.folder / f"{job.name}{_RECORD}"
 
-    def lock(self, job: Job) -> FileLock:
-        """Held by the process that does the run; the system frees it when that process dies."""
+    def claim(self, job: Job) -> Attempt | None:
+        """An attempt at ``job``, or None while another one holds its lease."""
+        path = self.path(job)
+        held = Lease(path.with_suffix(_LEASE))
+        attempts = path.with_suffix(_ATTEMPTS)
+        folder = attempts / held.holder.attempt
+        while True:
+            with suppress(FileNotFoundError):  # somebody who ended has removed what he left empty
+                attempts.mkdir(parents=True, exist_ok=True)
+                folder.mkdir()
+                break
+        # whatever goes wrong, an empty folder is not left
+        taken = False
+        try:
+            taken = held.take(now=folder.stat().st_mtime)
+        finally:
+            if not taken:
+                folder.rmdir()
+        if not taken:
+            return None
+        if held.before is not None and lease.why_over(held.before):
+            shutil.rmtree(attempts / held.before.attempt, ignore_errors=True)
+        return Attempt(folder, held)
+
+    def in_flight(self, job: Job) -> bool:
+        """Whether somebody does the run of ``job`` now."""
+        path = self.path(job).with_suffix(_LEASE)
+        return path.exists() and not lease.is_over(path, time.time())
+
+    def holder(self, name: str) -> tuple[Holder | None, float]:
+        """Who holds, or held, the lease of a run, and when it was last touched (s since 1970).
+
+        Args:
+            name: as ``Job.name`` has it.
+
+        Raises:
+            OSError: there is none any more.
+        """
+        path = self.folder / f"{name}{_LEASE}"
+        return lease.holder(path), path.stat().st_mtime
+
+    def progress(self, name: str, attempt: str) -> dict[str, Any]:
+        """How far an attempt has come, as its worker reports it; empty while it reports nothing."""
+        path = self.folder / f"{name}{_ATTEMPTS}" / attempt / "record.progress"
+        try:
+            report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return report
+
+    def why_failed(self, name: str) -> str:
+        """The last line of what a failed run said."""
+        try:
+            text = (self.folder / f"{name}{_FAILED}").read_text(encoding="utf-8")
+        except OSError:
+            return ""
+        return text.strip()
+
+    def put(self, job: Job, content: Mapping[str, Any], attempt: str) -> bool:
+        """Put the record of a run in its place; whether there was none.
+
+        Where there is one, it stays. A second one is kept beside it, as ``*.duplicate``, if it has
+        another result; so a run has one record, however many attempts have ended it.
+
+        Args:
+            attempt: whose record it is.
+        """
         path = self.path(job)
         path.parent.mkdir(parents=True, exist_ok=True)
-        return FileLock(str(path.with_suffix(".lock")))
+        source = path.with_name(f".{path.stem}.{attempt}")
+        record.write(source, content)
+        mark = path.with_suffix(_FAILED)
+        # before the record, so that no failed run is without it
+        if content["status"] == "failed":
+            reason = (str(content["failure"]).strip().splitlines() or ["?"])[-1]
+            record.write_atomically(mark, reason[:_REASON] + "\n")
+        elif not path.exists():
+            mark.unlink(missing_ok=True)
+        while not lease.put_once(source, path):
+            there = self.find(job)
+            if there is None:
+                self.set_aside(job)
+                continue
+            if there["status"] != "failed":
+                mark.unlink(missing_ok=True)
+            if record.outcome(there) == record.outcome(content):
+                source.unlink()
+            else:
+                source.replace(path.with_name(f"{path.stem}.{attempt}{_DUPLICATE}"))
+            return False
+        return True
+
+    def contents(self) -> Contents:
+        """What is in the store, as far as the names of its files say; reads none of them."""
+        found = Contents()
+        if self.folder.is_dir():
+            for name, suffix in _names(self.folder):
+                if suffix == _RECORD:
+                    found.done.add(name)
+                elif suffix == _FAILED:
+                    found.failed.add(name)
+                elif suffix == _LEASE:
+                    found.leases.add(name)
+                elif suffix == _DUPLICATE:
+                    found.duplicates.append(name + suffix)
+                elif suffix == _DAMAGED:
+                    found.damaged.append(name + suffix)
+        found.failed &= found.done
+        found.leases -= found.done
+        return found
 
     def find(self, job: Job) -> dict[str, Any] | None:
         """The record of ``job``, or None if the run is not done or its record is damaged."""
@@ -108,3 +280,20 @@ class Store:
                 f"expected {job.key}"
             )
         return stored
+
+
+def _names(folder: Path, above: str = "") -> Iterator[tuple[str, str]]:
+    """(path without its ending, ending) of every file of runs below a folder."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            name, dot, ending = entry.name.rpartition(".")
+            if dot + ending in _OF_RUNS:
+                # one that is being written begins with a dot
+                if name and name[0] != ".":
+                    yield above + name, dot + ending
+            elif (
+                dot + ending != _ATTEMPTS
+                and (above or entry.name not in (MANIFESTS, SLURM))
+                and entry.is_dir()
+            ):
+                yield from _names(folder / entry.name, f"{above}{entry.name}/")

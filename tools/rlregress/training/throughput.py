@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -186,17 +185,6 @@ def _check_blocks(algorithm: str, of: Protocol) -> None:
         )
 
 
-def peak_mib() -> float:
-    """The most memory that this process has had resident, in MiB."""
-    # ru_maxrss of a process begins with what the one that started it had
-    try:
-        rows = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-        return next(int(row.split()[1]) for row in rows if row.startswith("VmHWM:")) / 1024
-    except (OSError, StopIteration):
-        unit = 1024**2 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-
-
 class _Watch:
     """Does the floor's part at every checkpoint, and keeps what both took."""
 
@@ -281,7 +269,7 @@ def _measure_here(framework: str, algorithm: str, seed: int) -> Measurement:
     adapter, wanted = frameworks.get(framework), protocol(framework.partition("@")[0], algorithm)
     for module in adapter.modules:
         importlib.import_module(module)
-    idle = peak_mib()
+    idle = worker.peak_mib()
     _, blocks = train_beside_floor(adapter, algorithm, wanted, seed)
     training, collecting = rounds(blocks)
     return Measurement(
@@ -289,7 +277,7 @@ def _measure_here(framework: str, algorithm: str, seed: int) -> Measurement:
         steps_per_second=round(_rate(training, "steps"), 1),
         updates_per_second=round(_rate(training, "updates"), 1),
         idle_mib=round(idle, 1),
-        peak_mib=round(peak_mib(), 1),
+        peak_mib=round(worker.peak_mib(), 1),
         collecting_ratio=round(_median_ratio(collecting), 4) if collecting else None,
         collecting_steps_per_second=round(_rate(collecting, "steps"), 1) if collecting else None,
     )

@@ -12,10 +12,12 @@ import hashlib
 import json
 import os
 import platform
+import resource
 import signal
 import sys
 import time
 import traceback
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Dict, List, Mapping
@@ -23,6 +25,8 @@ from typing import Any, Dict, List, Mapping
 PROGRESS_REPORTS = 20
 #: exit status: the code on this process's path is not the code that the job is about
 OTHER_CODE = 4
+#: exit status: the training has ended, and its record could not be written
+NOT_WRITTEN = 5
 
 
 _PR_SET_PDEATHSIG = 1
@@ -44,6 +48,17 @@ def cpu_name() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
+
+
+def peak_mib() -> float:
+    """The most memory that this process has had resident, in MiB."""
+    # ru_maxrss of a process begins with what the one that started it had
+    try:
+        rows = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+        return next(int(row.split()[1]) for row in rows if row.startswith("VmHWM:")) / 1024
+    except (OSError, StopIteration):
+        unit = 1024**2 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
 def digest(parameters: Mapping[str, Any]) -> str:
@@ -107,8 +122,10 @@ class _Watch:
         wall = time.perf_counter() - self._started
         report = {"steps": steps, "total_steps": self._total, "wall_seconds": round(wall, 1)}
         temporary = self._progress.with_suffix(".tmp")
-        temporary.write_text(json.dumps(report), encoding="utf-8")
-        os.replace(temporary, self._progress)
+        # a full disk is no error of the training
+        with suppress(OSError):
+            temporary.write_text(json.dumps(report), encoding="utf-8")
+            os.replace(temporary, self._progress)
 
 
 def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
@@ -192,6 +209,7 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
             "python": platform.python_version(),
             "torch_threads": torch.get_num_threads(),
         },
+        "memory": {"peak_mib": round(peak_mib(), 1)},
         "time": {
             "started_at": started_at,
             "wall_seconds": round(wall, 2),
@@ -222,7 +240,15 @@ def main(arguments: List[str]) -> int:
     content = run(job, record_path.with_suffix(".progress"))
     from rlregress.training.record import write
 
-    write(record_path, content)
+    try:
+        write(record_path, content)
+    except OSError as error:
+        print(
+            f"the record of {job['cell']['framework']}-{job['cell']['algorithm']} seed "
+            f"{job['seed']} could not be written to {record_path}: {error.strerror}; make room "
+            "there, and start the run again"
+        )
+        return NOT_WRITTEN
     return 0
 
 

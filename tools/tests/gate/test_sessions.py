@@ -67,7 +67,7 @@ def trained(monkeypatch):
     dial = {"lost": 0.0, "left": 10_000, "failing": ()}
     dial |= {"training": None, "worse": None, "entropy": None}
 
-    def train(job, store, pinned):
+    def train(job, attempt, pinned):
         if dial["left"] == 0:
             raise Ended
         dial["left"] -= 1
@@ -79,7 +79,7 @@ def trained(monkeypatch):
         if of_training is not None:
             of_training = training_return(rng, of_training)
         record.write(
-            store.path(job),
+            attempt.record,
             {
                 "schema": record.SCHEMA, "job": job.as_dict() | {"key": job.key}, "key": job.key,
                 "status": "finished", "failure": None, "curve": [], "final_return": value,
@@ -470,7 +470,9 @@ def test_critics_are_judged_where_all_stored_runs_have_one(chosen, trained, tmp_
     planned = planning.plan(chosen, 0, str(tmp_path / "runs"))
     assert planned.not_judged == why
     said = plan_report.lines(planned, 1)
-    assert f"training, critic, entropy, kl not judged of {', '.join(sorted(ids[1:]))}: {older}" in said
+    assert (
+        f"training, critic, entropy, kl not judged of {', '.join(sorted(ids[1:]))}: {older}" in said
+    )
     assert f"training, entropy, kl not judged of {ids[0]}: {older}" in said
 
 

@@ -11,9 +11,9 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.training import throughput
+from rlregress.training import throughput, worker
 from rlregress.training.floor import Floor
-from rlregress.training.throughput import Block, Plan, Protocol, peak_mib, rounds
+from rlregress.training.throughput import Block, Plan, Protocol, rounds
 
 ON_POLICY = Protocol("E", Plan(2), {"rollout_steps": 64, "minibatch_size": 16, "epochs": 3})
 OFF_POLICY = Protocol(
@@ -125,9 +125,9 @@ def test_the_first_block_of_each_kind_warms_up():
 def test_peak_memory_is_that_of_the_process_alone():
     """A small process that a large one has started has a small peak."""
     ballast = bytearray(b"x") * (300 * 1024**2)
-    program = "from rlregress.training.throughput import peak_mib; print(peak_mib())"
+    program = "from rlregress.training.worker import peak_mib; print(peak_mib())"
     small = float(subprocess.check_output([sys.executable, "-c", program], text=True))
-    assert peak_mib() > len(ballast) / 1024**2
+    assert worker.peak_mib() > len(ballast) / 1024**2
     assert small < 200
 
 

@@ -1,0 +1,67 @@
+"""Which runs are launched: those of the cells that options choose, or those of a manifest."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from rlregress.cluster.manifest import NAMED, Manifest, write
+from rlregress.errors import UserError
+from rlregress.gate import baseline
+from rlregress.gate.selection import Selection, choose
+from rlregress.gate.session import MOST_SEEDS
+from rlregress.training import plan, record
+from rlregress.training.budgets import budget
+from rlregress.training.store import MANIFESTS, Store
+
+
+def of_selection(selection: Selection, seeds: int, first_seed: int, store: Store) -> Manifest:
+    """The manifest of all runs of the chosen cells, written to the store.
+
+    Args:
+        seeds: runs of each cell; 0: the budget's number.
+    """
+    if not 0 <= seeds <= MOST_SEEDS:
+        raise UserError(f"--seeds is {seeds}, expected up to {MOST_SEEDS} runs of each cell")
+    if first_seed < 0:
+        raise UserError(f"--first-seed is {first_seed}, expected 0 or more")
+    cells = choose(selection)
+    known = baseline.every()
+    count = seeds or budget(selection.budget).seeds
+    of_cells = [plan.jobs(cell, range(first_seed, first_seed + count)) for cell in cells]
+    # seed by seed: what is launched first says something of every cell
+    jobs = [jobs[number] for number in range(count) for jobs in of_cells]
+    per_step = {cell: baseline.seconds_per_step(cell, known) for cell in cells}
+    record.check_writable(store.folder, "run records")
+    return write(
+        ((job, per_step[job.cell] * job.protocol.total_steps) for job in jobs),
+        store.folder / MANIFESTS,
+    )
+
+
+def kept(manifest: Manifest, store: Store) -> Manifest:
+    """The store's own copy of a manifest, which is made if it has none."""
+    path = store.folder / MANIFESTS / f"{manifest.digest[:NAMED]}.jsonl"
+    if not path.exists():
+        for _ in manifest.runs():
+            # all of it is read, to see that none is damaged
+            pass
+        path.parent.mkdir(parents=True, exist_ok=True)
+        copy = path.with_suffix(f".{os.getpid()}")
+        shutil.copyfile(manifest.path, copy)
+        copy.replace(path)
+    return Manifest(path)
+
+
+def of_store(store: Store) -> list[Manifest]:
+    """The manifests that were written to a store, the newest first."""
+    paths = sorted(
+        (store.folder / MANIFESTS).glob("*.jsonl"), key=lambda each: each.stat().st_mtime
+    )
+    return [Manifest(path) for path in reversed(paths)]
+
+
+def of_digest(store: Store, digest: str) -> Manifest | None:
+    """The manifest of a store whose digest begins so, if it is there."""
+    path = store.folder / MANIFESTS / f"{digest[:NAMED]}.jsonl"
+    return Manifest(path) if path.exists() else None

@@ -1,0 +1,85 @@
+"""Runs of a manifest on this machine: so many processes at a time, each of them one run."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from rlregress.cluster import one
+from rlregress.cluster.manifest import Manifest, Run
+from rlregress.training import launch
+from rlregress.training.store import Store
+from rlregress.training.worker import end_with_parent
+
+_POLL_SECONDS = 0.1
+#: before a run is asked for again that another attempt held: one that is ending has ended then.
+_PAUSE_SECONDS = 2.0
+
+
+@dataclass
+class Counts:
+    """How runs have ended.
+
+    Attributes:
+        done: they have a record.
+        left: they were stopped, or another attempt does them.
+        failed: they could not be done.
+    """
+
+    done: int = 0
+    left: int = 0
+    failed: int = 0
+
+
+def run_all(
+    manifest: Manifest,
+    runs: Sequence[Run],
+    store: Store,
+    workers: int,
+    on_end: Callable[[Counts], None],
+) -> Counts:
+    """Do runs in their order, ``workers`` at a time; what is started ends with this process.
+
+    Args:
+        on_end: called after each run.
+    """
+    waiting, held, counts = deque(runs), deque[Run](), Counts()
+    started: dict[subprocess.Popen[bytes], Run] = {}
+    environment = launch.environment()
+    try:
+        while waiting or started or held:
+            if not (waiting or started):
+                # once more, last of all, those that another attempt held
+                waiting, held = held, deque(maxlen=0)
+                time.sleep(_PAUSE_SECONDS)
+            while waiting and len(started) < workers:
+                run = waiting.popleft()
+                process = subprocess.Popen(
+                    one.command(manifest, run.number, store),
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    # this process has one thread
+                    preexec_fn=end_with_parent,
+                )
+                started[process] = run
+            time.sleep(_POLL_SECONDS)
+            for process in [each for each in started if each.poll() is not None]:
+                run, code = started.pop(process), process.returncode
+                if code == one.RESUMABLE and held.maxlen is None:
+                    held.append(run)
+                    continue
+                counts.done += code == 0
+                counts.left += code == one.RESUMABLE
+                counts.failed += code not in (0, one.RESUMABLE)
+                on_end(counts)
+    finally:
+        for process in started:
+            with suppress(ProcessLookupError):
+                process.terminate()
+        for process in started:
+            process.wait()
+    return counts

@@ -1,0 +1,78 @@
+"""The time and memory that a run is given, from runs that are recorded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rlregress.cluster.manifest import Manifest, Run
+from rlregress.gate import throughput
+from rlregress.training.store import Store
+
+#: of the records of a group, so many are read.
+_READ = 8
+#: the time is so many times the longest, and so many minutes for the start.
+_TIMES, _START_MINUTES = 2, 10
+#: the memory is so many times the largest, in whole steps of so many MiB.
+_LARGER, _STEP_MIB = 1.3, 256
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What runs of one framework and algorithm are given.
+
+    Attributes:
+        minutes, mib: None: no run tells, and the site's own limits hold.
+        why: what both rest on, in words.
+    """
+
+    minutes: int | None
+    mib: int | None
+    why: str
+
+
+def needs(manifest: Manifest, runs: Sequence[Run], done: Collection[str], store: Store) -> Needs:
+    """The needs of runs of one group.
+
+    Args:
+        runs: all of the group that the manifest lists.
+        done: names of runs that have a record.
+    """
+    records = _records(manifest, [run for run in runs if run.name in done], store)
+    expected = max(run.seconds for run in runs)
+    walls = [each["time"].get("wall_seconds", 0.0) for each in records]
+    peaks = [each["memory"]["peak_mib"] for each in records if each.get("memory")]
+    of_peaks = f"{len(peaks)} records of this store"
+    if not peaks:
+        stored = throughput.every()
+        peaks = [
+            process.peak_mib
+            for (framework, algorithm), each in stored.items()
+            if f"{framework}-{algorithm}" == runs[0].group
+            for process in each.process
+        ]
+        of_peaks = f"{len(peaks)} stored processes of its throughput"
+    said, minutes, mib = [], None, None
+    longest = max([expected, *walls])
+    if longest:
+        minutes = math.ceil(_TIMES * longest / 60) + _START_MINUTES
+        whose = f"{len(walls)} records of this store" if longest in walls else "its stored runs"
+        said.append(
+            f"time: {_TIMES} times the {longest / 60:.1f} min of {whose}, and {_START_MINUTES} min"
+        )
+    else:
+        said.append("time: the site's, as no run of it is recorded")
+    if peaks:
+        mib = math.ceil(_LARGER * max(peaks) / _STEP_MIB) * _STEP_MIB
+        said.append(f"memory: {_LARGER} times the {max(peaks):.0f} MiB of {of_peaks}")
+    else:
+        said.append("memory: the site's, as no run of it is recorded")
+    return Needs(minutes, mib, "; ".join(said))
+
+
+def _records(manifest: Manifest, runs: Sequence[Run], store: Store) -> list[Mapping[str, Any]]:
+    every = max(1, len(runs) // _READ)
+    found = [store.find(manifest.job(run.number)) for run in runs[::every][:_READ]]
+    return [each for each in found if each is not None and each["status"] == "finished"]

@@ -1,0 +1,293 @@
+"""Runs of a manifest as arrays of Slurm. What is done is read from files, never from Slurm."""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import os
+import re
+import shlex
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rlregress import frameworks
+from rlregress.cluster import chosen, one
+from rlregress.cluster.manifest import NAMED, Manifest, Run
+from rlregress.cluster.needs import Needs, needs
+from rlregress.errors import UserError
+from rlregress.training.lease import Lease
+from rlregress.training.store import SLURM, Store
+
+#: MaxArraySize of a Slurm that does not set it: indices 0 to 1000.
+USUAL_ARRAY_SIZE = 1001
+#: a list of indices is not longer, in characters.
+_LISTED = 8000
+#: seconds before the end of its time that a task is warned.
+_WARNED = 120
+_ANSWERS_IN_SECONDS = 20
+#: options of sbatch that are not a site's to choose: they say which runs a task does.
+_OURS = ("array", "job-name")
+
+
+@dataclass(frozen=True)
+class Site:
+    """What a site adds to the scripts.
+
+    Attributes:
+        options: of sbatch, as in ``account=x``; they replace ours of the same name.
+        before: lines of shell before the run, such as those that load modules.
+        at_once: of each array, so many tasks at most; 0: as many as Slurm starts.
+    """
+
+    options: Sequence[str] = ()
+    before: str = ""
+    at_once: int = 0
+
+    def __post_init__(self) -> None:
+        for option in self.options:
+            name = option.partition("=")[0]
+            if not re.fullmatch(r"[a-z][a-z-]+(=[^\n]+)?", option):
+                raise UserError(
+                    f"--sbatch is '{option}', expected an option of sbatch without its dashes, as "
+                    "in account=x"
+                )
+            if name in _OURS:
+                raise UserError(
+                    f"--sbatch is '{option}', and {name} is what tells a task its runs; leave it "
+                    "out"
+                )
+
+
+@dataclass(frozen=True)
+class Script:
+    """One array: ``text`` for sbatch; its name in Slurm; the indices of its runs."""
+
+    name: str
+    text: str
+    runs: Sequence[int]
+
+
+@dataclass
+class Queue:
+    """What Slurm says of the tasks of a store that have not ended.
+
+    Attributes:
+        runs: names of runs, as ``Job.name`` has it.
+        states: (state, reason) of Slurm -> how many tasks.
+        silent: why Slurm does not tell; empty if it does.
+    """
+
+    runs: set[str] = field(default_factory=set)
+    states: Counter[tuple[str, str]] = field(default_factory=Counter)
+    silent: str = ""
+
+
+def _asked(command: Sequence[str]) -> str:
+    """What a command of Slurm answers; UserError if it does not."""
+    try:
+        ended = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            timeout=_ANSWERS_IN_SECONDS,
+        )
+    except FileNotFoundError:
+        raise UserError(
+            f"there is no {command[0]} here; expected a machine that submits to Slurm (--dry-run "
+            "prints the scripts without one)"
+        ) from None
+    except subprocess.TimeoutExpired:
+        raise UserError(f"{command[0]} did not answer in {_ANSWERS_IN_SECONDS} s") from None
+    if ended.returncode:
+        raise UserError(f"{command[0]} refused: {' '.join(ended.stderr.split())}")
+    return ended.stdout
+
+
+def array_size() -> int:
+    """The site's MaxArraySize: the largest index of an array is one less."""
+    shown = _asked(["scontrol", "show", "config"])
+    size = re.search(r"^MaxArraySize\s*=\s*(\d+)", shown, re.MULTILINE)
+    if size is None:
+        raise UserError("scontrol show config names no MaxArraySize; expected a whole number")
+    return int(size[1])
+
+
+def _of_store(store: Store) -> str:
+    return "rlregress-" + hashlib.sha256(str(store.folder).encode()).hexdigest()[:8]
+
+
+def queue(store: Store) -> Queue:
+    """The tasks of a store that wait or run, of this user."""
+    asked = ["squeue", "-h", "-r", "-u", getpass.getuser(), "-o", "%j|%K|%T|%r"]
+    found = Queue()
+    try:
+        rows = _asked(asked).splitlines()
+    except UserError as error:
+        found.silent = str(error)
+        return found
+    tasks: dict[str, set[int]] = {}
+    for row in rows:
+        name, index, state, reason = row.split("|", 3)
+        mine, digest, offset = [*name.rsplit("-", 2), "", ""][:3]
+        if mine == _of_store(store) and state != "COMPLETING" and index.isdigit():
+            tasks.setdefault(digest, set()).add(int(offset) + int(index))
+            found.states[state, reason] += 1
+    for digest, indices in tasks.items():
+        manifest = chosen.of_digest(store, digest)
+        if manifest is not None:
+            found.runs |= {run.name for run in manifest.runs() if run.number in indices}
+    return found
+
+
+def ranges(indices: Sequence[int]) -> str:
+    """Ascending indices as sbatch takes them: ``0-3,7``."""
+    parts: list[list[int]] = []
+    for index in indices:
+        if parts and index == parts[-1][1] + 1:
+            parts[-1][1] = index
+        else:
+            parts.append([index, index])
+    return ",".join(f"{a}" if a == b else f"{a}-{b}" for a, b in parts)
+
+
+def split(indices: Sequence[int], size: int) -> Iterator[list[int]]:
+    """Ascending indices in pieces that one array can have, counted from the first of a piece."""
+    piece: list[int] = []
+    characters = 0
+    for index in indices:
+        more = len(str(index)) + 1
+        if piece and (index - piece[0] >= size or characters + more > _LISTED):
+            yield piece
+            piece, characters = [], 0
+        piece.append(index)
+        characters += more
+    if piece:
+        yield piece
+
+
+def scripts(
+    manifest: Manifest,
+    runs: Sequence[Run],
+    left: Sequence[Run],
+    done: Collection[str],
+    store: Store,
+    site: Site,
+    size: int,
+    say: Callable[[str], None],
+) -> list[Script]:
+    """The arrays that do what is left, those with the longest runs first.
+
+    Runs that need the same time and memory share arrays; ``say`` is told what that rests on.
+
+    Args:
+        runs: all of the manifest; ``left``: those that are to be done.
+        done: names of those that have a record.
+        size: MaxArraySize.
+    """
+    of_groups: dict[str, list[Run]] = {}
+    for run in runs:
+        of_groups.setdefault(run.group, []).append(run)
+    given: dict[str, Needs] = {}
+    for group in sorted({run.group for run in left}):
+        given[group] = needs(manifest, of_groups[group], done, store)
+        say(f"{group}: {given[group].why}")
+    alike: dict[tuple[int | None, int | None], list[int]] = {}
+    for run in left:
+        of = given[run.group]
+        alike.setdefault((of.minutes, of.mib), []).append(run.number)
+    pieces = [
+        (piece, minutes, mib)
+        for (minutes, mib), indices in alike.items()
+        for piece in split(indices, size)
+    ]
+    pieces.sort(key=lambda each: each[0][0])
+    return [_script(manifest, store, site, *each) for each in pieces]
+
+
+def _script(
+    manifest: Manifest,
+    store: Store,
+    site: Site,
+    runs: Sequence[int],
+    minutes: int | None,
+    mib: int | None,
+) -> Script:
+    offset = runs[0]
+    name = f"{_of_store(store)}-{manifest.digest[:NAMED]}-{offset}"
+    tasks = ranges([index - offset for index in runs])
+    options = {
+        "job-name": f"={name}",
+        "array": f"={tasks}" + (f"%{site.at_once}" if site.at_once else ""),
+        "cpus-per-task": "=1",
+        **({} if minutes is None else {"time": f"={minutes}"}),
+        **({} if mib is None else {"mem": f"={mib}M"}),
+        "requeue": "",
+        "open-mode": "=append",
+        "signal": f"=B:USR1@{_WARNED}",
+        "output": f"={store.folder / SLURM / '%A_%a.log'}",
+    }
+    for option in site.options:
+        key, equals, value = option.partition("=")
+        options[key] = equals + value
+    call = shlex.join(one.command(manifest, "INDEX", store))
+    call = call.replace("INDEX", f"$((SLURM_ARRAY_TASK_ID + {offset}))")
+    lines = [
+        "#!/bin/bash",
+        *(f"#SBATCH --{key}{value}" for key, value in options.items()),
+        *(f"export {key}={shlex.quote(value)}" for key, value in _environment().items()),
+        *site.before.splitlines(),
+        "# so that signals arrive",
+        f"exec {call}",
+    ]
+    return Script(name, "\n".join(lines) + "\n", runs)
+
+
+def _environment() -> Mapping[str, str]:
+    """What a task has to be told of the environment of this process."""
+    told = {}
+    if os.environ.get("PYTHONPATH"):
+        paths = os.environ["PYTHONPATH"].split(os.pathsep)
+        told["PYTHONPATH"] = os.pathsep.join(os.path.abspath(path) for path in paths if path)
+    for adapter in map(frameworks.get, frameworks.names()):
+        if adapter.checkout and adapter.checkout in os.environ:
+            told[adapter.checkout] = os.environ[adapter.checkout]
+    return told
+
+
+def submit(
+    make: Callable[[Collection[str]], Sequence[Script]], store: Store, say: Callable[[str], None]
+) -> int:
+    """Submit what is left and not in the queue; how many runs. One launch of a store at a time.
+
+    Args:
+        make: the scripts, when it is known which runs are in the queue.
+    """
+    folder = store.folder / SLURM
+    folder.mkdir(parents=True, exist_ok=True)
+    lease = Lease(folder / "launch.lease")
+    while not lease.take(time.time()):
+        time.sleep(0.5)
+    try:
+        there = queue(store)
+        if there.silent:
+            say(f"{there.silent}: what is queued may be submitted again; no run is done twice")
+        submitted = 0
+        for script in make(there.runs):
+            path = folder / f"{script.name}.sh"
+            path.write_text(script.text, encoding="utf-8")
+            try:
+                answer = _asked(["sbatch", "--parsable", str(path)])
+            except UserError as error:
+                raise UserError(
+                    f"{error}; the script is {path}; submitted before it: {submitted} runs"
+                ) from None
+            submitted += len(script.runs)
+            say(f"job {answer.strip()}: {len(script.runs)} runs from {script.runs[0]} on")
+    finally:
+        lease.give_back()
+    return submitted

@@ -1,0 +1,165 @@
+"""What is done of a store, what is going on in it, and what is left: from names, leases, progress.
+
+No record is opened: a store of 100 000 runs is surveyed in a second.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rlregress.cluster.manifest import Manifest, Run
+from rlregress.training.lease import BEAT_SECONDS, why_over
+from rlregress.training.store import Store
+
+#: an attempt that has missed two beats is stuck; when its lease is over: lease.STALE_SECONDS.
+STUCK_SECONDS = 3 * BEAT_SECONDS
+#: of so many failed runs it is read why.
+_READ = 200
+LEFT = ("running", "stuck", "stopped", "waiting")
+STATES = ("done", "failed", *LEFT)
+#: in place of the group of runs that no manifest lists.
+UNLISTED = "not listed"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A run that somebody does, or has left undone.
+
+    Attributes:
+        silent: seconds since its last heartbeat.
+        share: of its steps that are trained; 0 while it says nothing.
+        wall_seconds: of these steps.
+        why: it was stopped; empty for one that goes on.
+        where: host, process, task of Slurm.
+    """
+
+    run: str
+    silent: float
+    share: float
+    wall_seconds: float
+    why: str
+    where: str
+    restarts: int
+
+    @property
+    def state(self) -> str:
+        """``running``, ``stuck`` or ``stopped``."""
+        if self.why:
+            return "stopped"
+        return "stuck" if self.silent > STUCK_SECONDS else "running"
+
+
+@dataclass
+class Survey:
+    """The state of a store.
+
+    Attributes:
+        counts: group -> state -> how many runs; those that failed are not counted as done.
+        attempts: what is running, stuck or stopped.
+        reasons: why runs failed -> how many, of the ``read`` failed runs.
+        duplicates, damaged: files.
+        seconds_left: until all that is listed is done, with as many at a time as are running; None
+            if none is, or no run tells how long it takes.
+    """
+
+    counts: dict[str, Counter[str]] = field(default_factory=dict)
+    attempts: list[Attempt] = field(default_factory=list)
+    reasons: Counter[str] = field(default_factory=Counter)
+    read: int = 0
+    duplicates: Sequence[str] = ()
+    damaged: Sequence[str] = ()
+    seconds_left: float | None = None
+
+    @property
+    def total(self) -> Counter[str]:
+        """State -> how many runs of all groups."""
+        return sum(self.counts.values(), Counter())
+
+
+def survey(store: Store, manifests: Iterable[Manifest]) -> Survey:
+    """Look at a store.
+
+    Args:
+        manifests: what is to be done; a run that several list counts once.
+    """
+    there = store.contents()
+    found = Survey(duplicates=there.duplicates, damaged=there.damaged)
+    found.attempts = _attempts(store, there.leases)
+    states = {attempt.run: attempt.state for attempt in found.attempts}
+    left: list[Run] = []
+    seen: set[str] = set()
+    for manifest in manifests:
+        for run in manifest.runs():
+            if run.name in seen:
+                continue
+            seen.add(run.name)
+            state = "done"
+            if run.name in there.failed:
+                state = "failed"
+            elif run.name not in there.done:
+                state = states.get(run.name, "waiting")
+                left.append(run)
+            found.counts.setdefault(run.group, Counter())[state] += 1
+    unlisted = Counter("failed" if name in there.failed else "done" for name in there.done - seen)
+    unlisted += Counter(states[name] for name in states.keys() - seen)
+    if unlisted:
+        found.counts[UNLISTED] = unlisted
+    for name in sorted(there.failed)[:_READ]:
+        found.reasons[store.why_failed(name)] += 1
+        found.read += 1
+    found.seconds_left = _seconds_left(left, found.attempts)
+    return found
+
+
+def _attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
+    attempts = []
+    now = time.time()
+    for name in sorted(names):
+        try:
+            of, touched = store.holder(name)
+        except OSError:
+            # it has ended meanwhile
+            continue
+        if of is None:
+            attempts.append(Attempt(name, now - touched, 0.0, 0.0, "", "?", 0))
+            continue
+        progress = store.progress(name, of.attempt)
+        task = of.slurm.get("SLURM_ARRAY_TASK_ID")
+        job = of.slurm.get("SLURM_ARRAY_JOB_ID") or of.slurm.get("SLURM_JOB_ID", "")
+        slurm = f" (Slurm {job}{task and f'_{task}' or ''})" if job else ""
+        attempts.append(
+            Attempt(
+                name,
+                now - touched,
+                progress["steps"] / progress["total_steps"] if progress else 0.0,
+                progress["wall_seconds"] if progress else 0.0,
+                why_over(of),
+                f"{of.slurm.get('SLURMD_NODENAME', of.host)} process {of.process}{slurm}",
+                of.restarts,
+            )
+        )
+    return attempts
+
+
+def _seconds_left(left: Sequence[Run], attempts: Sequence[Attempt]) -> float | None:
+    running = {each.run: each for each in attempts if each.state == "running"}
+    measured = [each for each in running.values() if each.share > 0]
+    seconds: Mapping[str, float] = {run.name: run.seconds for run in left}
+    # how much longer runs take here than is expected
+    expected = sum(seconds.get(each.run, 0.0) * each.share for each in measured)
+    pace = sum(each.wall_seconds for each in measured) / expected if expected else 1.0
+    # of what nobody has recorded, as long as those that are running
+    usual = statistics.mean(each.wall_seconds / each.share for each in measured) if measured else 0
+    lengths = {name: of * pace if of else usual for name, of in seconds.items()}
+    if not running or (lengths and not all(lengths.values())):
+        return None
+    rest = {
+        name: of * (1 - running[name].share if name in running else 1.0)
+        for name, of in lengths.items()
+    }
+    # no sooner than the longest
+    return max(sum(rest.values()) / len(running), *rest.values(), 0.0)

@@ -1,0 +1,167 @@
+"""``rlregress launch``, ``run``, ``status``, ``watch``, ``verify``, ``merge``: many runs."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import typer
+from rich.live import Live
+from rich.text import Text
+
+from rlregress import suite
+from rlregress.cluster import audit, one, survey
+from rlregress.cluster import chosen as choice
+from rlregress.cluster import local as local_runs
+from rlregress.cluster import slurm as slurm_arrays
+from rlregress.cluster.manifest import Manifest, Run
+from rlregress.errors import UserError
+from rlregress.gate.selection import Selection, refused
+from rlregress.reporting import cluster as report
+from rlregress.training.record import check_writable
+from rlregress.training.store import SLURM, Store
+
+
+def _say(line: str) -> None:
+    # what runs say is read while they go on
+    print(line, flush=True)
+
+
+def _store(given: str) -> Store:
+    return Store(Path(given or suite.root() / "runs").resolve())
+
+
+def run(manifest: Path, index: int, store: str) -> int:
+    """Do one run of a manifest; the exit code."""
+    return one.do(Manifest(manifest.resolve()), index, _store(store), _say)
+
+
+def listed(manifest: Path, store: str) -> Manifest:
+    """The manifest of a file, and its runs for the store to know."""
+    check_writable(_store(store).folder, "run records")
+    return choice.kept(Manifest(manifest.resolve()), _store(store))
+
+
+def chosen(selection: Selection, seeds: int, first_seed: int, store: str) -> Manifest:
+    """The manifest of the runs that options choose; says what is left out of them."""
+    made = choice.of_selection(selection, seeds, first_seed, _store(store))
+    for left_out in refused(selection):
+        typer.echo(f"left out: {left_out}")
+    return made
+
+
+def _left(manifest: Manifest, done: Collection[str]) -> tuple[list[Run], list[Run]]:
+    """All runs of a manifest, and those that are not done; says how many."""
+    runs = list(manifest.runs())
+    left = [run for run in runs if run.name not in done]
+    _say(f"{manifest.path}: {len(runs)} runs, {len(left)} of them to do")
+    return runs, left
+
+
+def show(manifest: Manifest, store: str) -> None:
+    """Say where the manifest is, what is left of it, and how one run is started."""
+    folder = _store(store)
+    _left(manifest, folder.contents().done)
+    _say(f"one run: {shlex.join(one.command(manifest, 'INDEX', folder))}")
+    _say(f"INDEX is 0 to {manifest.size - 1}; one that is done ends at once")
+
+
+def local(manifest: Manifest, store: str, workers: int) -> int:
+    """Do what is left of a manifest on this machine; the exit code."""
+    folder = _store(store)
+    runs, left = _left(manifest, folder.contents().done)
+
+    def on_end(counts: local_runs.Counts) -> None:
+        _say(f"{len(runs) - len(left) + counts.done} of {len(runs)} done")
+
+    counts = local_runs.run_all(manifest, left, folder, workers or os.cpu_count() or 1, on_end)
+    if counts.failed or counts.left:
+        _say(
+            f"{counts.done} runs done, {counts.left} stopped or done by others, {counts.failed} "
+            "could not be done; launch again to do what is left"
+        )
+    return 1 if counts.failed else one.RESUMABLE if counts.left else 0
+
+
+def slurm(manifest: Manifest, store: str, site: slurm_arrays.Site, dry_run: bool) -> None:
+    """Submit what is left of a manifest, or print the scripts that would do it."""
+    folder = _store(store)
+    try:
+        size = slurm_arrays.array_size()
+    except UserError as error:
+        if not dry_run:
+            raise
+        size = slurm_arrays.USUAL_ARRAY_SIZE
+        _say(f"# {error}; arrays are split at {size}, the usual size")
+
+    def make(queued: Collection[str]) -> list[slurm_arrays.Script]:
+        # asked after the queue: what has ended in between is done
+        done = folder.contents().done
+        runs, left = _left(manifest, done)
+        new = [run for run in left if run.name not in queued]
+        if len(new) < len(left):
+            _say(f"{len(left) - len(new)} of them are in the queue")
+        return slurm_arrays.scripts(manifest, runs, new, done, folder, site, size, _say)
+
+    if not dry_run:
+        submitted = slurm_arrays.submit(make, folder, _say)
+        _say(f"submitted: {submitted} runs; to see them: rlregress status --store {folder.folder}")
+        return
+    for script in make(slurm_arrays.queue(folder).runs):
+        _say(f"\n# {folder.folder}/slurm/{script.name}.sh\n{script.text}")
+
+
+def _existing(given: str) -> Store:
+    store = _store(given)
+    if not store.folder.is_dir():
+        raise UserError(
+            f"there is no folder {store.folder}; name one with run records with --store"
+        )
+    return store
+
+
+def _look(manifest: str, store: str) -> tuple[survey.Survey, list[str]]:
+    folder = _existing(store)
+    listed = [Manifest(Path(manifest).resolve())] if manifest else choice.of_store(folder)
+    looked = survey.survey(folder, listed)
+    # only what was submitted from here is asked for
+    queue = slurm_arrays.queue(folder) if (folder.folder / SLURM).is_dir() else None
+    states = dict(queue.states) if queue is not None else {}
+    return looked, report.status(looked, states, queue.silent if queue is not None else "")
+
+
+def status(manifest: str, store: str) -> None:
+    """Print the status of a store."""
+    for line in _look(manifest, store)[1]:
+        typer.echo(line)
+
+
+def watch(manifest: str, store: str, seconds: float) -> None:
+    """Show the status of a store until nothing is left to do."""
+    looked, lines = _look(manifest, store)
+    with Live(Text("\n".join(lines)), auto_refresh=False) as live:
+        while any(looked.total[state] for state in survey.LEFT):
+            time.sleep(seconds)
+            looked, lines = _look(manifest, store)
+            live.update(Text("\n".join(lines)), refresh=True)
+
+
+def verify(manifest: str, store: str) -> int:
+    """Read every record of a store and say what is wrong; the exit code."""
+    listed = Manifest(Path(manifest).resolve()) if manifest else None
+    checked = audit.verify(_existing(store), listed)
+    for line in report.audit(checked):
+        typer.echo(line)
+    return 1 if checked.wrong else 0
+
+
+def merge(stores: Sequence[str], into: Path) -> int:
+    """Bring stores together; the exit code."""
+    target = Store(into.resolve())
+    merged = audit.merge([_existing(each) for each in stores], target)
+    for line in report.merged(merged, str(target.folder)):
+        typer.echo(line)
+    return 1 if merged.differing or merged.damaged else 0

@@ -1,0 +1,141 @@
+"""The state of a store of runs in one screen, and what is wrong with its records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from rlregress.cluster.audit import Audit, Merged
+from rlregress.cluster.survey import STATES, Attempt, Survey
+
+#: of each kind of thing, so many are shown.
+_SHOWN = 8
+#: of the attempts that run, those that have come least far.
+_RUNNING = 5
+
+
+def duration(seconds: float) -> str:
+    """``2 h 5 min``, ``40 min``, ``30 s``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    hours = round(minutes / 60)
+    return f"{hours} h" if hours < 48 else f"{hours / 24:.1f} days"
+
+
+def status(survey: Survey, queue: Mapping[tuple[str, str], int], silent: str) -> list[str]:
+    """The status of a store.
+
+    Args:
+        queue: (state, reason) of Slurm -> how many tasks.
+        silent: why Slurm does not tell; empty if it does, or was not asked.
+    """
+    if not survey.counts:
+        return ["no runs: nothing was launched to this store, and it has no records"]
+    rows: list[tuple[str, ...]] = [("", *STATES, "all")]
+    total = Counter[str]()
+    for group, counts in sorted(survey.counts.items()):
+        rows.append((group, *_numbers(counts)))
+        total += counts
+    if len(survey.counts) > 1:
+        rows.append(("all", *_numbers(total)))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if column else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    lines += _left(survey, total)
+    lines += _attempts(survey)
+    lines += _some(
+        [f"failed ({number}): {reason}" for reason, number in survey.reasons.most_common()]
+    )
+    if survey.read < total["failed"]:
+        lines.append(f"of {total['failed']} failed runs {survey.read} were asked why")
+    waits = [f"{n} {state}" + f" ({why})" * (why != "None") for (state, why), n in queue.items()]
+    if waits:
+        lines.append(f"Slurm: {', '.join(waits)}")
+    if silent:
+        lines.append(f"Slurm was asked, and said nothing: {silent}")
+    if survey.duplicates or survey.damaged:
+        lines.append(
+            f"{len(survey.duplicates)} second results that differ, {len(survey.damaged)} damaged "
+            "records set aside: rlregress verify names them"
+        )
+    return lines
+
+
+def _numbers(counts: Counter[str]) -> list[str]:
+    return [*(str(counts[state] or "-") for state in STATES), str(counts.total())]
+
+
+def _left(survey: Survey, total: Counter[str]) -> list[str]:
+    ended = total["done"] + total["failed"]
+    if ended == total.total():
+        return ["nothing is left to do"]
+    if survey.seconds_left is not None:
+        return [f"time left: about {duration(survey.seconds_left)}, with as many at a time as now"]
+    if total["running"]:
+        return ["time left: not known before the first runs report their progress"]
+    return ["nothing is running: launch again to do what is left"]
+
+
+def _attempts(survey: Survey) -> list[str]:
+    of_states: dict[str, list[Attempt]] = {state: [] for state in ("stuck", "stopped", "running")}
+    for attempt in survey.attempts:
+        of_states[attempt.state].append(attempt)
+    lines = _some(
+        [
+            f"stuck: {each.run} at {each.share:.0%} on {each.where}, silent for "
+            f"{duration(each.silent)}"
+            for each in of_states["stuck"]
+        ]
+    )
+    lines += _some(
+        [
+            f"stopped: {each.run} on {each.where}: {each.why}"
+            + f" (attempt {each.restarts + 1})" * (each.restarts > 0)
+            for each in of_states["stopped"]
+        ]
+    )
+    running = sorted(of_states["running"], key=lambda each: each.share)
+    return lines + _some(
+        [
+            f"running: {each.run} at {each.share:.0%} after {duration(each.wall_seconds)} on "
+            f"{each.where}"
+            for each in running
+        ],
+        _RUNNING,
+    )
+
+
+def _some(lines: Sequence[str], shown: int = _SHOWN) -> list[str]:
+    more = len(lines) - shown
+    return [*lines[:shown], *([f"  and {more} more"] if more > 0 else [])]
+
+
+def audit(of: Audit) -> list[str]:
+    """What is wrong with the records of a store, all of it, and what is to be known of them."""
+    lines = [f"wrong: {said}" for said in of.wrong] + [f"note: {said}" for said in of.notes]
+    lines.append(
+        f"{of.records} records are whole, {of.failed} of them of failed runs; "
+        f"{len(of.wrong) or 'nothing'} wrong"
+    )
+    if of.missing is not None:
+        lines.append(f"{of.missing or 'none'} of the manifest's runs without a record")
+    return lines
+
+
+def merged(of: Merged, target: str) -> list[str]:
+    """What a merge did."""
+    lines = [f"damaged, left out: {said}" for said in of.damaged]
+    lines += [f"another result: {said}; both are kept" for said in of.differing]
+    return [
+        *lines,
+        f"{target}: {of.new} records are new, {of.equal} were there already, "
+        f"{len(of.differing)} have another result, {len(of.damaged)} are damaged",
+    ]

@@ -1,0 +1,103 @@
+"""Runs that are real and as short as one can be, for the tests of this folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rlregress.cluster import manifest, one
+from rlregress.cluster.manifest import Manifest
+from rlregress.training import launch, plan
+from rlregress.training.cell import Cell, Job, Protocol
+from rlregress.training.lease import Holder
+from rlregress.training.store import Store
+
+from .slurm import until
+
+#: without an update; and one that does not end while it is looked at.
+SHORT, ENDLESS = Protocol(40, 40, 1), Protocol(10_000_000, 10_000_000, 1)
+
+
+def jobs(seeds: Sequence[int], protocol: Protocol = SHORT) -> list[Job]:
+    """Runs of one installed framework."""
+    cell = Cell("sb3", "sac", "InvertedPendulum-v4", "sb3", "smoke")
+    return [replace(each, protocol=protocol) for each in plan.jobs(cell, seeds)]
+
+
+def listed(store: Store, of: Sequence[Job]) -> Manifest:
+    """The manifest of runs that take equally long."""
+    return manifest.write([(job, 1.0) for job in of], store.folder / "manifests")
+
+
+def start(of: Manifest, index: int, store: Store) -> subprocess.Popen[str]:
+    """``rlregress run``, as a launcher calls it."""
+    return subprocess.Popen(
+        one.command(of, index, store),
+        env=launch.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def rlregress(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Any command, in a process of its own, with more environment variables."""
+    return subprocess.run(
+        [sys.executable, "-m", "rlregress.cli", *arguments],
+        env=launch.environment() | more,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def begun(store: Store, job: Job) -> Holder | None:
+    """Who does a run, if somebody does, and its worker has begun."""
+    try:
+        of, _ = store.holder(job.name)
+    except OSError:
+        return None
+    return of if of is not None and not of.ended and _log(store, job, of).exists() else None
+
+
+def holder(store: Store, job: Job) -> Holder:
+    """Who does a run, when somebody does."""
+    until(lambda: begun(store, job), 120, f"nobody does {job.name}")
+    of = begun(store, job)
+    assert of is not None
+    return of
+
+
+def _log(store: Store, job: Job, of: Holder) -> Path:
+    return store.path(job).with_suffix(".attempts") / of.attempt / "log"
+
+
+def worker_of(store: Store, job: Job, of: Holder) -> int:
+    """The process that trains, when there is one."""
+    folder = str(_log(store, job, of).parent).encode()
+    found: list[int] = []
+
+    def there() -> bool:
+        for process in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if b"rlregress.training.worker" in words and words[-2].startswith(folder):
+                found.append(int(process))
+        return bool(found)
+
+    until(there, 120, f"nothing trains {job.name}")
+    return found[0]
+
+
+def has_ended(process: int) -> bool:
+    """Whether a process does nothing any more, also if nobody has waited for it."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True

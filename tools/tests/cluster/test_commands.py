@@ -1,0 +1,129 @@
+"""What the commands are told: the same runs as a gate, and one sentence for what is wrong."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from rlregress import cli
+from rlregress.cluster import chosen, one
+from rlregress.gate.selection import Selection
+from rlregress.gate.session import open_session
+from rlregress.training.store import Store
+
+from .runs import jobs, listed
+
+
+@pytest.fixture
+def command(monkeypatch, capfd):
+    """Run the command with arguments; returns exit code, output, error output."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["rlregress", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        said = capfd.readouterr()
+        return int(ended.value.code or 0), said.out, said.err
+
+    return run
+
+
+def test_what_is_launched_is_what_a_gate_judges(tmp_path):
+    """The runs of a launch are those of the first look of a gate with the same options."""
+    selection = Selection("short", cells="sb3-ppo-*")
+    manifest = chosen.of_selection(selection, 0, 1000, Store(tmp_path))
+    session = open_session(selection, 0, str(tmp_path))
+    first = [job for job in session.ordered_jobs() if session.number(job) < 5]
+    assert {run.name for run in manifest.runs()} == {job.name for job in first}
+    seconds = [run.seconds for run in manifest.runs()]
+    assert seconds == sorted(seconds, reverse=True)
+    assert seconds[-1] > 0
+
+
+def test_a_launch_without_a_scheduler_lists_the_runs(command, tmp_path):
+    """It says where, how many, and how another scheduler starts one; launched again it is equal."""
+    options = ("launch", "--budget", "smoke", "--framework", "sb3", "--store", str(tmp_path))
+    code, said, error = command(*options)
+    assert (code, error) == (0, "")
+    (path,) = (tmp_path / "manifests").iterdir()
+    assert said.splitlines()[0] == f"{path}: 3 runs, 3 of them to do"
+    assert f"rlregress.cli run --manifest {path} --index INDEX --store {tmp_path}" in said
+    assert "INDEX is 0 to 2" in said
+    assert command(*options)[:2] == (0, said)
+
+
+def test_a_dry_run_prints_scripts_and_submits_nothing(command, tmp_path, monkeypatch):
+    """Also where there is no Slurm, with arrays of the usual size."""
+    monkeypatch.setenv("PATH", "")
+    options = ("--budget", "smoke", "--framework", "sb3", "--store", str(tmp_path))
+    code, said, error = command("launch", "--slurm", "--dry-run", "--sbatch", "account=x", *options)
+    assert (code, error) == (0, "")
+    assert "arrays are split at 1001, the usual size" in said
+    assert said.count("#SBATCH --account=x\n") == said.count("#!/bin/bash\n") > 0
+    assert not (tmp_path / "slurm").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("launch", "--local", "--slurm"), "--local and --slurm both do the runs"),
+        (("launch", "--dry-run"), "only --slurm takes --dry-run"),
+        (("launch", "--local", "--max", "3"), "only --slurm takes --max"),
+        (("launch", "--slurm", "-j", "3"), "only --local takes -j"),
+        (("launch", "--manifest", "x", "--cells", "all"), "does not take --cells"),
+        (("launch", "--slurm", "--before", "/none"), "--before is '/none', which cannot be read"),
+        (("launch", "--seeds", "2000"), "--seeds is 2000, expected up to 1000"),
+        (("launch", "--first-seed", "-1"), "--first-seed is -1, expected 0 or more"),
+        (("run", "--manifest", "/none", "--index", "0"), "the manifest /none cannot be read"),
+        (("run", "--manifest", "", "--index", "0"), "--manifest is empty"),
+        (("status", "--store", "/none"), "there is no folder /none"),
+        (("verify", "--store", "/none"), "there is no folder /none"),
+        (("watch", "--store", "/none"), "there is no folder /none"),
+        (("merge", "/none", "-o", "/tmp/x"), "there is no folder /none"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(command, options, said):
+    """Exit code 2, before anything is started."""
+    code, _, error = command(*options)
+    assert code == 2
+    assert said in error
+    assert error.startswith("rlregress: ")
+    assert len(error.strip().splitlines()) == 1
+
+
+def test_a_store_is_looked_at_and_checked(command, tmp_path):
+    """The status of what was launched; an exit code of 1 where a record is damaged."""
+    store = Store(tmp_path)
+    every = jobs(range(2))
+    listed(store, every)
+    store.path(every[0]).parent.mkdir()
+    store.path(every[0]).write_text("{")
+    code, said, _ = command("status", "--store", str(tmp_path))
+    assert (code, said.splitlines()[1].split()) == (0, ["sb3-sac", "1", *"----", "1", "2"])
+    assert "nothing is running: launch again" in said
+    code, said, _ = command("verify", "--store", str(tmp_path))
+    assert code == 1
+    assert said.startswith(f"wrong: the run record {store.path(every[0])} is damaged")
+    assert command("watch", "--store", str(tmp_path / "none"))[0] == 2
+    assert command("merge", str(tmp_path), "-o", str(tmp_path / "all"))[0] == 1
+
+
+def test_a_watch_ends_when_nothing_is_left(command, tmp_path):
+    """It shows the last status and returns."""
+    store = Store(tmp_path)
+    (job,) = jobs([0])
+    listed(store, [job])
+    store.path(job).parent.mkdir()
+    store.path(job).write_text("{}")
+    code, said, _ = command("watch", "--store", str(tmp_path))
+    assert code == 0
+    assert "nothing is left to do" in said
+
+
+def test_an_index_may_be_a_variable_of_the_shell(tmp_path):
+    """The command is the same for every scheduler."""
+    store = Store(tmp_path)
+    call = one.command(listed(store, jobs([0])), "$I", store)
+    assert call[1:4] == ["-m", "rlregress.cli", "run"]
+    assert call[-4:] == ["--index", "$I", "--store", str(tmp_path)]

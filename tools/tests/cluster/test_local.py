@@ -1,0 +1,70 @@
+"""``rlregress launch --local``: ended and launched again, it does what is left."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from rlregress.training import launch
+from rlregress.training.store import Store
+
+from .runs import has_ended, holder, jobs, listed
+from .slurm import until
+
+pytestmark = pytest.mark.usefixtures("warm_python")
+
+
+def launched(store: Store, manifest, workers: int = 2) -> subprocess.Popen[str]:
+    """A launch of a manifest."""
+    command = [sys.executable, "-m", "rlregress.cli", "launch", "--local", "-j", str(workers)]
+    return subprocess.Popen(
+        [*command, "--manifest", str(manifest.path), "--store", str(store.folder)],
+        env=launch.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)]
+)
+def test_a_launch_that_is_ended_goes_on_when_it_is_launched_again(tmp_path, number):
+    """What it started ends with it, however it ends; what is done is not done again."""
+    every = jobs(range(3) if number == signal.SIGKILL else range(2))
+    store = Store(tmp_path)
+    manifest = listed(store, every)
+    first = launched(store, manifest)
+    held = [holder(store, job).process for job in every[:2]]
+    first.send_signal(number)
+    first.wait(60)
+    until(lambda: all(map(has_ended, held)), 60, "what it started goes on")
+    done = {path: path.stat() for path in store.folder.glob("sb3*/*.json")}
+    assert len(done) < len(every)
+
+    again = launched(store, manifest)
+    said, _ = again.communicate(timeout=300)
+    assert again.returncode == 0, said
+    assert f"{len(every)} runs, {len(every) - len(done)} of them to do" in said
+    there = store.contents()
+    assert there.done == {job.name for job in every}
+    assert (there.leases, there.duplicates) == (set(), [])
+    assert {path: path.stat() for path in done} == done
+
+
+def test_a_run_that_another_process_does_is_left_to_it(tmp_path):
+    """It is asked for once more after the others, and then the exit code says that it is left."""
+    (job,) = jobs([0])
+    store = Store(tmp_path)
+    manifest = listed(store, [job])
+    attempt = store.claim(job)
+    assert attempt is not None
+    with attempt:
+        process = launched(store, manifest)
+        said, _ = process.communicate(timeout=120)
+    assert process.returncode == 75, said
+    assert said.count("is being done by another attempt") == 2
+    assert "0 runs done, 1 stopped or done by others, 0 could not be done; launch again" in said

@@ -1,0 +1,100 @@
+"""A manifest: written once, read by index, and named by one sentence if it is damaged."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from rlregress.cluster import chosen, manifest
+from rlregress.cluster.manifest import Manifest
+from rlregress.errors import UserError
+from rlregress.training.store import Store
+
+from ..training.test_records import job
+
+
+@pytest.fixture
+def written(tmp_path) -> Manifest:
+    """Runs of three seeds, of which the last takes longest."""
+    return manifest.write([(job(0), 1.0), (job(1), 0.0), (job(1000), 30.04)], tmp_path / "listed")
+
+
+def test_runs_are_listed_longest_first(written):
+    """Each with its name, its group and its expected seconds; the whole job is found by index."""
+    runs = list(written.runs())
+    assert [run.name for run in runs] == [job(seed).name for seed in (1000, 0, 1)]
+    assert [run.seconds for run in runs] == [30.0, 1.0, 0.0]
+    assert {run.group for run in runs} == {"some-ppo"}
+    assert [written.job(run.number) for run in runs] == [job(seed) for seed in (1000, 0, 1)]
+    assert [written.job(0).key, written.job(0).name] == [job(1000).key, job(1000).name]
+
+
+def test_the_same_runs_are_the_same_file(written, tmp_path):
+    """A list that is written again is not changed; another list has another name."""
+    before = written.path.stat()
+    again = manifest.write([(job(0), 1.0), (job(1), 0.0), (job(1000), 30.04)], written.path.parent)
+    assert again.path == written.path
+    assert again.path.stat().st_mtime_ns == before.st_mtime_ns
+    assert manifest.write([(job(0), 1.0)], written.path.parent).path != written.path
+    assert len(list(written.path.parent.iterdir())) == 2
+
+
+def test_a_line_is_one_run_in_json(written):
+    """Other tools read it without this one."""
+    header, *lines = written.path.read_text().splitlines()
+    assert json.loads(header)["runs"] == len(lines) == 3
+    assert [json.loads(line)["job"]["seed"] for line in lines] == [1000, 0, 1]
+
+
+def test_a_store_keeps_its_own_copy(written, tmp_path):
+    """So that tasks find it where the records are, whatever becomes of the first."""
+    store = Store(tmp_path / "runs")
+    copy = chosen.kept(written, store)
+    assert copy.path.parent == tmp_path / "runs" / "manifests"
+    written.path.unlink()
+    assert copy.job(0) == job(1000)
+    assert [each.path for each in chosen.of_store(store)] == [copy.path]
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda text: "", "is no manifest of runs"),
+        (lambda text: "[]", "is no manifest of runs"),
+        (lambda text: "\0" * 5000, "is no manifest of runs"),
+        (lambda text: text.replace('"runs": 3', '"runs": "3"'), "is no manifest of runs"),
+        (lambda text: text.replace('"schema": 1', '"schema": 2'), "has schema 2, expected 1"),
+        (lambda text: text[:-5], r"damaged: found \d+ bytes of runs, expected \d+"),
+        (lambda text: text.replace("1000-", "1001-"), "damaged: its runs do not match its digest"),
+        (lambda text: text.replace('{"run"', '["run"'), "damaged: its runs do not match"),
+    ],
+    ids=["empty", "other", "zeros", "text", "schema", "cut off", "edited", "broken"],
+)
+def test_a_damaged_manifest_is_named(written, damage, said):
+    """In one sentence, before a run of it is started."""
+    written.path.write_text(damage(written.path.read_text()))
+    with pytest.raises(UserError, match=f"{re.escape(str(written.path))}.* {said}.*; expected a f"):
+        list(Manifest(written.path).runs())
+
+
+def test_a_run_that_was_edited_is_not_done(written):
+    """One line is read and checked alone: its key is the digest of its content."""
+    text = written.path.read_text().replace('"learning_rate": 0.1', '"learning_rate": 0.2')
+    written.path.write_text(text)
+    with pytest.raises(UserError, match="the run of index 2 does not match its key"):
+        Manifest(written.path).job(2)
+
+
+@pytest.mark.parametrize("index", [-1, 3])
+def test_an_index_beyond_the_list_is_named(written, index):
+    """It is no index of another run, counted from the end or from the beginning."""
+    with pytest.raises(UserError, match=f"--index is {index}, expected 0 to 2"):
+        written.job(index)
+
+
+def test_a_manifest_that_is_not_there_is_named(tmp_path):
+    """With what to do."""
+    with pytest.raises(UserError, match="cannot be read: No such file or directory; expected"):
+        Manifest(tmp_path / "none.jsonl")

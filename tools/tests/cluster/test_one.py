@@ -1,0 +1,177 @@
+"""``rlregress run``: one run as one command, whatever happens to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from dataclasses import asdict, replace
+
+import pytest
+
+from rlregress.errors import UserError
+from rlregress.training import launch, lease
+from rlregress.training.store import Store
+
+from .runs import ENDLESS, has_ended, holder, jobs, listed, rlregress, start, worker_of
+from .slurm import until
+
+pytestmark = pytest.mark.usefixtures("warm_python")
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    """A store without records."""
+    return Store(tmp_path / "runs")
+
+
+def ended(process, code: int, *said: str) -> None:
+    """The process has ended with a code and has said this."""
+    __tracebackhide__ = True
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == code, output
+    for part in said:
+        assert part in output
+
+
+def files(store: Store) -> set[str]:
+    """The endings of the files of runs."""
+    return {path.suffix for path in store.folder.glob("sb3*/*")}
+
+
+def test_a_run_that_was_killed_is_done_by_the_next_and_then_never_again(store):
+    """SIGKILL leaves a lease that nobody holds; the record says how often the run was begun."""
+    (job,) = jobs([0])
+    manifest = listed(store, [job])
+    killed = start(manifest, 0, store)
+    os.kill(holder(store, job).process, signal.SIGKILL)
+    killed.wait(60)
+    assert store.find(job) is None
+    ended(start(manifest, 0, store), 0, "sb3-sac-InvertedPendulum-v4-smoke seed 0: finished")
+    stored = store.find(job)
+    assert stored is not None
+    assert stored["attempt"]["restarts"] == 1
+    assert stored["memory"]["peak_mib"] > 0
+    assert files(store) == {".json"}
+    before = store.path(job).stat()
+    ended(start(manifest, 0, store), 0, "seed 0: done before")
+    assert store.path(job).stat() == before
+
+
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGUSR1, marks=pytest.mark.nightly), signal.SIGTERM]
+)
+def test_a_run_that_is_stopped_is_given_back(store, number):
+    """Exit code 75, its worker ends, and who comes next gets the run at once."""
+    (job,) = jobs([0], ENDLESS)
+    process = start(listed(store, [job]), 0, store)
+    of = holder(store, job)
+    worker = worker_of(store, job, of)
+    process.send_signal(number)
+    ended(process, 75, f"stopped by {number.name}; start it again")
+    until(lambda: has_ended(worker), 30, "its worker goes on")
+    left, _ = store.holder(job.name)
+    assert left is not None
+    assert left.ended == f"stopped by {number.name}"
+    assert not store.in_flight(job)
+    assert files(store) == {".lease"}
+
+
+def test_a_run_whose_worker_is_killed_has_failed_to_be_done(store):
+    """As when memory is short: exit code 1 says that it may happen again; there is no record."""
+    (job,) = jobs([0], ENDLESS)
+    process = start(listed(store, [job]), 0, store)
+    os.kill(worker_of(store, job, holder(store, job)), signal.SIGKILL)
+    ended(process, 1, "was ended by SIGKILL", "was it out of memory?")
+    assert store.find(job) is None
+
+
+def test_two_attempts_that_overlap_leave_one_record(store):
+    """One that was taken for dead wakes up: its result is the same, and the first one stays."""
+    (job,) = jobs([0])
+    manifest = listed(store, [job])
+    frozen = start(manifest, 0, store)
+    of = holder(store, job)
+    worker = worker_of(store, job, of)
+    os.kill(of.process, signal.SIGSTOP)
+    # as if it were on a node that cannot be reached
+    path = store.path(job).with_suffix(".lease")
+    path.write_text(json.dumps(asdict(replace(of, machine="elsewhere"))))
+    os.utime(path, (1, time.time() - 2 * lease.STALE_SECONDS))
+    ended(start(manifest, 0, store), 0, "finished")
+    first = store.path(job).stat()
+    until(lambda: has_ended(worker), 60, "its worker has not ended")
+    os.kill(of.process, signal.SIGCONT)
+    ended(frozen, 0, "finished")
+    assert store.path(job).stat() == first
+    assert files(store) == {".json"}
+
+
+def test_an_attempt_whose_run_is_taken_over_stops(store, monkeypatch):
+    """It sees at its next heartbeat that the lease is another's, and leaves that one alone."""
+    monkeypatch.setattr(lease, "BEAT_SECONDS", 0.05)
+    (job,) = jobs([0], ENDLESS)
+    raised: list[launch.Interrupted] = []
+
+    def train() -> None:
+        with pytest.raises(launch.Interrupted) as caught:
+            launch.run(job, store)
+        raised.append(caught.value)
+
+    thread = threading.Thread(target=train)
+    thread.start()
+    of = holder(store, job)
+    worker_of(store, job, of)
+    path = store.path(job).with_suffix(".lease")
+    other = json.dumps(asdict(replace(of, attempt="another", machine="elsewhere")))
+    path.with_suffix(".other").write_text(other)
+    path.with_suffix(".other").replace(path)
+    thread.join(60)
+    assert raised[0].superseded
+    assert "ended by SIGTERM; another attempt took it over" in str(raised[0])
+    assert path.read_text() == other
+
+
+def test_a_run_that_another_attempt_does_is_left_to_it(store):
+    """Exit code 75, in one sentence, at once."""
+    (job,) = jobs([0])
+    attempt = store.claim(job)
+    assert attempt is not None
+    with attempt:
+        ended(start(listed(store, [job]), 0, store), 75, "is being done by another attempt; start")
+
+
+def test_a_run_of_other_versions_is_not_done(store):
+    """A node where something else is installed says what, and leaves no record."""
+    (job,) = jobs([0])
+    other = replace(job, versions={**job.versions, "numpy": "1.0"})
+    said = rlregress(
+        *("run", "--manifest", str(listed(store, [other]).path), "--index", "0"),
+        *("--store", str(store.folder)),
+    )
+    assert said.returncode == 2
+    assert "is about other versions: found numpy " in said.stderr
+    assert ", expected 1.0" in said.stderr
+    assert "Traceback" not in said.stderr
+    assert store.find(other) is None
+    left, _ = store.holder(other.name)
+    assert left is not None
+    assert "other versions" in left.ended
+
+
+def test_a_record_that_cannot_be_written_is_no_failed_run(store, monkeypatch):
+    """A full disk is no error of the training: the run is not done, and it is said why."""
+    (job,) = jobs([0])
+    claim = Store.claim
+
+    def without_folder(self, of):
+        attempt = claim(self, of)
+        attempt.record = attempt.folder / "gone" / "record.json"
+        return attempt
+
+    monkeypatch.setattr(Store, "claim", without_folder)
+    with pytest.raises(UserError, match="could not be written to .*: No such file .*; make room"):
+        launch.run(job, store)
+    assert store.find(job) is None

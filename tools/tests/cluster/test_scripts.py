@@ -1,0 +1,149 @@
+"""The scripts for Slurm: which runs, in which arrays, with what time and memory."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from rlregress.cluster import manifest, slurm
+from rlregress.errors import UserError
+from rlregress.gate import throughput
+from rlregress.training.store import Store
+
+from ..training.test_records import content, job
+
+
+def listed(tmp_path: Path, seconds: dict[int, float]) -> manifest.Manifest:
+    """A manifest of runs with so many expected seconds; every second one is of another group."""
+    cell = job().cell
+    other = type(cell)(cell.framework, "sac", cell.environment, cell.hyperparameters, cell.budget)
+    jobs = [(job(n, cell=other) if n % 2 else job(n), each) for n, each in seconds.items()]
+    return manifest.write(jobs, tmp_path / "manifests")
+
+
+def made(of: manifest.Manifest, folder: Path, site=None, size=1001, done=()) -> tuple:
+    """The scripts of what is left, and what was said about time and memory."""
+    runs, said = list(of.runs()), []
+    left = [run for run in runs if run.name not in done]
+    site = slurm.Site() if site is None else site
+    return slurm.scripts(of, runs, left, done, Store(folder), site, size, said.append), said
+
+
+@pytest.mark.parametrize(
+    ("indices", "text"),
+    [([0], "0"), ([0, 1, 2, 3], "0-3"), ([3, 17, 40, 41, 42], "3,17,40-42"), ([1, 3, 5], "1,3,5")],
+)
+def test_indices_are_written_short(indices, text):
+    """As sbatch takes them."""
+    assert slurm.ranges(indices) == text
+
+
+def test_a_piece_fits_into_an_array():
+    """1440 runs at the usual size: indices end at 1000, and what is done leaves holes."""
+    assert [len(piece) for piece in slurm.split(range(1440), 1001)] == [1001, 439]
+    pieces = list(slurm.split([0, 999, 1000, 1001, 1439, 2002], 1001))
+    assert pieces == [[0, 999, 1000], [1001, 1439], [2002]]
+    assert all(piece[-1] - piece[0] <= 1000 for piece in pieces)
+
+
+def test_a_list_of_indices_is_not_too_long_for_a_line():
+    """Every second run of 100 000 is named in lines of a few thousand characters."""
+    pieces = list(slurm.split(range(0, 100_000, 2), 4_000_001))
+    assert sum(map(len, pieces)) == 50_000
+    assert max(len(slurm.ranges(piece)) for piece in pieces) <= 8000
+
+
+def test_a_script_names_its_runs_and_nothing_else(tmp_path):
+    """Undone runs only, the longest first, each index an offset beyond the task's."""
+    of = listed(tmp_path, dict.fromkeys(range(0, 14, 2), 100.0))
+    done = {run.name for run in of.runs() if run.number in (0, 3)}
+    scripts, _ = made(of, tmp_path, size=3, done=done)
+    assert [script.runs for script in scripts] == [[1, 2], [4, 5, 6]]
+    text = scripts[1].text
+    assert "#SBATCH --array=0-2\n" in text
+    assert f"#SBATCH --job-name={scripts[1].name}\n" in text
+    assert scripts[1].name.endswith("-4")
+    last = text.splitlines()[-1]
+    assert last.startswith("exec ")
+    assert last.endswith(f"--index $((SLURM_ARRAY_TASK_ID + 4)) --store {tmp_path}")
+    assert shlex.split(last)[1:5][-2:] == ["rlregress.cli", "run"]
+
+
+def test_a_script_lets_signals_arrive_and_tasks_return(tmp_path):
+    """A warning two minutes before the end, requeueing, and logs that are not overwritten."""
+    ((script,), _) = made(listed(tmp_path, {0: 60.0}), tmp_path)
+    for option in ("requeue", "open-mode=append", "signal=B:USR1@120", "cpus-per-task=1"):
+        assert f"#SBATCH --{option}\n" in script.text
+
+
+def test_time_and_memory_are_those_of_recorded_runs(tmp_path):
+    """Twice the longest run and the memory of the largest record; it is said of what."""
+    of = listed(tmp_path, {0: 600.0, 2: 300.0, 1: 30.0})
+    for seed in (0, 2):
+        measured = {"time": {"wall_seconds": 1200.0}, "memory": {"peak_mib": 1000.0}}
+        Store(tmp_path).put(job(seed), {**content(job(seed)), **measured}, "one")
+    done = Store(tmp_path).contents().done
+    more = listed(tmp_path, {0: 600.0, 2: 300.0, 1: 30.0, 4: 600.0})
+    scripts, said = made(more, tmp_path, done=done)
+    assert [("--time=50\n" in s.text, "--mem=1536M\n" in s.text) for s in scripts] == [
+        (True, True),
+        (False, False),
+    ]
+    assert "--time=11\n" in scripts[1].text
+    assert "--mem" not in scripts[1].text
+    assert said == [
+        "some-ppo: time: 2 times the 20.0 min of 2 records of this store, and 10 min; "
+        "memory: 1.3 times the 1000 MiB of 2 records of this store",
+        "some-sac: time: 2 times the 0.5 min of its stored runs, and 10 min; "
+        "memory: the site's, as no run of it is recorded",
+    ]
+    assert of.size == 3
+
+
+def test_memory_is_that_of_stored_throughput_where_no_run_is_recorded(tmp_path):
+    """And without any measurement the site's own limits hold."""
+    framework, algorithm = next(iter(throughput.every()))
+    cell = type(job().cell)(framework, algorithm, "Ring-v0", framework, "smoke")
+    of = manifest.write([(job(cell=cell), 0.0)], tmp_path / "manifests")
+    ((script,), (said,)) = made(of, tmp_path)
+    assert "time: the site's" in said
+    assert re.search(r"MiB of \d+ stored processes of its throughput", said)
+    assert "--time" not in script.text
+    assert re.search(r"--mem=\d+M\n", script.text)
+
+
+def test_a_site_has_its_own_options_and_lines(tmp_path):
+    """They replace ours of the same name; modules are loaded before the run."""
+    site = slurm.Site(("account=x", "time=3-0", "exclusive"), "module load python\n", at_once=24)
+    ((script,), _) = made(listed(tmp_path, {0: 60.0, 2: 60.0}), tmp_path, site)
+    assert "#SBATCH --account=x\n" in script.text
+    assert "#SBATCH --exclusive\n" in script.text
+    assert re.findall(r"--time=\S+", script.text) == ["--time=3-0"]
+    assert "#SBATCH --array=0-1%24\n" in script.text
+    assert script.text.index("module load python") < script.text.index("exec ")
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--account=x", "expected an option of sbatch without its dashes"),
+        ("account=x\nrm", "expected an option of sbatch"),
+        ("array=1-4", "array is what tells a task its runs"),
+        ("job-name=x", "job-name is what tells a task its runs"),
+    ],
+)
+def test_an_option_that_cannot_be_passed_is_refused(option, said):
+    """In one sentence, before anything is submitted."""
+    with pytest.raises(UserError, match=said):
+        slurm.Site((option,))
+
+
+def test_where_no_slurm_is_nothing_is_submitted(tmp_path, monkeypatch):
+    """It is said what is missing; the queue is known to be unknown."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match="there is no scontrol here; .*--dry-run"):
+        slurm.array_size()
+    assert "there is no squeue here" in slurm.queue(Store(tmp_path)).silent

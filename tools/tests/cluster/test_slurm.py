@@ -1,0 +1,143 @@
+"""Against a real Slurm: launched again after every accident, each run has exactly one result."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from rlregress.training.cell import Job
+from rlregress.training.lease import Holder
+from rlregress.training.store import Store
+
+from . import slurm
+from .runs import begun, jobs, listed, rlregress
+from .slurm import MAX_ARRAY_SIZE, until
+
+pytestmark = [
+    pytest.mark.usefixtures("warm_python"),
+    pytest.mark.skipif(bool(slurm.missing()), reason=slurm.missing()),
+]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory) -> Iterator[dict[str, str]]:
+    """A Slurm that runs: the environment of its commands."""
+    with slurm.running(tmp_path_factory.mktemp("slurm")) as environment:
+        yield environment
+
+
+@pytest.fixture
+def ask(cluster, monkeypatch):
+    """Ask a command of Slurm; returns what it answers."""
+    for name in ("PATH", "SLURM_CONF"):
+        monkeypatch.setenv(name, cluster[name])
+
+    def asked(*command: str) -> str:
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    return asked
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    """A store without records."""
+    return Store(tmp_path / "runs")
+
+
+def launched(manifest, store: Store) -> str:
+    """``rlregress launch --slurm``; what it said."""
+    said = rlregress(
+        *("launch", "--slurm", "--manifest", str(manifest.path), "--store", str(store.folder)),
+        *("--sbatch", "mem=100M"),
+    )
+    assert said.returncode == 0, said.stderr
+    return said.stdout
+
+
+def freeze(store: Store, of: Sequence[Job]) -> dict[str, Holder]:
+    """Stop the processes of runs as soon as they do them; who they are."""
+    frozen: dict[str, Holder] = {}
+
+    def caught() -> bool:
+        for job in of:
+            held = begun(store, job)
+            if held is not None and job.key not in frozen:
+                os.kill(held.process, signal.SIGSTOP)
+                frozen[job.key] = held
+        return len(frozen) == len(of)
+
+    until(caught, 120, "not all of the runs have begun")
+    return frozen
+
+
+def task_of(held: Holder) -> str:
+    """What Slurm calls the task of an attempt; its own number may be that of the whole array."""
+    return "{SLURM_ARRAY_JOB_ID}_{SLURM_ARRAY_TASK_ID}".format(**held.slurm)
+
+
+def go_on(process: int) -> None:
+    """Let a stopped process go on when a signal has reached it."""
+    status = Path(f"/proc/{process}/status")
+
+    def reached() -> bool:
+        pending = re.search(r"^ShdPnd:\s*(\w+)", status.read_text(), re.MULTILINE)
+        return pending is not None and int(pending[1], 16) > 0
+
+    until(reached, 60, f"no signal has reached process {process}")
+    os.kill(process, signal.SIGCONT)
+
+
+def logs(store: Store) -> str:
+    """What all tasks have said."""
+    return "\n".join(path.read_text() for path in (store.folder / "slurm").glob("*.log"))
+
+
+@pytest.mark.parametrize("number", [8, pytest.param(24, marks=pytest.mark.nightly)])
+def test_after_every_accident_a_launch_completes_the_runs(ask, store, number):
+    """Arrays beyond MaxArraySize, two launches at once, a warned, a killed and a cancelled task."""
+    every = jobs(range(number))
+    manifest = listed(store, every)
+    warned, killed, cancelled = every[0], every[1], every[4]
+
+    # two launches at once submit everything once, in arrays as small as this site has them
+    with ThreadPoolExecutor(2) as threads:
+        said = "".join(threads.map(lambda _: launched(manifest, store), range(2)))
+    assert sorted(re.findall(r"submitted: (\d+) runs", said)) == sorted(["0", str(number)])
+    pieces = re.findall(r"^job \d+: (\d+) runs from (\d+) on", said, re.MULTILINE)
+    firsts = range(0, number, MAX_ARRAY_SIZE)
+    assert pieces == [(str(min(MAX_ARRAY_SIZE, number - n)), str(n)) for n in firsts]
+
+    # each is hit while it is at it
+    frozen = freeze(store, [warned, killed, cancelled])
+    os.kill(frozen[killed.key].process, signal.SIGKILL)
+    ask("scancel", "--batch", "--signal=USR1", task_of(frozen[warned.key]))
+    ask("scancel", task_of(frozen[cancelled.key]))
+    for job in (warned, cancelled):
+        go_on(frozen[job.key].process)
+    until(lambda: not ask("squeue", "-h").strip(), 300, "tasks are still in the queue")
+    left = [run.name for run in manifest.runs() if run.name not in store.contents().done]
+    assert set(left) == {killed.name, cancelled.name}
+    stored = store.find(warned)
+    assert stored is not None
+    assert stored["attempt"]["slurm"]["SLURM_RESTART_COUNT"] == "1"
+
+    # what is undone, and nothing else
+    again = launched(manifest, store)
+    assert f"{number} runs, 2 of them to do" in again
+    assert re.findall(r"(\d+) runs from (\d+) on", again) == [("1", "1"), ("1", "4")]
+    until(lambda: not ask("squeue", "-h").strip(), 300, "tasks are still in the queue")
+    there = store.contents()
+    assert there.done == {job.name for job in every}
+    assert (there.duplicates, there.damaged, there.leases) == ([], [], set())
+    finished = Counter(re.findall(r"seed (\d+): finished", logs(store)))
+    assert finished == Counter({str(seed): 1 for seed in range(number)})
+    verified = rlregress("verify", "--store", str(store.folder))
+    assert f"{number} records are whole, 0 of them of failed runs" in verified.stdout

@@ -1,0 +1,237 @@
+"""``rlregress status``, ``verify`` and ``merge``: what a store holds, and what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import asdict, replace
+
+import pytest
+
+from rlregress.cluster import audit, manifest, survey
+from rlregress.reporting import cluster as report
+from rlregress.training import budgets, lease, record
+from rlregress.training.cell import Protocol
+from rlregress.training.store import Store
+
+from ..training.test_records import content
+from ..training.test_records import job as imaginary
+
+FAILED = {"status": "failed", "failure": "...\nValueError: nan", "final_return": None}
+SMOKE = budgets.budget("smoke").protocol("ppo")
+
+
+def job(seed: int = 0, **changes):
+    """A run of an imaginary framework, with the protocol of its budget."""
+    return imaginary(seed, **{"protocol": SMOKE, **changes})
+
+
+def put(store: Store, seed: int, **changes) -> None:
+    """The record of a run, with what is different about it."""
+    of = job(seed)
+    store.put(of, {**content(of), **changes}, "one")
+
+
+def attempt(store: Store, seed: int, silent: float = 0.0, steps: int = 0, **changes) -> None:
+    """The lease of an attempt on another machine, and how far it has come."""
+    of = replace(lease.this_process(), attempt=f"a{seed}", machine="elsewhere", host="node7")
+    of = replace(of, process=42, **changes)
+    path = store.path(job(seed))
+    path.with_suffix(".lease").write_text(json.dumps(asdict(of)))
+    os.utime(path.with_suffix(".lease"), (1, time.time() - silent))
+    folder = path.with_suffix(".attempts") / of.attempt
+    folder.mkdir(parents=True)
+    if steps:
+        told = {"steps": steps, "total_steps": 100, "wall_seconds": 2.0 * steps}
+        (folder / "record.progress").write_text(json.dumps(told))
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    """Of nine listed runs one is done, one failed, and so on; another record is not listed."""
+    made = Store(tmp_path / "runs")
+    manifest.write([(job(seed), 100.0) for seed in range(9)], made.folder / "manifests")
+    put(made, 0)
+    put(made, 1, **FAILED)
+    attempt(made, 2, steps=50)
+    attempt(made, 3, steps=25, slurm={"SLURM_ARRAY_JOB_ID": "8", "SLURM_ARRAY_TASK_ID": "3"})
+    attempt(made, 4, silent=400.0, steps=10)
+    attempt(made, 5, ended="stopped by SIGUSR1", restarts=1)
+    put(made, 77)
+    return made
+
+
+def looked(store: Store) -> survey.Survey:
+    """The survey of all that is listed."""
+    listed = [manifest.Manifest(path) for path in (store.folder / "manifests").glob("*")]
+    return survey.survey(store, listed)
+
+
+def test_a_status_counts_every_run_once(store):
+    """Done, failed, running, stuck, stopped, waiting; and what no manifest lists."""
+    of = looked(store).counts
+    assert of["some-ppo"] == {
+        "done": 1, "failed": 1, "running": 2, "stuck": 1, "stopped": 1, "waiting": 3,
+    }  # fmt: skip
+    assert of[survey.UNLISTED] == {"done": 1}
+
+
+def test_a_status_reckons_the_time_left(store):
+    """From what is left, how far the running ones are, and how long they take here."""
+    # 200 s where 100 are expected; 5 runs of 0 %, one of 50 and one of 25, two at a time
+    assert looked(store).seconds_left == pytest.approx(200 * (5 + 0.5 + 0.75) / 2)
+
+
+def test_the_time_left_is_at_least_that_of_the_longest_run(tmp_path):
+    """Many at a time do not make one run shorter."""
+    made = Store(tmp_path)
+    jobs = [(job(0), 1000.0), (job(1), 10.0)]
+    listed = manifest.write(jobs, made.folder / "manifests")
+    for seed in (0, 1):
+        made.path(job(seed)).parent.mkdir(exist_ok=True)
+        attempt(made, seed)
+    assert survey.survey(made, [listed]).seconds_left == 1000.0
+
+
+def test_without_a_running_run_no_time_is_known(tmp_path):
+    """It is said that nothing is running."""
+    made = Store(tmp_path)
+    listed = manifest.write([(job(0), 100.0)], made.folder / "manifests")
+    of = survey.survey(made, [listed])
+    assert of.seconds_left is None
+    assert "nothing is running: launch again to do what is left" in report.status(of, {}, "")
+
+
+def test_a_status_is_one_screen(store):
+    """A table, the time left, and what is stuck, stopped, failed and running, and where."""
+    lines = report.status(looked(store), {("PENDING", "Resources"): 3}, "")
+    assert [line.split() for line in lines[:4]] == [
+        ["done", "failed", "running", "stuck", "stopped", "waiting", "all"],
+        ["not", "listed", "1", "-", "-", "-", "-", "-", "1"],
+        ["some-ppo", "1", "1", "2", "1", "1", "3", "9"],
+        ["all", "2", "1", "2", "1", "1", "3", "10"],
+    ]
+    name = [job(seed).name for seed in range(9)]
+    assert lines[4:] == [
+        "time left: about 10 min, with as many at a time as now",
+        f"stuck: {name[4]} at 10% on node7 process 42, silent for 7 min",
+        f"stopped: {name[5]} on node7 process 42: stopped by SIGUSR1 (attempt 2)",
+        f"running: {name[3]} at 25% after 50 s on node7 process 42 (Slurm 8_3)",
+        f"running: {name[2]} at 50% after 2 min on node7 process 42",
+        "failed (1): ValueError: nan",
+        "Slurm: 3 PENDING (Resources)",
+    ]
+
+
+def test_a_long_status_is_cut(tmp_path):
+    """Of many that are stuck some are shown, and how many more there are."""
+    made = Store(tmp_path)
+    for seed in range(20):
+        made.path(job(seed)).parent.mkdir(exist_ok=True)
+        attempt(made, seed, silent=500.0)
+    lines = report.status(survey.survey(made, []), {}, "it is away")
+    assert sum(line.startswith("stuck: ") for line in lines) == 8
+    assert "  and 12 more" in lines
+    assert "Slurm was asked, and said nothing: it is away" in lines
+
+
+def test_a_sound_store_is_verified(store):
+    """Every record is read; of the manifest it is said how many runs have none."""
+    (listed,) = (store.folder / "manifests").glob("*")
+    of = audit.verify(store, manifest.Manifest(listed))
+    assert (of.records, of.failed, of.wrong, of.notes, of.missing) == (3, 1, [], [], 7)
+    assert report.audit(of) == [
+        "3 records are whole, 1 of them of failed runs; nothing wrong",
+        "7 of the manifest's runs without a record",
+    ]
+
+
+def _edit(store):
+    path = store.path(job(0))
+    path.write_text(path.read_text().replace("1.5", "9.5"))
+
+
+def _cut(store):
+    path = store.path(job(0))
+    path.write_text(path.read_text()[:100])
+
+
+def _move(store):
+    store.path(job(0)).rename(store.path(job(6)))
+
+
+def _key(store):
+    record.write(store.path(job(0)), {**content(job(0)), "key": job(6).key})
+
+
+def _no_job(store):
+    record.write(store.path(job(0)), {**content(job(0)), "job": {}})
+
+
+def _protocol(store):
+    other = job(0, protocol=Protocol(2048, 2048, 1))
+    store.put(other, content(other), "one")
+
+
+def _differing(store):
+    put(store, 0, final_return=9.5)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (_edit, "does not match its checksum"),
+        (_cut, "is damaged: expected one JSON object with a checksum"),
+        (_move, "is not that of its name: it says that it is "),
+        (_key, "is not that of its name"),
+        (_no_job, "does not say what was run"),
+        (_protocol, "its protocol is {'total_steps': 2048, 'evaluate_every': 2048"),
+        (_differing, "came to another result than the record of the run"),
+    ],
+    ids=["edited", "cut off", "moved", "key", "no job", "protocol", "duplicate"],
+)
+def test_what_is_wrong_with_a_store_is_named(store, damage, said):
+    """Damage, a record under another's name, another protocol, a second result."""
+    damage(store)
+    (wrong,) = audit.verify(store, None).wrong
+    assert said in wrong
+
+
+def test_runs_of_other_versions_and_machines_are_noted(store):
+    """They are no fault of a store, but never judged together without being told."""
+    other = job(20, versions={"some": "1.1"})
+    store.put(other, {**content(other), "platform": {"cpu": "A", "python": "3.11"}}, "one")
+    put(store, 21, platform={"cpu": "B", "python": "3.11"})
+    of = audit.verify(store, None)
+    assert of.wrong == []
+    assert [note.partition(": ")[0] for note in of.notes] == [
+        "some-ppo-Ring-v0-smoke has runs of 2 versions",
+        "some-ppo-Ring-v0-smoke has runs of 2 machines",
+    ]
+    assert "A, ?, ?, 3.11, ? (runs: 1)" in of.notes[1]
+
+
+def test_stores_are_merged_by_what_was_run(tmp_path, store):
+    """Equal records once; one that differs is named and kept beside; a damaged one is left out."""
+    other = Store(tmp_path / "other")
+    put(other, 0, time={"wall_seconds": 5.0})  # the same result
+    put(other, 1)  # which failed in the first
+    put(other, 30)
+    put(other, 31)
+    other.path(job(31)).write_text("{")
+    into = Store(tmp_path / "all")
+    of = audit.merge([store, other], into)
+    assert (of.new, of.equal) == (4, 1)
+    assert of.differing == [f"{other.path(job(1))} differs from {into.path(job(1))}"]
+    assert len(of.damaged) == 1
+    there = into.contents()
+    assert there.done == {job(seed).name for seed in (0, 1, 30, 77)}
+    assert there.failed == {job(1).name}
+    assert len(there.duplicates) == 1
+    stored = into.find(job(0))
+    assert stored is not None
+    assert stored["time"] == {}
+    again = audit.merge([store, other], into)
+    assert (again.new, again.equal, len(again.differing)) == (0, 5, 1)
+    assert into.contents() == there

@@ -1,0 +1,121 @@
+"""Attempts at one run: each in its own folder, and one record of all of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlregress.errors import UserError
+from rlregress.training import launch, record
+from rlregress.training.store import DamagedRecord, Store
+
+from .test_records import content, job
+
+FAILED = {"status": "failed", "failure": "Traceback:\n  ...\nValueError: nan", "final_return": None}
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    """A store without records."""
+    return Store(tmp_path)
+
+
+def test_an_attempt_has_a_folder_and_leaves_nothing(store):
+    """While it is at it nobody else is; afterwards neither folder nor lease are left."""
+    attempt = store.claim(job())
+    assert attempt is not None
+    with attempt:
+        attempt.log.write_text("...")
+        assert store.claim(job()) is None
+        assert store.in_flight(job())
+        assert len(list(attempt.folder.parent.iterdir())) == 1
+    assert not store.in_flight(job())
+    assert list(store.path(job()).parent.iterdir()) == []
+
+
+def test_an_attempt_that_ends_in_an_error_says_so_in_its_lease(store):
+    """Who looks sees why the run is not done, and the next attempt is counted as another one."""
+    attempt = store.claim(job())
+    assert attempt is not None
+    with pytest.raises(UserError), attempt:
+        raise UserError("no room")
+    of, _ = store.holder(job().name)
+    assert of is not None
+    assert of.ended == "no room"
+    assert not store.in_flight(job())
+    again = store.claim(job())
+    assert again is not None
+    with again:
+        assert again.as_dict()["restarts"] == 1
+
+
+def test_two_attempts_that_both_end_leave_one_record(store):
+    """The first record stays; an equal one, whatever time it took, is dropped."""
+    first = content(job())
+    assert store.put(job(), {**first, "time": {"wall_seconds": 1.0}}, "one")
+    assert not store.put(job(), {**first, "time": {"wall_seconds": 9.0}}, "two")
+    assert [path.name for path in store.path(job()).parent.iterdir()] == [store.path(job()).name]
+    stored = store.find(job())
+    assert stored is not None
+    assert stored["time"] == {"wall_seconds": 1.0}
+
+
+def test_a_second_result_that_differs_is_kept_beside_the_first(store):
+    """Nothing is overwritten, and what came later can be read."""
+    assert store.put(job(), content(job()), "one")
+    other = {**content(job()), "final_return": 2.0}
+    assert not store.put(job(), other, "two")
+    assert store.find(job()) == content(job())
+    there = store.contents()
+    assert there.done == {job().name}
+    assert there.duplicates == [f"{job().name}.two.duplicate"]
+    assert record.read(store.folder / there.duplicates[0]) == other
+
+
+def test_a_damaged_record_gives_way(store):
+    """A record that cannot be read is set aside for the one that an attempt brings."""
+    store.path(job()).parent.mkdir()
+    store.path(job()).write_text("{")
+    with pytest.warns(DamagedRecord):
+        assert store.put(job(), content(job()), "one")
+    assert store.find(job()) == content(job())
+    assert store.contents().damaged == [f"{job().name}.damaged"]
+
+
+def test_a_failed_run_is_known_by_a_name(store):
+    """Which runs failed is seen without opening their records, and the last line says why."""
+    assert store.put(job(), {**content(job()), **FAILED}, "one")
+    assert store.put(job(1), content(job(1)), "one")
+    assert store.contents().failed == {job().name}
+    assert store.why_failed(job().name) == "ValueError: nan"
+
+
+def test_a_failure_that_comes_second_does_not_make_a_run_failed(store):
+    """The mark of a failed run goes with the record that stays."""
+    assert store.put(job(), content(job()), "one")
+    assert not store.put(job(), {**content(job()), **FAILED}, "two")
+    assert store.contents().failed == set()
+
+
+def test_the_names_of_a_store_say_what_is_in_it(store):
+    """Cells may have dots and slashes in their names; what is being written is no record."""
+    cell = job().cell
+    for environment in ("ALE/Ring-v5", "Ring.v1"):
+        other = job(cell=type(cell)("some@1.2", "ppo", environment, "some@1.2", "smoke"))
+        assert store.put(other, content(other), "one")
+        assert other.name in store.contents().done
+    assert store.claim(job()) is not None
+    for name in ("manifests/abc.json", "slurm/launch.lease", "some/.0000-abc.json"):
+        path = store.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    there = store.contents()
+    assert len(there.done) == 2
+    assert there.leases == {job().name}
+
+
+def test_who_does_not_wait_is_told_that_a_run_is_held(store):
+    """The run is left to the attempt that has it."""
+    attempt = store.claim(job())
+    assert attempt is not None
+    with attempt, pytest.raises(launch.Held, match="seed 0 is being done by another attempt"):
+        launch.run(job(), store, wait=False)

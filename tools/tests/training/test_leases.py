@@ -1,0 +1,205 @@
+"""Leases: one attempt holds a run, and its lease ends with it however it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+import rlregress
+from rlregress.training import lease
+from rlregress.training.lease import BEAT_SECONDS, STALE_SECONDS, Lease, holder
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from rlregress.training.lease import Lease
+print(Lease(Path(sys.argv[1])).take(time.time()), flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    """Where a lease may lie."""
+    return tmp_path / "run.lease"
+
+
+def left_by(path: Path, **changes) -> None:
+    """The lease of an attempt, with what is different about it."""
+    path.write_text(json.dumps(asdict(replace(lease.this_process(), **changes))))
+
+
+def taken(path: Path, later: float = 0.0) -> bool:
+    """Whether a new attempt gets the lease, so many seconds from now."""
+    return Lease(path).take(time.time() + later)
+
+
+def test_a_lease_is_held_by_one(path):
+    """As long as its process lives nobody else gets it, however long its heart has not beaten."""
+    held = Lease(path)
+    assert held.take(time.time())
+    assert not taken(path)
+    assert not taken(path, later=100 * STALE_SECONDS)
+    held.give_back()
+    assert not path.exists()
+    assert taken(path)
+
+
+def test_of_many_that_find_a_lease_that_is_over_one_gets_it(path):
+    """It is replaced by one, and the others see the new one."""
+    with ThreadPoolExecutor(8) as threads:
+        for round in range(30):
+            left_by(path, attempt=f"over-{round}", begun=1)
+            leases = [Lease(path) for _ in range(8)]
+            begin = threading.Barrier(8)
+
+            def take(each: Lease, begin=begin) -> bool:
+                begin.wait()
+                return each.take(time.time())
+
+            won = [each for each, got in zip(leases, threads.map(take, leases), strict=True) if got]
+            final = holder(path)
+            assert final is not None
+            assert [each.holder.attempt for each in won] == [final.attempt]
+            won[0].give_back()
+            assert list(path.parent.iterdir()) == []
+
+
+def test_the_lease_of_a_killed_process_is_over_at_once(path):
+    """SIGKILL leaves the file; the next attempt sees that the process has ended, and counts it."""
+    library = str(Path(rlregress.__file__).parents[1])
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path)],
+        env={**os.environ, "PYTHONPATH": library},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "True\n"
+    assert not taken(path)
+    process.send_signal(signal.SIGKILL)
+    # not waited for: a process that has ended and is still listed has ended
+    while "Z" not in Path(f"/proc/{process.pid}/stat").read_text():
+        time.sleep(0.01)
+    after = Lease(path)
+    assert after.take(time.time())
+    assert after.holder.restarts == 1
+    assert after.before is not None
+    assert after.before.process == process.pid
+    process.wait()
+
+
+def test_a_process_that_has_the_number_of_another_is_not_that_one(path):
+    """A number that the system has given to a later process proves nothing."""
+    left_by(path, begun=lease.this_process().begun - 1)
+    assert taken(path)
+
+
+@pytest.mark.parametrize("machine", ["of another boot", ""])
+def test_the_lease_of_another_machine_is_over_when_its_heart_has_stopped(path, machine):
+    """Where processes cannot be looked up the heartbeat decides, after ten beats without one."""
+    left_by(path, machine=machine)
+    assert STALE_SECONDS == 10 * BEAT_SECONDS
+    assert not taken(path, later=STALE_SECONDS - 10)
+    assert taken(path, later=STALE_SECONDS + 10)
+
+
+def test_a_lease_without_content_is_over_when_it_is_old(path):
+    """Of a process that died between making the file and writing to it."""
+    path.touch()
+    assert not taken(path, later=STALE_SECONDS - 10)
+    assert taken(path, later=STALE_SECONDS + 10)
+
+
+@pytest.mark.parametrize(
+    ("task", "restarts", "over"),
+    [("7", None, True), ("7", "1", True), ("7", "2", False), ("8", None, False)],
+)
+def test_a_task_that_slurm_starts_again_has_ended_before(path, monkeypatch, task, restarts, over):
+    """The same task with a higher count of restarts, on whatever node, takes the lease at once."""
+    before = {"SLURM_JOB_ID": task} | ({"SLURM_RESTART_COUNT": restarts} if restarts else {})
+    left_by(path, machine="of another node", slurm=before)
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "2")
+    assert taken(path) == over
+
+
+def test_who_dies_while_it_replaces_a_lease_stands_in_the_way_for_a_while(path):
+    """The right to replace a lease is an instant's; what is left of it is taken away when old."""
+    left_by(path, begun=1)
+    path.with_name("run.lease.over").touch()
+    assert not taken(path)
+    assert not taken(path, later=STALE_SECONDS + 10)
+    assert taken(path, later=STALE_SECONDS + 10)
+
+
+def test_a_lease_that_is_given_back_says_why(path):
+    """The next attempt gets it at once, and knows that it is not the first."""
+    held = Lease(path)
+    assert held.take(time.time())
+    held.give_back("stopped by SIGUSR1")
+    said = holder(path)
+    assert said is not None
+    assert lease.why_over(said) == "stopped by SIGUSR1"
+    again = Lease(path)
+    assert again.take(time.time())
+    assert again.holder.restarts == 1
+
+
+def test_who_is_taken_for_dead_sees_that_it_has_lost_its_lease(path, monkeypatch):
+    """It is told once, and leaves the lease of the other as it is."""
+    monkeypatch.setattr(lease, "BEAT_SECONDS", 0.01)
+    told = threading.Event()
+    held = Lease(path)
+    held.on_lost = told.set
+    assert held.take(time.time())
+    path.unlink()
+    left_by(path, attempt="the other")
+    assert told.wait(10)
+    assert held.lost
+    held.give_back("stopped")
+    other = holder(path)
+    assert other is not None
+    assert (other.attempt, other.ended) == ("the other", "")
+
+
+def test_a_heart_beats(path, monkeypatch):
+    """The file is touched while the lease is held, and made again if it is gone."""
+    monkeypatch.setattr(lease, "BEAT_SECONDS", 0.01)
+    held = Lease(path)
+    assert held.take(time.time())
+    os.utime(path, (1, 1))
+    while path.stat().st_mtime < 2:
+        time.sleep(0.01)
+    path.unlink()
+    while not path.exists():
+        time.sleep(0.01)
+    held.give_back()
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["links", "no links"])
+def test_a_name_is_given_once(tmp_path, monkeypatch, links):
+    """A file is put where none is, also on a file system without hard links."""
+    if not links:
+
+        def refuses(*_):
+            raise PermissionError(1, "Operation not permitted")
+
+        monkeypatch.setattr(os, "link", refuses)
+    for name in ("first", "second"):
+        (tmp_path / name).write_text(name)
+    assert lease.put_once(tmp_path / "first", tmp_path / "there")
+    assert not lease.put_once(tmp_path / "second", tmp_path / "there")
+    assert (tmp_path / "there").read_text() == "first"
+    assert not (tmp_path / "first").exists()
+    assert (tmp_path / "second").exists()
