@@ -14,8 +14,8 @@ from typing import Any, Dict, Mapping
 
 from rlregress.errors import UserError
 
-#: of the keys below; "training_return", "critic", "diagnostics", "memory" and "attempt" came later, and
-#: older records have none
+#: of the keys below; "training_return", "critic", "diagnostics", "memory" and "attempt" came later,
+#: and older records have none
 SCHEMA = 1
 _REQUIRED = {
     "schema", "job", "key", "status", "failure", "curve", "final_return", "episode_returns",
