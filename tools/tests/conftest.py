@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
+
+from rlregress import cli
 
 from . import warm
 
@@ -31,3 +33,19 @@ def warm_python(warm_executable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     Not where it is asked how a process starts, or what it imports.
     """
     monkeypatch.setattr(sys, "executable", warm_executable)
+
+
+@pytest.fixture
+def command(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Run the command with arguments; returns exit code, output, error output."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["rlregress", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        said = capfd.readouterr()
+        return int(ended.value.code or 0), said.out, said.err
+
+    return run

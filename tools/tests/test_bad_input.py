@@ -34,20 +34,6 @@ class Absent(Adapter):
 """
 
 
-@pytest.fixture
-def command(monkeypatch, capfd):
-    """Run the command with arguments; returns exit code, output, error output."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["rlregress", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        said = capfd.readouterr()
-        return int(ended.value.code or 0), said.out, said.err
-
-    return run
-
-
 def assert_one_sentence(code: int, error: str, *expected: str) -> None:
     """Exit code 2 and a short message that holds every expected part."""
     __tracebackhide__ = True

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
-from rlregress import cli
 from rlregress.cluster import chosen, one
 from rlregress.gate.selection import Selection
 from rlregress.gate.session import open_session
 from rlregress.training.store import Store
 
 from .runs import jobs, listed
-
-
-@pytest.fixture
-def command(monkeypatch, capfd):
-    """Run the command with arguments; returns exit code, output, error output."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["rlregress", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        said = capfd.readouterr()
-        return int(ended.value.code or 0), said.out, said.err
-
-    return run
 
 
 def test_what_is_launched_is_what_a_gate_judges(tmp_path):
