@@ -15,9 +15,9 @@ from rlregress.cli.options import (
     Hyperparameters,
     StoreFolder,
     UsualBudget,
-    names_of,
     path_of,
     refuse,
+    selection_of,
 )
 from rlregress.errors import UserError
 
@@ -93,7 +93,6 @@ def launch(
     """
     from rlregress.cluster.slurm import Site
     from rlregress.commands import cluster as cluster_command
-    from rlregress.gate import selection
 
     if local and slurm:
         raise UserError("--local and --slurm both do the runs; give one of them")
@@ -106,14 +105,7 @@ def launch(
         refuse(context, _CHOICE, "a manifest has chosen its runs and does not take", "leave it out")
         listed = cluster_command.listed(path_of("--manifest", manifest), store)
     else:
-        chosen = selection.Selection(
-            budget or selection.usual_budget(cells),
-            names_of("--framework", framework),
-            names_of("--algorithm", algorithm),
-            names_of("--environment", environment),
-            cells,
-            hyperparameters,
-        )
+        chosen = selection_of(framework, algorithm, environment, budget, cells, hyperparameters)
         listed = cluster_command.chosen(chosen, seeds, first_seed, store)
     if local:
         raise typer.Exit(cluster_command.local(listed, store, workers))

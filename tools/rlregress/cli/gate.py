@@ -25,6 +25,7 @@ from rlregress.cli.options import (
     names_of,
     path_of,
     refuse,
+    selection_of,
     share_of,
 )
 from rlregress.errors import UserError
@@ -209,15 +210,7 @@ def plan(
     Trains and writes nothing. Exit code 0, or 2 if there is nothing to train.
     """
     from rlregress.commands import gate as gate_command
-    from rlregress.gate import selection
 
-    chosen = selection.Selection(
-        budget or selection.usual_budget(cells),
-        names_of("--framework", framework),
-        names_of("--algorithm", algorithm),
-        names_of("--environment", environment),
-        cells,
-        hyperparameters,
-    )
+    chosen = selection_of(framework, algorithm, environment, budget, cells, hyperparameters)
     share = None if must_see is None else share_of("--must-see", must_see)
     gate_command.plan(chosen, seeds, workers, store, fixed, share)

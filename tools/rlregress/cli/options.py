@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rlregress.errors import UserError
+
+if TYPE_CHECKING:
+    from rlregress.gate.selection import Selection
 
 Frameworks = Annotated[
     str | None,
@@ -67,6 +70,27 @@ def names_of(option: str, given: str | None) -> list[str]:
     from rlregress.gate.selection import names
 
     return names(option, given)
+
+
+def selection_of(
+    framework: str | None,
+    algorithm: str | None,
+    environment: str | None,
+    budget: str,
+    cells: str,
+    hyperparameters: str,
+) -> Selection:
+    """The cells that the options of a gate choose."""
+    from rlregress.gate import selection
+
+    return selection.Selection(
+        budget or selection.usual_budget(cells),
+        names_of("--framework", framework),
+        names_of("--algorithm", algorithm),
+        names_of("--environment", environment),
+        cells,
+        hyperparameters,
+    )
 
 
 def path_of(what: str, given: str, expected: str = "the name of a folder") -> Path:

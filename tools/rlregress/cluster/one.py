@@ -67,7 +67,7 @@ def do(manifest: Manifest, index: int, store: Store, say: Callable[[str], None])
         UserError: the manifest is damaged, other code is installed here, or nothing can be written.
     """
     job = manifest.job(index)
-    name = f"{job.cell.id} seed {job.seed}"
+    name = job.title
     with _told() as got:
         try:
             if store.find(job) is not None:

@@ -12,7 +12,6 @@ import typer
 from rich.live import Live
 from rich.text import Text
 
-from rlregress import suite
 from rlregress.cluster import audit, one, survey
 from rlregress.cluster import chosen as choice
 from rlregress.cluster import local as local_runs
@@ -22,7 +21,7 @@ from rlregress.errors import UserError
 from rlregress.gate.selection import Selection, refused
 from rlregress.reporting import cluster as report
 from rlregress.training.record import check_writable
-from rlregress.training.store import SLURM, Store
+from rlregress.training.store import SLURM, Store, store_in
 
 
 def _say(line: str) -> None:
@@ -30,24 +29,20 @@ def _say(line: str) -> None:
     print(line, flush=True)
 
 
-def _store(given: str) -> Store:
-    return Store(Path(given or suite.root() / "runs").resolve())
-
-
 def run(manifest: Path, index: int, store: str) -> int:
     """Do one run of a manifest; the exit code."""
-    return one.do(Manifest(manifest.resolve()), index, _store(store), _say)
+    return one.do(Manifest(manifest.resolve()), index, store_in(store), _say)
 
 
 def listed(manifest: Path, store: str) -> Manifest:
     """The manifest of a file, and its runs for the store to know."""
-    check_writable(_store(store).folder, "run records")
-    return choice.kept(Manifest(manifest.resolve()), _store(store))
+    check_writable(store_in(store).folder, "run records")
+    return choice.kept(Manifest(manifest.resolve()), store_in(store))
 
 
 def chosen(selection: Selection, seeds: int, first_seed: int, store: str) -> Manifest:
     """The manifest of the runs that options choose; says what is left out of them."""
-    made = choice.of_selection(selection, seeds, first_seed, _store(store))
+    made = choice.of_selection(selection, seeds, first_seed, store_in(store))
     for left_out in refused(selection):
         typer.echo(f"left out: {left_out}")
     return made
@@ -63,7 +58,7 @@ def _left(manifest: Manifest, done: Collection[str]) -> tuple[list[Run], list[Ru
 
 def show(manifest: Manifest, store: str) -> None:
     """Say where the manifest is, what is left of it, and how one run is started."""
-    folder = _store(store)
+    folder = store_in(store)
     _left(manifest, folder.contents().done)
     _say(f"one run: {shlex.join(one.command(manifest, 'INDEX', folder))}")
     _say(f"INDEX is 0 to {manifest.size - 1}; one that is done ends at once")
@@ -71,7 +66,7 @@ def show(manifest: Manifest, store: str) -> None:
 
 def local(manifest: Manifest, store: str, workers: int) -> int:
     """Do what is left of a manifest on this machine; the exit code."""
-    folder = _store(store)
+    folder = store_in(store)
     runs, left = _left(manifest, folder.contents().done)
 
     def on_end(counts: local_runs.Counts) -> None:
@@ -88,7 +83,7 @@ def local(manifest: Manifest, store: str, workers: int) -> int:
 
 def slurm(manifest: Manifest, store: str, site: slurm_arrays.Site, dry_run: bool) -> None:
     """Submit what is left of a manifest, or print the scripts that would do it."""
-    folder = _store(store)
+    folder = store_in(store)
     try:
         size = slurm_arrays.array_size()
     except UserError as error:
@@ -115,7 +110,7 @@ def slurm(manifest: Manifest, store: str, site: slurm_arrays.Site, dry_run: bool
 
 
 def _existing(given: str) -> Store:
-    store = _store(given)
+    store = store_in(given)
     if not store.folder.is_dir():
         raise UserError(
             f"there is no folder {store.folder}; name one with run records with --store"

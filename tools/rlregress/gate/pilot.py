@@ -106,7 +106,7 @@ def train_cells(
         left,
         store,
         workers,
-        lambda job, run: say(f"{job.cell.id} seed {job.seed}: {run['final_return']}"),
+        lambda job, run: say(f"{job.title}: {run['final_return']}"),
     )
 
 

@@ -6,17 +6,15 @@ import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.gate import baseline
 from rlregress.training import launch, plan
 from rlregress.training.budgets import budget as load_budget
 from rlregress.training.cell import Cell, Job
 from rlregress.training.record import check_writable
-from rlregress.training.store import Store
+from rlregress.training.store import store_in
 from rlregress.verdicts.stability import self_check
 
 
@@ -75,7 +73,7 @@ def record(
         for jobs in of_cell.values():
             baseline.check_replaceable(jobs)
     check_writable(baseline.folder(), "stored runs")
-    folder = Store(Path(asked.store or suite.root() / "runs").resolve())
+    folder = store_in(asked.store)
     check_writable(folder.folder, "run records")
     queue = [of_cell[cell][number] for number in range(asked.seeds) for cell in cells]
     done = itertools.count(1)

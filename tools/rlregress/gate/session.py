@@ -5,10 +5,8 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.gate import baseline, published
 from rlregress.gate.baseline import FINISHED, FIRST_NEW_SEED, Baseline
@@ -16,7 +14,7 @@ from rlregress.gate.selection import Selection, choose
 from rlregress.training import launch, plan
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell, Job
-from rlregress.training.store import Store
+from rlregress.training.store import Store, store_in
 from rlregress.verdicts.bands import Band
 from rlregress.verdicts.looks import LEAST_STORED, SEQUENTIAL, Looks, fixed
 from rlregress.verdicts.quantity import BESIDE, RETURNS, Quantity, quantity_of
@@ -46,7 +44,7 @@ def open_session(
     """
     return Session(
         cells=choose(selection),
-        store=Store(Path(store or suite.root() / "runs").resolve()),
+        store=store_in(store),
         seeds=seeds or budget(selection.budget).seeds,
         alpha=alpha,
         pinned=pinned,

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from rlregress.cluster.audit import Audit, Merged
 from rlregress.cluster.survey import STATES, Attempt, Survey
+from rlregress.reporting import tables
 
 #: of each kind of thing, so many are shown.
 _SHOWN = 8
@@ -41,14 +42,7 @@ def status(survey: Survey, queue: Mapping[tuple[str, str], int], silent: str) ->
         total += counts
     if len(survey.counts) > 1:
         rows.append(("all", *_numbers(total)))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [
-        "  ".join(
-            cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    lines = tables.columns(rows)
     lines += _left(survey, total)
     lines += _attempts(survey)
     lines += _some(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rlregress.gate.planning import Gate, Plan, Wanted
-from rlregress.reporting import words
+from rlregress.reporting import tables, words
 
 
 def lines(plan: Plan, processes: int) -> list[str]:
@@ -66,16 +66,7 @@ def _table(gates: tuple[Gate, ...]) -> list[str]:
     rows.append(["CPU minutes if nothing changed", *(f"{g.expected / 60:.1f}" for g in gates)])
     rows.append(["CPU minutes at most", *(f"{g.most / 60:.1f}" for g in gates)])
     rows.append(["", *("(chosen)" if gate.chosen else "" for gate in gates)])
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            [
-                row[0].ljust(widths[0]),
-                *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)),
-            ]
-        ).rstrip()
-        for row in rows
-    ]
+    return tables.columns(rows)
 
 
 def _drops(of_gates: list[Mapping[str, float | None]], name: str) -> list[str]:

@@ -1,6 +1,8 @@
-"""Tables of Markdown, as every report writes them."""
+"""Tables of Markdown, as every report writes them, and of plain text."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 
 def row(*cells: object) -> str:
@@ -12,3 +14,15 @@ def row(*cells: object) -> str:
 def head(*names: str, numbers: int = 0) -> list[str]:
     """The heads of the columns and the rule below; the last ``numbers`` are aligned right."""
     return [row(*names), "|" + "---|" * (len(names) - numbers) + "---:|" * numbers]
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows as lines of equal columns, the first to the left and the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

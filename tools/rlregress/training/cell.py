@@ -84,6 +84,11 @@ class Job:
         """Where its record lies in a store, without the ending."""
         return f"{self.cell.id}/{self.seed:04d}-{self.key}"
 
+    @property
+    def title(self) -> str:
+        """What a message calls it."""
+        return f"{self.cell.id} seed {self.seed}"
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for the worker and for the record."""
         # deep copies of what is never changed would take most of the time of a long manifest

@@ -96,16 +96,12 @@ def run(job: Job, store: Store, pinned: bool = True, wait: bool = True) -> dict[
                     stored = store.find(job)
             break
         if not wait:
-            raise Held(f"the run {_named(job)} is being done by another attempt")
+            raise Held(f"the run {job.title} is being done by another attempt")
         time.sleep(pause)
         pause = min(2 * pause, longest)
     if stored is None:
-        raise UserError(f"the run {_named(job)} left no readable record")
+        raise UserError(f"the run {job.title} left no readable record")
     return stored
-
-
-def _named(job: Job) -> str:
-    return f"{job.cell.id} seed {job.seed}"
 
 
 def _sealed_by(attempt: Attempt) -> dict[str, Any]:
@@ -121,7 +117,7 @@ def check_versions(job: Job) -> None:
         if here.get(name) != version
     ]
     if other:
-        raise UserError(f"the run {_named(job)} is about other versions: found {'; '.join(other)}")
+        raise UserError(f"the run {job.title} is about other versions: found {'; '.join(other)}")
 
 
 def _train(job: Job, attempt: Attempt, pinned: bool) -> None:
@@ -156,7 +152,7 @@ def _train(job: Job, attempt: Attempt, pinned: bool) -> None:
             if superseded
             else "it is not done and will be started again next time"
         )
-        raise Interrupted(f"the run {_named(job)} was ended by {by.name}; {why}", by, superseded)
+        raise Interrupted(f"the run {job.title} was ended by {by.name}; {why}", by, superseded)
     if code != 0:
         end = attempt.log.read_text(encoding="utf-8", errors="replace")[-2000:]
         record.write(attempt.record, _crashed(job, code, end))

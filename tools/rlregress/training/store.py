@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.training import lease, record
 from rlregress.training.cell import Job
@@ -280,6 +281,11 @@ class Store:
                 f"expected {job.key}"
             )
         return stored
+
+
+def store_in(given: str) -> Store:
+    """The store that ``--store`` names; the suite's own, ``runs``, if it is empty."""
+    return Store(Path(given or suite.root() / "runs").resolve())
 
 
 def _names(folder: Path, above: str = "") -> Iterator[tuple[str, str]]:

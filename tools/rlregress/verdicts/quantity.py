@@ -93,8 +93,7 @@ class _Returns(Quantity):
 class _Training(_Returns):
     """The mean return of the training episodes that ended in the last third of the training."""
 
-    def named(self, cell: str) -> str:
-        return f"{cell} {self.name}"
+    named = Quantity.named
 
     def moved(self, fraction: float) -> str:
         return f"the mean of the training's last third changed by {fraction:+.0%}"
