@@ -152,14 +152,20 @@ def watch(
     cluster_command.watch(manifest, store, every)
 
 
-def verify(manifest: Listed = "", store: StoreFolder = "") -> None:
+def verify(
+    manifest: Listed = "",
+    store: StoreFolder = "",
+    set_aside: Annotated[
+        bool, typer.Option("--set-aside", help="Rename damaged records: launch does them again.")
+    ] = False,
+) -> None:
     """Read every record of a store: seal, key, protocol, versions, duplicates.
 
     Exit code 0 if nothing is wrong, 1 if something is, 2 if there is no store.
     """
     from rlregress.commands import cluster as cluster_command
 
-    raise typer.Exit(cluster_command.verify(manifest, store))
+    raise typer.Exit(cluster_command.verify(manifest, store, set_aside))
 
 
 def merge(

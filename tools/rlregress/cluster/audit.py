@@ -25,13 +25,15 @@ class Audit:
 
     Attributes:
         records, failed: how many can be read; of them, how many of failed runs.
-        wrong: what is wrong, a sentence each.
+        damaged: records that cannot be used, and why.
+        wrong: what else is wrong, a sentence each.
         notes: what is no fault, and is to be known before runs are judged together.
         missing: how many runs of the manifest have no record; None: no manifest was given.
     """
 
     records: int = 0
     failed: int = 0
+    damaged: dict[Path, str] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     missing: int | None = None
@@ -44,33 +46,33 @@ class Merged:
     Attributes:
         new, equal: records that were copied; that were there with the same result.
         differing: that were there with another result, and which files.
-        damaged: that were left out, a sentence each.
+        damaged: that were left out, and why.
     """
 
     new: int = 0
     equal: int = 0
     differing: list[str] = field(default_factory=list)
-    damaged: list[str] = field(default_factory=list)
+    damaged: dict[Path, str] = field(default_factory=dict)
 
 
 def _each(
-    store: Store, names: Iterable[str], wrong: list[str]
+    store: Store, names: Iterable[str], damaged: dict[Path, str]
 ) -> Iterator[tuple[Path, Job, Mapping[str, Any]]]:
-    """Path, run and content of the records that are whole; what is wrong with others is told."""
+    """Path, run and content of the records that are whole; the others go to ``damaged``."""
     for name in names:
         path = store.folder / f"{name}.json"
         try:
             content = record.read(path)
             job = Job.of(content["job"])
         except UserError as error:
-            wrong.append(str(error))
+            damaged[path] = str(error)
         except (KeyError, TypeError):
-            wrong.append(f"the run record {path} does not say what was run")
+            damaged[path] = f"the run record {path} does not say what was run"
         else:
             if content["key"] == job.key and job.name == name:
                 yield path, job, content
             else:
-                wrong.append(
+                damaged[path] = (
                     f"the run record {path} is not that of its name: it says that it is {job.name}"
                 )
 
@@ -102,7 +104,7 @@ def verify(store: Store, manifest: Manifest | None) -> Audit:
     of_cells: dict[str, dict[str, Counter[str]]] = {}
     not_as_budget: Counter[str] = Counter()
     intact: set[str] = set()
-    for _, job, content in _each(store, sorted(there.done), audit.wrong):
+    for _, job, content in _each(store, sorted(there.done), audit.damaged):
         audit.records += 1
         audit.failed += content["status"] == "failed"
         intact.add(job.name)

@@ -21,7 +21,7 @@ from rlregress.errors import UserError
 from rlregress.gate.selection import Selection, refused
 from rlregress.reporting import cluster as report
 from rlregress.training.record import check_writable
-from rlregress.training.store import SLURM, Store, store_in
+from rlregress.training.store import SLURM, Store, renamed_as_damaged, store_in
 
 
 def _say(line: str) -> None:
@@ -144,13 +144,17 @@ def watch(manifest: str, store: str, seconds: float) -> None:
             live.update(Text("\n".join(lines)), refresh=True)
 
 
-def verify(manifest: str, store: str) -> int:
+def verify(manifest: str, store: str, set_aside: bool) -> int:
     """Read every record of a store and say what is wrong; the exit code."""
     listed = Manifest(Path(manifest).resolve()) if manifest else None
     checked = audit.verify(_existing(store), listed)
     for line in report.audit(checked):
         typer.echo(line)
-    return 1 if checked.wrong else 0
+    if checked.damaged and not set_aside:
+        typer.echo("to have damaged records done again: rlregress verify --set-aside, then launch")
+    for path in checked.damaged if set_aside else ():
+        typer.echo(f"set aside: {renamed_as_damaged(path)}; launch does its run again")
+    return 1 if checked.wrong or checked.damaged else 0
 
 
 def merge(stores: Sequence[str], into: Path) -> int:

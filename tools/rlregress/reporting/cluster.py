@@ -114,10 +114,11 @@ def _some(lines: Sequence[str], shown: int = _SHOWN) -> list[str]:
 
 def audit(of: Audit) -> list[str]:
     """What is wrong with the records of a store, all of it, and what is to be known of them."""
-    lines = [f"wrong: {said}" for said in of.wrong] + [f"note: {said}" for said in of.notes]
+    wrong = [*of.damaged.values(), *of.wrong]
+    lines = [f"wrong: {said}" for said in wrong] + [f"note: {said}" for said in of.notes]
     lines.append(
         f"{of.records} records are whole, {of.failed} of them of failed runs; "
-        f"{len(of.wrong) or 'nothing'} wrong"
+        f"{len(wrong) or 'nothing'} wrong"
     )
     if of.missing is not None:
         lines.append(f"{of.missing or 'none'} of the manifest's runs without a record")
@@ -126,7 +127,7 @@ def audit(of: Audit) -> list[str]:
 
 def merged(of: Merged, target: str) -> list[str]:
     """What a merge did."""
-    lines = [f"damaged, left out: {said}" for said in of.damaged]
+    lines = [f"damaged, left out: {said}" for said in of.damaged.values()]
     lines += [f"another result: {said}; both are kept" for said in of.differing]
     return [
         *lines,

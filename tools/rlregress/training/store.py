@@ -259,10 +259,7 @@ class Store:
         damage = self.damage(job)
         if not damage:
             return
-        path = self.path(job)
-        number = sum(1 for _ in path.parent.glob(f"{path.stem}*.damaged"))
-        aside = path.with_suffix(f".{number}.damaged" if number else ".damaged")
-        path.replace(aside)
+        aside = renamed_as_damaged(self.path(job))
         warnings.warn(
             f"{damage}; it is now called {aside.name}, and the run is done again",
             DamagedRecord,
@@ -281,6 +278,14 @@ class Store:
                 f"expected {job.key}"
             )
         return stored
+
+
+def renamed_as_damaged(path: Path) -> Path:
+    """Rename a record so that its run counts as not done; its new name."""
+    number = sum(1 for _ in path.parent.glob(f"{path.stem}*{_DAMAGED}"))
+    aside = path.with_suffix(f".{number}{_DAMAGED}" if number else _DAMAGED)
+    path.replace(aside)
+    return aside
 
 
 def store_in(given: str) -> Store:

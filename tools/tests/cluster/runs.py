@@ -22,9 +22,11 @@ from .slurm import until
 SHORT, ENDLESS = Protocol(40, 40, 1), Protocol(10_000_000, 10_000_000, 1)
 
 
-def jobs(seeds: Sequence[int], protocol: Protocol = SHORT) -> list[Job]:
+def jobs(
+    seeds: Sequence[int], protocol: Protocol = SHORT, environment: str = "InvertedPendulum-v4"
+) -> list[Job]:
     """Runs of one installed framework."""
-    cell = Cell("sb3", "sac", "InvertedPendulum-v4", "sb3", "smoke")
+    cell = Cell("sb3", "sac", environment, "sb3", "smoke")
     return [replace(each, protocol=protocol) for each in plan.jobs(cell, seeds)]
 
 

@@ -1,8 +1,8 @@
 """A real Slurm on this host for the time of a test: its daemons as plain processes of one user.
 
 Nothing outside of its folder is read or written. Nodes are daemons on ports of their own, each of
-which claims more cores than the host has. Arrays are small, so that few runs are split. A task that
-is requeued waits for as long as a credential holds: 5 s here, the least that Slurm takes.
+which claims more cores than the host has. A task that is requeued waits for as long as a credential
+holds: 5 s here, the least that Slurm takes. Partition ``urgent`` takes nodes from ``main``.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
-NODES, CORES, MAX_ARRAY_SIZE = 2, 8, 3
 _DAEMONS = ("munged", "slurmctld", "slurmd", "sbatch")
 #: daemons lie where the shell of a user does not look.
 _PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
@@ -42,15 +42,83 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0
 SchedulerType=sched/builtin
-KillWait=30
+KillWait={kill_wait}
 ReturnToService=2
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+SlurmctldParameters=preempt_send_user_signal
 MaxArraySize={size}
 MinJobAge=600
 AccountingStorageType=accounting_storage/none
 NodeName=n[1-{nodes}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs={cores} \
 RealMemory=64000
-PartitionName=main Nodes=ALL Default=YES DefaultTime=60 MaxTime=INFINITE State=UP
+PartitionName=main Nodes=ALL Default=YES PriorityTier=1 GraceTime=5 DefaultTime=60 \
+MaxTime=INFINITE State=UP
+PartitionName=urgent Nodes=ALL PriorityTier=10 PreemptMode=OFF DefaultTime=60 MaxTime=INFINITE \
+State=UP
 """
+
+
+@dataclass(frozen=True)
+class Site:
+    """The shape of a cluster.
+
+    Attributes:
+        nodes, cores: how many nodes claim how many cores each.
+        max_array_size: as Slurm has it; 1001 is its own.
+        kill_wait: seconds from TERM to KILL.
+    """
+
+    nodes: int = 4
+    cores: int = 24
+    max_array_size: int = 1001
+    kill_wait: int = 5
+
+
+@dataclass
+class Cluster:
+    """A Slurm that runs.
+
+    Attributes:
+        environment: in which its commands find it.
+        folder: of its daemons, with their output.
+    """
+
+    environment: dict[str, str]
+    folder: Path
+    _commands: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _started: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    def start(self, name: str, *command: str) -> None:
+        """Start a daemon under a name."""
+        self._commands[name] = command
+        with open(self.folder / f"{name}.out", "ab") as log:
+            self._started[name] = subprocess.Popen(
+                command,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def crash(self, name: str) -> None:
+        """``kill -9`` of a daemon, which is then started again."""
+        self._started[name].kill()
+        self._started[name].wait()
+        self.start(name, *self._commands[name])
+
+    def stop(self) -> None:
+        """End all daemons, the last started first."""
+        started = list(reversed(self._started.values()))
+        for process in started:
+            process.terminate()
+        for process in started:
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
 
 def missing() -> str:
@@ -90,65 +158,44 @@ def _ask(environment: dict[str, str], *command: str) -> str:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[dict[str, str]]:
-    """A Slurm that runs; the environment in which its commands find it."""
+def running(folder: Path, site: Site) -> Iterator[Cluster]:
+    """A Slurm that runs in a folder."""
     folder.chmod(0o755)
     (folder / "state").mkdir()
-    port = _ports(NODES + 1)
+    port = _ports(site.nodes + 1)
     configuration = folder / "slurm.conf"
     configuration.write_text(
         _CONFIGURATION.format(
             host=socket.gethostname().partition(".")[0], port=port, first=port + 1,
-            last=port + NODES, user=getpass.getuser(), folder=folder, size=MAX_ARRAY_SIZE,
-            nodes=NODES, cores=CORES,
+            last=port + site.nodes, user=getpass.getuser(), folder=folder,
+            size=site.max_array_size, nodes=site.nodes, cores=site.cores, kill_wait=site.kill_wait,
         )
     )  # fmt: skip
     key = folder / "munge.key"
     key.touch(0o600)
     key.write_bytes(secrets.token_bytes(128))
     environment = {**os.environ, "PATH": _PATH, "SLURM_CONF": str(configuration)}
-    names = [f"n{number + 1}" for number in range(NODES)]
     munged = ["munged", "--foreground", "--force", f"--socket={folder}/munge.socket"]
     munged += [f"--{name}-file={folder}/munge.{name}" for name in ("key", "pid", "seed", "log")]
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start(*command: str) -> None:
-        log = open(folder / f"{len(started)}.log", "wb")  # noqa: SIM115
-        with log:
-            started.append(
-                subprocess.Popen(
-                    command,
-                    env=environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                )
-            )
-
+    cluster = Cluster(environment, folder)
     try:
-        start(*munged)
+        cluster.start("munged", *munged)
         until((folder / "munge.socket").exists, 30, "munged has no socket")
-        start("slurmctld", "-D")
-        for name in names:
-            start("slurmd", "-D", "-N", name)
+        cluster.start("slurmctld", "slurmctld", "-D")
+        for number in range(site.nodes):
+            cluster.start(f"n{number + 1}", "slurmd", "-D", "-N", f"n{number + 1}")
+        idle = ["idle"] * site.nodes
+        asked = ("sinfo", "-h", "-N", "-p", "main", "-o", "%t")
         until(
-            lambda: _ask(environment, "sinfo", "-h", "-N", "-o", "%t").split() == ["idle"] * NODES,
+            lambda: _ask(environment, *asked).split() == idle,
             60,
             f"the nodes are not idle; see {folder}",
         )
-        yield environment
+        yield cluster
     finally:
         _ask(environment, "scancel", f"--user={getpass.getuser()}")
         # what a task has started outlives the daemon of its node
         end = time.monotonic() + 20
         while _ask(environment, "squeue", "-h").strip() and time.monotonic() < end:
             time.sleep(0.1)
-        for process in reversed(started):
-            process.terminate()
-        for process in reversed(started):
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        cluster.stop()

@@ -79,7 +79,7 @@ def test_a_store_is_looked_at_and_checked(command, tmp_path):
     """The status of what was launched; an exit code of 1 where a record is damaged."""
     store = Store(tmp_path)
     every = jobs(range(2))
-    listed(store, every)
+    of = listed(store, every)
     store.path(every[0]).parent.mkdir()
     store.path(every[0]).write_text("{")
     code, said, _ = command("status", "--store", str(tmp_path))
@@ -88,6 +88,15 @@ def test_a_store_is_looked_at_and_checked(command, tmp_path):
     code, said, _ = command("verify", "--store", str(tmp_path))
     assert code == 1
     assert said.startswith(f"wrong: the run record {store.path(every[0])} is damaged")
+    assert "0 records are whole" in said
+    assert "verify --set-aside" in said
+    code, said, _ = command("verify", "--set-aside", "--store", str(tmp_path))
+    assert code == 1
+    assert f"set aside: {store.path(every[0]).with_suffix('.damaged')}" in said
+    _, said, _ = command("launch", "--manifest", str(of.path), "--store", str(tmp_path))
+    assert "2 runs, 2 of them to do" in said
+    assert command("verify", "--store", str(tmp_path))[0] == 0
+    store.path(every[0]).write_text("{")
     assert command("watch", "--store", str(tmp_path / "none"))[0] == 2
     assert command("merge", str(tmp_path), "-o", str(tmp_path / "all"))[0] == 1
 

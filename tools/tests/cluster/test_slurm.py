@@ -9,7 +9,6 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +18,11 @@ from rlregress.training.store import Store
 
 from . import slurm
 from .runs import begun, jobs, listed, rlregress
-from .slurm import MAX_ARRAY_SIZE, until
+from .slurm import Site, until
+from .tasks import go_on, launched, logs, task_of
+
+#: arrays are small, so that few runs are split; a frozen task is not killed before it goes on.
+SITE = Site(nodes=2, cores=8, max_array_size=3, kill_wait=30)
 
 pytestmark = [
     pytest.mark.usefixtures("warm_python"),
@@ -30,8 +33,8 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory) -> Iterator[dict[str, str]]:
     """A Slurm that runs: the environment of its commands."""
-    with slurm.running(tmp_path_factory.mktemp("slurm")) as environment:
-        yield environment
+    with slurm.running(tmp_path_factory.mktemp("slurm"), SITE) as running:
+        yield running.environment
 
 
 @pytest.fixture
@@ -52,16 +55,6 @@ def store(tmp_path) -> Store:
     return Store(tmp_path / "runs")
 
 
-def launched(manifest, store: Store) -> str:
-    """``rlregress launch --slurm``; what it said."""
-    said = rlregress(
-        *("launch", "--slurm", "--manifest", str(manifest.path), "--store", str(store.folder)),
-        *("--sbatch", "mem=100M"),
-    )
-    assert said.returncode == 0, said.stderr
-    return said.stdout
-
-
 def freeze(store: Store, of: Sequence[Job]) -> dict[str, Holder]:
     """Stop the processes of runs as soon as they do them; who they are."""
     frozen: dict[str, Holder] = {}
@@ -78,28 +71,6 @@ def freeze(store: Store, of: Sequence[Job]) -> dict[str, Holder]:
     return frozen
 
 
-def task_of(held: Holder) -> str:
-    """What Slurm calls the task of an attempt; its own number may be that of the whole array."""
-    return "{SLURM_ARRAY_JOB_ID}_{SLURM_ARRAY_TASK_ID}".format(**held.slurm)
-
-
-def go_on(process: int) -> None:
-    """Let a stopped process go on when a signal has reached it."""
-    status = Path(f"/proc/{process}/status")
-
-    def reached() -> bool:
-        pending = re.search(r"^ShdPnd:\s*(\w+)", status.read_text(), re.MULTILINE)
-        return pending is not None and int(pending[1], 16) > 0
-
-    until(reached, 60, f"no signal has reached process {process}")
-    os.kill(process, signal.SIGCONT)
-
-
-def logs(store: Store) -> str:
-    """What all tasks have said."""
-    return "\n".join(path.read_text() for path in (store.folder / "slurm").glob("*.log"))
-
-
 @pytest.mark.parametrize("number", [8, pytest.param(24, marks=pytest.mark.nightly)])
 def test_after_every_accident_a_launch_completes_the_runs(ask, store, number):
     """Arrays beyond MaxArraySize, two launches at once, a warned, a killed and a cancelled task."""
@@ -112,8 +83,8 @@ def test_after_every_accident_a_launch_completes_the_runs(ask, store, number):
         said = "".join(threads.map(lambda _: launched(manifest, store), range(2)))
     assert sorted(re.findall(r"submitted: (\d+) runs", said)) == sorted(["0", str(number)])
     pieces = re.findall(r"^job \d+: (\d+) runs from (\d+) on", said, re.MULTILINE)
-    firsts = range(0, number, MAX_ARRAY_SIZE)
-    assert pieces == [(str(min(MAX_ARRAY_SIZE, number - n)), str(n)) for n in firsts]
+    firsts = range(0, number, SITE.max_array_size)
+    assert pieces == [(str(min(SITE.max_array_size, number - n)), str(n)) for n in firsts]
 
     # each is hit while it is at it
     frozen = freeze(store, [warned, killed, cancelled])

@@ -1,0 +1,76 @@
+"""What the tests do with runs that Slurm starts."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+from rlregress.cluster.manifest import Manifest
+from rlregress.training.lease import Holder
+from rlregress.training.store import Store
+
+from .runs import rlregress
+from .slurm import until
+
+
+def launched(manifest: Manifest, store: Store, *more: str) -> str:
+    """``rlregress launch --slurm``; what it said."""
+    said = rlregress(
+        *("launch", "--slurm", "--manifest", str(manifest.path), "--store", str(store.folder)),
+        *("--sbatch", "mem=100M", *more),
+    )
+    assert said.returncode == 0, said.stderr
+    return said.stdout
+
+
+def task_of(held: Holder) -> str:
+    """What Slurm calls the task of an attempt; its own number may be that of the whole array."""
+    return "{SLURM_ARRAY_JOB_ID}_{SLURM_ARRAY_TASK_ID}".format(**held.slurm)
+
+
+def go_on(process: int) -> None:
+    """Let a stopped process go on when a signal has reached it."""
+    status = Path(f"/proc/{process}/status")
+
+    def reached() -> bool:
+        pending = re.search(r"^ShdPnd:\s*(\w+)", status.read_text(), re.MULTILINE)
+        return pending is not None and int(pending[1], 16) > 0
+
+    until(reached, 90, f"no signal has reached process {process}")
+    os.kill(process, signal.SIGCONT)
+
+
+def logs(store: Store) -> str:
+    """What all tasks have said."""
+    return "\n".join(path.read_text() for path in (store.folder / "slurm").glob("*.log"))
+
+
+def caught(store: Store, but: set[str], node: str = "") -> tuple[str, Holder]:
+    """A run that a task does, which is stopped at that moment, and who does it.
+
+    Args:
+        but: none of these; the one that is caught is added.
+        node: on this one; empty: on any.
+    """
+    found: list[tuple[str, Holder]] = []
+
+    def there() -> bool:
+        for name in sorted(store.contents().leases - but):
+            with suppress(OSError):
+                of, _ = store.holder(name)
+                if of is None or of.ended or (node and of.slurm["SLURMD_NODENAME"] != node):
+                    continue
+                os.kill(of.process, signal.SIGSTOP)
+                # it may have ended before it was stopped
+                if store.holder(name)[0] == of and name not in store.contents().done:
+                    found.append((name, of))
+                    return True
+                os.kill(of.process, signal.SIGCONT)
+        return False
+
+    until(there, 300, f"no run is being done{node and f' on {node}'}")
+    but.add(found[0][0])
+    return found[0]

@@ -1,0 +1,218 @@
+"""1440 short real trainings on a real Slurm, hit by every accident: each has exactly one result.
+
+They take about half an hour on two cores. What was done to them and what happened is printed:
+``pytest -m nightly -s``. ``RLREGRESS_RUNS=60`` does it with fewer.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from rlregress.training.lease import Holder
+from rlregress.training.store import Store
+
+from . import slurm
+from .runs import has_ended, jobs, listed, rlregress
+from .slurm import Cluster, Site, until
+from .tasks import caught, go_on, launched, logs, task_of
+
+RUNS = int(os.environ.get("RLREGRESS_RUNS", "1440"))
+#: runs whose folder is on a disk that is full, and its size.
+ON_FULL_DISK, DISK = 20, "64k"
+#: what is launched again and again has to end.
+MOST_LAUNCHES = 5
+
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.usefixtures("warm_python"),
+    pytest.mark.skipif(bool(slurm.missing()), reason=slurm.missing()),
+]
+
+
+@pytest.fixture
+def cluster(tmp_path, monkeypatch) -> Iterator[Cluster]:
+    """Four nodes of 24 cores each; its commands find it."""
+    (tmp_path / "slurm").mkdir()
+    with slurm.running(tmp_path / "slurm", Site()) as running:
+        for name in ("PATH", "SLURM_CONF"):
+            monkeypatch.setenv(name, running.environment[name])
+        yield running
+
+
+def ask(*command: str) -> str:
+    """What a command of Slurm answers."""
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def _answer(*command: str) -> str:
+    """What a command answers, also if it fails."""
+    return subprocess.run(command, capture_output=True, text=True).stdout
+
+
+@contextmanager
+def full_disk(folder: Path) -> Iterator[None]:
+    """A folder on a small disk that fills up; where it cannot be made, the test is skipped."""
+    folder.mkdir(parents=True)
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(folder)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("no disk can be mounted here")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@dataclass
+class Accidents:
+    """What is done to runs of a store, and what has happened to them.
+
+    Attributes:
+        hit: runs that were caught; each has one accident.
+        after: accident, run -> what has to be seen when no task is in the queue any more.
+    """
+
+    cluster: Cluster
+    store: Store
+    hit: set[str] = field(default_factory=set)
+    after: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def all_of_them(self) -> None:
+        """Catch a run for each while tasks run, and do it to them."""
+        planned = [
+            (self.node_goes_down, "n2", "started again"),
+            (self.node_is_preempted, "n3", "started again"),
+            (self.daemon_of_a_node_crashes, "n4", "done once"),
+            (self.task_is_killed, "", "left"),
+            (self.task_is_cancelled, "", "left"),
+            (self.step_is_killed, "", "done once"),
+            (self.time_is_nearly_over, "", "started again"),
+            (self.time_is_over, "", "left"),
+        ]
+        each = [
+            (accident, *caught(self.store, self.hit, on), then) for accident, on, then in planned
+        ]
+        for accident, name, held, then in each:
+            accident(held)
+            self.after.append((accident.__name__.replace("_", " "), name, then))
+
+    def task_is_killed(self, held: Holder) -> None:
+        """Slurm starts it again by itself only if a node is lost."""
+        os.kill(held.process, signal.SIGKILL)
+
+    def task_is_cancelled(self, held: Holder) -> None:
+        """``scancel``: TERM, and time to give the run back."""
+        ask("scancel", task_of(held))
+        go_on(held.process)
+
+    def time_is_nearly_over(self, held: Holder) -> None:
+        """Slurm itself warns it, looking at its limits every 30 s; it asks for another turn."""
+        ask("scontrol", "update", f"jobid={task_of(held)}", "EndTime=now+100")
+        go_on(held.process)
+
+    def time_is_over(self, held: Holder) -> None:
+        """It does not answer a warning, and is killed."""
+        ask("scontrol", "update", f"jobid={task_of(held)}", "EndTime=now+3")
+        asked = ("squeue", "-h", "-t", "all", "-j", task_of(held), "-o", "%T")
+        until(lambda: _answer(*asked).strip() in ("TIMEOUT", ""), 120, f"{held} goes on")
+
+    def node_goes_down(self, _: Holder) -> None:
+        """With all of its tasks."""
+        ask("scontrol", "update", "nodename=n2", "state=down", "reason=test")
+
+    def node_is_preempted(self, _: Holder) -> None:
+        """Another partition takes it."""
+        ask("sbatch", "-p", "urgent", "-w", "n3", "-c", str(Site().cores), "--wrap", "sleep 2",
+            "-o", "/dev/null")  # fmt: skip
+
+    def daemon_of_a_node_crashes(self, held: Holder) -> None:
+        """Its tasks go on."""
+        self.cluster.crash("n4")
+        os.kill(held.process, signal.SIGCONT)
+
+    def step_is_killed(self, held: Holder) -> None:
+        """Slurm takes the task for running until it is cancelled."""
+        step = f"slurmstepd: [{held.slurm['SLURM_JOB_ID']}.batch]"
+        os.kill(int(_answer("pgrep", "-f", re.escape(step))), signal.SIGKILL)
+        os.kill(held.process, signal.SIGCONT)
+        until(lambda: has_ended(held.process), 300, "a run does not end")
+        ask("scancel", task_of(held))
+
+    def told(self) -> Iterator[tuple[str, str, str, str]]:
+        """Accident, run, what was to be seen and what is seen."""
+        there = self.store.contents()
+        for title, name, then in self.after:
+            seen = "left"
+            if name in there.done:
+                record = self.store.folder / f"{name}.json"
+                again = '"SLURM_RESTART_COUNT": "1"' in record.read_text()
+                seen = "started again" if again else "done once"
+            yield title, name, then, seen
+
+
+def wait_for_tasks() -> None:
+    """Until no task is in the queue."""
+    until(lambda: not ask("squeue", "-h").strip(), 5400, "tasks are still in the queue")
+
+
+def test_1440_runs_have_one_result_each_after_every_accident(cluster, tmp_path):
+    """Launched again after all of them, every run has its result, and none has two."""
+    store = Store(tmp_path / "runs")
+    every = jobs(range(RUNS - ON_FULL_DISK))
+    on_full_disk = jobs(range(ON_FULL_DISK), environment="InvertedDoublePendulum-v4")
+    manifest = listed(store, [*every, *on_full_disk])
+    accidents = Accidents(cluster, store)
+    with full_disk(store.path(on_full_disk[0]).parent):
+        with ThreadPoolExecutor(2) as threads:
+            said = "".join(threads.map(lambda _: launched(manifest, store), range(2)))
+        assert sorted(re.findall(r"submitted: (\d+) runs", said)) == sorted(["0", str(RUNS)])
+        accidents.all_of_them()
+        wait_for_tasks()
+    rows = list(accidents.told())
+    for title, name, then, seen in rows:
+        print(f"{title}: {name} is {seen} (expected: {then})")
+    assert "make room in" in logs(store)
+    done = store.contents().done
+    assert not done & {job.name for job in on_full_disk}
+    print(f"full disk: {ON_FULL_DISK} runs are left, with a sentence in their logs")
+
+    (damaged,) = [job for job in every if job.name in done - accidents.hit][:1]
+    store.path(damaged).write_bytes(store.path(damaged).read_bytes()[:500])
+    verified = rlregress("verify", "--set-aside", "--store", str(store.folder))
+    assert verified.returncode == 1
+    print(f"damaged record: {verified.stdout.strip().splitlines()[-1]}")
+    launches = []
+    while len(store.contents().done) < RUNS and len(launches) < MOST_LAUNCHES:
+        launches += re.findall(r"submitted: (\d+) runs", launched(manifest, store))
+        if len(launches) == 1:
+            # within seconds of a submission: tasks that have started may be started once more
+            _, held = caught(store, accidents.hit)
+            cluster.crash("slurmctld")
+            until(lambda: "UP" in _answer("scontrol", "ping"), 60, "slurmctld does not answer")
+            os.kill(held.process, signal.SIGCONT)
+        wait_for_tasks()
+    print(f"controller crashes at the second launch; launched again: {', '.join(launches)} runs")
+
+    there = store.contents()
+    assert there.done == {run.name for run in manifest.runs()}
+    assert (there.failed, there.duplicates, there.leases) == (set(), [], set())
+    verified = rlregress("verify", "--store", str(store.folder), "--manifest", str(manifest.path))
+    assert verified.returncode == 1, "the protocol of these runs is not that of their budget"
+    assert f"{RUNS} records are whole, 0 of them of failed runs" in verified.stdout
+    assert "none of the manifest's runs without a record" in verified.stdout
+    ends = Counter(Counter(re.findall(r"(\S+ seed \d+): finished", logs(store))).values())
+    print(f"{RUNS} results; trainings that ended, a run: {dict(ends)}")
+    print("\n".join(set(re.findall(r"of the manifest.*|wrong: .*", verified.stdout))))
+    assert [(title, seen) for title, _, _, seen in rows] == [
+        (title, then) for title, _, then, _ in rows
+    ]
