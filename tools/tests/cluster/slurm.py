@@ -52,7 +52,7 @@ MinJobAge=600
 AccountingStorageType=accounting_storage/none
 NodeName=n[1-{nodes}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs={cores} \
 RealMemory=64000
-PartitionName=main Nodes=ALL Default=YES PriorityTier=1 GraceTime=5 DefaultTime=60 \
+PartitionName=main Nodes=ALL LLN=YES Default=YES PriorityTier=1 GraceTime=5 DefaultTime=60 \
 MaxTime=INFINITE State=UP
 PartitionName=urgent Nodes=ALL PriorityTier=10 PreemptMode=OFF DefaultTime=60 MaxTime=INFINITE \
 State=UP

@@ -30,6 +30,8 @@ from .tasks import caught, go_on, launched, logs, task_of
 RUNS = int(os.environ.get("RLREGRESS_RUNS", "1440"))
 #: runs whose folder is on a disk that is full, and its size.
 ON_FULL_DISK, DISK = 20, "64k"
+#: tasks of an array that run at once, of which there are two.
+AT_ONCE = 8
 #: what is launched again and again has to end.
 MOST_LAUNCHES = 5
 
@@ -172,9 +174,10 @@ def test_1440_runs_have_one_result_each_after_every_accident(cluster, tmp_path):
     on_full_disk = jobs(range(ON_FULL_DISK), environment="InvertedDoublePendulum-v4")
     manifest = listed(store, [*every, *on_full_disk])
     accidents = Accidents(cluster, store)
+    capped = ("--max", str(AT_ONCE))
     with full_disk(store.path(on_full_disk[0]).parent):
         with ThreadPoolExecutor(2) as threads:
-            said = "".join(threads.map(lambda _: launched(manifest, store), range(2)))
+            said = "".join(threads.map(lambda _: launched(manifest, store, *capped), range(2)))
         assert sorted(re.findall(r"submitted: (\d+) runs", said)) == sorted(["0", str(RUNS)])
         accidents.all_of_them()
         wait_for_tasks()
@@ -193,7 +196,7 @@ def test_1440_runs_have_one_result_each_after_every_accident(cluster, tmp_path):
     print(f"damaged record: {verified.stdout.strip().splitlines()[-1]}")
     launches = []
     while len(store.contents().done) < RUNS and len(launches) < MOST_LAUNCHES:
-        launches += re.findall(r"submitted: (\d+) runs", launched(manifest, store))
+        launches += re.findall(r"submitted: (\d+) runs", launched(manifest, store, *capped))
         if len(launches) == 1:
             # within seconds of a submission: tasks that have started may be started once more
             _, held = caught(store, accidents.hit)
