@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -19,6 +19,9 @@ from rlregress.gate.baseline import FIRST_NEW_SEED
 from rlregress.training import launch
 from rlregress.verdicts.looks import SEQUENTIAL
 from rlregress.verdicts.outcome import REGRESSED
+
+#: cell -> what a run of it came to, as its record says.
+Outcomes = dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -100,20 +103,62 @@ def chosen(
 
 
 def seed(faults: Sequence[ReturnFault], workers: int) -> Iterator[GateOnFault]:
-    """Train and judge a copy with each fault, on every stored cell of its algorithm."""
+    """Train and judge a copy with each fault, on every stored cell of its algorithm.
+
+    A fault that leaves a run of every cell as it is without it is not judged, and said to be
+    trouble: what a training does not enter cannot change its returns.
+    """
+    sound: dict[tuple[str, str], Outcomes] = {}
     for fault in faults:
+        of = fault.framework, fault.algorithm
         try:
-            with probed.seeded(fault.framework, fault.change) as environment:
-                yield _judged(fault.framework, fault.algorithm, fault.name, environment, workers)
+            if of not in sound:
+                with TemporaryDirectory(prefix="rlregress-returns-") as folder:
+                    sound[of] = _first_runs(*of, launch.environment(), workers, folder)
+            with (
+                probed.seeded(fault.framework, fault.change) as environment,
+                TemporaryDirectory(prefix="rlregress-returns-") as folder,
+            ):
+                if _first_runs(*of, environment, workers, folder) == sound[of]:
+                    raise UserError(
+                        "with the fault, the run of the first seed of every cell is the same as "
+                        "without it: the trainings do not enter what it changes"
+                    )
+                yield _judged(*of, fault.name, environment, workers, folder)
         except UserError as error:
-            yield GateOnFault(fault.framework, fault.algorithm, fault.name, {}, 0, 0.0, str(error))
+            yield GateOnFault(*of, fault.name, {}, 0, 0.0, str(error))
 
 
 def unchanged(framework: str, algorithm: str, gates: int, workers: int) -> Iterator[GateOnFault]:
     """Judge the installed framework again and again, each time with seeds of its own."""
     for number in range(gates):
         name, first = f"unchanged {number + 1}", FIRST_NEW_SEED + SEQUENTIAL.most * number
-        yield _judged(framework, algorithm, name, launch.environment(), workers, first)
+        with TemporaryDirectory(prefix="rlregress-returns-") as folder:
+            yield _judged(framework, algorithm, name, launch.environment(), workers, folder, first)
+
+
+def _options(framework: str, algorithm: str, workers: int, folder: str) -> run.GateOptions:
+    """All stored cells, with runs and report in a folder."""
+    return run.GateOptions(
+        report=Path(folder) / "report",
+        frameworks=framework,
+        algorithms=algorithm,
+        cells="all",
+        store=str(Path(folder) / "runs"),
+        workers=workers,
+    )
+
+
+def _first_runs(
+    framework: str, algorithm: str, environment: Mapping[str, str], workers: int, folder: str
+) -> Outcomes:
+    """What the run of the first seed of each cell comes to; its records stay in the folder."""
+    options = replace(_options(framework, algorithm, workers, folder), seeds=1, one_look=True)
+    entries = run.returns_alone(sys.executable, options, environment)
+    if isinstance(entries, str):
+        raise UserError(entries)
+    records = [entry["record"] for entry in entries if "record" in entry]
+    return {each["cell"]: {**each, "time": None} for each in records}
 
 
 def _judged(
@@ -122,24 +167,16 @@ def _judged(
     name: str,
     environment: Mapping[str, str],
     workers: int,
+    folder: str,
     first_seed: int = FIRST_NEW_SEED,
 ) -> GateOnFault:
-    with TemporaryDirectory(prefix="rlregress-returns-") as folder:
-        options = run.GateOptions(
-            report=Path(folder) / "report",
-            frameworks=framework,
-            algorithms=algorithm,
-            cells="all",
-            first_seed=first_seed,
-            store=str(Path(folder) / "runs"),
-            workers=workers,
-        )
-        entries = run.returns_alone(sys.executable, options, environment)
+    options = replace(_options(framework, algorithm, workers, folder), first_seed=first_seed)
+    entries = run.returns_alone(sys.executable, options, environment)
     if isinstance(entries, str):
         return GateOnFault(framework, algorithm, name, {}, 0, 0.0, entries)
     broken = [str(entry["message"]).splitlines()[0] for entry in outcome.broken(entries)]
     records = [entry["record"] for entry in entries if "record" in entry]
-    minutes = sum(record["time"].get("cpu_seconds", 0.0) for record in records) / 60
+    minutes = sum(each["time"].get("cpu_seconds", 0.0) for each in records) / 60
     verdicts = evidence.verdicts(entries)
     trouble = broken[0] if broken else "" if verdicts else "no cell was judged"
     return GateOnFault(framework, algorithm, name, verdicts, len(records), minutes, trouble)

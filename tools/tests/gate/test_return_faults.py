@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rlregress import frameworks
 from rlregress.faults.probed import fault_line
 from rlregress.gate import return_faults
-from rlregress.gate.return_faults import GateOnFault
+from rlregress.gate.return_faults import GateOnFault, ReturnFault
 from rlregress.reporting import faults as report
 
 
@@ -46,6 +48,25 @@ def test_gates_on_unchanged_code_have_seeds_of_their_own(monkeypatch):
     assert asked == [1000, 1020, 1040]
     assert [each.trouble for each in judged] == ["nothing is trained here"] * 3
     assert not any(each.regressed for each in judged)
+
+
+@pytest.mark.nightly
+def test_a_fault_that_no_training_enters_is_not_judged(monkeypatch):
+    """A change of a branch that is not taken: it is said, and no run is judged; a real one is."""
+    options = return_faults._options
+
+    def short(*given):
+        return replace(options(*given), budget="smoke", environments="Pendulum-v1", cells="default")
+
+    monkeypatch.setattr(return_faults, "_options", short)
+    file, branch = "stable_baselines3/td3/td3.py", "if self._n_updates % self.policy_delay == 0:"
+    never = ReturnFault("sb3", "td3", "never", file, branch, f"{branch}\n                pass")
+    always = ReturnFault("sb3", "td3", "always", file, branch, "if True:")
+    unseen, seen = return_faults.seed([never, always], workers=1)
+    assert "the run of the first seed of every cell is the same" in unseen.trouble
+    assert unseen.runs == 0
+    assert "the same" not in seen.trouble
+    assert seen.runs > 0, seen
 
 
 def test_what_a_gate_said_is_told_with_its_cost():
