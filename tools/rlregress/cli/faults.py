@@ -37,6 +37,9 @@ def faults(
             min=0, metavar="GATES", help="With --returns: judge so often without any fault."
         ),
     ] = 0,
+    cells: Annotated[
+        str, typer.Option(help="With --returns: default, all, or patterns of ids of stored cells.")
+    ] = "all",
 ) -> None:
     """Make known mistakes in copies of the frameworks, and print whether the probes see each.
 
@@ -59,14 +62,16 @@ def faults(
     }
     named = [option for option, (given, _) in catalogues.items() if given]
     named += ["--returns"] * returns
-    if not returns and (algorithm is not None or unchanged):
-        raise UserError("--algorithm and --unchanged go with --returns; give it, or leave them out")
+    if not returns and (algorithm is not None or unchanged or cells != "all"):
+        raise UserError(
+            "--algorithm, --cells and --unchanged go with --returns; give it, or leave them out"
+        )
     if len(named) > 1:
         raise UserError(f"{' and '.join(named)} are catalogues of faults; name one of them")
     if returns:
         algorithms = names_of("--algorithm", algorithm)
         of = names_of("--only", only)
-        seen = faults_command.by_returns(adapters, algorithms, of, unchanged, workers)
+        seen = faults_command.by_returns(adapters, algorithms, of, unchanged, workers, cells)
         raise typer.Exit(0 if seen else 1)
     seed = catalogues[named[0]][1] if named else faults_command.by_probes
     raise typer.Exit(0 if seed(adapters, names_of("--only", only), workers) else 1)

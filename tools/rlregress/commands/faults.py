@@ -63,6 +63,7 @@ def by_returns(
     only: Sequence[str],
     gates: int,
     workers: int,
+    cells: str,
 ) -> bool:
     """Judge the returns of copies with faults, or ``gates`` times of what is installed.
 
@@ -73,9 +74,9 @@ def by_returns(
     judged: list[return_faults.GateOnFault] = []
     if gates:
         pairs = dict.fromkeys((fault.framework, fault.algorithm) for fault in faults)
-        sessions = [return_faults.unchanged(*pair, gates, processes) for pair in pairs]
+        sessions = [return_faults.unchanged(*pair, gates, processes, cells) for pair in pairs]
     else:
-        sessions = [return_faults.seed(faults, processes)]
+        sessions = [return_faults.seed(faults, processes, cells)]
     for session in sessions:
         for each in session:
             judged.append(each)

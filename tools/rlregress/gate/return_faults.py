@@ -102,8 +102,8 @@ def chosen(
     return left
 
 
-def seed(faults: Sequence[ReturnFault], workers: int) -> Iterator[GateOnFault]:
-    """Train and judge a copy with each fault, on every stored cell of its algorithm.
+def seed(faults: Sequence[ReturnFault], workers: int, cells: str = "all") -> Iterator[GateOnFault]:
+    """Train and judge a copy with each fault, on stored cells of its algorithm.
 
     A fault that leaves a run of every cell as it is without it is not judged, and said to be
     trouble: what a training does not enter cannot change its returns.
@@ -114,47 +114,53 @@ def seed(faults: Sequence[ReturnFault], workers: int) -> Iterator[GateOnFault]:
         try:
             if of not in sound:
                 with TemporaryDirectory(prefix="rlregress-returns-") as folder:
-                    sound[of] = _first_runs(*of, launch.environment(), workers, folder)
+                    options = _options(*of, cells, workers, folder)
+                    sound[of] = _first_runs(options, launch.environment())
             with (
                 probed.seeded(fault.framework, fault.change) as environment,
                 TemporaryDirectory(prefix="rlregress-returns-") as folder,
             ):
-                if _first_runs(*of, environment, workers, folder) == sound[of]:
+                options = _options(*of, cells, workers, folder)
+                if _first_runs(options, environment) == sound[of]:
                     raise UserError(
                         "with the fault, the run of the first seed of every cell is the same as "
                         "without it: the trainings do not enter what it changes"
                     )
-                yield _judged(*of, fault.name, environment, workers, folder)
+                yield _judged(*of, fault.name, options, environment)
         except UserError as error:
             yield GateOnFault(*of, fault.name, {}, 0, 0.0, str(error))
 
 
-def unchanged(framework: str, algorithm: str, gates: int, workers: int) -> Iterator[GateOnFault]:
+def unchanged(
+    framework: str, algorithm: str, gates: int, workers: int, cells: str = "all"
+) -> Iterator[GateOnFault]:
     """Judge the installed framework again and again, each time with seeds of its own."""
     for number in range(gates):
         name, first = f"unchanged {number + 1}", FIRST_NEW_SEED + SEQUENTIAL.most * number
         with TemporaryDirectory(prefix="rlregress-returns-") as folder:
-            yield _judged(framework, algorithm, name, launch.environment(), workers, folder, first)
+            options = _options(framework, algorithm, cells, workers, folder)
+            options = replace(options, first_seed=first)
+            yield _judged(framework, algorithm, name, options, launch.environment())
 
 
-def _options(framework: str, algorithm: str, workers: int, folder: str) -> run.GateOptions:
-    """All stored cells, with runs and report in a folder."""
+def _options(
+    framework: str, algorithm: str, cells: str, workers: int, folder: str
+) -> run.GateOptions:
+    """Runs and report are in a folder."""
     return run.GateOptions(
         report=Path(folder) / "report",
         frameworks=framework,
         algorithms=algorithm,
-        cells="all",
+        cells=cells,
         store=str(Path(folder) / "runs"),
         workers=workers,
     )
 
 
-def _first_runs(
-    framework: str, algorithm: str, environment: Mapping[str, str], workers: int, folder: str
-) -> Outcomes:
-    """What the run of the first seed of each cell comes to; its records stay in the folder."""
-    options = replace(_options(framework, algorithm, workers, folder), seeds=1, one_look=True)
-    entries = run.returns_alone(sys.executable, options, environment)
+def _first_runs(options: run.GateOptions, environment: Mapping[str, str]) -> Outcomes:
+    """What the run of the first seed of each cell comes to; its record stays in the store."""
+    one = replace(options, seeds=1, one_look=True)
+    entries = run.returns_alone(sys.executable, one, environment)
     if isinstance(entries, str):
         raise UserError(entries)
     records = [entry["record"] for entry in entries if "record" in entry]
@@ -165,12 +171,9 @@ def _judged(
     framework: str,
     algorithm: str,
     name: str,
+    options: run.GateOptions,
     environment: Mapping[str, str],
-    workers: int,
-    folder: str,
-    first_seed: int = FIRST_NEW_SEED,
 ) -> GateOnFault:
-    options = replace(_options(framework, algorithm, workers, folder), first_seed=first_seed)
     entries = run.returns_alone(sys.executable, options, environment)
     if isinstance(entries, str):
         return GateOnFault(framework, algorithm, name, {}, 0, 0.0, entries)

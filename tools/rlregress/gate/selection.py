@@ -159,9 +159,7 @@ def choose(selection: Selection) -> list[Cell]:
 
     Those that cannot be trained here are left out, see ``refused``; UserError if none is left.
     """
-    named = list(dict.fromkeys(_by_name(selection)))
-    if not named:
-        return _of_stored(selection)
+    named = _asked_for(selection)
     left_out = _refusals(named)
     if len(left_out) == len(named):
         raise UserError(left_out[named[0]])
@@ -172,12 +170,16 @@ def refused(selection: Selection) -> list[str]:
     """What is left out of a session and why: a line for each framework, algorithm and set."""
     counted = Counter(
         (cell.framework, cell.algorithm, cell.hyperparameters, said)
-        for cell, said in _refusals(_by_name(selection)).items()
+        for cell, said in _refusals(_asked_for(selection)).items()
     )
     return [
         f"{framework}-{algorithm} with the hyperparameters of {name} (cells: {number}): {said}"
         for (framework, algorithm, name, said), number in counted.items()
     ]
+
+
+def _asked_for(selection: Selection) -> list[Cell]:
+    return list(dict.fromkeys(_by_name(selection))) or _of_stored(selection)
 
 
 def _by_name(selection: Selection) -> list[Cell]:

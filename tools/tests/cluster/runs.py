@@ -57,6 +57,16 @@ def rlregress(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def started(*arguments: str) -> subprocess.Popen[str]:
+    """Any command, in a process of its own, which goes on."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "rlregress.cli", *arguments],
+        env=launch.environment(),
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+
+
 def begun(store: Store, job: Job) -> Holder | None:
     """Who does a run, if somebody does, and its worker has begun."""
     try:

@@ -1,12 +1,13 @@
 """1440 short real trainings on a real Slurm, hit by every accident: each has exactly one result.
 
-They take about half an hour on two cores. What was done to them and what happened is printed:
-``pytest -m nightly -s``. ``RLREGRESS_RUNS=60`` does it with fewer.
+Then the same on one machine. Each takes about half an hour on two cores. What was done and what
+happened is printed: ``pytest -m nightly -s``. ``RLREGRESS_RUNS=100`` does it with fewer.
 """
 
 from __future__ import annotations
 
 import os
+import random
 import re
 import signal
 import subprocess
@@ -19,11 +20,13 @@ from pathlib import Path
 
 import pytest
 
+from rlregress.cluster.manifest import Manifest
+from rlregress.training import record
 from rlregress.training.lease import Holder
 from rlregress.training.store import Store
 
 from . import slurm
-from .runs import has_ended, jobs, listed, rlregress
+from .runs import has_ended, jobs, listed, rlregress, started
 from .slurm import Cluster, Site, until
 from .tasks import caught, go_on, launched, logs, task_of
 
@@ -167,9 +170,14 @@ def wait_for_tasks() -> None:
     until(lambda: not ask("squeue", "-h").strip(), 5400, "tasks are still in the queue")
 
 
-def test_1440_runs_have_one_result_each_after_every_accident(cluster, tmp_path):
+@pytest.fixture(scope="module")
+def store(tmp_path_factory) -> Store:
+    """What Slurm does, for both tests."""
+    return Store(tmp_path_factory.mktemp("slurm") / "runs")
+
+
+def test_1440_runs_have_one_result_each_after_every_accident(cluster, store):
     """Launched again after all of them, every run has its result, and none has two."""
-    store = Store(tmp_path / "runs")
     every = jobs(range(RUNS - ON_FULL_DISK))
     on_full_disk = jobs(range(ON_FULL_DISK), environment="InvertedDoublePendulum-v4")
     manifest = listed(store, [*every, *on_full_disk])
@@ -219,3 +227,30 @@ def test_1440_runs_have_one_result_each_after_every_accident(cluster, tmp_path):
     assert [(title, seen) for title, _, _, seen in rows] == [
         (title, then) for title, _, then, _ in rows
     ]
+
+
+def test_one_machine_killed_three_times_comes_to_the_same(store, tmp_path):
+    """The same manifest, two at a time: the records of Slurm, apart from where and how fast."""
+    (path,) = (store.folder / "manifests").glob("*.jsonl")
+    manifest = Manifest(path)
+    runs = list(manifest.runs())
+    on_slurm = store.contents().done
+    assert len(on_slurm) == len(runs), "Slurm has not done them"
+    here = Store(tmp_path / "runs")
+    launch = ["launch", "--local", "-j", "2", "--manifest", str(path), "--store", str(here.folder)]
+    moments = sorted(random.sample(range(1, len(runs)), 3))
+    print(f"killed after {', '.join(map(str, moments))} of {len(runs)} runs")
+    for moment in moments:
+        launcher = started(*launch)
+        until(lambda of=moment: len(here.contents().done) >= of, 3600, f"{moment} runs")
+        launcher.kill()
+        launcher.wait()
+    again = rlregress(*launch)
+    assert again.returncode == 0, again.stderr
+    there = here.contents()
+    assert there.done == on_slurm
+    assert (there.failed, there.duplicates, there.leases) == (set(), [], set())
+    for run in runs:
+        names = [of.folder / f"{run.name}.json" for of in (store, here)]
+        one, other = (record.outcome(record.read(name)) for name in names)
+        assert one == other, run.name
