@@ -39,8 +39,12 @@ def _told() -> Iterator[list[signal.Signals]]:
         if len(got) == 1:
             raise Stopped(f"stopped by {got[0].name}")
 
-    # a shell's background has its processes ignore some
-    listened = [each for each in _STOPPING if signal.getsignal(each) is not signal.SIG_IGN]
+    # a shell's background has its processes ignore some; scripts of ours, a warning that is early
+    listened = [
+        each
+        for each in _STOPPING
+        if each is _WARNING or signal.getsignal(each) is not signal.SIG_IGN
+    ]
     before = {number: signal.signal(number, handle) for number in listened}
     try:
         yield got

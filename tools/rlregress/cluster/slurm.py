@@ -241,6 +241,8 @@ def _script(
         *(f"#SBATCH --{key}{value}" for key, value in options.items()),
         *(f"export {key}={shlex.quote(value)}" for key, value in _environment().items()),
         *site.before.splitlines(),
+        "# a warning before the run listens would end it, and Slurm would not start it again",
+        "trap '' USR1",
         "# so that signals arrive",
         f"exec {call}",
     ]

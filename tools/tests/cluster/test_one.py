@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
+import subprocess
 import threading
 import time
 from dataclasses import asdict, replace
 
 import pytest
 
+from rlregress.cluster import one
 from rlregress.errors import UserError
 from rlregress.training import launch, lease
 from rlregress.training.store import Store
@@ -77,6 +80,22 @@ def test_a_run_that_is_stopped_is_given_back(store, number):
     assert left.ended == f"stopped by {number.name}"
     assert not store.in_flight(job)
     assert files(store) == {".lease"}
+
+
+def test_a_warning_that_is_ignored_at_the_start_is_heard_later(store):
+    """Scripts for Slurm ignore it until the run listens, as it would end a process that starts."""
+    (job,) = jobs([0], ENDLESS)
+    command = shlex.join(one.command(listed(store, [job]), 0, store))
+    process = subprocess.Popen(
+        ["bash", "-c", f"trap '' USR1; kill -USR1 $$; exec {command}"],
+        env=launch.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    holder(store, job)
+    process.send_signal(signal.SIGUSR1)
+    ended(process, 75, "stopped by SIGUSR1; start it again")
 
 
 def test_a_run_whose_worker_is_killed_has_failed_to_be_done(store):

@@ -68,6 +68,8 @@ def test_a_script_names_its_runs_and_nothing_else(tmp_path):
     assert scripts[1].name.endswith("-4")
     last = text.splitlines()[-1]
     assert last.startswith("exec ")
+    # a warning that comes before the run listens does not end it
+    assert "trap '' USR1" in text.splitlines()[:-1]
     assert last.endswith(f"--index $((SLURM_ARRAY_TASK_ID + 4)) --store {tmp_path}")
     assert shlex.split(last)[1:5][-2:] == ["rlregress.cli", "run"]
 
