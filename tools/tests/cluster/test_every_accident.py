@@ -33,8 +33,8 @@ from .tasks import caught, go_on, launched, logs, task_of
 RUNS = int(os.environ.get("RLREGRESS_RUNS", "1440"))
 #: runs whose folder is on a disk that is full, and its size.
 ON_FULL_DISK, DISK = 20, "64k"
-#: tasks of an array that run at once, of which there are two.
-AT_ONCE = 8
+#: tasks of an array that run at once, spread over the nodes; five are caught on one of them.
+AT_ONCE = 24
 #: what is launched again and again has to end.
 MOST_LAUNCHES = 5
 
@@ -98,11 +98,11 @@ class Accidents:
             (self.node_goes_down, "n2", "started again"),
             (self.node_is_preempted, "n3", "started again"),
             (self.daemon_of_a_node_crashes, "n4", "done once"),
-            (self.task_is_killed, "", "left"),
-            (self.task_is_cancelled, "", "left"),
-            (self.step_is_killed, "", "done once"),
-            (self.time_is_nearly_over, "", "started again"),
-            (self.time_is_over, "", "left"),
+            (self.task_is_killed, "n1", "left"),
+            (self.task_is_cancelled, "n1", "left"),
+            (self.step_is_killed, "n1", "done once"),
+            (self.time_is_nearly_over, "n1", "started again"),
+            (self.time_is_over, "n1", "left"),
         ]
         each = [
             (accident, *caught(self.store, self.hit, on), then) for accident, on, then in planned
