@@ -38,6 +38,10 @@ class Unfit(Exception):
     """There is a checkpoint, and the training cannot be continued from it; says why."""
 
 
+class Unable(Exception):
+    """There is the word of an earlier process that it could not write a checkpoint; says why."""
+
+
 def identity(key: str, suite: str) -> Dict[str, Any]:
     """The part of a checkpoint's head that says whose it is.
 
@@ -98,6 +102,7 @@ def read(path: Path, wanted: Mapping[str, Any]) -> Optional[Tuple[Dict[str, Any]
 
     Raises:
         Unfit: it is damaged, or of another run, or of other code.
+        Unable: none could be written.
     """
     from rlregress.training import pickled
 
@@ -112,7 +117,7 @@ def read(path: Path, wanted: Mapping[str, Any]) -> Optional[Tuple[Dict[str, Any]
     if other:
         raise Unfit(f"the checkpoint {path.name} is not of this run: found {'; '.join(other)}")
     if of.get("unable"):
-        raise Unfit(of["unable"])
+        raise Unable(of["unable"])
     try:
         _check(path)
         with open(path, "rb") as file:
@@ -184,6 +189,9 @@ class Keeper:
             there = read(self._path, self._identity)
         except Unfit as error:
             set_aside(self._path)
+            return {}, None, str(error)
+        except Unable as error:
+            self._path.unlink()
             return {}, None, str(error)
         return (*there, "") if there else ({}, None, "")
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import pickle
 import random
+import weakref
 from typing import Any, BinaryIO, Dict, Mapping, Tuple
 
 import cloudpickle
@@ -81,6 +82,8 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # of a library witho
                 return cut
         elif isinstance(instance, torch.Tensor) and _is_plain(instance):
             return self._of_tensor(instance)
+        elif isinstance(instance, weakref.ReferenceType):
+            return _weak, (instance(),)
         elif isinstance(instance, EzPickle):
             # it would be made anew from its arguments
             return _blank, (type(instance),), instance.__dict__, None, None, _fill
@@ -142,6 +145,14 @@ def _tensor(kind: type, storage: _Storage, shown: Any, requires_grad: bool) -> t
 def _fill_tensor(tensor: torch.Tensor, state: Tuple[Any, Mapping[str, Any]]) -> None:
     tensor.grad = state[0]
     tensor.__dict__.update(state[1])
+
+
+class _Gone:
+    """What a weak reference meant that means nothing any more."""
+
+
+def _weak(instance: Any) -> Any:
+    return weakref.ref(_Gone() if instance is None else instance)
 
 
 def _blank(kind: type) -> Any:
