@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, Callable, Dict, Mapping, Optional, Tuple
 SCHEMA = 1
 #: seconds of a training between two checkpoints, at least
 EVERY_SECONDS = 600.0
-#: writing takes at most one part in so many of the time: large replay buffers are written less often
+#: writing takes at most one part in so many of the time: what is large is written less often
 LEAST_SHARE = 50
 _DIGEST = hashlib.sha256
 _DIGEST_BYTES = _DIGEST().digest_size

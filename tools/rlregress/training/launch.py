@@ -30,8 +30,7 @@ _THREAD_LIMITS = (
 )
 
 
-#: seconds in which a worker that was told to stop has to write its checkpoint; Slurm's warning comes
-#: 120 s before the end.
+#: in which a worker that was told to stop writes its checkpoint; Slurm warns 120 s before the end.
 _GRACE_SECONDS = 90.0
 #: between two looks at a lease that another attempt holds, at first and at most.
 _POLL_SECONDS = (0.02, 1.0)

@@ -24,8 +24,11 @@ from gymnasium.utils import EzPickle
 _LARGE_BYTES = 1 << 20
 
 
-def dump(everything: Any, file: BinaryIO) -> None:
+def dump(everything: Any, file: Any) -> None:
     """Write a graph of objects.
+
+    Args:
+        file: what has ``write``.
 
     Raises:
         Exception: something in the graph cannot be written; of which kind, depends on it.
@@ -70,7 +73,7 @@ class _Storage:
         self.tensor = torch.tensor(state["memory"], dtype=torch.uint8)
 
 
-class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # of a library without types
+class _Pickler(cloudpickle.Pickler):
     def __init__(self, file: Any, protocol: int) -> None:
         super().__init__(file, protocol=protocol)
         self._storages: Dict[Tuple[int, int], _Storage] = {}
@@ -94,7 +97,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # of a library witho
         place = (memory.data_ptr(), memory.nbytes())
         if place not in self._storages:
             # on the same memory; kept, so that nothing else is there while the graph is written
-            whole = torch.empty(0, dtype=torch.uint8).set_(memory)  # type: ignore[call-overload]
+            whole = torch.empty(0, dtype=torch.uint8).set_(memory)
             self._storages[place] = _Storage(whole.numpy())
         shown = (tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
         leaf = tensor.is_leaf and tensor.requires_grad
@@ -122,7 +125,7 @@ def _without_zeros(array: np.ndarray) -> Any:
     end = len(memory)
     while end and not memory[max(end - _LARGE_BYTES, 0) : end].any():
         end = max(end - _LARGE_BYTES, 0)
-    return _array, (array.shape, array.dtype, pickle.PickleBuffer(memory[:end]))
+    return _array, (array.shape, array.dtype, pickle.PickleBuffer(memory.data[:end]))
 
 
 def _array(shape: Tuple[int, ...], dtype: np.dtype, start: Any) -> np.ndarray:
@@ -155,7 +158,7 @@ def _weak(instance: Any) -> Any:
     return weakref.ref(_Gone() if instance is None else instance)
 
 
-def _blank(kind: type) -> Any:
+def _blank(kind: Any) -> Any:
     return kind.__new__(kind)
 
 

@@ -211,9 +211,7 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
         "cpu": [cpu_name()],
         "continued": [],
     }
-    kept, begun_anew = None, ""
-    if not adapter.begins_anew:
-        head, kept, begun_anew = keeper.take()
+    head, kept, begun_anew = ({}, None, "") if adapter.begins_anew else keeper.take()
     if kept is not None:
         training_episodes, story = kept["episodes"], kept["story"]
         story["continued"].append({name: head[name] for name in ("steps", "attempt", "host")})

@@ -13,13 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
 import torch
 
 # here, and not in each of the processes that are forked
-from rlregress.frameworks.sb3 import training as _  # noqa: F401
+import rlregress.frameworks.sb3.training
+import rlregress.frameworks.torchrl.training  # noqa: F401
 from rlregress.training import checkpoint, episodes, pickled, plan, record, worker
 from rlregress.training.cell import Cell, Protocol
 
@@ -113,10 +113,13 @@ NIGHTLY = pytest.mark.nightly
     [
         ("sb3", "ppo", "Hopper-v4"),
         ("sb3", "sac", "Pendulum-v1"),
-        pytest.param("sb3", "td3", "Hopper-v4"),
+        ("sb3", "td3", "Hopper-v4"),
+        ("torchrl", "sac", "Pendulum-v1"),
         pytest.param("sb3", "ppo", "Pendulum-v1", marks=NIGHTLY),
         pytest.param("sb3", "sac", "Hopper-v4", marks=NIGHTLY),
         pytest.param("sb3", "td3", "Pendulum-v1", marks=NIGHTLY),
+        pytest.param("torchrl", "ppo", "Hopper-v4", marks=NIGHTLY),
+        pytest.param("torchrl", "td3", "Hopper-v4", marks=NIGHTLY),
     ],
 )
 def test_a_continued_run_is_the_uninterrupted_one(tmp_path, of, algorithm, environment):
@@ -134,9 +137,12 @@ def test_a_continued_run_is_the_uninterrupted_one(tmp_path, of, algorithm, envir
     assert record.outcome(continued) == record.outcome(whole)
     came_about = continued["attempt"]["continued"]
     assert [each["attempt"] for each in came_about] == ["0", "1", "2"]
-    # an on-policy loop is whole after a rollout of 64 steps
-    wanted = (64, 192, 256) if algorithm == "ppo" else stops
-    assert tuple(each["steps"] for each in came_about) == wanted
+    # a loop is whole after a rollout, or what is collected between two updates
+    given = job["hyperparameters"]
+    whole_steps = given.get("rollout_steps") or given["steps_per_collection"]
+    assert [each["steps"] for each in came_about] == [
+        -(-steps // whole_steps) * whole_steps for steps in stops
+    ]
     assert whole["attempt"] == {"continued": [], "begun_anew": ""}
 
 

@@ -6,6 +6,7 @@ the losses, the replay buffer, the exploration and the target updates are the fr
 
 from __future__ import annotations
 
+import copyreg
 import warnings
 from typing import Any, Dict, List, Mapping
 
@@ -26,6 +27,7 @@ from rlregress.frameworks.torchrl.api import (
     NormalParamExtractor,
     PPOTrainer,
     ProbabilisticActor,
+    ReplayBufferTrainer,
     SACTrainer,
     SamplerWithoutReplacement,
     SoftUpdate,
@@ -409,6 +411,23 @@ def single_precision(environment):
     return TransformedEnv(environment, DoubleToFloat(in_keys=["observation"]))
 
 
+def _blank(kind):
+    return kind.__new__(kind)
+
+
+def _fill(sampling, state: Mapping[str, Any]) -> None:
+    sampling.__dict__.update(state)
+    if sampling.iterate:
+        sampling.replay_buffer_iter = iter(sampling.replay_buffer)
+
+
+def _without_iterator(sampling):
+    # a generator cannot be written; a new one goes on alike: which rows were handed out, and
+    # whether these were the last, the sampler knows
+    state = {name: held for name, held in vars(sampling).items() if name != "replay_buffer_iter"}
+    return _blank, (type(sampling),), state, None, None, _fill
+
+
 def _new(request: TrainingRequest) -> _AfterBatch:
     given = checked(request.algorithm, request.hyperparameters)
     torch.manual_seed(request.seed)
@@ -430,6 +449,7 @@ def train(request: TrainingRequest) -> Trained:
     Raises:
         NotOffered: the installed version has no such trainer, or not all that it is to be set to.
     """
+    copyreg.pickle(ReplayBufferTrainer, _without_iterator)
     after_batch = _new(request) if request.kept is None else request.kept
     after_batch.serves(request)
     trainer, loss = after_batch.trainer, after_batch.loss
