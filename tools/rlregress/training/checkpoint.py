@@ -188,10 +188,12 @@ class Keeper:
         try:
             there = read(self._path, self._identity)
         except Unfit as error:
-            set_aside(self._path)
+            with suppress(OSError):  # the next one that is written takes its place
+                set_aside(self._path)
             return {}, None, str(error)
         except Unable as error:
-            self._path.unlink()
+            with suppress(OSError):
+                self._path.unlink()
             return {}, None, str(error)
         return (*there, "") if there else ({}, None, "")
 

@@ -142,7 +142,10 @@ def test_a_run_that_is_stopped_is_continued(store, tmp_path, number):
 @pytest.mark.nightly
 def test_a_run_that_cannot_be_continued_begins_anew_and_its_record_says_why(store):
     """The framework's own reason; there is no checkpoint."""
-    adapter = next(each for each in frameworks.installed() if each.begins_anew)
+    found = [each for each in frameworks.installed() if each.begins_anew]
+    adapter = next((each for each in found if "sac" in each.algorithms), None)
+    if adapter is None:
+        pytest.skip("every framework that is here can be continued")
     cell = Cell(adapter.name, "sac", "InvertedPendulum-v4", adapter.name, "smoke")
     job = replace(plan.jobs(cell, [0])[0], protocol=Protocol(120, 120, 1))
     manifest = listed(store, [job])
