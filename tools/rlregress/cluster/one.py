@@ -75,6 +75,8 @@ def do(manifest: Manifest, index: int, store: Store, say: Callable[[str], None])
     with _told() as got:
         try:
             if store.find(job) is not None:
+                # of an attempt that was killed when it had put the record in its place
+                store.drop_checkpoint(job)
                 say(f"{name}: done before")
                 return 0
             say(f"{name}: run {index} of {manifest.path} on {os.uname().nodename}")

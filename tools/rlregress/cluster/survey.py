@@ -31,8 +31,9 @@ class Attempt:
 
     Attributes:
         silent: seconds since its last heartbeat.
-        share: of its steps that are trained; 0 while it says nothing.
-        wall_seconds: of these steps.
+        share: of its steps that are trained, by what it reports, or by the checkpoint that it
+            was continued from or has left; 0 where nothing says it.
+        wall_seconds: of these steps, also by attempts before it.
         why: it was stopped; empty for one that goes on.
         where: host, process, task of Slurm.
     """
@@ -127,7 +128,10 @@ def _attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
         if of is None:
             attempts.append(Attempt(name, now - touched, 0.0, 0.0, "", "?", 0))
             continue
-        progress = store.progress(name, of.attempt)
+        why = why_over(of)
+        # one that has ended is continued from its checkpoint, however far it came after that
+        reported = {} if why else store.progress(name, of.attempt)
+        progress = reported or store.checkpoint(name)
         task = of.slurm.get("SLURM_ARRAY_TASK_ID")
         job = of.slurm.get("SLURM_ARRAY_JOB_ID") or of.slurm.get("SLURM_JOB_ID", "")
         slurm = f" (Slurm {job}{task and f'_{task}' or ''})" if job else ""
@@ -137,7 +141,7 @@ def _attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
                 now - touched,
                 progress["steps"] / progress["total_steps"] if progress else 0.0,
                 progress["wall_seconds"] if progress else 0.0,
-                why_over(of),
+                why,
                 f"{of.slurm.get('SLURMD_NODENAME', of.host)} process {of.process}{slurm}",
                 of.restarts,
             )
@@ -157,9 +161,8 @@ def _seconds_left(left: Sequence[Run], attempts: Sequence[Attempt]) -> float | N
     lengths = {name: of * pace if of else usual for name, of in seconds.items()}
     if not running or (lengths and not all(lengths.values())):
         return None
-    rest = {
-        name: of * (1 - running[name].share if name in running else 1.0)
-        for name, of in lengths.items()
-    }
+    # one that is stuck may not go on from where it is
+    done = {each.run: each.share for each in attempts if each.state != "stuck"}
+    rest = {name: of * (1 - done.get(name, 0.0)) for name, of in lengths.items()}
     # no sooner than the longest
     return max(sum(rest.values()) / len(running), *rest.values(), 0.0)

@@ -30,6 +30,9 @@ Policy = Callable[[np.ndarray], np.ndarray]
 #: Called with (environment steps done, policy at that moment).
 Checkpoint = Callable[[int, Policy], None]
 
+#: Called with (environment steps done, what the training consists of, to be written if it is time).
+Keep = Callable[[int, Any], None]
+
 #: (make_env(discrete) -> environment, seed) -> None: a short training that is watched from outside.
 TraceTraining = Callable[[Callable[..., Any], int], None]
 
@@ -115,6 +118,11 @@ class TrainingRequest:
         checkpoints: ascending environment steps at which ``on_checkpoint`` is to be called: at the
             first point at or after each of them where the framework's loop can be observed.
         on_checkpoint: must not be allowed to disturb the training.
+        keep: to be called at every whole step of the framework's loop, by an adapter that can keep
+            a training (``Adapter.begins_anew``): when nothing of the training is anywhere but in
+            the objects that it is called with, the request, and the global random generators.
+        kept: what ``keep`` was called with, in another process: the training goes on from there,
+            and draws no random number before it does.
     """
 
     algorithm: str
@@ -124,6 +132,8 @@ class TrainingRequest:
     seed: int
     checkpoints: Sequence[int] = ()
     on_checkpoint: Checkpoint = field(default=lambda steps, policy: None)
+    keep: Keep = field(default=lambda steps, training: None)
+    kept: Any = None
 
 
 @dataclass(frozen=True)
@@ -247,6 +257,9 @@ class Adapter:
     #: class that steps environments, or samples, in other threads or processes -> what to use in
     #: its place to do the same in one.
     in_one_process: Mapping[str, str] = {}
+    #: why a training that was stopped begins anew, one clause; empty: ``train`` keeps it, and goes
+    #: on with it in another process as if nothing had been.
+    begins_anew: str = "its adapter cannot keep a training"
     #: environment variable that names a checkout to ask instead of an installed package, if any.
     checkout: str = ""
     #: which of several copies of the framework this adapter asks; empty where there can be but one.

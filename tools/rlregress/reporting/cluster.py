@@ -91,8 +91,8 @@ def _attempts(survey: Survey) -> list[str]:
     )
     lines += _some(
         [
-            f"stopped: {each.run} on {each.where}: {each.why}"
-            + f" (attempt {each.restarts + 1})" * (each.restarts > 0)
+            f"stopped: {each.run}{f' at {each.share:.0%}' * (each.share > 0)} on {each.where}: "
+            f"{each.why}" + f" (attempt {each.restarts + 1})" * (each.restarts > 0)
             for each in of_states["stopped"]
         ]
     )

@@ -30,6 +30,8 @@ _THREAD_LIMITS = (
 )
 
 
+#: in which a worker that was told to stop writes its checkpoint; Slurm warns 120 s before the end.
+_GRACE_SECONDS = 90.0
 #: between two looks at a lease that another attempt holds, at first and at most.
 _POLL_SECONDS = (0.02, 1.0)
 
@@ -88,12 +90,16 @@ def run(job: Job, store: Store, pinned: bool = True, wait: bool = True) -> dict[
         attempt = store.claim(job)
         if attempt is not None:
             with attempt:
-                stored = store.find(job)
-                if stored is None:
-                    store.set_aside(job)
-                    _train(job, attempt, pinned)
-                    store.put(job, _sealed_by(attempt), attempt.id)
+                try:
                     stored = store.find(job)
+                    if stored is None:
+                        store.set_aside(job)
+                        _train(job, attempt, pinned)
+                        store.put(job, _sealed_by(attempt, job), attempt.id)
+                        stored = store.find(job)
+                finally:
+                    # also if another attempt has made the record
+                    store.drop_checkpoint(job)
             break
         if not wait:
             raise Held(f"the run {job.title} is being done by another attempt")
@@ -104,8 +110,14 @@ def run(job: Job, store: Store, pinned: bool = True, wait: bool = True) -> dict[
     return stored
 
 
-def _sealed_by(attempt: Attempt) -> dict[str, Any]:
-    return {**record.read(attempt.record), "attempt": attempt.as_dict()}
+def _sealed_by(attempt: Attempt, job: Job) -> dict[str, Any]:
+    content = record.read(attempt.record)
+    came_about = {"continued": [], "begun_anew": "", **content.get("attempt", {})}
+    of = attempt.as_dict()
+    if of["restarts"] and not came_about["continued"] and not came_about["begun_anew"]:
+        adapter = frameworks.get(job.cell.framework)
+        came_about["begun_anew"] = adapter.begins_anew or "no attempt before it left a checkpoint"
+    return {**content, "attempt": {**of, **came_about}}
 
 
 def check_versions(job: Job) -> None:
@@ -125,7 +137,8 @@ def _train(job: Job, attempt: Attempt, pinned: bool) -> None:
     check_versions(job)
     record.write_atomically(attempt.job, json.dumps({**job.as_dict(), "key": job.key}))
     module = "rlregress.training.worker"
-    command = [sys.executable, "-m", module, str(attempt.job), str(attempt.record)]
+    files = (attempt.job, attempt.checkpoint, attempt.record)
+    command = [sys.executable, "-m", module, *map(str, files)]
     with open(attempt.log, "wb") as log:
         process = subprocess.Popen(
             command,
@@ -135,12 +148,12 @@ def _train(job: Job, attempt: Attempt, pinned: bool) -> None:
             stderr=subprocess.STDOUT,
             cwd=attempt.folder,
         )
-        attempt.lease.on_lost = process.terminate
+        # what it would write now is for whoever has the run to write
+        attempt.lease.on_lost = process.kill
         try:
             code = process.wait()
         except BaseException:
-            process.terminate()
-            process.wait()
+            _stop(process)
             raise
     if code in (OTHER_CODE, NOT_WRITTEN):
         said = attempt.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1]
@@ -156,6 +169,16 @@ def _train(job: Job, attempt: Attempt, pinned: bool) -> None:
     if code != 0:
         end = attempt.log.read_text(encoding="utf-8", errors="replace")[-2000:]
         record.write(attempt.record, _crashed(job, code, end))
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End a worker, which may write a checkpoint first."""
+    process.terminate()
+    try:
+        process.wait(_GRACE_SECONDS)
+    except BaseException:
+        process.kill()
+        process.wait()
 
 
 def _crashed(job: Job, code: int, output: str) -> dict[str, Any]:

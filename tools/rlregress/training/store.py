@@ -16,13 +16,14 @@ from typing import Any
 
 from rlregress import suite
 from rlregress.errors import UserError
-from rlregress.training import lease, record
+from rlregress.training import checkpoint, lease, record
 from rlregress.training.cell import Job
 from rlregress.training.lease import Holder, Lease
 
 #: folders of a store that hold no records.
 MANIFESTS, SLURM = "manifests", "slurm"
 _RECORD, _LEASE, _FAILED, _ATTEMPTS = ".json", ".lease", ".failed", ".attempts"
+_CHECKPOINT = ".checkpoint"
 _DUPLICATE, _DAMAGED = ".duplicate", ".damaged"
 _OF_RUNS = (_RECORD, _LEASE, _FAILED, _DUPLICATE, _DAMAGED)
 #: of why a run failed, so many characters are kept beside its record.
@@ -75,10 +76,12 @@ class Attempt:
     Attributes:
         id: unlike that of any other attempt.
         job, log, record: files of the worker.
+        checkpoint: of the run; it stays when the attempt ends.
     """
 
-    def __init__(self, folder: Path, held: Lease) -> None:
+    def __init__(self, folder: Path, held: Lease, checkpoint: Path) -> None:
         """``held`` is held already."""
+        self.checkpoint = checkpoint
         self.id, self.lease, self.folder = held.holder.attempt, held, folder
         self.job, self.log = folder / "job.json", folder / "log"
         self.record = folder / f"record{_RECORD}"
@@ -110,7 +113,8 @@ class Store:
     determines the run. A damaged record is never judged, and its run counts as not done; when the
     run is done again, the record is renamed to ``*.damaged`` with a warning. Beside a record lie,
     under the same name, the lease of who does the run (``.lease``), the folders of those who try
-    (``.attempts``), and why it failed (``.failed``).
+    (``.attempts``), what the next of them continues from (``.checkpoint``), and why it failed
+    (``.failed``).
     """
 
     def __init__(self, folder: Path) -> None:
@@ -150,7 +154,7 @@ class Store:
             return None
         if held.before is not None and lease.why_over(held.before):
             shutil.rmtree(attempts / held.before.attempt, ignore_errors=True)
-        return Attempt(folder, held)
+        return Attempt(folder, held, path.with_suffix(_CHECKPOINT))
 
     def in_flight(self, job: Job) -> bool:
         """Whether somebody does the run of ``job`` now."""
@@ -177,6 +181,18 @@ class Store:
         except (OSError, ValueError):
             return {}
         return report
+
+    def checkpoint(self, name: str) -> dict[str, Any]:
+        """What the checkpoint of a run says of itself, as ``progress``; empty if there is none."""
+        head = checkpoint.head(self.folder / f"{name}{_CHECKPOINT}")
+        return {} if head.get("unable") else head
+
+    def drop_checkpoint(self, job: Job) -> None:
+        """Remove what a run could be continued from, if it has its record."""
+        path = self.path(job)
+        if path.exists():
+            with suppress(OSError):
+                path.with_suffix(_CHECKPOINT).unlink(missing_ok=True)
 
     def why_failed(self, name: str) -> str:
         """The last line of what a failed run said."""

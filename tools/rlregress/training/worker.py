@@ -1,4 +1,7 @@
-"""One training in one process on one core: ``python -m rlregress.training.worker JOB RECORD``.
+"""One training in one process on one core: a call of ``main`` as a program.
+
+``python -m rlregress.training.worker JOB CHECKPOINT RECORD``: what to train, what it is continued
+from if there is one, and where its record is written.
 
 Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and the
 framework only, Python 3.9 syntax. The process that starts it sets the thread limits of the
@@ -17,10 +20,10 @@ import signal
 import sys
 import time
 import traceback
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Dict, List, Mapping
+from typing import Any, Dict, List, Mapping, Tuple
 
 PROGRESS_REPORTS = 20
 #: exit status: the code on this process's path is not the code that the job is about
@@ -32,10 +35,14 @@ NOT_WRITTEN = 5
 _PR_SET_PDEATHSIG = 1
 
 
-def end_with_parent() -> None:
-    """Ask Linux to end this process when the one that started it dies, however it dies."""
+def end_with_parent(by: signal.Signals = signal.SIGTERM) -> None:
+    """Ask Linux to end this process when the one that started it dies, however it dies.
+
+    Args:
+        by: the signal that ends it.
+    """
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, by)
 
 
 def cpu_name() -> str:
@@ -74,8 +81,10 @@ def digest(parameters: Mapping[str, Any]) -> str:
 class _Watch:
     """Evaluates at the protocol's steps and reports progress, at the adapter's checkpoints."""
 
-    def __init__(self, evaluator: Any, protocol: Dict[str, int], progress: Path) -> None:
-        self._evaluator = evaluator
+    def __init__(
+        self, evaluator: Any, protocol: Dict[str, int], progress: Path, keeper: Any
+    ) -> None:
+        self._evaluator, self._keeper = evaluator, keeper
         self._progress = progress
         self._total = protocol["total_steps"]
         every = protocol["evaluate_every"]
@@ -87,6 +96,35 @@ class _Watch:
         #: CPU seconds of the training up to each evaluation, and of the evaluation itself
         self.curve_cpu_seconds: List[List[float]] = []
         self._critic_cpu_seconds = 0.0
+        #: of the processes before this one, in MiB
+        self.peak_mib = 0.0
+
+    @property
+    def seconds(self) -> Tuple[float, float]:
+        """Wall and CPU seconds of all that has been done, also by the processes before this one."""
+        return time.perf_counter() - self._started, time.process_time() - self._cpu_started
+
+    def kept(self) -> Dict[str, Any]:
+        """What another process that goes on with the training has to know."""
+        wall, cpu = self.seconds
+        return {
+            "wall_seconds": wall,
+            "cpu_seconds": cpu,
+            "keeping_cpu_seconds": self._keeper.cpu_seconds,
+            "peak_mib": max(self.peak_mib, peak_mib()),
+            "curve": self.curve,
+            "curve_cpu_seconds": self.curve_cpu_seconds,
+        }
+
+    def goes_on(self, steps: int, kept: Mapping[str, Any]) -> None:
+        """Go on from what another process has kept after so many steps."""
+        self._started -= kept["wall_seconds"]
+        self._cpu_started -= kept["cpu_seconds"]
+        self._keeper.cpu_seconds = kept["keeping_cpu_seconds"]
+        self.peak_mib = kept["peak_mib"]
+        self.curve, self.curve_cpu_seconds = kept["curve"], kept["curve_cpu_seconds"]
+        self._evaluations = [each for each in self._evaluations if each > steps]
+        self._report(steps)
 
     @property
     def evaluation_cpu_seconds(self) -> float:
@@ -99,7 +137,8 @@ class _Watch:
 
     def evaluate(self, steps: int, policy: Any) -> List[Any]:
         started = time.process_time()
-        training = started - self._cpu_started - self.evaluation_cpu_seconds
+        besides = self.evaluation_cpu_seconds + self._keeper.cpu_seconds
+        training = started - self._cpu_started - besides
         episodes = self._evaluator.episodes(policy)
         evaluation = time.process_time() - started
         self.curve_cpu_seconds.append([round(training, 2), round(evaluation, 2)])
@@ -119,7 +158,10 @@ class _Watch:
             while self._evaluations and steps >= self._evaluations[0]:
                 self._evaluations.pop(0)
             self.evaluate(steps, policy)
-        wall = time.perf_counter() - self._started
+        self._report(steps)
+
+    def _report(self, steps: int) -> None:
+        wall, _ = self.seconds
         report = {"steps": steps, "total_steps": self._total, "wall_seconds": round(wall, 1)}
         temporary = self._progress.with_suffix(".tmp")
         # a full disk is no error of the training
@@ -128,8 +170,13 @@ class _Watch:
             os.replace(temporary, self._progress)
 
 
-def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
-    """Train and evaluate as ``job`` says; returns the content of a run record."""
+def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]:
+    """Train and evaluate as ``job`` says; returns the content of a run record.
+
+    Args:
+        progress: file that says how far it is; drafts of checkpoints are written beside it.
+        checkpoint: what the training is continued from, if it is there, and kept in.
+    """
     import gymnasium
     import numpy as np
     import torch
@@ -139,36 +186,70 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
 
     from rlregress import frameworks
     from rlregress.frameworks.base import TrainingRequest
+    from rlregress.training import pickled
+    from rlregress.training.checkpoint import Keeper, identity
     from rlregress.training.diagnostics import at_the_end
     from rlregress.training.episodes import Episodes, late_return
     from rlregress.training.evaluation import Evaluator
+    from rlregress.training.identity import source_digest
     from rlregress.training.record import SCHEMA, finite_or_none
 
     cell, protocol = job["cell"], job["protocol"]
+    adapter = frameworks.get(cell["framework"])
 
     def make_env() -> Any:
         return gymnasium.make(cell["environment"])
 
+    suite = source_digest("rlregress.training")
+    keeper = Keeper(checkpoint, progress.with_suffix(".draft"), identity(job["key"], suite))
     training_episodes = Episodes()
     evaluator = Evaluator(make_env, protocol["evaluation_episodes"])
-    watch = _Watch(evaluator, protocol, progress)
-    started_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    wall, cpu = time.perf_counter(), time.process_time()
+    watch = _Watch(evaluator, protocol, progress, keeper)
+    #: of all processes that have done a part of it
+    story: Dict[str, Any] = {
+        "started_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "cpu": [cpu_name()],
+        "continued": [],
+    }
+    head, kept, begun_anew = ({}, None, "") if adapter.begins_anew else keeper.take()
+    if kept is not None:
+        training_episodes, story = kept["episodes"], kept["story"]
+        story["continued"].append({name: head[name] for name in ("steps", "attempt", "host")})
+        story["cpu"] = list(dict.fromkeys([*story["cpu"], cpu_name()]))
+        watch.goes_on(head["steps"], kept["watch"])
+        pickled.set_random_state(kept["random"])
+
+    def beside(steps: int) -> Tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """Of a checkpoint, what its head says, and what it holds beside the training."""
+        said = {
+            "attempt": progress.parent.name,
+            "host": platform.node(),
+            "total_steps": protocol["total_steps"],
+            "wall_seconds": round(watch.seconds[0], 1),
+        }
+        return said, {"episodes": training_episodes, "watch": watch.kept(), "story": story}
+
+    keeper.more = beside
     failure = ""
     final: List[float] = []
     steps, parameters, critic, diagnostics = 0, None, None, None
+    request = TrainingRequest(
+        algorithm=cell["algorithm"],
+        make_env=lambda: training_episodes.counted(make_env()),
+        hyperparameters=job["hyperparameters"],
+        total_steps=protocol["total_steps"],
+        seed=job["seed"],
+        checkpoints=watch.checkpoints(),
+        on_checkpoint=watch,
+        keep=keeper,
+        kept=kept and kept["training"],
+    )
+    # the objects of the training are the adapter's alone
+    kept = None
     try:
-        trained = frameworks.get(cell["framework"]).train(
-            TrainingRequest(
-                algorithm=cell["algorithm"],
-                make_env=lambda: training_episodes.counted(make_env()),
-                hyperparameters=job["hyperparameters"],
-                total_steps=protocol["total_steps"],
-                seed=job["seed"],
-                checkpoints=watch.checkpoints(),
-                on_checkpoint=watch,
-            )
-        )
+        # whoever tells one that cannot be kept to stop is not to wait
+        with nullcontext() if adapter.begins_anew else keeper:
+            trained = adapter.train(request)
         steps = trained.steps
         parameters = digest(trained.parameters)
         diagnostics = at_the_end(cell["algorithm"], trained.diagnostics)
@@ -183,9 +264,9 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
     except Exception:
         # a training that ends in an error is a result; it is judged as a failed run
         failure = traceback.format_exc(limit=-6)
-    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    wall, cpu = watch.seconds
     evaluator.close()
-    training_cpu = cpu - watch.evaluation_cpu_seconds
+    training_cpu = cpu - watch.evaluation_cpu_seconds - keeper.cpu_seconds
     return {
         "schema": SCHEMA,
         "job": job,
@@ -203,18 +284,20 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
         "steps": steps,
         "parameters_sha256": parameters,
         "platform": {
-            "cpu": cpu_name(),
+            "cpu": " and ".join(story["cpu"]),
             "machine": platform.machine(),
             "system": platform.system(),
             "python": platform.python_version(),
             "torch_threads": torch.get_num_threads(),
         },
-        "memory": {"peak_mib": round(peak_mib(), 1)},
+        "memory": {"peak_mib": round(max(watch.peak_mib, peak_mib()), 1)},
+        "attempt": {"continued": story["continued"], "begun_anew": begun_anew},
         "time": {
-            "started_at": started_at,
+            "started_at": story["started_at"],
             "wall_seconds": round(wall, 2),
             "cpu_seconds": round(cpu, 2),
             "evaluation_cpu_seconds": round(watch.evaluation_cpu_seconds, 2),
+            "checkpoint_cpu_seconds": round(keeper.cpu_seconds, 2),
             "steps_per_cpu_second": round(steps / training_cpu, 1) if training_cpu > 0 else None,
         },
     }
@@ -222,8 +305,9 @@ def run(job: Dict[str, Any], progress: Path) -> Dict[str, Any]:
 
 def main(arguments: List[str]) -> int:
     """Entry point; the exit status is 0 when a record was written, whatever it says."""
-    end_with_parent()
-    job_path, record_path = Path(arguments[0]), Path(arguments[1])
+    # one that is told to stop may write a checkpoint first; nobody would wait for that
+    end_with_parent(signal.SIGKILL)
+    job_path, checkpoint_path, record_path = map(Path, arguments)
     job = json.loads(job_path.read_text(encoding="utf-8"))
     from rlregress import frameworks
     from rlregress.training.identity import sources
@@ -237,7 +321,7 @@ def main(arguments: List[str]) -> int:
                 f"'{module}' has the digest {found}, expected {digest}; was it changed meanwhile?"
             )
             return OTHER_CODE
-    content = run(job, record_path.with_suffix(".progress"))
+    content = run(job, record_path.with_suffix(".progress"), checkpoint_path)
     from rlregress.training.record import write
 
     try:

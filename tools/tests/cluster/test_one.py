@@ -13,9 +13,11 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from rlregress.cluster import one
+from rlregress import frameworks
+from rlregress.cluster import audit, one, survey
 from rlregress.errors import UserError
-from rlregress.training import launch, lease
+from rlregress.training import launch, lease, plan, record
+from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.store import Store
 
 from .runs import ENDLESS, has_ended, holder, jobs, listed, rlregress, start, worker_of
@@ -79,7 +81,92 @@ def test_a_run_that_is_stopped_is_given_back(store, number):
     assert left is not None
     assert left.ended == f"stopped by {number.name}"
     assert not store.in_flight(job)
+    # a checkpoint, if it had begun to train
+    assert files(store) - {".checkpoint"} == {".lease"}
+
+
+#: a run of some seconds, with networks as small as they can be
+MIDDLE = Protocol(1200, 400, 2)
+SMALL = {"hidden_sizes": [8, 8], "minibatch_size": 8}
+
+
+def middle(seed: int) -> Job:
+    """A run that can be stopped amid its training."""
+    (job,) = jobs([seed], MIDDLE)
+    return replace(job, hyperparameters={**job.hyperparameters, **SMALL})
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGTERM,
+        pytest.param(signal.SIGUSR1, marks=pytest.mark.nightly),
+        pytest.param(signal.SIGKILL, marks=pytest.mark.nightly),
+    ],
+)
+def test_a_run_that_is_stopped_is_continued(store, tmp_path, monkeypatch, number):
+    """The next attempt goes on from the checkpoint, and comes to what one attempt comes to."""
+    if number == signal.SIGKILL:
+        # Python itself: what a server has forked does not end with who asked for it
+        monkeypatch.undo()
+    job = middle(3)
+    manifest = listed(store, [job])
+    process = start(manifest, 0, store)
+    of = holder(store, job)
+    worker = worker_of(store, job, of)
+    until(lambda: store.progress(job.name, of.attempt), 120, "it reports no progress")
+    if number == signal.SIGKILL:
+        # as every ten minutes
+        os.kill(worker, signal.SIGUSR1)
+        until(lambda: store.checkpoint(job.name), 60, "it writes no checkpoint")
+    process.send_signal(number)
+    assert process.wait(60) == (75 if number != signal.SIGKILL else -signal.SIGKILL)
+    until(lambda: has_ended(worker), 30, "its worker goes on")
+    assert store.find(job) is None
+    kept = store.checkpoint(job.name)
+    assert 0 < kept["steps"] < kept["total_steps"] == 1200
+    seen = survey.survey(store, [manifest])
+    assert [(each.state, each.share) for each in seen.attempts] == [
+        ("stopped", kept["steps"] / 1200)
+    ]
+    ended(start(manifest, 0, store), 0, "seed 3: finished")
+    stored = store.find(job)
+    assert stored is not None
+    assert stored["attempt"]["restarts"] == 1
+    assert stored["attempt"]["begun_anew"] == ""
+    assert stored["attempt"]["continued"] == [
+        {name: kept[name] for name in ("steps", "attempt", "host")}
+    ]
+    assert stored["time"]["wall_seconds"] > kept["wall_seconds"]
+    assert files(store) == {".json"}
+    assert not audit.verify(store, None).notes
+    never = launch.run(job, Store(tmp_path / "never"))
+    assert record.outcome(stored) == record.outcome(never)
+
+
+@pytest.mark.nightly
+def test_a_run_that_cannot_be_continued_begins_anew_and_its_record_says_why(store):
+    """The framework's own reason; there is no checkpoint."""
+    found = [each for each in frameworks.installed() if each.begins_anew]
+    adapter = next((each for each in found if "sac" in each.algorithms), None)
+    if adapter is None:
+        pytest.skip("every framework that is here can be continued")
+    cell = Cell(adapter.name, "sac", "InvertedPendulum-v4", adapter.name, "smoke")
+    job = replace(plan.jobs(cell, [0])[0], protocol=Protocol(120, 120, 1))
+    manifest = listed(store, [job])
+    killed = start(manifest, 0, store)
+    of = holder(store, job)
+    worker = worker_of(store, job, of)
+    killed.terminate()
+    assert killed.wait(60) == 75
+    until(lambda: has_ended(worker), 30, "its worker goes on")
     assert files(store) == {".lease"}
+    ended(start(manifest, 0, store), 0, "finished")
+    stored = store.find(job)
+    assert stored is not None
+    assert stored["attempt"]["restarts"] == 1
+    assert stored["attempt"]["continued"] == []
+    assert stored["attempt"]["begun_anew"] == adapter.begins_anew
 
 
 def test_a_warning_that_is_ignored_at_the_start_is_heard_later(store):
@@ -149,7 +236,7 @@ def test_an_attempt_whose_run_is_taken_over_stops(store, monkeypatch):
     path.with_suffix(".other").replace(path)
     thread.join(60)
     assert raised[0].superseded
-    assert "ended by SIGTERM; another attempt took it over" in str(raised[0])
+    assert "ended by SIGKILL; another attempt took it over" in str(raised[0])
     assert path.read_text() == other
 
 

@@ -138,7 +138,8 @@ def foreign_files_that_need_more(library: Path) -> list[str]:
     """Imports and syntax that a foreign environment with Python 3.9 may not have."""
     found = []
     for path in foreign_files(library):
-        allowed = STANDARD | {"numpy", "torch", "gymnasium", library.name}
+        # cloudpickle comes with gymnasium, which stands on it
+        allowed = STANDARD | {"numpy", "torch", "gymnasium", "cloudpickle", library.name}
         try:
             ast.parse(path.read_text(), feature_version=(3, 9))
         except SyntaxError as error:

@@ -31,6 +31,7 @@ class CleanRL(Adapter):
     packages = ("cleanrl", "torch")
     scopes = ("script",)
     checkout = VARIABLE
+    begins_anew = "a script is one program, and nothing from outside can set its variables amid it"
 
     def __init__(self, source: Optional[Source] = None) -> None:
         self._bound = source

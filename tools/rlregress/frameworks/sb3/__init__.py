@@ -66,6 +66,12 @@ class StableBaselines3(Adapter):
         "*/common/utils.py get_system_info", "*.ProgressBarCallback*", "*/type_aliases.py <module>",
     )  # fmt: skip
 
+    @property
+    def begins_anew(self) -> str:  # type: ignore[override]
+        """Nothing from 2.0 on: ``learn`` has all of its state in the model between two rollouts."""
+        before = int(self.version().partition(".")[0]) < 2
+        return "that versions before 2.0 go on exactly is not known" if before else ""
+
     def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> None:
         """Train with the library's own classes through what a scenario switches on."""
         self._beside("scenarios").trace(scenario, make_env, seed)

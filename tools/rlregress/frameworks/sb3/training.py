@@ -128,16 +128,31 @@ class _Watch(BaseCallback):
         self._request = request
         self._pending = list(request.checkpoints)
         self._logged = _LOGGED[request.algorithm]
+        self._continues = False
         self.diagnostics: Dict[str, List[float]] = {name: [] for name in self._logged}
 
+    def goes_on(self, steps: int, diagnostics: Dict[str, List[float]]) -> None:
+        """What this has seen of a training that was kept after so many steps."""
+        self._continues, self.diagnostics = True, diagnostics
+        self._pending = [each for each in self._pending if each > steps]
+
     def _on_rollout_start(self) -> None:
+        if self._continues:
+            # this is where it was kept: the values of the logger are noted already
+            self._continues = False
+            return
+        self._note()
+        # everything is in the model, and ``learn`` goes on with one that was trained before
+        self._request.keep(self.num_timesteps, (self.model, self.diagnostics))
+
+    def _note(self) -> None:
         # before the next rollout the logger holds what the last updates have told it
         for name, (key, sign) in self._logged.items():
             if key in self.logger.name_to_value:
                 self.diagnostics[name].append(sign * float(self.logger.name_to_value[key]))
 
     def _on_training_end(self) -> None:
-        self._on_rollout_start()
+        self._note()
 
     def _on_step(self) -> bool:
         if self._pending and self.num_timesteps >= self._pending[0]:
@@ -165,8 +180,7 @@ def _value(model):
     return value
 
 
-def train(request: TrainingRequest) -> Trained:
-    """Train with ``learn``, exactly as a user of the framework calls it."""
+def _new(request: TrainingRequest):
     environment = gyms.native(request.make_env())
     arguments = arguments_of(
         request.algorithm, request.hyperparameters, environment.action_space.shape
@@ -174,8 +188,23 @@ def train(request: TrainingRequest) -> Trained:
     made = ALGORITHMS[request.algorithm]
     model = made("MlpPolicy", environment, seed=request.seed, device="cpu", **arguments)
     older.silence(model)
+    return model
+
+
+def train(request: TrainingRequest) -> Trained:
+    """Train with ``learn``, exactly as a user of the framework calls it."""
     watch = _Watch(request)
-    model.learn(request.total_steps, callback=watch)
+    if request.kept is None:
+        model = _new(request)
+        model.learn(request.total_steps, callback=watch)
+    else:
+        model, diagnostics = request.kept
+        logged = dict(model.logger.name_to_value)
+        older.silence(model)
+        model.logger.name_to_value.update(logged)
+        watch.goes_on(model.num_timesteps, diagnostics)
+        left = request.total_steps - model.num_timesteps
+        model.learn(left, callback=watch, reset_num_timesteps=False)
     parameters = {
         name: tensor.detach().cpu().numpy().copy()
         for name, tensor in model.policy.state_dict().items()

@@ -77,6 +77,12 @@ class TorchRL(Adapter):
         "ReplayBuffer": "prefetch=0",
     }
 
+    @property
+    def begins_anew(self) -> str:  # type: ignore[override]
+        """Nothing from 0.14 on: ``train`` of a trainer goes on where its collector is."""
+        parts = tuple(int(part) for part in self.version().split(".")[:2])
+        return "that versions before 0.14 go on exactly is not known" if parts < (0, 14) else ""
+
     def warm_up(self) -> None:
         """Wrap an environment: the library then imports others, to tell theirs from its own."""
         self._beside("traced").warm_up()

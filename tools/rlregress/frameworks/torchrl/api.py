@@ -57,6 +57,7 @@ _PLACES: Dict[str, Sequence[str]] = {
     "RewardClipping": ("torchrl.envs",),
     "RewardNormalizer": ("torchrl.trainers",),
     "SACLoss": ("torchrl.objectives",),
+    "ReplayBufferTrainer": ("torchrl.trainers",),
     "SACTrainer": ("torchrl.trainers.algorithms",),
     "SamplerWithoutReplacement": ("torchrl.data.replay_buffers.samplers",),
     "SerialEnv": ("torchrl.envs",),

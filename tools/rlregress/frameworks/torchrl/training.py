@@ -6,6 +6,7 @@ the losses, the replay buffer, the exploration and the target updates are the fr
 
 from __future__ import annotations
 
+import copyreg
 import warnings
 from typing import Any, Dict, List, Mapping
 
@@ -26,6 +27,7 @@ from rlregress.frameworks.torchrl.api import (
     NormalParamExtractor,
     PPOTrainer,
     ProbabilisticActor,
+    ReplayBufferTrainer,
     SACTrainer,
     SamplerWithoutReplacement,
     SoftUpdate,
@@ -360,18 +362,46 @@ _RETURNED = {
 }
 
 
-def _kept(algorithm: str, loss) -> Dict[str, List[float]]:
+class _Diagnostics:
     """The diagnostics of ``Trained``, of every update: filled as the trainer calls the loss."""
-    kept: Dict[str, List[float]] = {name: [] for name in _RETURNED[algorithm]}
 
-    def keep(module, arguments, returned) -> None:
-        for name, key in _RETURNED[algorithm].items():
+    def __init__(self, algorithm: str) -> None:
+        self._returned = _RETURNED[algorithm]
+        self.values: Dict[str, List[float]] = {name: [] for name in self._returned}
+
+    def __call__(self, module, arguments, returned) -> None:
+        for name, key in self._returned.items():
             value = returned.get(key, None)
             if value is not None:
-                kept[name].append(float(value.detach().mean()))
+                self.values[name].append(float(value.detach().mean()))
 
-    loss.register_forward_hook(keep)
-    return kept
+
+class _AfterBatch:
+    """Calls ``on_checkpoint`` and ``keep`` of a request after the updates of a batch."""
+
+    def __init__(self, trainer, loss, diagnostics: _Diagnostics) -> None:
+        self.trainer, self.loss, self.diagnostics = trainer, loss, diagnostics
+        self._request: Any = None
+        self._pending: List[int] = []
+
+    def __getstate__(self) -> Dict[str, Any]:
+        # the request is of one process
+        return {"trainer": self.trainer, "loss": self.loss, "diagnostics": self.diagnostics}
+
+    def serves(self, request: TrainingRequest) -> None:
+        """Call what this request asks for, from where the training is."""
+        self._request = request
+        done = self.trainer.collected_frames
+        self._pending = [each for each in request.checkpoints if each > done]
+
+    def __call__(self) -> None:
+        done = self.trainer.collected_frames
+        if self._pending and done >= self._pending[0]:
+            while self._pending and done >= self._pending[0]:
+                self._pending.pop(0)
+            self._request.on_checkpoint(done, _policy(self.loss))
+        # the collector has handed out its batch, and its loop goes on where its frames are
+        self._request.keep(done, self)
 
 
 def single_precision(environment):
@@ -381,12 +411,24 @@ def single_precision(environment):
     return TransformedEnv(environment, DoubleToFloat(in_keys=["observation"]))
 
 
-def train(request: TrainingRequest) -> Trained:
-    """Train with the framework's trainer of the algorithm.
+def _blank(kind):
+    return kind.__new__(kind)
 
-    Raises:
-        NotOffered: the installed version has no such trainer, or not all that it is to be set to.
-    """
+
+def _fill(sampling, state: Mapping[str, Any]) -> None:
+    sampling.__dict__.update(state)
+    if sampling.iterate:
+        sampling.replay_buffer_iter = iter(sampling.replay_buffer)
+
+
+def _without_iterator(sampling):
+    # a generator cannot be written; a new one goes on alike: which rows were handed out, and
+    # whether these were the last, the sampler knows
+    state = {name: held for name, held in vars(sampling).items() if name != "replay_buffer_iter"}
+    return _blank, (type(sampling),), state, None, None, _fill
+
+
+def _new(request: TrainingRequest) -> _AfterBatch:
     given = checked(request.algorithm, request.hyperparameters)
     torch.manual_seed(request.seed)
     np.random.seed(request.seed)
@@ -394,21 +436,28 @@ def train(request: TrainingRequest) -> Trained:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
         trainer, loss = BUILDERS[request.algorithm](request, environment, Space(environment), given)
-    pending = list(request.checkpoints)
-    policy = _policy(loss)
-
-    def after_batch() -> None:
-        if pending and trainer.collected_frames >= pending[0]:
-            while pending and trainer.collected_frames >= pending[0]:
-                pending.pop(0)
-            request.on_checkpoint(trainer.collected_frames, policy)
-
+    diagnostics = _Diagnostics(request.algorithm)
+    after_batch = _AfterBatch(trainer, loss, diagnostics)
     trainer.register_op("post_steps", after_batch)
-    diagnostics = _kept(request.algorithm, loss)
+    loss.register_forward_hook(diagnostics)
+    return after_batch
+
+
+def train(request: TrainingRequest) -> Trained:
+    """Train with the framework's trainer of the algorithm.
+
+    Raises:
+        NotOffered: the installed version has no such trainer, or not all that it is to be set to.
+    """
+    copyreg.pickle(ReplayBufferTrainer, _without_iterator)
+    after_batch = _new(request) if request.kept is None else request.kept
+    after_batch.serves(request)
+    trainer, loss = after_batch.trainer, after_batch.loss
     trainer.train()
     parameters = {
         name: tensor.detach().cpu().numpy().copy()
         for name, tensor in loss.state_dict().items()
         if isinstance(tensor, torch.Tensor)
     }
-    return Trained(policy, _value(loss), parameters, trainer.collected_frames, diagnostics)
+    diagnostics = after_batch.diagnostics.values
+    return Trained(_policy(loss), _value(loss), parameters, trainer.collected_frames, diagnostics)

@@ -1,0 +1,254 @@
+"""Checkpoints: a training that was stopped goes on where it was, in another process.
+
+A checkpoint is one file: a line of JSON that says of what, everything that the training consists of
+(``pickled``), and a checksum. It is renamed to its place when it is whole, and replaces the one
+before. It is no result: whoever does not trust it begins the training anew.
+
+Runs inside foreign and old environments: standard library, NumPy, torch and gymnasium only, Python
+3.9 syntax.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, Callable, Dict, Mapping, Optional, Tuple
+
+#: of the head and of what follows it
+SCHEMA = 1
+#: seconds of a training between two checkpoints, at least
+EVERY_SECONDS = 600.0
+#: writing takes at most one part in so many of the time: what is large is written less often
+LEAST_SHARE = 50
+_DIGEST = hashlib.sha256
+_DIGEST_BYTES = _DIGEST().digest_size
+#: what has to be the same in the process that reads
+_SAME = ("schema", "key", "suite", "python", "machine")
+_STOPPING = (signal.SIGTERM, signal.SIGINT)
+_ASKING = signal.SIGUSR1
+
+
+class Unfit(Exception):
+    """There is a checkpoint, and the training cannot be continued from it; says why."""
+
+
+class Unable(Exception):
+    """There is the word of an earlier process that it could not write a checkpoint; says why."""
+
+
+def identity(key: str, suite: str) -> Dict[str, Any]:
+    """The part of a checkpoint's head that says whose it is.
+
+    Args:
+        key: of the run.
+        suite: digest of this library's code that writes and reads.
+    """
+    return {
+        "schema": SCHEMA,
+        "key": key,
+        "suite": suite,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+    }
+
+
+def write(path: Path, draft: Path, head: Mapping[str, Any], everything: Any) -> None:
+    """Write a checkpoint, so that a reader sees the one before or the whole new one.
+
+    Args:
+        draft: where it is written before it is whole; on the same file system.
+
+    Raises:
+        OSError: there is no room. Any other error: something cannot be written at all.
+    """
+    from rlregress.training import pickled  # with torch, which who reads a head does not need
+
+    try:
+        with open(draft, "wb") as file:
+            sealed = _Sealed(file)
+            sealed.write(json.dumps(head).encode() + b"\n")
+            pickled.dump(everything, sealed)
+            file.write(sealed.digest.digest())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+
+
+def head(path: Path) -> Dict[str, Any]:
+    """What a checkpoint says of itself, unchecked; empty if there is none that says anything."""
+    try:
+        with open(path, "rb") as file:
+            said = json.loads(file.readline(1 << 16))
+    except (OSError, ValueError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def read(path: Path, wanted: Mapping[str, Any]) -> Optional[Tuple[Dict[str, Any], Any]]:
+    """(head, everything) of a checkpoint; None if there is none.
+
+    Args:
+        wanted: what ``identity`` says here.
+
+    Raises:
+        Unfit: it is damaged, or of another run, or of other code.
+        Unable: none could be written.
+    """
+    from rlregress.training import pickled
+
+    if not path.exists():
+        return None
+    of = head(path)
+    other = [
+        f"{name} {of.get(name, 'missing')}, expected {wanted[name]}"
+        for name in _SAME
+        if of.get(name) != wanted[name]
+    ]
+    if other:
+        raise Unfit(f"the checkpoint {path.name} is not of this run: found {'; '.join(other)}")
+    if of.get("unable"):
+        raise Unable(of["unable"])
+    try:
+        _check(path)
+        with open(path, "rb") as file:
+            file.readline()
+            return of, pickled.load(file)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise Unfit(f"the checkpoint {path.name} cannot be read: {reason}") from None
+
+
+def _check(path: Path) -> None:
+    digest = _DIGEST()
+    left = path.stat().st_size - _DIGEST_BYTES
+    with open(path, "rb") as file:
+        while left > 0:
+            part = file.read(min(left, 1 << 22))
+            digest.update(part)
+            left -= len(part)
+        if file.read() != digest.digest():
+            raise ValueError("its content does not match its checksum")
+
+
+def set_aside(path: Path) -> None:
+    """Rename a checkpoint that does not fit, so that it is neither used nor lost."""
+    os.replace(path, path.with_name(f"{path.name}.damaged"))
+
+
+class _Sealed:
+    """A file whose content is digested as it is written."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self.digest = file, _DIGEST()
+
+    def write(self, part: Any) -> int:
+        self.digest.update(part)
+        return self._file.write(part)
+
+
+class Keeper:
+    """Writes checkpoints of a training when it is time, and when this process is told to stop.
+
+    A signal only sets a flag; the training reads it at the next whole step of its loop, by calling
+    this. ``SIGUSR1`` asks for a checkpoint; ``SIGTERM`` and ``SIGINT`` end the process after it.
+
+    Attributes:
+        cpu_seconds: of this process, that went into checkpoints.
+        unable: why none can be written, as far as is known.
+    """
+
+    def __init__(self, path: Path, draft: Path, identity: Mapping[str, Any]) -> None:
+        """``path`` and ``draft`` as in ``write``; ``identity`` as the function says."""
+        self._path, self._draft, self._identity = path, draft, identity
+        self._told: Optional[int] = None
+        self._asked = False
+        self._due = time.monotonic() + EVERY_SECONDS
+        self._before: Dict[int, Any] = {}
+        #: steps -> (what the head says beside the identity, everything but the training)
+        self.more: Callable[[int], Tuple[Mapping[str, Any], Mapping[str, Any]]]
+        self.cpu_seconds = 0.0
+        self.unable = ""
+
+    def take(self) -> Tuple[Dict[str, Any], Any, str]:
+        """(head, everything, why not) of the checkpoint that is there.
+
+        The last is empty where there is one that fits, or none at all; one that does not fit is set
+        aside.
+        """
+        try:
+            there = read(self._path, self._identity)
+        except Unfit as error:
+            with suppress(OSError):  # the next one that is written takes its place
+                set_aside(self._path)
+            return {}, None, str(error)
+        except Unable as error:
+            with suppress(OSError):
+                self._path.unlink()
+            return {}, None, str(error)
+        return (*there, "") if there else ({}, None, "")
+
+    def __enter__(self) -> Keeper:
+        for number in (*_STOPPING, _ASKING):
+            self._before[number] = signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+        self._before = {}
+        if self._told is not None:
+            # there was no further step
+            self._end(self._told)
+
+    def _on_signal(self, number: int, _: Any) -> None:
+        if number == _ASKING:
+            self._asked = True
+        elif self.unable:
+            self._end(number)
+        else:
+            self._told = number
+
+    def __call__(self, steps: int, training: Any) -> None:
+        """At a whole step of a training's loop: write if it is time; end if that was told."""
+        if self._told is None and not self._asked and time.monotonic() < self._due:
+            return
+        if not self.unable:
+            self._write(steps, training)
+        if self._told is not None:
+            self._end(self._told)
+
+    def _write(self, steps: int, training: Any) -> None:
+        from rlregress.training import pickled
+
+        wall, cpu = time.monotonic(), time.process_time()
+        said, more = self.more(steps)
+        of = {**self._identity, **said, "steps": steps}
+        try:
+            everything = {**more, "training": training, "random": pickled.random_state()}
+            write(self._path, self._draft, of, everything)
+        except OSError:
+            # no error of the training: the next one may find room
+            pass
+        except Exception as error:
+            self.unable = f"what it consists of cannot be written: {type(error).__name__}: {error}"
+            with suppress(OSError):
+                write(self._path, self._draft, {**of, "unable": self.unable}, None)
+        self._asked = False
+        spent = time.monotonic() - wall
+        self._due = time.monotonic() + max(EVERY_SECONDS, LEAST_SHARE * spent)
+        self.cpu_seconds += time.process_time() - cpu
+
+    def _end(self, number: int) -> None:
+        """As if nobody had listened to the signal."""
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)

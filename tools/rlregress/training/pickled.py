@@ -1,0 +1,166 @@
+"""Everything that a training consists of, written as one graph of objects, and read again exactly.
+
+What is shared stays shared: an optimiser that is read again holds the very parameters of the
+networks that are read with it. Environments are written with the state that they are in, where
+their own way of being written would make a fresh one.
+
+Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and what it
+stands on (cloudpickle), Python 3.9 syntax.
+"""
+
+from __future__ import annotations
+
+import pickle
+import random
+import weakref
+from typing import Any, BinaryIO, Dict, Mapping, Tuple
+
+import cloudpickle
+import numpy as np
+import torch
+from gymnasium.utils import EzPickle
+
+#: of larger arrays the zeros at the end are counted, not written: a replay buffer that is not full.
+_LARGE_BYTES = 1 << 20
+
+
+def dump(everything: Any, file: Any) -> None:
+    """Write a graph of objects.
+
+    Args:
+        file: what has ``write``.
+
+    Raises:
+        Exception: something in the graph cannot be written; of which kind, depends on it.
+    """
+    _Pickler(file, protocol=5).dump(everything)
+
+
+def load(file: BinaryIO) -> Any:
+    """Read what ``dump`` has written; of a process of the same versions.
+
+    Raises:
+        Exception: it cannot be read.
+    """
+    return pickle.load(file)
+
+
+def random_state() -> Dict[str, Any]:
+    """The state of the global random generators."""
+    return {
+        "python": random.getstate(),
+        "numpy": np.random.get_state(),
+        "torch": torch.get_rng_state(),
+    }
+
+
+def set_random_state(state: Mapping[str, Any]) -> None:
+    """Let the global random generators go on from a state of ``random_state``."""
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+
+
+class _Storage:
+    """The memory of tensors: those that share it still do when they are read."""
+
+    def __init__(self, memory: np.ndarray) -> None:
+        # uint8 [bytes]
+        self.memory = memory
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        # not the bytes as they were read: they need not lie where a tensor's memory begins
+        self.tensor = torch.tensor(state["memory"], dtype=torch.uint8)
+
+
+class _Pickler(cloudpickle.Pickler):
+    def __init__(self, file: Any, protocol: int) -> None:
+        super().__init__(file, protocol=protocol)
+        self._storages: Dict[Tuple[int, int], _Storage] = {}
+
+    def reducer_override(self, instance: Any) -> Any:
+        if isinstance(instance, np.ndarray) and instance.nbytes > _LARGE_BYTES:
+            cut = _without_zeros(instance)
+            if cut is not None:
+                return cut
+        elif isinstance(instance, torch.Tensor) and _is_plain(instance):
+            return self._of_tensor(instance)
+        elif isinstance(instance, weakref.ReferenceType):
+            return _weak, (instance(),)
+        elif isinstance(instance, EzPickle):
+            # it would be made anew from its arguments
+            return _blank, (type(instance),), instance.__dict__, None, None, _fill
+        return super().reducer_override(instance)
+
+    def _of_tensor(self, tensor: torch.Tensor) -> Any:
+        memory = tensor.untyped_storage()
+        place = (memory.data_ptr(), memory.nbytes())
+        if place not in self._storages:
+            # on the same memory; kept, so that nothing else is there while the graph is written
+            whole = torch.empty(0, dtype=torch.uint8).set_(memory)
+            self._storages[place] = _Storage(whole.numpy())
+        shown = (tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
+        leaf = tensor.is_leaf and tensor.requires_grad
+        made = (type(tensor), self._storages[place], shown, leaf)
+        gradient = tensor.grad if tensor.is_leaf else None
+        if gradient is None and not tensor.__dict__:
+            return _tensor, made
+        return _tensor, made, (gradient, tensor.__dict__), None, None, _fill_tensor
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    return (
+        type(tensor) in (torch.Tensor, torch.nn.Parameter)
+        and tensor.device.type == "cpu"
+        and tensor.layout is torch.strided
+        and not (tensor.is_quantized or tensor.is_conj() or tensor.is_neg())
+    )
+
+
+def _without_zeros(array: np.ndarray) -> Any:
+    """How a large array is written; None: as usual."""
+    if type(array) is not np.ndarray or array.dtype.hasobject or not array.flags.c_contiguous:
+        return None
+    memory = array.reshape(-1).view(np.uint8)
+    end = len(memory)
+    while end and not memory[max(end - _LARGE_BYTES, 0) : end].any():
+        end = max(end - _LARGE_BYTES, 0)
+    return _array, (array.shape, array.dtype, pickle.PickleBuffer(memory.data[:end]))
+
+
+def _array(shape: Tuple[int, ...], dtype: np.dtype, start: Any) -> np.ndarray:
+    if len(start) == dtype.itemsize * int(np.prod(shape)):
+        return np.frombuffer(start, dtype).reshape(shape)
+    made = np.zeros(shape, dtype)
+    made.reshape(-1).view(np.uint8)[: len(start)] = np.frombuffer(start, np.uint8)
+    return made
+
+
+def _tensor(kind: type, storage: _Storage, shown: Any, requires_grad: bool) -> torch.Tensor:
+    dtype, offset, shape, stride = shown
+    memory = storage.tensor.untyped_storage()
+    made = torch.empty(0, dtype=dtype).set_(memory, offset, shape, stride)
+    if kind is torch.nn.Parameter:
+        return torch.nn.Parameter(made, requires_grad)
+    return made.requires_grad_(requires_grad)
+
+
+def _fill_tensor(tensor: torch.Tensor, state: Tuple[Any, Mapping[str, Any]]) -> None:
+    tensor.grad = state[0]
+    tensor.__dict__.update(state[1])
+
+
+class _Gone:
+    """What a weak reference meant that means nothing any more."""
+
+
+def _weak(instance: Any) -> Any:
+    return weakref.ref(_Gone() if instance is None else instance)
+
+
+def _blank(kind: Any) -> Any:
+    return kind.__new__(kind)
+
+
+def _fill(instance: Any, state: Mapping[str, Any]) -> None:
+    instance.__dict__.update(state)

@@ -1,0 +1,254 @@
+"""A training that is interrupted and continued is the training that was not, to the last bit."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+# here, and not in each of the processes that are forked
+import rlregress.frameworks.sb3.training
+import rlregress.frameworks.torchrl.training  # noqa: F401
+from rlregress.training import checkpoint, episodes, pickled, plan, record, worker
+from rlregress.training.cell import Cell, Protocol
+
+#: small networks and batches: what is asked is where every number is kept, not how many there are
+SMALL = {
+    "ppo": {"rollout_steps": 64, "minibatch_size": 16, "epochs": 2, "hidden_sizes": [16, 16]},
+    **dict.fromkeys(
+        ("sac", "td3"),
+        {
+            "learning_starts": 100,
+            "steps_per_collection": 4,
+            "updates_per_collection": 1,
+            "minibatch_size": 16,
+            "hidden_sizes": [16, 16],
+            "replay_size": 200,
+        },
+    ),
+}
+
+
+def job_of(framework: str, algorithm: str, environment: str, **more: Any) -> dict[str, Any]:
+    """A run of 260 steps, which is longer than an episode of Pendulum, as its worker gets it."""
+    cell = Cell(framework, algorithm, environment, framework, "smoke")
+    made = plan.jobs(cell, [7])[0]
+    given = {**made.hyperparameters, **SMALL[algorithm], **more}
+    made = replace(made, protocol=Protocol(260, 130, 1), hyperparameters=given)
+    read: dict[str, Any] = json.loads(json.dumps({**made.as_dict(), "key": made.key}))
+    return read
+
+
+def part(
+    job: dict[str, Any],
+    checkpoint_path: Path,
+    attempt: str = "1",
+    stop_after: int = 0,
+    before: Callable[[], None] = lambda: None,
+) -> dict[str, Any] | int:
+    """The record of a process that trains, or the signal that ended it.
+
+    Args:
+        stop_after: environment steps after which it is told to stop; 0: never.
+        before: called in the process first.
+    """
+    folder = checkpoint_path.parent / attempt
+    folder.mkdir(exist_ok=True)
+    child = os.fork()
+    if not child:
+        try:
+            before()
+            if stop_after:
+                _stop_after(stop_after)
+            # as a process that begins has it: nothing of what the one that it was forked from drew
+            torch.manual_seed(0)
+            np.random.seed(0)
+            content = worker.run(job, folder / "record.progress", checkpoint_path)
+            record.write(folder / "record.json", content)
+        except BaseException:
+            traceback.print_exc(file=sys.__stderr__)
+            os._exit(1)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        return os.WTERMSIG(status)
+    assert os.WEXITSTATUS(status) == 0
+    return record.read(folder / "record.json")
+
+
+def _stop_after(steps: int) -> None:
+    count = episodes.Episodes._step
+
+    def counted(self, episode) -> None:
+        count(self, episode)
+        if self._steps == steps:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    episodes.Episodes._step = counted  # type: ignore[method-assign]
+
+
+def finished(content: dict[str, Any] | int) -> dict[str, Any]:
+    """The record of a run that has ended well."""
+    assert isinstance(content, dict)
+    assert content["status"] == "finished", content["failure"]
+    return content
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """As in a worker."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+NIGHTLY = pytest.mark.nightly
+
+
+@pytest.mark.parametrize(
+    ("of", "algorithm", "environment"),
+    [
+        ("sb3", "ppo", "Hopper-v4"),
+        ("sb3", "sac", "Pendulum-v1"),
+        pytest.param("sb3", "td3", "Hopper-v4", marks=NIGHTLY),
+        ("torchrl", "sac", "Pendulum-v1"),
+        pytest.param("sb3", "ppo", "Pendulum-v1", marks=NIGHTLY),
+        pytest.param("sb3", "sac", "Hopper-v4", marks=NIGHTLY),
+        pytest.param("sb3", "td3", "Pendulum-v1", marks=NIGHTLY),
+        pytest.param("torchrl", "ppo", "Hopper-v4", marks=NIGHTLY),
+        pytest.param("torchrl", "td3", "Hopper-v4", marks=NIGHTLY),
+    ],
+)
+def test_a_continued_run_is_the_uninterrupted_one(tmp_path, of, algorithm, environment):
+    """Stopped before its first update, amid an episode and late: its record says the same.
+
+    Weights, evaluations, training episodes, critic and diagnostics; only how it came about differs.
+    """
+    job = job_of(of, algorithm, environment)
+    whole = finished(part(job, tmp_path / "never"))
+    kept = tmp_path / "checkpoint"
+    stops = (1, 150, 230)
+    for number, steps in enumerate(stops):
+        assert part(job, kept, f"{number}", steps) == signal.SIGTERM
+    continued = finished(part(job, kept, "last"))
+    assert record.outcome(continued) == record.outcome(whole)
+    came_about = continued["attempt"]["continued"]
+    assert [each["attempt"] for each in came_about] == ["0", "1", "2"]
+    # a loop is whole after a rollout, or what is collected between two updates
+    given = job["hyperparameters"]
+    whole_steps = given.get("rollout_steps") or given["steps_per_collection"]
+    assert [each["steps"] for each in came_about] == [
+        -(-steps // whole_steps) * whole_steps for steps in stops
+    ]
+    assert whole["attempt"] == {"continued": [], "begun_anew": ""}
+
+
+@pytest.fixture(scope="module")
+def interrupted(tmp_path_factory):
+    """Job, checkpoint after 150 steps, and record without an interruption, of SAC on Pendulum."""
+    folder = tmp_path_factory.mktemp("interrupted")
+    job = job_of("sb3", "sac", "Pendulum-v1")
+    whole = finished(part(job, folder / "never"))
+    assert part(job, folder / "checkpoint", "1", 150) == signal.SIGTERM
+    return job, folder / "checkpoint", whole
+
+
+def _time_limit(model: Any) -> Any:
+    environment = model.env.envs[0]
+    while not hasattr(environment, "_elapsed_steps"):
+        environment = environment.env
+    return environment
+
+
+#: what could be forgotten -> what the checkpoint is like without it
+FORGOTTEN = {
+    "nothing": lambda kept, model: None,
+    "random state of torch": lambda kept, model: kept["random"].update(torch=torch.get_rng_state()),
+    "random state of NumPy": lambda kept, model: kept["random"].update(numpy=np.random.get_state()),
+    "np_random of the environment": lambda kept, model: setattr(
+        model.env.envs[0].unwrapped, "np_random", np.random.default_rng(0)
+    ),
+    "elapsed steps": lambda kept, model: setattr(_time_limit(model), "_elapsed_steps", 0),
+    "state of the environment": lambda kept, model: setattr(
+        model.env.envs[0].unwrapped, "state", np.zeros(2)
+    ),
+    "last observation": lambda kept, model: setattr(model, "_last_obs", 0 * model._last_obs),
+    "optimiser": lambda kept, model: model.actor.optimizer.state.clear(),
+    "target network": lambda kept, model: model.critic_target.load_state_dict(
+        model.critic.state_dict()
+    ),
+    "temperature": lambda kept, model: model.log_ent_coef.data.zero_(),
+    "replay position": lambda kept, model: setattr(model.replay_buffer, "pos", 0),
+    "replay rows": lambda kept, model: model.replay_buffer.rewards.fill(0.0),
+    "diagnostics": lambda kept, model: kept["training"][1]["temperature"].clear(),
+    "training episodes": lambda kept, model: setattr(kept["episodes"], "_steps", 0),
+    "evaluations": lambda kept, model: kept["watch"].update(curve=[]),
+}
+
+
+@pytest.mark.parametrize(
+    "forgotten",
+    [
+        pytest.param(
+            name, marks=() if name in ("nothing", "np_random of the environment") else NIGHTLY
+        )
+        for name in FORGOTTEN
+    ],
+)
+def test_what_is_forgotten_shows(tmp_path, interrupted, forgotten):
+    """Control: without any one part of its state a continued run has another record."""
+    job, kept, whole = interrupted
+    shutil.copy(kept, tmp_path / "checkpoint")
+    load = pickled.load
+
+    def without(file):
+        everything = load(file)
+        FORGOTTEN[forgotten](everything, everything["training"][0])
+        return everything
+
+    def seed() -> None:
+        pickled.load = without
+
+    continued = finished(part(job, tmp_path / "checkpoint", before=seed))
+    same = record.outcome(continued) == record.outcome(whole)
+    assert same == (forgotten == "nothing")
+
+
+def test_a_checkpoint_that_does_not_fit_is_set_aside(tmp_path, interrupted):
+    """Damaged, of another run, of another Python: the run begins anew, and its record says why."""
+    job, kept, whole = interrupted
+    there = tmp_path / "checkpoint"
+    text = kept.read_bytes()
+    middle = len(text) // 2
+    head, rest = text.split(b"\n", 1)
+    cases = {
+        "its content does not match its checksum": text[:middle] + b"?" + text[middle + 1 :],
+        "found key another, expected": head.replace(job["key"].encode(), b"another") + b"\n" + rest,
+        "cut off": text[:middle],
+        "python 2.7, expected 3.": json.dumps({**json.loads(head), "python": "2.7"}).encode(),
+        "found schema missing, expected 1": b"something else",
+    }
+    for said, damaged in cases.items():
+        there.write_bytes(damaged)
+        keeper = checkpoint.Keeper(there, tmp_path / "draft", checkpoint.head(kept))
+        found, everything, why = keeper.take()
+        assert (found, everything) == ({}, None)
+        assert said in why or said == "cut off"
+        assert not there.exists()
+        assert there.with_name("checkpoint.damaged").read_bytes() == damaged
+    there.write_bytes(cases["cut off"])
+    anew = finished(part(job, there))
+    assert record.outcome(anew) == record.outcome(whole)
+    assert "cannot be read: ValueError: its content does not" in anew["attempt"]["begun_anew"]

@@ -1,0 +1,111 @@
+"""A continued training, event by event: what it does from its checkpoint on is what it would do."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import pytest
+import torch
+
+from rlregress import frameworks
+from rlregress.frameworks.base import TrainingRequest
+from rlregress.frameworks.isolation import isolated
+from rlregress.tracing.environments import _WATCH
+from rlregress.tracing.events import Places
+from rlregress.tracing.hooks import Recorder
+from rlregress.training import pickled
+
+from .test_checkpoints import job_of
+
+
+def bare(model: Any) -> Any:
+    """The environment of a training."""
+    return model.env.envs[0].unwrapped
+
+
+def recording() -> Recorder:
+    """A recorder that leaves the global generators as they are."""
+    roots = frameworks.get("sb3").code_folders()
+    state = pickled.random_state()
+    recorder = Recorder(Places(list(roots))).__enter__()
+    pickled.set_random_state(state)
+    return recorder
+
+
+def traces(
+    algorithm: str, forget: Callable[[Any], None]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The events after 150 steps: of a training that goes on, and of what was kept of it then."""
+    job = job_of("sb3", algorithm, "Pendulum-v1")
+    written = io.BytesIO()
+    recorders: list[Recorder] = []
+
+    def keep(steps: int, training: Any) -> None:
+        if steps >= 150 and not recorders:
+            # seeded: the recorder is to leave its resets as they are
+            vars(bare(training[0]))[_WATCH] = True
+            pickled.dump({"training": training, "random": pickled.random_state()}, written)
+            recorders.append(recording())
+
+    request = TrainingRequest(
+        algorithm,
+        lambda: gymnasium.make("Pendulum-v1"),
+        job["hyperparameters"],
+        total_steps=260,
+        seed=7,
+        keep=keep,
+    )
+    adapter = frameworks.get("sb3")
+    adapter.train(request)
+    recorders[0].__exit__()
+    written.seek(0)
+    kept = pickled.load(written)
+    forget(kept["training"][0])
+    pickled.set_random_state(kept["random"])
+    recorder = recording()
+    again = TrainingRequest(
+        algorithm,
+        request.make_env,
+        request.hyperparameters,
+        total_steps=260,
+        seed=7,
+        kept=kept["training"],
+    )
+    adapter.train(again)
+    recorder.__exit__()
+    return recorders[0].events, recorder.events
+
+
+def what(events: list[dict[str, Any]]) -> list[Any]:
+    """Kind, name and content of events, and where in the framework's code each of them was."""
+    return [(e["kind"], e["name"], e["at"] and e["at"][:3], str(e["parts"])) for e in events]
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """As in a worker; and the generators are left as they were."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with isolated():
+        yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    ["sac", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("ppo", "td3"))],
+)
+def test_the_trace_of_a_continued_training_is_that_of_one_that_went_on(algorithm):
+    """Every step, draw, minibatch, loss, gradient and update, in order, to the last bit."""
+    never, continued = traces(algorithm, lambda model: None)
+    assert {event["kind"] for event in never} >= {"step", "reset", "backward", "optimizer", "draw"}
+    assert what(continued) == what(never)
+
+
+def test_a_trace_shows_what_was_forgotten():
+    """Control: without the moments of one optimiser the first update differs."""
+    never, continued = traces("sac", lambda model: model.critic.optimizer.state.clear())
+    assert what(continued) != what(never)
