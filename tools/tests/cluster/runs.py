@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -88,19 +89,30 @@ def _log(store: Store, job: Job, of: Holder) -> Path:
     return store.path(job).with_suffix(".attempts") / of.attempt / "log"
 
 
+def workers(store: Store, job: Job) -> list[int]:
+    """The processes that train it, whoever has started them."""
+    folder = str(store.path(job).with_suffix(".attempts")).encode()
+    found = []
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"rlregress.training.worker" in words and words[-2].startswith(folder):
+            found.append(int(process))
+    return found
+
+
 def worker_of(store: Store, job: Job, of: Holder) -> int:
     """The process that trains, when there is one."""
-    folder = str(_log(store, job, of).parent).encode()
+    folder = str(_log(store, job, of).parent)
     found: list[int] = []
 
     def there() -> bool:
-        for process in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if b"rlregress.training.worker" in words and words[-2].startswith(folder):
-                found.append(int(process))
+        for process in workers(store, job):
+            with suppress(OSError):
+                if folder in Path(f"/proc/{process}/cmdline").read_text():
+                    found.append(process)
         return bool(found)
 
     until(there, 120, f"nothing trains {job.name}")
