@@ -7,6 +7,7 @@ import os
 import shlex
 import signal
 import subprocess
+import sys
 import threading
 import time
 from dataclasses import asdict, replace
@@ -89,7 +90,7 @@ def test_a_run_that_is_stopped_is_given_back(store, number):
 
 #: a run of some seconds, with networks as small as they can be
 MIDDLE = Protocol(1200, 400, 2)
-SMALL = {"hidden_sizes": [8, 8], "minibatch_size": 8}
+SMALL = {"hidden_sizes": [8, 8], "minibatch_size": 8, "steps_per_collection": 4}
 
 
 def middle(seed: int) -> Job:
@@ -108,6 +109,7 @@ def middle(seed: int) -> Job:
 )
 def test_a_run_that_is_stopped_is_continued(store, tmp_path, monkeypatch, number):
     """The next attempt goes on from the checkpoint, and comes to what one attempt comes to."""
+    warm = sys.executable
     if number == signal.SIGKILL:
         # Python itself: what a server has forked does not end with who asked for it
         monkeypatch.undo()
@@ -124,6 +126,7 @@ def test_a_run_that_is_stopped_is_continued(store, tmp_path, monkeypatch, number
     process.send_signal(number)
     assert process.wait(60) == (75 if number != signal.SIGKILL else -signal.SIGKILL)
     until(lambda: has_ended(worker), 30, "its worker goes on")
+    monkeypatch.setattr(sys, "executable", warm)
     assert store.find(job) is None
     kept = store.checkpoint(job.name)
     assert 0 < kept["steps"] < kept["total_steps"] == 1200
