@@ -21,8 +21,6 @@ from .runs import begun, has_ended, holder
 from .slurm import until
 from .suites import CELL, Copy, copied
 
-pytestmark = pytest.mark.usefixtures("warm_python")
-
 #: what cron gives a command.
 _OF_CRON = {"PATH": "/usr/bin:/bin", "SHELL": "/bin/sh", "HOME": "/", "LOGNAME": getpass.getuser()}
 
@@ -90,19 +88,18 @@ def test_killed_at_any_moment_a_nightly_says_the_same(tmp_path):
     (line,) = (as_here(each, copy, store) for each in documented("--local"))
     said = ""
     for job in (copy.jobs(range(1000, 1010))[0], copy.jobs(range(1000, 1010))[7]):
-        # in a group of its own, of which nothing but the shell and the command is killed
         with open(tmp_path / "said", "w") as out:
             process = subprocess.Popen(
-                ["/bin/sh", "-c", line.replace("cd ", "exec 2>&1; cd ", 1)],
+                ["/bin/sh", "-c", line.replace(sys.executable, f"exec {sys.executable}")],
                 env=copy.environment, cwd="/", stdin=subprocess.DEVNULL, stdout=out,
-                start_new_session=True,
             )  # fmt: skip
         held = holder(store, job).process
-        os.killpg(process.pid, signal.SIGSTOP)
+        process.send_signal(signal.SIGSTOP)
         second = called(line, copy)
         assert second.returncode == 75, second.stderr
-        assert re.search(r"process \d+ of \S+ is at it; call again", second.stdout)
-        os.killpg(process.pid, signal.SIGKILL)
+        assert f"process {process.pid} of " in second.stdout
+        assert second.stdout.endswith(" is at it; call again for the verdict\n")
+        process.kill()
         process.wait()
         until(lambda held=held: has_ended(held), 60, "what it started goes on")
         said += (tmp_path / "said").read_text()
@@ -115,6 +112,7 @@ def test_killed_at_any_moment_a_nightly_says_the_same(tmp_path):
     assert finished == Counter({str(seed): 1 for seed in range(1000, 1010)})
 
 
+@pytest.mark.usefixtures("warm_python")
 @pytest.mark.skipif(bool(slurm.missing()), reason=slurm.missing())
 def test_a_nightly_on_slurm_is_called_until_it_has_a_verdict(tmp_path):
     """Going on, with a run that was killed; judged; the next wave; the verdict, from a job."""
