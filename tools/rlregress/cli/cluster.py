@@ -13,8 +13,11 @@ from rlregress.cli.options import (
     Environments,
     Frameworks,
     Hyperparameters,
+    Inconclusive,
     StoreFolder,
     UsualBudget,
+    check_inconclusive,
+    gate_code,
     path_of,
     refuse,
     selection_of,
@@ -28,6 +31,7 @@ _CHOICE = (
 )  # fmt: skip
 
 _OF_SLURM = ("at_once", "sbatch", "before", "dry_run")
+_OF_WAVES = ("wait", "report", "alpha", "fixed", "inconclusive")
 
 Listed = Annotated[
     str, typer.Option("--manifest", metavar="FILE", help="Runs, as rlregress launch listed them.")
@@ -59,7 +63,10 @@ def launch(
     cells: Cells = "default",
     hyperparameters: Hyperparameters = "",
     seeds: Annotated[
-        int, typer.Option(min=0, help="Runs of each cell; 0: the budget's number.")
+        int,
+        typer.Option(
+            min=0, help="Runs of each cell; 0: the budget's number; of --waves as a gate."
+        ),
     ] = 0,
     first_seed: Annotated[
         int, typer.Option(help="Seed of the first run: new ones from 1000, stored ones from 0.")
@@ -68,7 +75,10 @@ def launch(
     store: StoreFolder = "",
     local: Annotated[bool, typer.Option("--local", help="Do them on this machine.")] = False,
     workers: Annotated[
-        int, typer.Option("-j", "--workers", min=0, help="Of --local: at a time; 0: one per core.")
+        int,
+        typer.Option(
+            "-j", "--workers", min=0, help="Of --local and --waves: at a time; 0: one per core."
+        ),
     ] = 0,
     slurm: Annotated[bool, typer.Option("--slurm", help="Submit them to Slurm.")] = False,
     at_once: Annotated[
@@ -84,33 +94,88 @@ def launch(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Of --slurm: print the scripts, submit nothing.")
     ] = False,
+    waves: Annotated[
+        bool,
+        typer.Option("--waves", help="Start what the next look of a gate needs, then judge."),
+    ] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Of --waves: until there is a verdict.")
+    ] = False,
+    report: Annotated[
+        str, typer.Option(metavar="PATH", help="Of --waves: folder of the gate's report.")
+    ] = "report",
+    alpha: Annotated[
+        float, typer.Option(help="Of --waves: probability of a false alarm of the gate.")
+    ] = 0.05,
+    fixed: Annotated[
+        bool, typer.Option("--fixed", help="Of --waves: one look, after the budget's runs.")
+    ] = False,
+    inconclusive: Inconclusive = "code",
 ) -> None:
     """List the runs of chosen cells in a manifest and start those that are not done.
 
     With --local or --slurm; with neither the manifest is written and nothing is started. Launched
     again it starts what is left. Exit code 0 if all is done or submitted, 75 if runs are left to
     launch again, 1 if runs could not be done, 2 if nothing can be launched.
+
+    With --waves only the runs are started that the next look of a gate needs of undecided cells;
+    when they are done it is judged, until the gate has its verdict, which is printed with its exit
+    code. 75 while a wave goes on: call again.
     """
     from rlregress.cluster.slurm import Site
     from rlregress.commands import cluster as cluster_command
+    from rlregress.training.store import store_in
 
     if local and slurm:
         raise UserError("--local and --slurm both do the runs; give one of them")
     if not slurm:
         refuse(context, _OF_SLURM, "only --slurm takes", "leave it out, or give --slurm")
-    if not local:
+    if not (local or waves):
         refuse(context, ("workers",), "only --local takes", "leave it out, or give --local")
+    if not waves:
+        refuse(context, _OF_WAVES, "only --waves takes", "leave it out, or give --waves")
     site = Site(tuple(sbatch or ()), _lines(before), at_once)
+    if waves:
+        from rlregress.commands import waves as waves_command
+        from rlregress.gate.run import GateOptions
+        from rlregress.gate.selection import usual_budget
+
+        if not (local or slurm):
+            raise UserError("--waves does runs; say where with --local or --slurm")
+        refuse(context, ("manifest",), "--waves chooses runs and does not take", "leave it out")
+        check_inconclusive(inconclusive)
+        gate = GateOptions(
+            report=path_of("--report", report).resolve(),
+            budget=budget or usual_budget(cells),
+            frameworks=framework,
+            algorithms=algorithm,
+            environments=environment,
+            cells=cells,
+            hyperparameters=hyperparameters,
+            seeds=seeds,
+            one_look=fixed,
+            alpha=alpha,
+            first_seed=first_seed,
+            store=str(Path(store).resolve()) if store else "",
+            workers=workers,
+        )
+        asked = waves_command.Waves(gate, site if slurm else None, wait)
+        if dry_run:
+            waves_command.dry_run(asked)
+            return
+        raise typer.Exit(gate_code(waves_command.run(asked), inconclusive))
     if manifest:
         refuse(context, _CHOICE, "a manifest has chosen its runs and does not take", "leave it out")
         listed = cluster_command.listed(path_of("--manifest", manifest), store)
     else:
         chosen = selection_of(framework, algorithm, environment, budget, cells, hyperparameters)
         listed = cluster_command.chosen(chosen, seeds, first_seed, store)
+    folder = store_in(store)
     if local:
-        raise typer.Exit(cluster_command.local(listed, store, workers))
+        done = folder.contents().done
+        raise typer.Exit(cluster_command.local(listed, folder, workers, done))
     if slurm:
-        cluster_command.slurm(listed, store, site, dry_run)
+        cluster_command.slurm(listed, folder, site, dry_run, lambda: folder.contents().done)
     else:
         cluster_command.show(listed, store)
 

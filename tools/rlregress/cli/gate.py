@@ -15,6 +15,7 @@ from rlregress.cli.options import (
     Environments,
     Frameworks,
     Hyperparameters,
+    Inconclusive,
     OneLook,
     Packages,
     Seeds,
@@ -22,6 +23,8 @@ from rlregress.cli.options import (
     StoreFolder,
     UsualBudget,
     Workers,
+    check_inconclusive,
+    gate_code,
     names_of,
     path_of,
     refuse,
@@ -51,9 +54,7 @@ def gate(
     seeds: Seeds = 0,
     fixed: OneLook = False,
     alpha: Annotated[float, typer.Option(help="Probability of a false alarm per gate.")] = 0.05,
-    inconclusive: Annotated[
-        str, typer.Option(help="Exit code of 'inconclusive': code (3), pass (0) or fail (1).")
-    ] = "code",
+    inconclusive: Inconclusive = "code",
     first_seed: Annotated[
         int, typer.Option(help="Seed of the first new run; others confirm or refute an alarm.")
     ] = 1000,
@@ -127,8 +128,7 @@ def gate(
     from rlregress.gate.run import GateOptions
     from rlregress.gate.selection import usual_budget
 
-    if inconclusive not in ("code", "pass", "fail"):
-        raise UserError(f"--inconclusive is '{inconclusive}', expected code, pass or fail")
+    check_inconclusive(inconclusive)
     folder = path_of("--report", report).resolve()
     if math.isnan(asked):
         raise UserError("--asked is nan, expected a share between 0 and 1")
@@ -158,7 +158,7 @@ def gate(
             script=job,
             say=typer.echo,
         )
-        raise typer.Exit(_gate_code(upgrade_command.judge(options_), inconclusive))
+        raise typer.Exit(gate_code(upgrade_command.judge(options_), inconclusive))
     refuse(context, _OF_UPGRADE, "only an upgrade takes", "name a side with --from or --to")
     if context.args:
         raise UserError(
@@ -181,12 +181,7 @@ def gate(
         workers=workers,
         throughput=throughput,
     )
-    raise typer.Exit(_gate_code(gate_command.judge(options), inconclusive))
-
-
-def _gate_code(code: int, inconclusive: str) -> int:
-    """The exit code, with that of 'inconclusive' as it was asked for."""
-    return {"pass": 0, "fail": 1}.get(inconclusive, code) if code == 3 else code
+    raise typer.Exit(gate_code(gate_command.judge(options), inconclusive))
 
 
 def plan(

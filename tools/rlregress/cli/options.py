@@ -35,6 +35,9 @@ OneLook = Annotated[
     bool,
     typer.Option("--fixed", help="Judge at one look, after the budget's number of new runs."),
 ]
+Inconclusive = Annotated[
+    str, typer.Option(help="Exit code of 'inconclusive': code (3), pass (0) or fail (1).")
+]
 Cells = Annotated[
     str,
     typer.Option(help="Cells to train: default, all, patterns of ids of stored cells, or a study."),
@@ -110,6 +113,17 @@ def refuse(context: typer.Context, options: Collection[str], who: str, advice: s
     ]
     if given:
         raise UserError(f"{who} {', '.join(given)}; {advice}")
+
+
+def check_inconclusive(given: str) -> None:
+    """UserError if --inconclusive is none of its words."""
+    if given not in ("code", "pass", "fail"):
+        raise UserError(f"--inconclusive is '{given}', expected code, pass or fail")
+
+
+def gate_code(code: int, inconclusive: str) -> int:
+    """The exit code of a gate, with that of 'inconclusive' as it was asked for."""
+    return {"pass": 0, "fail": 1}.get(inconclusive, code) if code == 3 else code
 
 
 def share_of(option: str, given: str) -> float:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterable
 
 from rlregress.cluster.manifest import NAMED, Manifest, write
 from rlregress.errors import UserError
 from rlregress.gate import baseline
 from rlregress.gate.selection import Selection, choose
-from rlregress.gate.session import MOST_SEEDS
+from rlregress.gate.session import MOST_SEEDS, Session
+from rlregress.gate.waves import Wave
 from rlregress.training import plan, record
 from rlregress.training.budgets import budget
+from rlregress.training.cell import Job
 from rlregress.training.store import MANIFESTS, Store
 
 
@@ -32,11 +35,18 @@ def of_selection(selection: Selection, seeds: int, first_seed: int, store: Store
     # seed by seed: what is launched first says something of every cell
     jobs = [jobs[number] for number in range(count) for jobs in of_cells]
     per_step = {cell: baseline.seconds_per_step(cell, known) for cell in cells}
+    return _listed(((job, per_step[job.cell] * job.protocol.total_steps) for job in jobs), store)
+
+
+def of_wave(wave: Wave, session: Session) -> Manifest:
+    """The manifest of the runs of a wave, done or not, written to the store of its session."""
+    seconds = session.estimated_seconds
+    return _listed(((job, seconds(job.cell)) for job in wave.jobs), session.store)
+
+
+def _listed(jobs: Iterable[tuple[Job, float]], store: Store) -> Manifest:
     record.check_writable(store.folder, "run records")
-    return write(
-        ((job, per_step[job.cell] * job.protocol.total_steps) for job in jobs),
-        store.folder / MANIFESTS,
-    )
+    return write(jobs, store.folder / MANIFESTS)
 
 
 def kept(manifest: Manifest, store: Store) -> Manifest:

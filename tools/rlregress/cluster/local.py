@@ -62,7 +62,7 @@ def run_all(
                     one.command(manifest, run.number, store),
                     env=environment,
                     stdin=subprocess.DEVNULL,
-                    # this process has one thread
+                    # another thread of this process does no more than touch a lease
                     preexec_fn=end_with_parent,
                 )
                 started[process] = run

@@ -11,9 +11,9 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from rlregress.errors import UserError
 from rlregress.training.cell import Job
@@ -49,6 +49,9 @@ class _Header:
     runs: int
     width: int
     digest: str
+
+    def line(self) -> bytes:
+        return json.dumps(asdict(self)).encode() + b"\n"
 
 
 class Manifest:
@@ -142,37 +145,64 @@ def write(jobs: Iterable[tuple[Job, float]], folder: Path) -> Manifest:
     """
     ordered = sorted(jobs, key=lambda pair: -pair[1])
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=folder) as lines:
-        width = 0
-        for job, seconds in ordered:
-            width = max(width, lines.write(_line(job, seconds)))
-        digest = hashlib.sha256()
-        for line in _padded(lines, width):
-            digest.update(line)
-        path = folder / f"{digest.hexdigest()[:NAMED]}.jsonl"
-        if not path.exists():
-            header = _Header(SCHEMA, len(ordered), width, digest.hexdigest())
-            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as made:
-                made.write(json.dumps(asdict(header)).encode() + b"\n")
-                made.writelines(_padded(lines, width))
-            # readable by those who may read the folder
-            Path(made.name).chmod(0o644)
-            Path(made.name).replace(path)
+    lines = _Lines()
+    width = max(len(lines.of(job, seconds)) for job, seconds in ordered) + 1
+    digest = hashlib.sha256()
+    # as long as the one that is written over it when the digest is known
+    header = _Header(SCHEMA, len(ordered), width, digest.hexdigest())
+    with tempfile.NamedTemporaryFile(dir=folder, delete=False, buffering=_BUFFER) as made:
+        try:
+            made.write(header.line())
+            for job, seconds in ordered:
+                # JSON may end in blanks
+                line = lines.of(job, seconds).ljust(width - 1) + b"\n"
+                digest.update(line)
+                made.write(line)
+            made.seek(0)
+            made.write(replace(header, digest=digest.hexdigest()).line())
+        except BaseException:
+            Path(made.name).unlink()
+            raise
+    path = folder / f"{digest.hexdigest()[:NAMED]}.jsonl"
+    if path.exists():
+        Path(made.name).unlink()
+    else:
+        # readable by those who may read the folder
+        Path(made.name).chmod(0o644)
+        Path(made.name).replace(path)
     return Manifest(path)
 
 
-def _line(job: Job, seconds: float) -> bytes:
-    content = {
-        "run": job.name,
-        "group": job.cell.group,
-        "seconds": round(seconds, 1),
-        "job": {**job.as_dict(), "key": job.key},
-    }
-    return json.dumps(content).encode() + b"\n"
+class _Lines:
+    """The lines of runs as JSON, without their end; what runs have in common is written once."""
+
+    def __init__(self) -> None:
+        self._common: dict[tuple[int, ...], tuple[str, str, str, str]] = {}
+
+    def of(self, job: Job, seconds: float) -> bytes:
+        """The line of a run that is there for as long as this object is."""
+        parts = (job.cell, job.protocol, job.hyperparameters, job.versions, job.sources)
+        same = tuple(map(id, parts))
+        if same not in self._common:
+            self._common[same] = _around(job)
+        name, group, begin, end = self._common[same]
+        key, seed = job.key, job.seed
+        line = f'{name}{seed:04d}-{key}{group}{round(seconds, 1)}{begin}{seed}{end}{key}"}}}}'
+        return line.encode()
 
 
-def _padded(lines: BinaryIO, width: int) -> Iterator[bytes]:
-    lines.seek(0)
-    for line in lines:
-        # JSON may end in blanks
-        yield line[:-1].ljust(width - 1) + b"\n"
+def _around(job: Job) -> tuple[str, str, str, str]:
+    """What stands in a line before its run, its seconds, its seed and its key."""
+    content = job.as_dict()
+    cell = {"cell": content.pop("cell")}
+    del content["seed"]
+    name, group, begin, end = (
+        json.dumps(each)[:-1]
+        for each in ({"run": f"{job.cell.id}/"}, {"group": job.cell.group}, cell, content)
+    )
+    return (
+        name[:-1],
+        f'", {group[1:]}, "seconds": ',
+        f', "job": {begin}, "seed": ',
+        f', {end[1:]}, "key": "',
+    )

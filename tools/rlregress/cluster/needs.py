@@ -57,7 +57,7 @@ def needs(manifest: Manifest, runs: Sequence[Run], done: Collection[str], store:
     said, minutes, mib = [], None, None
     longest = max([expected, *walls])
     if longest:
-        minutes = math.ceil(_TIMES * longest / 60) + _START_MINUTES
+        minutes = time_of(longest)
         whose = f"{len(walls)} records of this store" if longest in walls else "its stored runs"
         said.append(
             f"time: {_TIMES} times the {longest / 60:.1f} min of {whose}, and {_START_MINUTES} min"
@@ -70,6 +70,15 @@ def needs(manifest: Manifest, runs: Sequence[Run], done: Collection[str], store:
     else:
         said.append("memory: the site's, as no run of it is recorded")
     return Needs(minutes, mib, "; ".join(said))
+
+
+def time_of(longest: float) -> int:
+    """Minutes that a run is given.
+
+    Args:
+        longest: seconds of the longest run of its group.
+    """
+    return math.ceil(_TIMES * longest / 60) + _START_MINUTES
 
 
 def _records(manifest: Manifest, runs: Sequence[Run], store: Store) -> list[Mapping[str, Any]]:

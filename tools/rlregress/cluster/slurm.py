@@ -196,27 +196,40 @@ def scripts(
     for group in sorted({run.group for run in left}):
         given[group] = needs(manifest, of_groups[group], done, store)
         say(f"{group}: {given[group].why}")
-    alike: dict[tuple[int | None, int | None], list[int]] = {}
+    alike = {group: (of.minutes, of.mib) for group, of in given.items()}
+    return [_script(manifest, store, site, each) for each in pieces(left, alike, size)]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The runs of one array, by number, and the time and memory that each of them is given."""
+
+    runs: Sequence[int]
+    minutes: int | None
+    mib: int | None
+
+
+def pieces(
+    left: Sequence[Run], alike: Mapping[str, tuple[int | None, int | None]], size: int
+) -> list[Piece]:
+    """The runs of the arrays, in the order in which they are submitted.
+
+    Args:
+        left: runs, the longest first.
+        alike: group -> minutes and MiB.
+        size: MaxArraySize.
+    """
+    indices: dict[tuple[int | None, int | None], list[int]] = {}
     for run in left:
-        of = given[run.group]
-        alike.setdefault((of.minutes, of.mib), []).append(run.number)
-    pieces = [
-        (piece, minutes, mib)
-        for (minutes, mib), indices in alike.items()
-        for piece in split(indices, size)
+        indices.setdefault(alike[run.group], []).append(run.number)
+    made = [
+        Piece(runs, *given) for given, numbers in indices.items() for runs in split(numbers, size)
     ]
-    pieces.sort(key=lambda each: each[0][0])
-    return [_script(manifest, store, site, *each) for each in pieces]
+    return sorted(made, key=lambda each: each.runs[0])
 
 
-def _script(
-    manifest: Manifest,
-    store: Store,
-    site: Site,
-    runs: Sequence[int],
-    minutes: int | None,
-    mib: int | None,
-) -> Script:
+def _script(manifest: Manifest, store: Store, site: Site, piece: Piece) -> Script:
+    runs, minutes, mib = piece.runs, piece.minutes, piece.mib
     offset = runs[0]
     name = f"{_of_store(store)}-{manifest.digest[:NAMED]}-{offset}"
     tasks = ranges([index - offset for index in runs])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import typer
@@ -64,10 +64,13 @@ def show(manifest: Manifest, store: str) -> None:
     _say(f"INDEX is 0 to {manifest.size - 1}; one that is done ends at once")
 
 
-def local(manifest: Manifest, store: str, workers: int) -> int:
-    """Do what is left of a manifest on this machine; the exit code."""
-    folder = store_in(store)
-    runs, left = _left(manifest, folder.contents().done)
+def local(manifest: Manifest, folder: Store, workers: int, done: Collection[str]) -> int:
+    """Do what is left of a manifest on this machine; the exit code.
+
+    Args:
+        done: names of the runs that are.
+    """
+    runs, left = _left(manifest, done)
 
     def on_end(counts: local_runs.Counts) -> None:
         _say(f"{len(runs) - len(left) + counts.done} of {len(runs)} done")
@@ -81,9 +84,18 @@ def local(manifest: Manifest, store: str, workers: int) -> int:
     return 1 if counts.failed else one.RESUMABLE if counts.left else 0
 
 
-def slurm(manifest: Manifest, store: str, site: slurm_arrays.Site, dry_run: bool) -> None:
-    """Submit what is left of a manifest, or print the scripts that would do it."""
-    folder = store_in(store)
+def slurm(
+    manifest: Manifest,
+    folder: Store,
+    site: slurm_arrays.Site,
+    dry_run: bool,
+    look: Callable[[], Collection[str]],
+) -> None:
+    """Submit what is left of a manifest and not in the queue, or print the scripts that would.
+
+    Args:
+        look: names of the runs that are done, at the time when it is called.
+    """
     try:
         size = slurm_arrays.array_size()
     except UserError as error:
@@ -94,7 +106,7 @@ def slurm(manifest: Manifest, store: str, site: slurm_arrays.Site, dry_run: bool
 
     def make(queued: Collection[str]) -> list[slurm_arrays.Script]:
         # asked after the queue: what has ended in between is done
-        done = folder.contents().done
+        done = look()
         runs, left = _left(manifest, done)
         new = [run for run in left if run.name not in queued]
         if len(new) < len(left):

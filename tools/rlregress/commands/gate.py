@@ -89,6 +89,7 @@ def plan(
     must_see: float | None,
 ) -> None:
     """Print what a session would do."""
-    planned = planning.plan(chosen, seeds, store, one_look, must_see)
-    for line in plan_report.lines(planned, workers or os.cpu_count() or 1):
+    workers = workers or os.cpu_count() or 1
+    planned = planning.plan(chosen, seeds, store, one_look, must_see, workers)
+    for line in plan_report.lines(planned, workers):
         typer.echo(line)

@@ -35,10 +35,10 @@ def judge(session: Session) -> dict[str, Verdict]:
     verdicts: dict[str, Verdict] = {}
     worst = worst_returns()
     if session.stored:
-        course = _course(session)
+        course = course_of(session)
         while course.needed:
             session.help_with(_missing(session, course))
-            course = _course(session)
+            course = course_of(session)
         of_cells = verdicts_of(course)
         verdicts.update(of_cells.cells)
         verdicts.update(of_cells.groups)
@@ -65,7 +65,7 @@ def why_not_needed(session: Session, job: Job) -> str:
     if look == 0 or job.cell not in session.stored:
         return ""
     while True:
-        course = _course(session)
+        course = course_of(session)
         if course.look >= look or not course.needed:
             break
         session.help_with(_missing(session, course))
@@ -78,7 +78,7 @@ def why_not_needed(session: Session, job: Job) -> str:
     return f"not needed: {name} was decided at look {taken}, with {seeds} new runs"
 
 
-def _course(session: Session) -> Course:
+def course_of(session: Session) -> Course:
     """What the runs so far decide; computed again only when runs were added."""
     done = tuple(len(session.final_returns(cell)) for cell in session.stored)
     if session not in _COURSES or _COURSES[session][0] != done:

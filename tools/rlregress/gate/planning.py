@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rlregress.gate import baseline, schedule
 from rlregress.gate.judging import (
     expected_new_runs,
     family,
     smallest_common_drop,
     smallest_visible_drop,
 )
+from rlregress.gate.schedule import Makespan
 from rlregress.gate.selection import Selection, refused
 from rlregress.gate.session import Session, open_session
 from rlregress.training.budgets import budget
@@ -98,6 +100,7 @@ class Plan:
         measured: how many runs are done and tell how long runs take here.
         seconds: of the runs of the first look that are left, one after the other, without
             evaluations on the way.
+        makespan: of these runs on the workers, each with its start; None: not known.
         evaluations: of one run, the one after the training among them.
         not_judged: cells with stored runs -> what they are not judged by beside returns -> why.
         refused: what is left out and why, a line for each framework, algorithm and set.
@@ -111,6 +114,7 @@ class Plan:
     gates: tuple[Gate, ...]
     measured: int
     seconds: float
+    makespan: Makespan | None
     evaluations: int
     not_judged: Mapping[str, Mapping[str, str]]
     refused: tuple[str, ...]
@@ -123,10 +127,12 @@ def plan(
     store: str,
     one_look: bool = False,
     must_see: float | None = None,
+    workers: int = 1,
 ) -> Plan:
     """The plan of a session; see ``open_session``.
 
     Args:
+        workers: how many runs go on at a time.
         must_see: share of the stored mean whose loss is to be seen with 80 % power.
     """
     session = open_session(selection, seeds, store, one_look=one_look)
@@ -149,11 +155,28 @@ def plan(
         gates,
         len(measured),
         session.seconds_to_do(measured),
+        _makespan(session, measured, workers),
         budget(selection.budget).evaluations,
         {cell.id: why for cell in session.stored if (why := session.not_judged(cell))},
         tuple(refused(selection)),
         () if must_see is None else _wanted(session, gates, must_see),
     )
+
+
+def _makespan(
+    session: Session, measured: Sequence[tuple[str, float]], workers: int
+) -> Makespan | None:
+    known = baseline.every()
+    spreads = {cell: schedule.spread(cell, known) for cell in session.cells}
+    runs = session.lengths_to_do(measured)
+    # a start takes as much longer here as a run does
+    expected = [
+        seconds + schedule.STARTUP_SECONDS * seconds / session.estimated_seconds(job.cell)
+        if seconds
+        else 0.0
+        for job, seconds in runs
+    ]
+    return schedule.predict(expected, [spreads[job.cell] for job, _ in runs], workers)
 
 
 def _gates(session: Session) -> tuple[Gate, ...]:

@@ -18,7 +18,7 @@ from rlregress.errors import UserError
 from rlregress.gate import asked, evidence, outcome, selection
 from rlregress.gate.baseline import FIRST_NEW_SEED
 from rlregress.gate.outcome import GateResult
-from rlregress.gate.session import open_session
+from rlregress.gate.session import Session, open_session
 from rlregress.tracing.processes import last_words
 from rlregress.training import identity, launch
 from rlregress.training.record import check_writable
@@ -51,6 +51,28 @@ class GateOptions:
     store: str = ""
     workers: int = 0
     throughput: bool = False
+
+    def selection(self) -> selection.Selection:
+        """The cells that it is about."""
+        return selection.Selection(
+            self.budget,
+            selection.names("--framework", self.frameworks),
+            selection.names("--algorithm", self.algorithms),
+            selection.names("--environment", self.environments),
+            self.cells,
+            self.hyperparameters,
+        )
+
+    def session(self) -> Session:
+        """Its trainings, checked, nothing started."""
+        return open_session(
+            self.selection(),
+            self.seeds,
+            self.store,
+            self.alpha,
+            self.first_seed,
+            one_look=self.one_look,
+        )
 
     @property
     def evidence(self) -> Path:
@@ -180,24 +202,8 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
     """
     started = time.monotonic()
     # everything that can be wrong with the request is said before anything is started
-    frameworks = selection.names("--framework", options.frameworks)
-    algorithms = selection.names("--algorithm", options.algorithms)
-    chosen = selection.Selection(
-        options.budget,
-        frameworks,
-        algorithms,
-        selection.names("--environment", options.environments),
-        options.cells,
-        options.hyperparameters,
-    )
-    session = open_session(
-        chosen,
-        options.seeds,
-        options.store,
-        options.alpha,
-        options.first_seed,
-        one_look=options.one_look,
-    )
+    chosen, session = options.selection(), options.session()
+    frameworks, algorithms = chosen.frameworks, chosen.algorithms
     adapters = selection.adapters(frameworks)
     versions = {adapter.full_name: identity.versions(adapter) for adapter in adapters}
     sources = {adapter.full_name: identity.sources(adapter) for adapter in adapters}

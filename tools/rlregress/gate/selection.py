@@ -139,6 +139,14 @@ def usual_budget(cells: str) -> str:
     return "full" if cells in _file().studies else "short"
 
 
+def study_table(name: str) -> str:
+    """The published table of a study; UserError if there is no such study."""
+    studies = _file().studies
+    if name not in studies:
+        raise UserError(f"unknown study '{name}'; {nearest(name, studies)}")
+    return studies[name]
+
+
 def _refusals(cells: Sequence[Cell]) -> dict[Cell, str]:
     """Why cells cannot be trained here, one sentence each, of those that cannot."""
     refusals = {}

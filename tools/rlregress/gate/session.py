@@ -254,7 +254,11 @@ class Session:
         ]
 
     def seconds_to_do(self, measured: Sequence[tuple[str, float]]) -> float:
-        """Seconds of the runs of the first look that have no record yet, one after the other.
+        """Seconds of the runs of the first look that have no record yet, one after the other."""
+        return sum(seconds for _, seconds in self.lengths_to_do(measured))
+
+    def lengths_to_do(self, measured: Sequence[tuple[str, float]]) -> list[tuple[Job, float]]:
+        """The runs of the first look that have no record yet, with the seconds of each.
 
         The CPU seconds of the stored runs, times how much longer runs take here: those of the same
         framework and algorithm where some are measured, else all that are. Later looks are left
@@ -273,11 +277,15 @@ class Session:
                     taken[of] += seconds
         longer = {of: taken[of] / estimated[of] for of in estimated}
         first = [job for cell in self.cells for job in self._jobs[cell][: self.looks.seeds[0]]]
-        return sum(
-            self.estimated_seconds(job.cell) * longer.get(job.cell.group, longer.get(_ALL, 1.0))
+        return [
+            (
+                job,
+                self.estimated_seconds(job.cell)
+                * longer.get(job.cell.group, longer.get(_ALL, 1.0)),
+            )
             for job in first
             if not self.store.path(job).exists()
-        )
+        ]
 
     @property
     def size(self) -> int:

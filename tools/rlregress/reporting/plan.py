@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rlregress.gate.planning import Gate, Plan, Wanted
+from rlregress.gate.schedule import Makespan
 from rlregress.reporting import tables, words
+
+_SECONDS = {"minutes": 60.0, "hours": 3600.0}
 
 
 def lines(plan: Plan, processes: int) -> list[str]:
@@ -21,29 +24,47 @@ def lines(plan: Plan, processes: int) -> list[str]:
         if plan.judged:
             made[-1] += f", {cell.seconds:.0f} CPU seconds each"
             made[-1] += "; against a published band" * cell.banded
-    if plan.judged:
-        total, unit = plan.seconds / 60, "minutes"
-        # however many processes there are, the longest run takes its time
-        left = max((cell.seconds for cell in plan.cells if cell.undone), default=0.0) / 60
-        wall = max(total / processes, left)
-        if total >= 600:
-            total, wall, unit = total / 60, wall / 60, "hours"
-        of = "of the first look" if most > first else "in all"
-        made.append(
-            f"{of} {total:.1f} core-{unit}, about {wall:.1f} {unit}: "
-            + (
-                f"at the speed of the {plan.measured} runs that are done"
-                if plan.measured
-                else "as fast as the stored runs; a busy or slower machine takes longer"
-            )
-        )
-        if plan.evaluations > 1:
-            made[-1] += f"; and what {plan.evaluations - 1} evaluations on the way take"
+    if plan.judged or plan.makespan is not None:
+        made.append(_cost(plan, processes))
+    if plan.makespan is not None:
+        made.append(_makespan(plan.makespan, processes))
     if plan.gates:
         made += ["", *_table(plan.gates), *words.not_judged(plan.not_judged)]
     for wanted in plan.wanted:
         made += ["", *_proposed(wanted)]
     return made
+
+
+def _cost(plan: Plan, processes: int) -> str:
+    """What the runs cost, and what that rests on."""
+    total, unit = _in_units(plan.seconds)
+    of = "of the first look" if plan.looks[-1] > plan.looks[0] else "in all"
+    said = f"{of} {total:.1f} core-{unit}: " + (
+        f"at the speed of the {plan.measured} runs that are done"
+        if plan.measured
+        else "as fast as the stored runs; a busy or slower machine takes longer"
+    )
+    if plan.evaluations > 1:
+        said += f"; and what {plan.evaluations - 1} evaluations on the way take"
+    return said
+
+
+def _makespan(of: Makespan, processes: int) -> str:
+    """When the last run ends."""
+    # a range and its middle are told in one unit
+    _, unit = _in_units(of.high)
+    seconds, low, high, bound = (
+        each / _SECONDS[unit] for each in (of.seconds, of.low, of.high, of.bound)
+    )
+    return (
+        f"makespan with {processes} at a time, longest first, starts included: {seconds:.1f} "
+        f"{unit} ({low:.1f} to {high:.1f}); no order takes less than {bound:.1f}"
+    )
+
+
+def _in_units(seconds: float) -> tuple[float, str]:
+    unit = "hours" if seconds >= 600 * 60 else "minutes"
+    return seconds / _SECONDS[unit], unit
 
 
 def _table(gates: tuple[Gate, ...]) -> list[str]:

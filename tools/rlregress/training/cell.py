@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -104,5 +104,29 @@ class Job:
     @cached_property
     def key(self) -> str:
         """Content address of the run (hexadecimal)."""
-        text = json.dumps(self.as_dict(), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        before, after = self._around_seed()
+        return hashlib.sha256(f"{before}{self.seed}{after}".encode()).hexdigest()[:16]
+
+    def _around_seed(self) -> tuple[str, str]:
+        """What stands before and after the seed in the sorted JSON of ``as_dict``."""
+        content = self.as_dict()
+        first = {name: content.pop(name) for name in ("cell", "hyperparameters", "protocol")}
+        del content["seed"]
+        before, after = (json.dumps(each, sort_keys=True) for each in (first, content))
+        return f'{before[:-1]}, "seed": ', f", {after[1:]}"
+
+    def with_seeds(self, seeds: Iterable[int]) -> list[Job]:
+        """This run with each of these seeds; what they have in common is digested once."""
+        before, after = self._around_seed()
+        common = hashlib.sha256(before.encode())
+        made = []
+        for seed in seeds:
+            job = Job(
+                self.cell, seed, self.protocol, self.hyperparameters, self.versions, self.sources
+            )
+            digest = common.copy()
+            digest.update(f"{seed}{after}".encode())
+            # as the cached property would keep it
+            job.__dict__["key"] = digest.hexdigest()[:16]
+            made.append(job)
+        return made

@@ -20,13 +20,18 @@ def versions(adapter: Adapter) -> dict[str, str]:
     by_name = dict(adapter.versions())
     for package in _SURROUNDINGS:
         try:
-            by_name[package] = importlib.metadata.version(package)
+            by_name[package] = _version(package)
         except importlib.metadata.PackageNotFoundError:
             raise UserError(
                 f"trainings need the package '{package}', which is not installed; "
                 f"install it with: pip install {package}"
             ) from None
     return dict(sorted(by_name.items()))
+
+
+@functools.cache
+def _version(package: str) -> str:
+    return importlib.metadata.version(package)
 
 
 @functools.cache

@@ -90,15 +90,12 @@ def jobs(cell: Cell, seeds: Iterable[int]) -> list[Job]:
     adapter = frameworks.get(cell.framework)
     of_budget: Budget = budget(cell.budget)
     versions, sources = identity.versions(adapter), identity.sources(adapter)
-    given = hyperparameters(cell, of_budget)
-    return [
-        Job(
-            cell=cell,
-            seed=seed,
-            protocol=of_budget.protocol(cell.algorithm),
-            hyperparameters=given,
-            versions=versions,
-            sources=sources,
-        )
-        for seed in seeds
-    ]
+    first = Job(
+        cell=cell,
+        seed=0,
+        protocol=of_budget.protocol(cell.algorithm),
+        hyperparameters=hyperparameters(cell, of_budget),
+        versions=versions,
+        sources=sources,
+    )
+    return first.with_seeds(seeds)

@@ -45,7 +45,11 @@ def test_a_line_is_one_run_in_json(written):
     """Other tools read it without this one."""
     header, *lines = written.path.read_text().splitlines()
     assert json.loads(header)["runs"] == len(lines) == 3
-    assert [json.loads(line)["job"]["seed"] for line in lines] == [1000, 0, 1]
+    for line, (seed, seconds) in zip(lines, [(1000, 30.0), (0, 1.0), (1, 0.0)], strict=True):
+        of = job(seed)
+        content = {"run": of.name, "group": of.cell.group, "seconds": seconds}
+        content["job"] = of.as_dict() | {"key": of.key}
+        assert line.rstrip() == json.dumps(content)
 
 
 def test_a_store_keeps_its_own_copy(written, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import warnings
 
@@ -173,3 +174,12 @@ def test_a_write_that_fails_leaves_the_old_record(store, monkeypatch):
     with pytest.raises(OSError, match="no space"):
         record.write(path, {**content(job()), "final_return": 2.0})
     assert store.find(job())["final_return"] == 1.5
+
+
+def test_the_key_of_a_run_is_the_digest_of_all_that_decides_it():
+    """Sorted JSON of the whole run; of many seeds at once it is the same."""
+    for of in (job(7), *job(0).with_seeds([7, 1000, 12345])):
+        text = json.dumps(of.as_dict(), sort_keys=True)
+        assert of.key == hashlib.sha256(text.encode()).hexdigest()[:16]
+    assert job(0).with_seeds([7]) == [job(7)]
+    assert job(7).key == job(0).with_seeds([7])[0].key != job(7, sources={"some": "1"}).key

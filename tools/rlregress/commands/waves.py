@@ -1,0 +1,157 @@
+"""``rlregress launch --waves``: the runs of a gate, look by look, and then its verdict."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from rlregress.cluster import chosen, one, slurm
+from rlregress.commands import cluster, gate
+from rlregress.gate.run import GateOptions
+from rlregress.gate.session import Session
+from rlregress.gate.waves import Wave, next_wave, standing
+from rlregress.reporting import waves as report
+from rlregress.training.lease import Lease, holder
+from rlregress.training.record import check_writable
+from rlregress.training.store import MANIFESTS
+
+#: between two looks at the files of a wave that others do, and between two questions to Slurm.
+_LOOK_SECONDS, _ASK_SECONDS = 2.0, 30.0
+
+
+@dataclass(frozen=True)
+class Waves:
+    """How the runs of a gate are done.
+
+    Attributes:
+        gate: what is judged; its ``workers`` do runs too where they are done on this machine.
+        site: of Slurm; None: this machine does them.
+        wait: for the verdict, whoever does the runs.
+    """
+
+    gate: GateOptions
+    site: slurm.Site | None
+    wait: bool
+
+
+def _say(line: str) -> None:
+    # what is said is read while runs go on
+    print(line, flush=True)
+
+
+def run(waves: Waves) -> int:
+    """Do or submit the runs of the next wave and judge when it is done, until there is a verdict.
+
+    Returns:
+        The exit code: that of the gate; 75 while a wave goes on, to be called again; 1 if runs
+        could not be done.
+    """
+    # what is wrong with the report is said before anything is trained
+    check_writable(waves.gate.report, "the report")
+    session = waves.gate.session()
+    _say(f"waves: {session.describe()}")
+    with _alone(session, waves.wait) as other:
+        if other:
+            _say(f"{other}; call again for the verdict")
+            return one.RESUMABLE
+        code = _train(waves, session)
+        return gate.judge(waves.gate) if code is None else code
+
+
+def dry_run(waves: Waves) -> None:
+    """Print the scripts for Slurm of the next wave."""
+    session = waves.gate.session()
+    wave = next_wave(session)
+    if wave is None:
+        _say("no runs are left to do: the gate has a verdict")
+    else:
+        _submit(waves, session, wave, dry_run=True)
+
+
+@contextmanager
+def _alone(session: Session, wait: bool) -> Iterator[str]:
+    """Keep others from the same waves; who does them, in words, if somebody does already."""
+    keys = " ".join(job.key for cell in session.cells for job in session.jobs(cell))
+    name = f"{hashlib.sha256(keys.encode()).hexdigest()[:12]}.lease"
+    folder = session.store.folder / MANIFESTS
+    check_writable(folder, "manifests")
+    lease = Lease(folder / name)
+    while not lease.take(time.time()):
+        if not wait:
+            of = holder(lease.path)
+            yield f"process {of.process} of {of.host} is at it" if of else "another process is"
+            return
+        time.sleep(_LOOK_SECONDS)
+    try:
+        yield ""
+    finally:
+        lease.give_back()
+
+
+def _train(waves: Waves, session: Session) -> int | None:
+    """Have the runs done that the verdict needs; None: all are, else the exit code."""
+    before: tuple[int, int] | None = None
+    for line in report.standing(standing(session)):
+        _say(line)
+    while (wave := next_wave(session)) is not None:
+        if waves.site is not None and before == (wave.number, len(wave.left)):
+            _say(
+                f"wave {wave.number}: none of {len(wave.left)} runs was done, and none is in the "
+                f"queue; why is in the logs in {session.store.folder / 'slurm'}"
+            )
+            return 1
+        before = wave.number, len(wave.left)
+        _say(report.wave(wave))
+        code = _do(waves, session, wave)
+        if code is not None:
+            return code
+        following = next_wave(session)
+        if following is None or following.number > wave.number:
+            for line in report.standing(standing(session)):
+                _say(line)
+    return None
+
+
+def _do(waves: Waves, session: Session, wave: Wave) -> int | None:
+    """Do the runs of a wave, or submit them and wait if asked; an exit code ends the command."""
+    if waves.site is not None:
+        _submit(waves, session, wave)
+        if not waves.wait:
+            _say(f"wave {wave.number} goes on: call again for the verdict")
+            return one.RESUMABLE
+        _wait(session, wave)
+        return None
+    done = {job.name for job in wave.jobs} - {job.name for job in wave.left}
+    manifest = chosen.of_wave(wave, session)
+    code = cluster.local(manifest, session.store, waves.gate.workers, done)
+    if code == one.RESUMABLE and waves.wait:
+        time.sleep(_LOOK_SECONDS)
+        return None
+    return code or None
+
+
+def _submit(waves: Waves, session: Session, wave: Wave, dry_run: bool = False) -> None:
+    def done() -> set[str]:
+        # by reading them: a damaged record is done again
+        return {job.name for job in wave.jobs if session.store.find(job) is not None}
+
+    manifest = chosen.of_wave(wave, session)
+    site = waves.site or slurm.Site()
+    cluster.slurm(manifest, session.store, site, dry_run, done)
+
+
+def _wait(session: Session, wave: Wave) -> None:
+    """Wait until the runs of a wave are done, or no more of them are in Slurm's queue."""
+    names = {job.name for job in wave.left}
+    asked = time.monotonic()
+    while not all(session.store.path(job).exists() for job in wave.left):
+        time.sleep(_LOOK_SECONDS)
+        if time.monotonic() - asked < _ASK_SECONDS:
+            continue
+        queue = slurm.queue(session.store)
+        if not queue.silent and names.isdisjoint(queue.runs):
+            return
+        asked = time.monotonic()

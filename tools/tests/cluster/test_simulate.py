@@ -1,0 +1,55 @@
+"""The simulation of a study: its runs, the orders that are compared, and how near they come."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlregress.cluster import simulate
+from rlregress.gate.schedule import STARTUP_SECONDS
+
+
+@pytest.fixture(scope="module")
+def thesis() -> simulate.Matrix:
+    """The runs of the thesis, five of each cell."""
+    return simulate.matrix("thesis", 5)
+
+
+def test_the_runs_are_those_of_the_study(thesis):
+    """288 cells, five of each, none without a length, the first of every cell before the second."""
+    assert len(thesis.cells) == len(thesis.expected) == len(thesis.spreads) == 1440
+    assert len(set(thesis.cells[:288])) == 288
+    assert thesis.cells[288:576] == thesis.cells[:288]
+    assert min(thesis.expected) > 600 + STARTUP_SECONDS
+
+
+def test_every_order_does_every_run_once(thesis):
+    """Arrays of Slurm keep those together that need the same time, the longest first."""
+    every = simulate.orders(thesis)
+    for order in every.values():
+        assert sorted(order(simulate.np.random.default_rng(0))) == list(range(1440))
+    arrays = simulate.as_arrays(thesis, 100)
+    lengths = [thesis.expected[number] for number in arrays]
+    assert lengths[0] == max(lengths)
+    assert lengths != sorted(lengths, reverse=True)
+    longest = simulate.longest_first(thesis)
+    assert [thesis.expected[n] for n in longest] == sorted(thesis.expected, reverse=True)
+
+
+def test_longest_first_ends_within_a_twentieth_of_the_bound(thesis):
+    """On 24, 256 and 4096 workers; as listed and at random runs end later."""
+    for workers, gain in ((24, 0.005), (256, 0.1), (4096, 0.0)):
+        found = simulate.ratios(thesis, workers, 3)
+        for name in ("longest first", "Slurm arrays", simulate.TIGHTER):
+            assert 1.0 <= max(found[name]) <= 1.05, (workers, name)
+        for name in ("as listed", "random"):
+            assert min(found[name]) >= max(found["longest first"]) + gain, (workers, name)
+
+
+def test_it_prints_a_table(capsys):
+    """One line for each number of runs and workers, with what bounds it."""
+    simulate.main(["--seeds", "1", "--workers", "24", "4096", "--draws", "2"])
+    head, _, few, many = capsys.readouterr().out.splitlines()
+    assert head.count("|") == few.count("|") == many.count("|") == 11
+    assert few.startswith("| 288 |")
+    assert "| all runs |" in few
+    assert "| the longest run | 1.000 (1.000) |" in many

@@ -1,0 +1,122 @@
+"""How long many runs take: exact where lengths are known, a range where they vary."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from rlregress.gate import baseline, planning
+from rlregress.gate.schedule import (
+    STARTUP_SECONDS,
+    draw,
+    lower_bound,
+    makespan,
+    predict,
+    spread,
+    tighter_bound,
+)
+from rlregress.gate.selection import Selection
+from rlregress.reporting import plan as plan_report
+from rlregress.training.cell import Cell
+
+
+@pytest.mark.parametrize(
+    ("lengths", "workers", "seconds"),
+    [
+        ([], 2, 0.0),
+        ([5.0], 4, 5.0),
+        ([3.0, 3.0, 2.0, 2.0, 2.0], 2, 7.0),  # Graham's example: 6 is possible
+        ([2.0, 2.0, 2.0, 3.0, 3.0], 2, 7.0),
+        ([1.0, 1.0, 1.0, 3.0], 2, 4.0),  # the longest last
+        ([3.0, 1.0, 1.0, 1.0], 2, 3.0),
+    ],
+)
+def test_runs_are_begun_by_whoever_is_free(lengths, workers, seconds):
+    """In their order, whatever their lengths."""
+    assert makespan(lengths, workers) == seconds
+
+
+def test_no_order_is_faster_than_the_bound():
+    """Of all orders of six runs the best is the bound, and longest first is as good here."""
+    lengths = [7.0, 6.0, 5.0, 3.0, 2.0, 1.0]
+    ends = [makespan(order, 2) for order in itertools.permutations(lengths)]
+    assert lower_bound(lengths, 2) == min(ends) == 12.0
+    assert makespan(lengths, 2) == 12.0 < max(ends) == 15.0
+    assert lower_bound(lengths, 100) == 7.0
+
+
+@pytest.mark.parametrize(
+    ("lengths", "workers", "plain", "tighter"),
+    [
+        ([4.0, 4.0, 4.0], 2, 6.0, 8.0),  # one worker does two of them
+        ([5.0, 4.0, 3.0, 3.0], 3, 5.0, 6.0),
+        ([2.0] * 7, 3, 14 / 3, 6.0),  # one does three
+        ([9.0, 1.0], 2, 9.0, 9.0),
+    ],
+)
+def test_a_tighter_bound_counts_that_runs_are_not_divided(lengths, workers, plain, tighter):
+    """No order is faster than either, and one reaches the tighter one here."""
+    assert lower_bound(lengths, workers) == pytest.approx(plain)
+    assert tighter_bound(lengths, workers) == tighter
+    assert min(makespan(o, workers) for o in itertools.permutations(lengths)) == tighter
+
+
+def test_a_prediction_is_exact_where_lengths_do_not_vary():
+    """Longest first, in whatever order they are given."""
+    of = predict([1.0, 1.0, 3.0, 1.0], [(1.0,)] * 4, 2)
+    assert of is not None
+    assert (of.seconds, of.low, of.high, of.bound) == (3.0, 3.0, 3.0, 3.0)
+
+
+def test_a_prediction_has_the_spread_of_recorded_runs():
+    """One run alone takes what was drawn for it; many even out."""
+    ratios = (0.5, 1.5)
+    alone = predict([100.0], [ratios], 1)
+    many = predict([1.0] * 400, [ratios] * 400, 1)
+    assert alone is not None
+    assert many is not None
+    assert (alone.low, alone.high) == (50.0, 150.0)
+    assert 340 < many.low < many.seconds < many.high < 460
+
+
+@pytest.mark.parametrize("expected", [[], [3.0, 0.0]])
+def test_nothing_is_predicted_of_a_run_that_nobody_knows(expected):
+    """A length of 0 means that no stored run tells."""
+    assert predict(expected, [(1.0,)] * len(expected), 2) is None
+
+
+def test_lengths_vary_as_the_stored_runs_of_a_cell():
+    """Each over the mean of its cell; of a cell without stored runs as its framework's others."""
+    known = baseline.every()
+    for stored in known:
+        seconds = np.array([run.cpu_seconds for run in stored.runs])
+        assert spread(stored.cell, known) == pytest.approx(seconds / seconds.mean())
+    other = Cell(known[0].cell.framework, known[0].cell.algorithm, "Ant-v4", "sb3", "full")
+    group = [stored for stored in known if stored.cell.group == other.group]
+    assert len(spread(other, known)) == sum(len(stored.runs) for stored in group) > 10
+    assert spread(other, []) == (1.0,)
+
+
+def test_what_is_drawn_is_a_ratio_of_the_same_cell():
+    """Times what is expected, on average what is expected."""
+    drawn = draw([10.0, 1.0] * 3000, [(0.5, 1.5), (1.0,)] * 3000, np.random.default_rng(1))
+    assert set(drawn) == {5.0, 15.0, 1.0}
+    assert np.mean(drawn[::2]) == pytest.approx(10.0, abs=0.5)
+
+
+def test_a_plan_says_when_the_last_run_ends(tmp_path):
+    """With each run's start, between the bound and what one worker would take."""
+    chosen = Selection("short", ("sb3",), cells="sb3-ppo-*")
+    one, two = (planning.plan(chosen, 2, str(tmp_path), workers=n).makespan for n in (1, 2))
+    assert one is not None
+    assert two is not None
+    runs = sum(cell.undone for cell in planning.plan(chosen, 2, str(tmp_path)).cells)
+    planned = planning.plan(chosen, 2, str(tmp_path), workers=2)
+    assert one.bound == pytest.approx(planned.seconds + runs * STARTUP_SECONDS)
+    assert two.bound == pytest.approx(one.bound / 2)
+    assert two.bound <= two.seconds < one.seconds
+    [line] = [line for line in plan_report.lines(planned, 2) if line.startswith("makespan")]
+    assert f"with 2 at a time, longest first, starts included: {two.seconds / 60:.1f} min" in line
+    assert line.endswith(f"no order takes less than {two.bound / 60:.1f}")
