@@ -117,8 +117,8 @@ def test_killed_at_any_moment_a_nightly_says_the_same(tmp_path):
 def test_a_nightly_on_slurm_is_called_until_it_has_a_verdict(tmp_path):
     """Going on, with a run that was killed; judged; the next wave; the verdict, from a job."""
     (tmp_path / "slurm").mkdir()
-    with slurm.running(tmp_path / "slurm") as environment:
-        told = {name: environment[name] for name in ("PATH", "SLURM_CONF")}
+    with slurm.running(tmp_path / "slurm", Site(nodes=2, cores=8)) as cluster:
+        told = {name: cluster.environment[name] for name in ("PATH", "SLURM_CONF")}
         copy = copied(tmp_path / "suite", _OF_CRON | told)
         store = Store(tmp_path / "runs")
         line, waiting = (as_here(each, copy, store) for each in documented("--slurm"))
