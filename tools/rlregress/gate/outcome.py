@@ -84,6 +84,7 @@ class GateResult:
         alpha: probability of a false alarm.
         seconds: of wall-clock time.
         exit_code: see ``exit_code``.
+        notes: what is to be known of the runs, in sentences.
     """
 
     outcomes: Sequence[FrameworkOutcome]
@@ -96,6 +97,7 @@ class GateResult:
     budget: str
     seconds: float
     exit_code: int
+    notes: Sequence[str] = ()
 
 
 def _covers(other: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:

@@ -17,6 +17,7 @@ from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.gate import asked, evidence, outcome, selection
 from rlregress.gate.baseline import FIRST_NEW_SEED
+from rlregress.gate.machines import other_machines
 from rlregress.gate.outcome import GateResult
 from rlregress.gate.session import Session, open_session
 from rlregress.tracing.processes import last_words
@@ -233,4 +234,5 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
         options.budget,
         round(time.monotonic() - started, 1),
         outcome.exit_code(outcomes, entries, unjudged),
+        other_machines(session),
     )

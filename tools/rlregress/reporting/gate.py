@@ -19,6 +19,7 @@ def as_json(result: GateResult) -> dict[str, Any]:
         "rlregress": __version__,
         "exit_code": result.exit_code,
         "unjudged": result.unjudged,
+        "notes": list(result.notes),
         "alpha": result.alpha,
         "budget": result.budget,
         "seconds": result.seconds,

@@ -93,6 +93,8 @@ def markdown(result: GateResult) -> str:
         lines += [f"The suite itself failed: `{failure['test']}`", "", *_quoted(failure), ""]
     if result.unjudged:
         lines += [f"No verdict could be reached on: {', '.join(result.unjudged)}.", ""]
+    for note in result.notes:
+        lines += [f"Note: {note}.", ""]
     lines.append(
         f"Error rate: if nothing changed, returns or critics of some framework are called "
         f"`regressed` in at most {result.alpha:.0%} of such gates. Every line above names the loss "

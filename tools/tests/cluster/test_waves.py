@@ -18,7 +18,7 @@ from rlregress.training.store import Store
 
 from . import slurm
 from .runs import begun, has_ended, holder
-from .slurm import until
+from .slurm import Site, until
 from .suites import CELL, Copy, copied
 
 #: what cron gives a command.

@@ -49,7 +49,8 @@ class Ended(BaseException):
 @pytest.fixture
 def chosen(tmp_path, monkeypatch):
     """The stored cells of one group with at least ten stored runs: ten returns of each."""
-    cells = [each.cell for each in baseline.every() if len(each.runs) >= 10]
+    here = selection.choose(selection.Selection("short", cells="all"))
+    cells = [cell for cell in here if len(baseline.load(baseline.path_of(cell)).runs) >= 10]
     group = [cell for cell in cells if cell.group == cells[0].group]
     with_returns_alone(group, tmp_path / "returns alone", monkeypatch)
     return selection.Selection("short", cells=",".join(cell.id for cell in group))

@@ -1,0 +1,34 @@
+"""New runs of another class of machine than the stored ones are named, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rlregress.gate import baseline, outcome
+from rlregress.gate.machines import other_machines
+from rlregress.gate.selection import Selection
+from rlregress.gate.session import open_session
+from rlregress.reporting import gate as gate_report
+from rlregress.reporting import summary
+
+from ..training.test_records import content
+
+
+def test_runs_of_another_class_of_machine_are_said(tmp_path):
+    """Another processor or Python is; the stored one is not, nor a run that crashed."""
+    (stored,) = [each for each in baseline.every() if each.cell.id == "sb3-ppo-Hopper-v4-short"]
+    session = open_session(Selection("short", cells=stored.cell.id), 4, str(tmp_path))
+    of = stored.provenance
+    same = {"cpu": of["cpu"], "python": of["python"], "torch_threads": of["threads"]}
+    platforms = [same, same | {"cpu": "Other"}, same | {"cpu": "Other"}, {}]
+    for job, platform in zip(session.jobs(stored.cell), platforms, strict=True):
+        session.store.path(job).parent.mkdir(exist_ok=True)
+        session.store.put(job, {**content(job), "platform": platform}, "one")
+    [note] = other_machines(session)
+    assert note.startswith("2 new runs come from another class of machine (Other, Python ")
+    assert f"({of['cpu']}, Python {of['python']}, threads: {of['threads']}); confirm" in note
+
+    result = outcome.GateResult([], (), (), {}, {}, {}, 0.05, "short", 1.0, 0, [note])
+    assert f"\nNote: {note}.\n" in summary.markdown(result)
+    assert gate_report.as_json(result)["notes"] == [note]
+    assert "Note: " not in summary.markdown(replace(result, notes=()))
