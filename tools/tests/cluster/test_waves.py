@@ -96,14 +96,18 @@ def test_killed_at_any_moment_a_nightly_says_the_same(tmp_path):
                 ["/bin/sh", "-c", line.replace(sys.executable, f"exec {sys.executable}")],
                 env=copy.environment, cwd="/", stdin=subprocess.DEVNULL, stdout=out,
             )  # fmt: skip
-        held = holder(store, job).process
-        process.send_signal(signal.SIGSTOP)
-        second = called(line, copy)
-        assert second.returncode == 75, second.stderr
-        assert f"process {process.pid} of " in second.stdout
-        assert second.stdout.endswith(" is at it; call again for the verdict\n")
-        process.kill()
-        process.wait()
+        try:
+            # a wave before it may have to end
+            until(lambda job=job: begun(store, job), 600, f"nobody does {job.title}")
+            held = holder(store, job).process
+            process.send_signal(signal.SIGSTOP)
+            second = called(line, copy)
+            assert second.returncode == 75, second.stderr
+            assert f"process {process.pid} of " in second.stdout
+            assert second.stdout.endswith(" is at it; call again for the verdict\n")
+        finally:
+            process.kill()
+            process.wait()
         until(lambda held=held: has_ended(held), 60, "what it started goes on")
         said += (tmp_path / "said").read_text()
     last = called(line, copy)
@@ -111,7 +115,9 @@ def test_killed_at_any_moment_a_nightly_says_the_same(tmp_path):
     assert f"after wave 1: nothing is decided; undecided: {CELL.id}" in said
     assert "after wave 2: 1 regressed\n" in last.stdout
     check_verdict(copy, store, last.stdout)
-    finished = Counter(re.findall(r"seed (\d+): finished", said + last.stdout))
+    # the gate names the runs too
+    trained = said + last.stdout.partition("\ngate: ")[0]
+    finished = Counter(re.findall(r"seed (\d+): finished", trained))
     assert finished == Counter({str(seed): 1 for seed in range(1000, 1010)})
 
 
