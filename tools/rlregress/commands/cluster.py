@@ -24,14 +24,14 @@ from rlregress.training.record import check_writable
 from rlregress.training.store import SLURM, Store, renamed_as_damaged, store_in
 
 
-def _say(line: str) -> None:
-    # what runs say is read while they go on
+def say(line: str) -> None:
+    """Print a line at once: what runs say is read while they go on."""
     print(line, flush=True)
 
 
 def run(manifest: Path, index: int, store: str) -> int:
     """Do one run of a manifest; the exit code."""
-    return one.do(Manifest(manifest.resolve()), index, store_in(store), _say)
+    return one.do(Manifest(manifest.resolve()), index, store_in(store), say)
 
 
 def listed(manifest: Path, store: str) -> Manifest:
@@ -52,7 +52,7 @@ def _left(manifest: Manifest, done: Collection[str]) -> tuple[list[Run], list[Ru
     """All runs of a manifest, and those that are not done; says how many."""
     runs = list(manifest.runs())
     left = [run for run in runs if run.name not in done]
-    _say(f"{manifest.path}: {len(runs)} runs, {len(left)} of them to do")
+    say(f"{manifest.path}: {len(runs)} runs, {len(left)} of them to do")
     return runs, left
 
 
@@ -60,8 +60,8 @@ def show(manifest: Manifest, store: str) -> None:
     """Say where the manifest is, what is left of it, and how one run is started."""
     folder = store_in(store)
     _left(manifest, folder.contents().done)
-    _say(f"one run: {shlex.join(one.command(manifest, 'INDEX', folder))}")
-    _say(f"INDEX is 0 to {manifest.size - 1}; one that is done ends at once")
+    say(f"one run: {shlex.join(one.command(manifest, 'INDEX', folder))}")
+    say(f"INDEX is 0 to {manifest.size - 1}; one that is done ends at once")
 
 
 def local(manifest: Manifest, folder: Store, workers: int, done: Collection[str]) -> int:
@@ -73,11 +73,11 @@ def local(manifest: Manifest, folder: Store, workers: int, done: Collection[str]
     runs, left = _left(manifest, done)
 
     def on_end(counts: local_runs.Counts) -> None:
-        _say(f"{len(runs) - len(left) + counts.done} of {len(runs)} done")
+        say(f"{len(runs) - len(left) + counts.done} of {len(runs)} done")
 
     counts = local_runs.run_all(manifest, left, folder, workers or os.cpu_count() or 1, on_end)
     if counts.failed or counts.left:
-        _say(
+        say(
             f"{counts.done} runs done, {counts.left} stopped or done by others, {counts.failed} "
             "could not be done; launch again to do what is left"
         )
@@ -102,7 +102,7 @@ def slurm(
         if not dry_run:
             raise
         size = slurm_arrays.USUAL_ARRAY_SIZE
-        _say(f"# {error}; arrays are split at {size}, the usual size")
+        say(f"# {error}; arrays are split at {size}, the usual size")
 
     def make(queued: Collection[str]) -> list[slurm_arrays.Script]:
         # asked after the queue: what has ended in between is done
@@ -110,15 +110,15 @@ def slurm(
         runs, left = _left(manifest, done)
         new = [run for run in left if run.name not in queued]
         if len(new) < len(left):
-            _say(f"{len(left) - len(new)} of them are in the queue")
-        return slurm_arrays.scripts(manifest, runs, new, done, folder, site, size, _say)
+            say(f"{len(left) - len(new)} of them are in the queue")
+        return slurm_arrays.scripts(manifest, runs, new, done, folder, site, size, say)
 
     if not dry_run:
-        submitted = slurm_arrays.submit(make, folder, _say)
-        _say(f"submitted: {submitted} runs; to see them: rlregress status --store {folder.folder}")
+        submitted = slurm_arrays.submit(make, folder, say)
+        say(f"submitted: {submitted} runs; to see them: rlregress status --store {folder.folder}")
         return
     for script in make(slurm_arrays.queue(folder).runs):
-        _say(f"\n# {folder.folder}/slurm/{script.name}.sh\n{script.text}")
+        say(f"\n# {folder.folder}/slurm/{script.name}.sh\n{script.text}")
 
 
 def _existing(given: str) -> Store:

@@ -37,11 +37,6 @@ class Waves:
     wait: bool
 
 
-def _say(line: str) -> None:
-    # what is said is read while runs go on
-    print(line, flush=True)
-
-
 def run(waves: Waves) -> int:
     """Do or submit the runs of the next wave and judge when it is done, until there is a verdict.
 
@@ -52,10 +47,10 @@ def run(waves: Waves) -> int:
     # what is wrong with the report is said before anything is trained
     check_writable(waves.gate.report, "the report")
     session = waves.gate.session()
-    _say(f"waves: {session.describe()}")
+    cluster.say(f"waves: {session.describe()}")
     with _alone(session, waves.wait) as other:
         if other:
-            _say(f"{other}; call again for the verdict")
+            cluster.say(f"{other}; call again for the verdict")
             return one.RESUMABLE
         code = _train(waves, session)
         return gate.judge(waves.gate) if code is None else code
@@ -66,7 +61,7 @@ def dry_run(waves: Waves) -> None:
     session = waves.gate.session()
     wave = next_wave(session)
     if wave is None:
-        _say("no runs are left to do: the gate has a verdict")
+        cluster.say("no runs are left to do: the gate has a verdict")
     else:
         _submit(waves, session, wave, dry_run=True)
 
@@ -95,23 +90,26 @@ def _train(waves: Waves, session: Session) -> int | None:
     """Have the runs done that the verdict needs; None: all are, else the exit code."""
     before: tuple[int, int] | None = None
     for line in report.standing(standing(session)):
-        _say(line)
-    while (wave := next_wave(session)) is not None:
+        cluster.say(line)
+    wave = next_wave(session)
+    while wave is not None:
         if waves.site is not None and before == (wave.number, len(wave.left)):
-            _say(
+            cluster.say(
                 f"wave {wave.number}: none of {len(wave.left)} runs was done, and none is in the "
                 f"queue; why is in the logs in {session.store.folder / 'slurm'}"
             )
             return 1
         before = wave.number, len(wave.left)
-        _say(report.wave(wave))
+        cluster.say(report.wave(wave))
         code = _do(waves, session, wave)
         if code is not None:
             return code
         following = next_wave(session)
         if following is None or following.number > wave.number:
             for line in report.standing(standing(session)):
-                _say(line)
+                cluster.say(line)
+        # asked once: it reads every record of the wave
+        wave = following
     return None
 
 
@@ -120,7 +118,7 @@ def _do(waves: Waves, session: Session, wave: Wave) -> int | None:
     if waves.site is not None:
         _submit(waves, session, wave)
         if not waves.wait:
-            _say(f"wave {wave.number} goes on: call again for the verdict")
+            cluster.say(f"wave {wave.number} goes on: call again for the verdict")
             return one.RESUMABLE
         _wait(session, wave)
         return None
