@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -73,6 +74,14 @@ def launch(
     ] = 1000,
     manifest: Listed = "",
     store: StoreFolder = "",
+    versions: Annotated[
+        str | None,
+        typer.Option(
+            "--with",
+            metavar="VERSIONS",
+            help="Train with these instead of what is installed, as --from of gate takes them.",
+        ),
+    ] = None,
     local: Annotated[bool, typer.Option("--local", help="Do them on this machine.")] = False,
     workers: Annotated[
         int,
@@ -118,6 +127,8 @@ def launch(
     again it starts what is left. Exit code 0 if all is done or submitted, 75 if runs are left to
     launch again, 1 if runs could not be done, 2 if nothing can be launched.
 
+    With --with, an environment of these versions is made once in the store, for all nodes.
+
     With --waves only the runs are started that the next look of a gate needs of undecided cells;
     when they are done it is judged, until the gate has its verdict, which is printed with its exit
     code. 75 while a wave goes on: call again.
@@ -135,6 +146,11 @@ def launch(
     if not waves:
         refuse(context, _OF_WAVES, "only --waves takes", "leave it out, or give --waves")
     site = Site(tuple(sbatch or ()), _lines(before), at_once)
+    if versions is not None:
+        from rlregress.commands import versions as versions_command
+
+        # this command again, there
+        versions_command.go(versions, store_in(store), sys.argv[1:])
     if waves:
         from rlregress.commands import waves as waves_command
         from rlregress.gate.run import GateOptions

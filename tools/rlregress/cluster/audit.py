@@ -10,13 +10,10 @@ from typing import Any
 
 from rlregress.cluster.manifest import Manifest
 from rlregress.errors import UserError
-from rlregress.training import record
+from rlregress.training import machine, record
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Job
 from rlregress.training.store import Store
-
-#: what a processor and an interpreter are called in a record
-_MACHINE = ("cpu", "machine", "system", "python", "torch_threads")
 
 
 @dataclass
@@ -77,11 +74,6 @@ def _each(
                 )
 
 
-def _machine(content: Mapping[str, Any]) -> str:
-    platform = content["platform"]
-    return ", ".join(str(platform.get(name, "?")) for name in _MACHINE)
-
-
 def _not_as_budget(job: Job) -> str:
     """How the protocol of a run differs from that of its budget; empty: not at all."""
     try:
@@ -113,7 +105,7 @@ def verify(store: Store, manifest: Manifest | None) -> Audit:
         told = of_cells.setdefault(job.cell.id, {"versions": Counter(), "machines": Counter()})
         told["versions"][", ".join(f"{k} {v}" for k, v in sorted(job.versions.items()))] += 1
         if content["platform"]:
-            told["machines"][_machine(content)] += 1
+            told["machines"][machine.text(content["platform"])] += 1
     audit.wrong += [f"{said} (runs: {number})" for said, number in not_as_budget.items()]
     audit.wrong += [
         f"{store.folder / name} is the record of an attempt that came to another result than the "

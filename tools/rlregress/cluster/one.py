@@ -7,10 +7,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 
+from rlregress import frameworks
 from rlregress.cluster.manifest import Manifest
 from rlregress.errors import UserError
 from rlregress.training import launch
@@ -59,6 +60,18 @@ def command(manifest: Manifest, index: int | str, store: Store) -> list[str]:
         *(sys.executable, "-m", "rlregress.cli", "run", "--manifest", str(manifest.path)),
         *("--index", str(index), "--store", str(store.folder)),
     ]
+
+
+def variables() -> Mapping[str, str]:
+    """What a process elsewhere has to be told of this one's environment: where code is."""
+    told = {}
+    if os.environ.get("PYTHONPATH"):
+        paths = os.environ["PYTHONPATH"].split(os.pathsep)
+        told["PYTHONPATH"] = os.pathsep.join(os.path.abspath(path) for path in paths if path)
+    for adapter in map(frameworks.get, frameworks.names()):
+        if adapter.checkout and adapter.checkout in os.environ:
+            told[adapter.checkout] = os.environ[adapter.checkout]
+    return told
 
 
 def do(manifest: Manifest, index: int, store: Store, say: Callable[[str], None]) -> int:

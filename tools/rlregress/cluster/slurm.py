@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import hashlib
-import os
 import re
 import shlex
 import subprocess
@@ -13,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rlregress import frameworks
 from rlregress.cluster import chosen, one
 from rlregress.cluster.manifest import NAMED, Manifest, Run
 from rlregress.cluster.needs import Needs, needs
@@ -252,7 +250,7 @@ def _script(manifest: Manifest, store: Store, site: Site, piece: Piece) -> Scrip
     lines = [
         "#!/bin/bash",
         *(f"#SBATCH --{key}{value}" for key, value in options.items()),
-        *(f"export {key}={shlex.quote(value)}" for key, value in _environment().items()),
+        *(f"export {key}={shlex.quote(value)}" for key, value in one.variables().items()),
         *site.before.splitlines(),
         "# a warning before the run listens would end it, and Slurm would not start it again",
         "trap '' USR1",
@@ -260,18 +258,6 @@ def _script(manifest: Manifest, store: Store, site: Site, piece: Piece) -> Scrip
         f"exec {call}",
     ]
     return Script(name, "\n".join(lines) + "\n", runs)
-
-
-def _environment() -> Mapping[str, str]:
-    """What a task has to be told of the environment of this process."""
-    told = {}
-    if os.environ.get("PYTHONPATH"):
-        paths = os.environ["PYTHONPATH"].split(os.pathsep)
-        told["PYTHONPATH"] = os.pathsep.join(os.path.abspath(path) for path in paths if path)
-    for adapter in map(frameworks.get, frameworks.names()):
-        if adapter.checkout and adapter.checkout in os.environ:
-            told[adapter.checkout] = os.environ[adapter.checkout]
-    return told
 
 
 def submit(

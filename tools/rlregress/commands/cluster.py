@@ -60,7 +60,8 @@ def show(manifest: Manifest, store: str) -> None:
     """Say where the manifest is, what is left of it, and how one run is started."""
     folder = store_in(store)
     _left(manifest, folder.contents().done)
-    say(f"one run: {shlex.join(one.command(manifest, 'INDEX', folder))}")
+    told = [f"{name}={shlex.quote(value)}" for name, value in one.variables().items()]
+    say(f"one run: {' '.join([*told, shlex.join(one.command(manifest, 'INDEX', folder))])}")
     say(f"INDEX is 0 to {manifest.size - 1}; one that is done ends at once")
 
 

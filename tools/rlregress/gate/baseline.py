@@ -18,7 +18,7 @@ from pydantic import Field
 from rlregress import datafiles, suite
 from rlregress.datafiles import Number, expected, one_of
 from rlregress.errors import UserError
-from rlregress.training import record
+from rlregress.training import machine, record
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.critic import Critic, judged_number
 from rlregress.training.diagnostics import DIAGNOSTICS
@@ -28,6 +28,8 @@ from rlregress.verdicts.outcome import Rules
 from rlregress.verdicts.quantity import CRITIC, RETURNS, TRAINING, Quantity
 
 SCHEMA = 1
+#: field of a machine in a record -> in the provenance of stored runs
+_MACHINE = {name: name for name in machine.FIELDS} | {"torch_threads": "threads"}
 FINISHED = "finished"
 #: new runs have seeds that no stored run has, so that the two samples are independent
 FIRST_NEW_SEED = 1000
@@ -169,6 +171,12 @@ class Baseline:
     hyperparameters: Mapping[str, Any]
     provenance: Mapping[str, Any]
     runs: Sequence[Run]
+
+    @property
+    def machine(self) -> dict[str, Any]:
+        """What is known of the machine of the runs, by the names of ``training.machine``."""
+        there = self.provenance
+        return {name: there[stored] for name, stored in _MACHINE.items() if there.get(stored)}
 
     @property
     def returns(self) -> list[float]:
@@ -372,9 +380,7 @@ def _provenance(job: Job, run_record: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "versions": dict(job.versions),
         "sources": dict(job.sources),
-        "python": run_record["platform"].get("python", ""),
-        "cpu": run_record["platform"].get("cpu", ""),
-        "threads": run_record["platform"].get("torch_threads", 0),
+        **{stored: run_record["platform"].get(name, "") for name, stored in _MACHINE.items()},
     }
 
 

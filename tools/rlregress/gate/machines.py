@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
 
 from rlregress.gate.session import Session
-
-
-def _class(cpu: str, python: str, threads: int) -> str:
-    return f"{cpu or 'an unknown processor'}, Python {python}, threads: {threads}"
-
-
-def _of_record(platform: Mapping[str, Any]) -> str:
-    given = platform.get("cpu", ""), platform.get("python", ""), platform.get("torch_threads", 0)
-    return _class(*given)
+from rlregress.training import machine
 
 
 def other_machines(session: Session) -> list[str]:
     """A sentence for every class of machine that new runs come from and their stored ones do not.
 
-    A failed run that says nothing of its machine is not counted.
+    What only one of the two says of its machine is not compared, as runs were stored before all of
+    it was noted; nor is a failed run that says nothing.
     """
     runs: Counter[tuple[str, str]] = Counter()
     for cell, stored in session.stored.items():
-        of = stored.provenance
-        expected = _class(of.get("cpu", ""), of.get("python", ""), of.get("threads", 0))
+        expected = stored.machine
         for found in map(session.store.find, session.jobs(cell)):
-            if found is not None and found["platform"]:
-                runs[_of_record(found["platform"]), expected] += 1
+            new = found["platform"] if found is not None else {}
+            known = [name for name in machine.FIELDS if name in expected and new.get(name)]
+            if any(new[name] != expected[name] for name in known):
+                runs[machine.text(new, known), machine.text(expected, known)] += 1
     return [
         f"{count} new runs come from another class of machine ({new}) than the stored runs that "
         f"they are judged by ({stored}); confirm a change on machines of one class"
         for (new, stored), count in sorted(runs.items())
-        if new != stored
     ]

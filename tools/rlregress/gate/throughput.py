@@ -18,7 +18,7 @@ from rlregress import datafiles, frameworks, suite
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate.baseline import FIRST_NEW_SEED
-from rlregress.training import identity, throughput, worker
+from rlregress.training import identity, machine, throughput
 from rlregress.training.record import check_writable, write_atomically
 from rlregress.training.throughput import Measurement
 from rlregress.verdicts.throughput import Sample, ThroughputVerdict, judge
@@ -90,7 +90,7 @@ def _here(framework: str, algorithm: str) -> Stored:
         protocol=_without_null(asdict(throughput.protocol(name, algorithm))),
         versions=identity.versions(frameworks.get(framework)),
         python=platform.python_version(),
-        cpu=worker.cpu_name(),
+        cpu=machine.cpu_name(),
         process=(),
     )
 

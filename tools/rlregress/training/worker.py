@@ -45,18 +45,6 @@ def end_with_parent(by: signal.Signals = signal.SIGTERM) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, by)
 
 
-def cpu_name() -> str:
-    """What the processor calls itself."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as stream:
-            for line in stream:
-                if line.startswith("model name"):
-                    return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
-
-
 def peak_mib() -> float:
     """The most memory that this process has had resident, in MiB."""
     # ru_maxrss of a process begins with what the one that started it had
@@ -186,7 +174,7 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
 
     from rlregress import frameworks
     from rlregress.frameworks.base import TrainingRequest
-    from rlregress.training import pickled
+    from rlregress.training import machine, pickled
     from rlregress.training.checkpoint import Keeper, identity
     from rlregress.training.diagnostics import at_the_end
     from rlregress.training.episodes import Episodes, late_return
@@ -208,14 +196,14 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
     #: of all processes that have done a part of it
     story: Dict[str, Any] = {
         "started_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "cpu": [cpu_name()],
+        "machines": [machine.described()],
         "continued": [],
     }
     head, kept, begun_anew = ({}, None, "") if adapter.begins_anew else keeper.take()
     if kept is not None:
         training_episodes, story = kept["episodes"], kept["story"]
         story["continued"].append({name: head[name] for name in ("steps", "attempt", "host")})
-        story["cpu"] = list(dict.fromkeys([*story["cpu"], cpu_name()]))
+        story["machines"].append(machine.described())
         watch.goes_on(head["steps"], kept["watch"])
         pickled.set_random_state(kept["random"])
 
@@ -283,11 +271,9 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
         "diagnostics": diagnostics,
         "steps": steps,
         "parameters_sha256": parameters,
+        # a framework may have set another number of threads
         "platform": {
-            "cpu": " and ".join(story["cpu"]),
-            "machine": platform.machine(),
-            "system": platform.system(),
-            "python": platform.python_version(),
+            **machine.together(story["machines"]),
             "torch_threads": torch.get_num_threads(),
         },
         "memory": {"peak_mib": round(max(watch.peak_mib, peak_mib()), 1)},

@@ -210,7 +210,7 @@ def test_runs_of_other_versions_and_machines_are_noted(store):
         "some-ppo-Ring-v0-smoke has runs of 2 versions",
         "some-ppo-Ring-v0-smoke has runs of 2 machines",
     ]
-    assert "A, ?, ?, 3.11, ? (runs: 1)" in of.notes[1]
+    assert "machines: A, Python 3.11 (runs: 1); B" in of.notes[1]
 
 
 def test_stores_are_merged_by_what_was_run(tmp_path, store):

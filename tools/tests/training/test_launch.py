@@ -13,7 +13,7 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.training import launch, plan
+from rlregress.training import launch, machine, plan
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.store import Store
 
@@ -53,7 +53,8 @@ def test_a_record_says_everything_that_it_rests_on(finished, job):
     assert found["job"]["versions"] == dict(job.versions)
     assert found["job"]["seed"] == job.seed
     assert found["job"]["hyperparameters"] == dict(job.hyperparameters)
-    assert {"cpu", "python", "torch_threads"} <= set(found["platform"])
+    assert set(found["platform"]) == set(machine.FIELDS)
+    assert all(found["platform"].values())
     assert found["time"]["cpu_seconds"] > 0
     assert [steps for steps, _ in found["curve"]] == [1024, 2048]
     assert found["final_return"] == pytest.approx(sum(found["curve"][-1][1]) / 2)

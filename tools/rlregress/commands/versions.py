@@ -1,0 +1,72 @@
+"""A command again, in an environment of other versions that all nodes of a store can see."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from rlregress.errors import UserError
+from rlregress.tracing.run import Side
+from rlregress.training.record import check_writable
+from rlregress.training.store import Store
+from rlregress.upgrade import affected, cached_folders, environments, pair, requested
+
+OPTION = "--with"
+
+
+def environment(versions: str, store: Store) -> Side:
+    """The environment of some versions: made now or found, in the store if nothing else is said.
+
+    Raises:
+        UserError: the versions are none, do not exist or concern no framework.
+    """
+    asked, base = requested.parse(versions), requested.parse(requested.INSTALLED)
+    moved = affected.packages(base, asked)
+    concerned = affected.adapters(base, asked, moved) if asked != base else []
+    if not concerned:
+        raise UserError(
+            f"{OPTION} is '{versions}', which is what is installed; leave it out, or name another "
+            "version"
+        )
+    check_writable(store.folder, "run records")
+    os.environ.setdefault(cached_folders.CACHE_VARIABLE, str(store.folder / "environments"))
+    _, side = pair.with_versions(base, asked, concerned, _say)
+    prepared = environments.prepared(side, concerned, _say)
+    _, *rest = prepared.lines
+    origin = f"{prepared.how}{', made before' if prepared.cached else ''}"
+    place = prepared.side.paths[0] if prepared.how == "overlay" else prepared.side.python
+    _say("\n".join([f"with {asked.text} ({origin}): {place}", *rest]))
+    return prepared.side
+
+
+def go(versions: str, store: Store, arguments: Sequence[str]) -> NoReturn:
+    """Do a command with other versions in the place of this process.
+
+    Args:
+        arguments: of the command, with the option that names the versions.
+    """
+    side = environment(versions, store)
+    library = str(Path(__file__).resolve().parents[2])
+    os.environ["PYTHONPATH"] = os.pathsep.join([*side.paths, library])
+    os.environ.update(side.variables)
+    sys.stdout.flush()
+    command = [side.python, "-m", "rlregress.cli", *_without(arguments)]
+    os.execv(side.python, command)
+
+
+def _without(arguments: Sequence[str]) -> list[str]:
+    """Arguments without the option and its value."""
+    kept, given = [], iter(arguments)
+    for argument in given:
+        if argument == OPTION:
+            next(given, None)
+        elif not argument.startswith(f"{OPTION}="):
+            kept.append(argument)
+    return kept
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
