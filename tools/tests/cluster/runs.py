@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -19,6 +21,8 @@ from rlregress.training.store import Store
 
 from .slurm import until
 
+#: of that framework, as it is imported.
+PACKAGE = "stable_baselines3"
 #: without an update; and one that does not end while it is looked at.
 SHORT, ENDLESS = Protocol(40, 40, 1), Protocol(10_000_000, 10_000_000, 1)
 
@@ -29,6 +33,18 @@ def jobs(
     """Runs of one installed framework."""
     cell = Cell("sb3", "sac", environment, "sb3", "smoke")
     return [replace(each, protocol=protocol) for each in plan.jobs(cell, seeds)]
+
+
+def other_code(folder: Path) -> Path:
+    """A working tree of that framework whose code differs by a comment."""
+    found = importlib.util.find_spec(PACKAGE)
+    assert found is not None
+    assert found.submodule_search_locations
+    skipped = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(found.submodule_search_locations[0], folder / PACKAGE, ignore=skipped)
+    with (folder / PACKAGE / "ppo" / "ppo.py").open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    return folder
 
 
 def listed(store: Store, of: Sequence[Job]) -> Manifest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -17,7 +18,7 @@ from rlregress.training.lease import Holder
 from rlregress.training.store import Store
 
 from . import slurm
-from .runs import begun, jobs, listed, rlregress
+from .runs import PACKAGE, begun, jobs, listed, other_code, rlregress
 from .slurm import Site, until
 from .tasks import go_on, launched, logs, task_of
 
@@ -112,3 +113,19 @@ def test_after_every_accident_a_launch_completes_the_runs(ask, store, number):
     assert finished == Counter({str(seed): 1 for seed in range(number)})
     verified = rlregress("verify", "--store", str(store.folder))
     assert f"{number} records are whole, 0 of them of failed runs" in verified.stdout
+
+
+@pytest.mark.nightly
+def test_tasks_of_a_launch_with_another_version_find_it(ask, store, tmp_path):
+    """They are told where it is, as the environment of the launch is not theirs."""
+    tree = other_code(tmp_path / "tree")
+    options = ("--budget", "smoke", "--framework", "sb3", "--algorithm", "ppo", "--seeds", "2")
+    where = ("--environment", "InvertedPendulum-v4", "--store", str(store.folder))
+    with_it = ("--with", str(tree), "--sbatch", "mem=100M", "--sbatch", "export=NONE")
+    said = rlregress("launch", "--slurm", *with_it, *options, *where)
+    assert said.returncode == 0, said.stderr
+    until(lambda: not ask("squeue", "-h").strip(), 300, "tasks are still in the queue")
+    records = [json.loads((store.folder / f"{n}.json").read_text()) for n in store.contents().done]
+    assert [record["status"] for record in records] == ["finished"] * 2, logs(store)
+    (here,) = {job.sources[PACKAGE] for job in jobs([0])}
+    assert here not in {record["job"]["sources"][PACKAGE] for record in records}

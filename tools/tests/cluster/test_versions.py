@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
 from rlregress.training.store import Store
 
-from .runs import jobs, rlregress
+from .runs import PACKAGE, jobs, other_code, rlregress
 
-PACKAGE = "stable_baselines3"
 RUNS = (
     *("--budget", "smoke", "--framework", "sb3", "--algorithm", "ppo"),
     *("--environment", "InvertedPendulum-v4", "--seeds", "1"),
@@ -24,13 +21,7 @@ RUNS = (
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
     """A working tree of a framework whose code differs by a comment."""
-    (origin,) = importlib.util.find_spec(PACKAGE).submodule_search_locations
-    folder = tmp_path_factory.mktemp("tree")
-    skipped = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(origin, folder / PACKAGE, ignore=skipped)
-    with (folder / PACKAGE / "ppo" / "ppo.py").open("a") as file:
-        file.write("# changed\n")
-    return folder
+    return other_code(tmp_path_factory.mktemp("tree"))
 
 
 def test_runs_of_a_launch_with_another_version_are_done_with_it(tree, tmp_path):
