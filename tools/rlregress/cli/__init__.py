@@ -107,6 +107,9 @@ def _interrupted(command: str) -> str:
     return f"interrupted; {kept}"
 
 
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
 def _end(number: int, _: object) -> None:
     raise SystemExit(128 + number)
 
@@ -134,7 +137,7 @@ def main() -> None:
     An error of the suite itself is exit code 2 as well: it is no verdict on a framework.
     """
     # a job that is cancelled or interrupted takes what it started with it
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in _ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)
     warn_in_words()
@@ -153,3 +156,8 @@ def main() -> None:
         traceback.print_exc()
         typer.echo("rlregress: this is an error of the suite; please report it", err=True)
         sys.exit(2)
+    finally:
+        # what arrives while Python ends finds nothing to tidy up
+        for number in _ENDING:
+            if signal.getsignal(number) is _end:
+                signal.signal(number, signal.SIG_DFL)

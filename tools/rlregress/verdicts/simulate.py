@@ -1,7 +1,7 @@
 """Measure the gates: false alarms, power and runs, with Monte Carlo errors.
 
     python -m rlregress.verdicts.simulate --cells 8 72 --stored 10 20 --new 5 10 20 --gates 2000
-    python -m rlregress.verdicts.simulate --critics
+    python -m rlregress.verdicts.simulate --beside
 
 Every row simulates whole sessions, the sequential gate and the gates of fixed size on the same
 returns, of the laws of ``laws.py``; ``python -m rlregress.gate.simulate`` adds returns resampled
@@ -25,7 +25,7 @@ from rlregress.verdicts.family import holm_adjust, stouffer
 from rlregress.verdicts.laws import LAWS, Law
 from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
 from rlregress.verdicts.permutation import permutation_p_rows
-from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity
+from rlregress.verdicts.quantity import CRITIC, RETURNS, TRAINING, Quantity
 
 #: Sessions that are drawn and judged at once.
 _CHUNK = 20
@@ -39,6 +39,9 @@ _GROUP = 8
 #: Standard deviation over runs of the logarithm of a critic's error; 25 short runs of PPO have 0.06
 #: to 0.11, cell by cell.
 _CRITIC_SD = 0.1
+#: Standard deviation over runs of a training return, as a share of its mean; short runs have 0.06
+#: to 0.19, cell by cell.
+_TRAINING_SD = 0.12
 #: Factors by which the errors of critics grow.
 GROWTHS = (1.1, 1.2)
 
@@ -146,30 +149,32 @@ def draw_session(
     return stored, new
 
 
-def draw_critics(
+def draw_beside(
     rng: np.random.Generator,
     stored: FloatArray,
     new: FloatArray,
+    quantity: Quantity,
     correlation: float,
-    growth: float = 1.0,
+    change: float = 0.0,
 ) -> tuple[FloatArray, FloatArray]:
-    """What the critics of the same runs are judged by; the errors of the first group grow.
+    """A second number of the same runs, normal; that of the first group loses ``change``.
 
     Args:
         stored, new: returns [sessions, groups, 8, m] and [..., n], of one law in each cell.
-        correlation: of a run's return and its critic, -1 to 1.
-        growth: factor.
+        quantity: training returns, about 1, or critics: minus the logarithm of their errors.
+        correlation: of a run's return and this number, -1 to 1.
     """
     middle = stored.mean(axis=(0, 3), keepdims=True)
     spread = stored.std(axis=(0, 3), keepdims=True)
     # few sessions of a cell that is always at its ceiling
     spread = np.where(spread > 0, spread, 1.0)
+    mean, sd = (0.0, _CRITIC_SD) if quantity is CRITIC else (1.0, _TRAINING_SD)
     made = []
     for returns in (stored, new):
         alike = (returns - middle) / spread
         own = rng.standard_normal(returns.shape)
-        made.append(_CRITIC_SD * (correlation * alike + math.sqrt(1 - correlation**2) * own))
-    made[1][:, 0] -= math.log(growth)
+        made.append(mean + sd * (correlation * alike + math.sqrt(1 - correlation**2) * own))
+    made[1][:, 0] -= change
     return made[0], made[1]
 
 
@@ -208,13 +213,13 @@ def _p_values(before: FloatArray, after: FloatArray, rng: np.random.Generator) -
     return values
 
 
-def together(returns: Evidence, critics: Evidence) -> Evidence:
-    """The evidence of G groups of cells and of the G groups of their critics, [K, S, 2 G, C]."""
+def together(evidence: Sequence[Evidence]) -> Evidence:
+    """The evidence of Q quantities of the same G groups, one after another [K, S, Q G, C]."""
     joined = (
-        np.concatenate([getattr(each, name) for each in (returns, critics)], axis=2)
+        np.concatenate([getattr(each, name) for each in evidence], axis=2)
         for name in ("drop", "drop_mid", "gain", "gain_mid", "effect")
     )
-    return Evidence(returns.seeds, *joined)
+    return Evidence(evidence[0].seeds, *joined)
 
 
 def judge_sessions(
@@ -222,18 +227,17 @@ def judge_sessions(
     looks: Looks,
     alpha: float = 0.05,
     floor: float = 0.05,
-    critics: bool = False,
+    quantities: Sequence[Quantity] = (RETURNS,),
 ) -> Judged:
     """What ``sequential.judge_cells`` rejects, for many sessions at once.
 
     Args:
-        critics: the second half of the groups are those of the critics of the first half; the
-            runs of a critic are those of its cell.
+        quantities: whose groups follow each other in the evidence; the runs of a cell are those
+            that any of them asks for.
     """
     shape = evidence.drop.shape[1:]
-    weights = np.ones(shape[1])
-    if critics:
-        weights[shape[1] // 2 :] = CRITIC.share / RETURNS.share
+    groups = shape[1] // len(quantities)
+    weights = np.repeat([each.share for each in quantities], groups)
     first = evidence.seeds.index(looks.seeds[0])
     cell_gain, group_gain = _rejected(
         evidence.gain[first],
@@ -268,8 +272,7 @@ def judge_sessions(
             open_group &= pooled <= looks.accept_group[look]
             kept = (open_group | group_drop)[..., None]
             open_cell &= (p <= looks.accept_cell[look]) | kept
-    if critics:
-        runs = np.maximum(runs[:, : shape[1] // 2], runs[:, shape[1] // 2 :])
+    runs = runs.reshape(shape[0], len(quantities), groups, shape[2]).max(axis=1)
     return Judged(cell_drop, cell_gain, group_drop, group_gain, runs)
 
 
@@ -345,90 +348,107 @@ Seen = tuple[tuple[float, float], tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class WithCritics:
-    """A gate that judges critics beside returns, each share with its Monte Carlo error.
+class Beside:
+    """A gate that judges other numbers of a run beside its return; each with its Monte Carlo error.
 
     Attributes:
         false_alarm: sessions with ``regressed`` anywhere although nothing changed.
         false_gain: the same of ``improved``.
         runs: new runs per cell where nothing changed.
-        drop_seen: of the group and of the cells that lose 20 % of their returns.
-        growth_seen: of the group and of the cells whose critics' errors grow, each factor.
+        drop_seen: of the group and of the cells that lose 20 % of their returns, by the returns.
+        training_seen: of those that lose 20 % of their training returns, by these; if judged.
+        growth_seen: of those whose critics' errors grow, each factor; if judged.
     """
 
     false_alarm: tuple[float, float]
     false_gain: tuple[float, float]
     runs: tuple[float, float]
     drop_seen: Seen
+    training_seen: Seen | None
     growth_seen: tuple[Seen, ...]
 
 
-def measure_critics(
+def measure_beside(
     cells: int,
     m: int,
-    correlation: float | None,
+    quantities: Sequence[Quantity],
+    correlation: float,
     gates: int,
     drop_gates: int,
     alpha: float = 0.05,
     seed: int = 0,
     looks: Looks = SEQUENTIAL,
-) -> WithCritics:
-    """Simulate sessions of ``cells`` cells in groups of eight whose critics are judged too.
+) -> Beside:
+    """Simulate sessions of ``cells`` cells in groups of eight, of which ``quantities`` are judged.
 
     Args:
-        correlation: of a run's return and its critic; None: no critics are judged.
+        quantities: returns first.
+        correlation: of a run's return and its training return, and minus that of its critic.
     """
     groups = cells // _GROUP
 
-    def judged(sessions: int, drop: Change, growth: float) -> Iterator[Judged]:
-        # the same returns whatever the critics do
+    def judged(sessions: int, changed: Mapping[Quantity, float]) -> Iterator[Judged]:
+        drop = Change(changed.get(RETURNS, 0.0))
+        # the same returns whatever is judged beside them
         rng = np.random.default_rng([seed, cells, m, round(1000 * drop.drop)])
-        own = np.random.default_rng([seed, cells, m, round(1000 * growth)])
+        own = np.random.default_rng([seed, cells, m, round(1000 * sum(changed.values()))])
         for start in range(0, sessions, _CHUNK):
             size = min(_CHUNK, sessions - start)
             stored, new = draw_session(rng, size, groups, m, looks.most, drop)
-            evidence = evidence_of(stored, new, looks.seeds, rng)
-            if correlation is not None:
-                of_critics = draw_critics(own, stored, new, correlation, growth)
-                evidence = together(evidence, evidence_of(*of_critics, looks.seeds, own, CRITIC))
-            yield judge_sessions(evidence, looks, alpha, critics=correlation is not None)
+            evidence = [evidence_of(stored, new, looks.seeds, rng)]
+            for of in quantities[1:]:
+                goes = -correlation if of is CRITIC else correlation
+                drawn = draw_beside(own, stored, new, of, goes, changed.get(of, 0.0))
+                evidence.append(evidence_of(*drawn, looks.seeds, own, of))
+            yield judge_sessions(together(evidence), looks, alpha, quantities=quantities)
 
     rings: list[float] = []
     gains: list[float] = []
     runs: list[float] = []
-    for of in judged(gates, NOTHING, 1.0):
+    for of in judged(gates, {}):
         rings.extend((of.cell_drop.any(axis=(1, 2)) | of.group_drop.any(axis=1)).astype(float))
         gains.extend((of.cell_gain.any(axis=(1, 2)) | of.group_gain.any(axis=1)).astype(float))
         runs.extend(of.runs.mean(axis=(1, 2)))
 
-    def seen(drop: Change, growth: float, group: int) -> Seen:
+    def seen(quantity: Quantity, change: float) -> Seen:
+        group = quantities.index(quantity) * groups
         of_group: list[float] = []
         of_cells: list[float] = []
-        for of in judged(drop_gates, drop, growth):
+        for of in judged(drop_gates, {quantity: change}):
             of_group.extend(of.group_drop[:, group].astype(float))
             of_cells.extend(of.cell_drop[:, group].mean(axis=1))
         return _share(of_group), _share(of_cells)
 
-    grown = [] if correlation is None else [seen(NOTHING, by, groups) for by in GROWTHS]
-    return WithCritics(
-        _share(rings), _share(gains), _share(runs), seen(Change(0.2), 1.0, 0), tuple(grown)
-    )
+    grown = [seen(CRITIC, math.log(by)) for by in GROWTHS if CRITIC in quantities]
+    training = seen(TRAINING, 0.2) if TRAINING in quantities else None
+    counted = (_share(rings), _share(gains), _share(runs))
+    return Beside(*counted, seen(RETURNS, 0.2), training, tuple(grown))
 
 
-def _critics_table(options: argparse.Namespace) -> None:
-    heads = ["cells", "stored", "critics", "runs", "false `regressed`", "false `improved`"]
-    heads += ["20% drop: group / cell", *(f"error x{by:g}: group / cell" for by in GROWTHS)]
+#: what is judged, and the correlation of the numbers of a run
+_BESIDE = (
+    ("returns", (RETURNS,), 0.0),
+    ("and critics, independent", (RETURNS, CRITIC), 0.0),
+    ("and critics, -0.8", (RETURNS, CRITIC), 0.8),
+    ("and training, critics, independent", (RETURNS, TRAINING, CRITIC), 0.0),
+    ("and training, critics, 0.8, -0.8", (RETURNS, TRAINING, CRITIC), 0.8),
+)
+
+
+def _beside_table(options: argparse.Namespace) -> None:
+    heads = ["cells", "stored", "judged", "runs", "false `regressed`", "false `improved`"]
+    heads += ["20% drop: group / cell", "in training: group / cell"]
+    heads += [f"error x{by:g}: group / cell" for by in GROWTHS]
     print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
-    names = {None: "not judged", 0.0: "independent", -0.8: "correlation -0.8"}
     for cells in options.cells:
         for m in options.stored:
-            for correlation, name in names.items():
+            for name, quantities, correlation in _BESIDE:
                 sizes = (options.gates, options.drop_gates, options.alpha, options.seed)
-                of = measure_critics(cells, m, correlation, *sizes)
+                of = measure_beside(cells, m, quantities, correlation, *sizes)
                 said = [str(cells), str(m), name, f"{of.runs[0]:.1f}"]
                 said += [_text(of.false_alarm), _text(of.false_gain)]
-                said += [f"{_text(g)} / {_text(c)}" for g, c in (of.drop_seen, *of.growth_seen)]
-                said += ["-"] * (len(heads) - len(said))
+                for seen in (of.drop_seen, of.training_seen, *(of.growth_seen or [None] * 2)):
+                    said.append(" / ".join(map(_text, seen)) if seen is not None else "-")
                 print("| " + " | ".join(said) + " |", flush=True)
 
 
@@ -454,15 +474,15 @@ def main(
     parser.add_argument("--alpha", type=float, default=0.05)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--critics",
+        "--beside",
         action="store_true",
-        help="critics judged beside returns, by the sequential gate, on the laws",
+        help="training returns and critics judged too, by the sequential gate, on the laws",
     )
     options = parser.parse_args(arguments)
     if any(cells < _GROUP or cells % _GROUP for cells in options.cells):
         parser.error(f"--cells must be multiples of {_GROUP}")
-    if options.critics:
-        _critics_table(options)
+    if options.beside:
+        _beside_table(options)
         return
     plans = {"sequential": SEQUENTIAL} | {f"fixed {n}": fixed(n) for n in options.new}
     heads = ["returns", "cells", "stored", "gate", "runs", "false `regressed`", "false `improved`"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -20,7 +21,9 @@ from rlregress.verdicts.quantity import (
     CRITIC,
     DIAGNOSTICS,
     LARGEST_ERROR,
+    ONE_SIDED,
     RETURNS,
+    TRAINING,
     quantity_of,
     shares,
 )
@@ -28,12 +31,12 @@ from rlregress.verdicts.sequential import follow, judge_cells
 from rlregress.verdicts.simulate import (
     NOTHING,
     Change,
-    draw_critics,
+    draw_beside,
     draw_session,
     evidence_of,
     judge_sessions,
     main,
-    measure_critics,
+    measure_beside,
     together,
 )
 
@@ -53,60 +56,70 @@ def of_critic(stored, new, group=""):
     return CellSample(stored, new, group=group, quantity=CRITIC)
 
 
-def sessions(change, growth, correlation, seeds=(3, 5, 7)):
+def sessions(change, loss, growth, correlation, seeds=(3, 5, 7)):
     """Three simulated sessions of one group, and what the simulation decides of them."""
     rng = np.random.default_rng(13)
     stored, new = draw_session(rng, 3, 1, 8, 7, change)
-    critics = draw_critics(rng, stored, new, correlation, growth)
-    evidence = together(
-        evidence_of(stored, new, seeds, rng), evidence_of(*critics, seeds, rng, CRITIC)
-    )
+    drawn = {RETURNS: (stored, new)}
+    for of, by in ((TRAINING, loss), (CRITIC, math.log(growth))):
+        drawn[of] = draw_beside(rng, stored, new, of, correlation, by)
+    evidence = together([evidence_of(*numbers, seeds, rng, of) for of, numbers in drawn.items()])
     looks = dataclasses.replace(SEQUENTIAL, seeds=seeds)
-    return (stored, new), critics, judge_sessions(evidence, looks, critics=True), looks
+    return drawn, judge_sessions(evidence, looks, quantities=tuple(drawn)), looks
 
 
-@pytest.mark.parametrize(("change", "growth"), [(NOTHING, 1.0), (Change(0.4), 1.0), (NOTHING, 1.3)])
-def test_the_simulation_with_critics_decides_what_the_gate_decides(change, growth):
+@pytest.mark.parametrize(
+    ("change", "loss", "growth"),
+    [(NOTHING, 0.0, 1.0), (Change(0.4), 0.0, 1.0), (NOTHING, 0.3, 1.0), (NOTHING, 0.0, 1.3)],
+)
+def test_the_simulation_of_all_numbers_decides_what_the_gate_decides(change, loss, growth):
     """Decisions and runs of the vectorised simulation are those of judge_cells."""
-    of_returns, of_critics, judged, looks = sessions(change, growth, 0.5)
+    drawn, judged, looks = sessions(change, loss, growth, 0.5)
     for s in range(3):
-        cells = {}
-        for e in range(8):
-            cells[f"{e}"] = CellSample(of_returns[0][s, 0, e], of_returns[1][s, 0, e], group="g")
-            cells[f"{e} critic"] = of_critic(
-                of_critics[0][s, 0, e], of_critics[1][s, 0, e], "g critic"
+        cells = {
+            of.named(str(e)): CellSample(
+                stored[s, 0, e], new[s, 0, e], group=of.named("g"), quantity=of
             )
+            for of, (stored, new) in drawn.items()
+            for e in range(8)
+        }
         found = judge_cells(cells, looks)
-        for half, suffix in enumerate(("", " critic")):
-            group = found.groups[f"g{suffix}"].verdict
-            assert (group == "regressed") == judged.group_drop[s, half]
+        for row, of in enumerate(drawn):
+            group = found.groups[of.named("g")].verdict
+            assert (group == "regressed") == judged.group_drop[s, row]
             for e in range(8):
-                verdict = found.cells[f"{e}{suffix}"].verdict
-                assert (verdict == "regressed") == judged.cell_drop[s, half, e]
+                verdict = found.cells[of.named(str(e))].verdict
+                assert (verdict == "regressed") == judged.cell_drop[s, row, e]
         for e in range(8):
-            used = max(found.cells[name].new_seeds for name in (f"{e}", f"{e} critic"))
+            used = max(found.cells[of.named(str(e))].new_seeds for of in drawn)
             assert used == judged.runs[s, 0, e]
 
 
-@pytest.mark.parametrize("correlation", [0.0, -0.8])
-def test_critics_do_not_raise_false_alarms(correlation):
-    """Eight cells and their critics ring in at most 5 %, whether critics go with returns or not."""
+@pytest.mark.parametrize("correlation", [0.0, 0.8])
+def test_what_is_judged_beside_returns_does_not_raise_false_alarms(correlation):
+    """Eight cells ring in at most 5 %, whether their numbers go together or not."""
     gates = 200
-    found = measure_critics(8, 10, correlation, gates, 40)
+    found = measure_beside(8, 10, ONE_SIDED, correlation, gates, 40)
     assert found.false_alarm[0] < 0.05 + 3 * (0.05 * 0.95 / gates) ** 0.5
     assert found.false_gain[0] < 0.05 + 3 * (0.05 * 0.95 / gates) ** 0.5
-    assert 7 < found.runs[0] < 10
+    assert 7 < found.runs[0] < 12
     assert found.drop_seen[0][0] > 0.9
+    assert found.training_seen[0][0] > 0.9
     assert found.growth_seen[1][0][0] > found.growth_seen[0][1][0]
 
 
-def test_the_command_prints_a_row_for_each_correlation(capsys):
-    """Without critics, with independent and with correlated ones; errors beside every share."""
-    main(["--critics", "--cells", "8", "--stored", "5", "--gates", "4", "--drop-gates", "2"])
+def test_the_command_prints_a_row_for_all_that_can_be_judged(capsys):
+    """Returns alone, with critics, with training returns; errors beside every share."""
+    main(["--beside", "--cells", "8", "--stored", "5", "--gates", "4", "--drop-gates", "2"])
     lines = capsys.readouterr().out.splitlines()
     names = [line.split(" | ")[2] for line in lines[2:]]
-    assert names == ["not judged", "independent", "correlation -0.8"]
-    assert [line.count("±") for line in lines[2:]] == [4, 8, 8]
+    assert names[0] == "returns"
+    assert names[1:3] == ["and critics, independent", "and critics, -0.8"]
+    assert names[3:] == [
+        "and training, critics, independent",
+        "and training, critics, 0.8, -0.8",
+    ]
+    assert [line.count("±") for line in lines[2:]] == [4, 8, 8, 10, 10]
 
 
 def beside(factor, new=20, mean=1000.0):
