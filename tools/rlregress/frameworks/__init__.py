@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
+from functools import lru_cache
 from pathlib import Path
-from typing import List
+from typing import FrozenSet, List
 
 from rlregress.errors import UserError
 from rlregress.frameworks import metadata
@@ -17,9 +18,13 @@ ENTRY_POINT_GROUP = "rlregress.frameworks"
 
 def names() -> List[str]:
     """Names of all known frameworks, installed or not, sorted."""
+    return sorted(_own() | set(metadata.entry_points(ENTRY_POINT_GROUP)))
+
+
+@lru_cache(maxsize=None)
+def _own() -> FrozenSet[str]:
     # a folder is an adapter; a file serves them all
-    here = {module.name for module in pkgutil.iter_modules(__path__) if module.ispkg}
-    return sorted(here | set(metadata.entry_points(ENTRY_POINT_GROUP)))
+    return frozenset(module.name for module in pkgutil.iter_modules(__path__) if module.ispkg)
 
 
 def get(name: str) -> Adapter:
