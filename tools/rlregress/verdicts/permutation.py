@@ -13,6 +13,7 @@ import functools
 import hashlib
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,8 +25,10 @@ FloatArray = NDArray[np.float64]
 
 #: Up to this many arrangements all are enumerated: 10 against 10 seeds are 184 756.
 MOST_EXACT = 200_000
-#: Monte Carlo arrangements drawn where enumeration is too long.
-DRAWS = 20_000
+#: Monte Carlo arrangements drawn where enumeration is too long; and those that are drawn anew
+#: where so few of them, the observed one included, are as extreme: in a family of 200 hypotheses
+#: none could be rejected by 20 000.
+DRAWS, MORE_DRAWS, FEW = 20_000, 200_000, 10
 #: Sums closer than this share of the largest deviation are ties; ties count as extreme.
 TIE = 1e-9
 
@@ -56,7 +59,7 @@ def is_exact(m: int, n: int) -> bool:
     return math.comb(m + n, n) <= MOST_EXACT
 
 
-def smallest_p(m: int, n: int, draws: int = DRAWS) -> float:
+def smallest_p(m: int, n: int, draws: int = MORE_DRAWS) -> float:
     """The smallest p-value that m stored against n new seeds can ever give.
 
     Three against three gives 1/20 = 0.05, which is not below 0.05: such a test cannot fail.
@@ -67,7 +70,7 @@ def smallest_p(m: int, n: int, draws: int = DRAWS) -> float:
     return every if is_exact(m, n) else max(every, 1.0 / (draws + 1))
 
 
-def could_fail(m: int, n: int, level: float, draws: int = DRAWS) -> bool:
+def could_fail(m: int, n: int, level: float, draws: int = MORE_DRAWS) -> bool:
     """Whether any data at all could give a p-value below ``level``."""
     return smallest_p(m, n, draws) < level
 
@@ -128,9 +131,6 @@ def permutation_p_rows(
     m, n = before.shape[1], after.shape[1]
     if m < 1 or n < 1:
         raise UserError(f"{m} stored and {n} new returns cannot be compared: each needs one.")
-    exact = math.comb(m + n, n) <= most_exact
-    rows = all_arrangements(m, n) if exact else random_arrangements(m, n, draws, rng)
-
     pooled = np.concatenate([before, after], axis=1)
     if not np.isfinite(pooled).all():
         raise UserError("a return is not a finite number: failed runs must be replaced first.")
@@ -138,16 +138,17 @@ def permutation_p_rows(
     spread = np.abs(pooled).max(axis=1, keepdims=True)
     pooled /= np.where(spread > 0, spread, 1.0)
 
-    below = np.empty(len(pooled))
-    above = np.empty(len(pooled))
-    at_once = max(1, 4_000_000 // len(rows))  # 32 MB of sums at a time
-    for start in range(0, len(pooled), at_once):
-        part = slice(start, start + at_once)
-        sums = pooled[part] @ rows.T
-        observed = pooled[part, m:].sum(axis=1, keepdims=True)
-        below[part] = np.count_nonzero(sums < observed - TIE, axis=1)
-        above[part] = np.count_nonzero(sums > observed + TIE, axis=1)
-    count = len(rows)
+    exact = math.comb(m + n, n) <= most_exact
+    below, above, count = np.zeros(len(pooled)), np.zeros(len(pooled)), 0
+    for rows in [all_arrangements(m, n)] if exact else _drawn(m, n, draws, rng):
+        count += len(rows)
+        at_once = max(1, 4_000_000 // len(rows))  # 32 MB of sums at a time
+        for start in range(0, len(pooled), at_once):
+            part = slice(start, start + at_once)
+            sums = pooled[part] @ rows.T
+            observed = pooled[part, m:].sum(axis=1, keepdims=True)
+            below[part] += np.count_nonzero(sums < observed - TIE, axis=1)
+            above[part] += np.count_nonzero(sums > observed + TIE, axis=1)
     ties = count - below - above
     return PermutationP(
         drop=(below + ties) / count,
@@ -159,13 +160,32 @@ def permutation_p_rows(
     )
 
 
+def _drawn(m: int, n: int, draws: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+    """The observed arrangement, then ``draws`` random ones, some thousands at a time."""
+    for start in range(0, draws, DRAWS):
+        rows = random_arrangements(m, n, min(DRAWS, draws - start), rng)
+        yield rows if start == 0 else rows[1:]
+
+
 def permutation_p(
-    stored: ArrayLike, new: ArrayLike, rng: np.random.Generator, draws: int = DRAWS
+    stored: ArrayLike,
+    new: ArrayLike,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+    more: int = MORE_DRAWS,
 ) -> PermutationP:
-    """P-values of one comparison: stored returns [m] against new returns [n], in any order."""
+    """P-values of one comparison: stored returns [m] against new returns [n], in any order.
+
+    Where the first ``draws`` find few arrangements as extreme, all p-values are those of ``more``
+    new ones. That is still a test: a p-value of at most p then takes one of the first that is small
+    and a second one of at most p, or, if p is not small, a first one of at most p.
+    """
     before = np.asarray(stored, dtype=np.float64).reshape(1, -1)
     after = np.asarray(new, dtype=np.float64).reshape(1, -1)
     rows = permutation_p_rows(before, after, rng, draws)
+    least = min(float(np.asarray(rows.drop)[0]), float(np.asarray(rows.gain)[0]))
+    if not rows.exact and more > draws and least * (draws + 1) <= FEW:
+        rows = permutation_p_rows(before, after, rng, more)
     drop, gain, drop_mid, gain_mid = (
         float(np.asarray(value)[0])
         for value in (rows.drop, rows.gain, rows.drop_mid, rows.gain_mid)

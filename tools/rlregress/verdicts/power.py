@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from rlregress.verdicts.looks import Looks
 from rlregress.verdicts.permutation import (
     DRAWS,
+    MORE_DRAWS,
     all_arrangements,
     could_fail,
     random_arrangements,
@@ -151,7 +152,8 @@ def smallest_drop(
         going_on = np.full(len(returns), -np.inf)
         for look, (n, weight) in enumerate(zip(looks.seeds, looks.weights, strict=True)):
             # Few arrangements suffice for a generous level; the gate's own number for a strict one.
-            wanted = min(DRAWS, max(2_000, math.ceil(100 / (weight * level))))
+            most = min(MORE_DRAWS, max(DRAWS, math.ceil(5 / (weight * level))))
+            wanted = min(most, max(2_000, math.ceil(100 / (weight * level))))
             exact = math.comb(m + n, n) <= wanted
             rows = all_arrangements(m, n) if exact else random_arrangements(m, n, wanted, rng)
             seen = returns[:, : m + n]

@@ -7,7 +7,7 @@ Every row simulates whole sessions, the sequential gate and the gates of fixed s
 returns, of the laws of ``laws.py``; ``python -m rlregress.gate.simulate`` adds returns resampled
 from the stored runs. The p-values, Holm's adjustment and the looks are the gate's own functions.
 To save time, Monte Carlo arrangements, shared by the sessions of a chunk, replace most enumeration:
-2000, and the gate's 20 000 where the p-value is small enough to matter (Besag and Clifford 1991).
+2000, and the gate's own numbers where the p-value is small (Besag and Clifford 1991).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from rlregress.verdicts.family import holm_adjust, stouffer
 from rlregress.verdicts.laws import LAWS, Law
 from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
-from rlregress.verdicts.permutation import permutation_p_rows
+from rlregress.verdicts.permutation import DRAWS, FEW, MORE_DRAWS, permutation_p_rows
 from rlregress.verdicts.quantity import CRITIC, RETURNS, TRAINING, Quantity
 
 #: Sessions that are drawn and judged at once.
@@ -32,7 +32,8 @@ _CHUNK = 20
 #: Up to this many arrangements all are enumerated.
 _MOST_EXACT = 7_000
 _FIRST_DRAWS = 2_000
-#: A p-value below this one, of a drop or a gain, is found again with the gate's own draws.
+#: A p-value below this one, of a drop or a gain, is found again with the gate's own draws, first
+#: and second.
 _SMALL = 0.02
 #: Cells of a group.
 _GROUP = 8
@@ -206,10 +207,13 @@ def _p_values(before: FloatArray, after: FloatArray, rng: np.random.Generator) -
     """Drop, its mid-p, gain, its mid-p, of rows of stored and new returns [4, R]."""
     first = permutation_p_rows(before, after, rng, _FIRST_DRAWS, _MOST_EXACT)
     values = np.array([first.drop, first.drop_mid, first.gain, first.gain_mid])
-    small = np.flatnonzero(np.minimum(values[0], values[2]) < _SMALL)
-    if not first.exact and len(small):
-        again = permutation_p_rows(before[small], after[small], rng, most_exact=_MOST_EXACT)
-        values[:, small] = [again.drop, again.drop_mid, again.gain, again.gain_mid]
+    if first.exact:
+        return values
+    for draws, limit in ((DRAWS, _SMALL), (MORE_DRAWS, FEW / DRAWS)):
+        small = np.flatnonzero(np.minimum(values[0], values[2]) < limit)
+        if len(small):
+            again = permutation_p_rows(before[small], after[small], rng, draws, _MOST_EXACT)
+            values[:, small] = [again.drop, again.drop_mid, again.gain, again.gain_mid]
     return values
 
 

@@ -11,6 +11,9 @@ from scipy import stats
 from rlregress.errors import UserError
 from rlregress.verdicts.family import holm, holm_adjust, stouffer
 from rlregress.verdicts.permutation import (
+    DRAWS,
+    FEW,
+    MORE_DRAWS,
     content_generator,
     could_fail,
     permutation_p,
@@ -39,9 +42,34 @@ def test_three_against_three_seeds_cannot_fail_at_five_per_cent():
 
 def test_a_monte_carlo_p_value_is_never_below_one_draw():
     """The observed arrangement is one of the draws, so no p-value is zero."""
-    far = permutation_p(np.arange(20) + 1e6, np.arange(20), np.random.default_rng(0), draws=999)
+    returns = np.arange(20) + 1e6, np.arange(20)
+    far = permutation_p(*returns, np.random.default_rng(0), draws=99, more=999)
     assert not far.exact
     assert far.drop == 1 / 1000 == smallest_p(20, 20, draws=999)
+    assert permutation_p(*returns, np.random.default_rng(0)).drop == smallest_p(20, 20) < 1e-5
+
+
+def test_a_small_p_value_is_drawn_again_with_more():
+    """Where 20 000 draws find one or two as extreme, the share is known to a tenth of it."""
+    rng = np.random.default_rng(5)
+    stored, new = rng.normal(0, 1, 20), rng.normal(-0.8, 1, 20)
+    p = permutation_p(stored, new, np.random.default_rng(6))
+    assert p.arrangements == MORE_DRAWS + 1
+    true = permutation_p_rows([stored], [new], np.random.default_rng(7), 1_000_000).drop[0]
+    assert 1e-5 < true < FEW / DRAWS
+    assert p.drop == pytest.approx(true, abs=4 * (true / MORE_DRAWS) ** 0.5)
+    large = permutation_p(stored, new + 1.2, np.random.default_rng(6))
+    assert large.arrangements == DRAWS + 1
+
+
+def test_drawing_again_keeps_the_level():
+    """Of comparisons without a difference a share of p has a p-value of at most p."""
+    rng = np.random.default_rng(8)
+    returns = rng.normal(0, 1, (3000, 30))
+    # at 80 draws every p-value up to one in eight is drawn again
+    p = np.array([permutation_p(r[:15], r[15:], rng, draws=80, more=800).drop for r in returns])
+    for level in (0.005, 0.05, 0.125, 0.2):
+        assert np.mean(p <= level) < level + 3 * (level * (1 - level) / len(p)) ** 0.5
 
 
 @pytest.mark.parametrize(

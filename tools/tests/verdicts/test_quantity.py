@@ -98,8 +98,8 @@ def test_the_simulation_of_all_numbers_decides_what_the_gate_decides(change, los
 @pytest.mark.parametrize("correlation", [0.0, 0.8])
 def test_what_is_judged_beside_returns_does_not_raise_false_alarms(correlation):
     """Eight cells ring in at most 5 %, whether their numbers go together or not."""
-    gates = 200
-    found = measure_beside(8, 10, ONE_SIDED, correlation, gates, 40)
+    gates = 100
+    found = measure_beside(8, 10, ONE_SIDED, correlation, gates, 20)
     assert found.false_alarm[0] < 0.05 + 3 * (0.05 * 0.95 / gates) ** 0.5
     assert found.false_gain[0] < 0.05 + 3 * (0.05 * 0.95 / gates) ** 0.5
     assert 7 < found.runs[0] < 12
