@@ -38,6 +38,12 @@ class _Entry:
         truncation_is_termination: no value is documented to follow a truncated step either.
         reset_after_termination: the next observation of a terminated step, which no value depends
             on, is documented to be the one of the reset.
+        bounding: how actions are documented to be kept within their bounds, "clip" or "tanh".
+        scaled: actions are documented to be in [-1, 1] but where they are executed.
+        noise_in_half_widths: the unit of exploration noise is documented to be half of the width of
+            a dimension's bounds, not the environment's.
+        windows_end_with_batches: n-step windows are documented to end with the batch that a step is
+            collected in.
         standardized_advantages: the advantages of a rollout are documented to be brought to mean 0
             and standard deviation 1 before they are divided into minibatches.
     """
@@ -50,6 +56,10 @@ class _Entry:
     warm_up_is_stored: bool = True
     truncation_is_termination: bool = False
     reset_after_termination: bool = False
+    bounding: Annotated[str, one_of(("", "clip", "tanh"))] = ""
+    scaled: bool = False
+    noise_in_half_widths: bool = False
+    windows_end_with_batches: bool = False
     standardized_advantages: bool = False
 
 

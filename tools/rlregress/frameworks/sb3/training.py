@@ -12,6 +12,14 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.noise import NormalActionNoise
 
 from rlregress.frameworks.base import Trained, TrainingRequest, refuse, without_fixed
+from rlregress.frameworks.heads import (
+    Heads,
+    constant_deviation,
+    constant_parameter,
+    last_linear,
+    normal_draws,
+    prepare,
+)
 from rlregress.frameworks.sb3 import gyms, older
 
 ALGORITHMS = {"ppo": PPO, "sac": SAC, "td3": TD3}
@@ -180,6 +188,32 @@ def _value(model):
     return value
 
 
+def heads(model: Any) -> Heads:
+    """The output layers of an agent."""
+    policy = model.policy
+    if hasattr(policy, "value_net"):
+        deviation = constant_parameter(policy.log_std, torch.log)
+        return Heads(policy.action_net, deviation, policy.value_net)
+    actor = model.actor
+    if not hasattr(actor, "log_std"):
+        return Heads(last_linear(actor.mu))
+    return Heads(actor.mu, constant_deviation(actor.log_std, slice(None), torch.log))
+
+
+def _drawn(model: Any) -> Any:
+    def drawn(observations: np.ndarray, numbers: np.ndarray) -> Any:
+        tensor = older.tensor_of(model.policy, observations)
+        with normal_draws(numbers):
+            if hasattr(model.policy, "value_net"):
+                actions = model.policy(tensor)[0].detach()
+                return actions, model.policy.evaluate_actions(tensor, actions)[1]
+            if hasattr(model.actor, "log_std"):
+                return model.actor.action_log_prob(tensor)
+            return model.actor(tensor), None
+
+    return drawn
+
+
 def _new(request: TrainingRequest):
     environment = gyms.native(request.make_env())
     arguments = arguments_of(
@@ -188,6 +222,7 @@ def _new(request: TrainingRequest):
     made = ALGORITHMS[request.algorithm]
     model = made("MlpPolicy", environment, seed=request.seed, device="cpu", **arguments)
     older.silence(model)
+    prepare(request, lambda: heads(model))
     return model
 
 
@@ -212,5 +247,10 @@ def train(request: TrainingRequest) -> Trained:
     if getattr(model, "log_ent_coef", None) is not None:
         parameters["log_ent_coef"] = model.log_ent_coef.detach().numpy().copy()
     return Trained(
-        _policy(model), _value(model), parameters, model.num_timesteps, watch.diagnostics
+        _policy(model),
+        _value(model),
+        parameters,
+        model.num_timesteps,
+        watch.diagnostics,
+        _drawn(model),
     )
