@@ -42,6 +42,10 @@ class _Entry:
         scaled: actions are documented to be in [-1, 1] but where they are executed.
         noise_in_half_widths: the unit of exploration noise is documented to be half of the width of
             a dimension's bounds, not the environment's.
+        collections_before_updates: so many collections are documented to come before the first
+            update, beside those that learning waits for.
+        delay_leaves_out: a policy delay is documented to leave updates out, and not to make up for
+            them by several at once.
         windows_end_with_batches: n-step windows are documented to end with the batch that a step is
             collected in.
         standardized_advantages: the advantages of a rollout are documented to be brought to mean 0
@@ -59,6 +63,8 @@ class _Entry:
     bounding: Annotated[str, one_of(("", "clip", "tanh"))] = ""
     scaled: bool = False
     noise_in_half_widths: bool = False
+    collections_before_updates: Annotated[int, Field(ge=0)] = 0
+    delay_leaves_out: bool = True
     windows_end_with_batches: bool = False
     standardized_advantages: bool = False
 

@@ -7,6 +7,7 @@ dimensions with asymmetric bounds that differ from each other.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 from statistics import NormalDist
 
@@ -83,11 +84,15 @@ def request(
 @cache
 def executed(framework: Adapter, algorithm: str) -> np.ndarray:
     """Actions as the environments received them while the algorithm explored: [512, 2]."""
+    return executed_with(framework, algorithm)
+
+
+def executed_with(framework: Adapter, algorithm: str, **changes: int) -> np.ndarray:
+    """The same with other hyperparameters, step by step of all environments: [512, 2]."""
     received: list[np.ndarray] = []
-    fixed = _Fixed(MEAN)
-    framework.transitions(
-        request(framework, algorithm, received, fixed, ENVIRONMENTS), ENVIRONMENTS
-    )
+    asked_for = request(framework, algorithm, received, _Fixed(MEAN), ENVIRONMENTS)
+    given = {**asked_for.hyperparameters, **changes}
+    framework.minibatches(replace(asked_for, hyperparameters=given), ENVIRONMENTS)
     return np.stack(received[-STEPS * ENVIRONMENTS :])
 
 
@@ -149,7 +154,7 @@ def assert_action(who: str, found: np.ndarray, expected: np.ndarray) -> None:
         )
 
 
-@pytest.mark.parametrize("saturated", [False, True])
+@pytest.mark.parametrize("saturated", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_the_deterministic_action_is_the_bounded_mean(framework, algorithm, saturated):
     """Without exploration the action is the mean of the policy, bounded as its samples are."""
     who = f"{framework.title} {algorithm}"
@@ -224,7 +229,7 @@ def test_the_density_of_actions_integrates_to_one(framework, algorithm, dimensio
 
 
 @pytest.mark.parametrize("number", [-3.0, 0.0, 3.0])
-@pytest.mark.parametrize("saturated", [False, True])
+@pytest.mark.parametrize("saturated", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_gradients_at_the_bounds(framework, algorithm, saturated, number):
     """The gradient with respect to the mean is that of the formula, inside and at the bounds.
 

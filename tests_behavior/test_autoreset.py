@@ -24,6 +24,9 @@ from tests_behavior.settings import setting
 #: (environment, time) -> the step ended an episode
 Steps = dict[tuple[float, float], bool]
 
+#: a further variant of what runs anyway
+NIGHTLY = pytest.mark.nightly
+
 TERMINATED = partial(Clock, limit_is=LimitIs.TERMINATION)
 
 
@@ -74,8 +77,11 @@ def assert_rows_of_steps(
     sources.assert_from(who, "an end", found, expected)
 
 
-@pytest.mark.parametrize("environments", [1, 3])
-@pytest.mark.parametrize("make", [Clock, TERMINATED], ids=["truncated", "terminated"])
+@pytest.mark.parametrize("environments", [pytest.param(1, marks=NIGHTLY), 3])
+@pytest.mark.parametrize(
+    "make",
+    [pytest.param(Clock, id="truncated"), pytest.param(TERMINATED, id="terminated", marks=NIGHTLY)],
+)
 @pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
 def test_rows_are_steps_that_were_made(framework, algorithm, mode, make, environments):
     """Environments that end at different times give no row that never happened."""
@@ -105,6 +111,7 @@ class LateReset(Clock):
         return outcome
 
 
+@pytest.mark.nightly
 def test_a_row_that_never_happened_is_seen(framework, algorithm):
     """Control: with a reset that goes by as a step, some row is not a step that was made."""
     with asked("autoreset.same_step", framework.name, algorithm):

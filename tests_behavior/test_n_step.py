@@ -62,7 +62,13 @@ def expected(framework: Adapter, algorithm: str, limit_is: LimitIs, environments
     )
 
 
-@pytest.mark.parametrize(("environments", "size"), [(1, 40), (1, 6), (3, 40), (3, 6)])
+@pytest.mark.parametrize(
+    ("environments", "size"),
+    [
+        *(pytest.param(*each, marks=pytest.mark.nightly) for each in ((1, 40), (1, 6), (3, 40))),
+        (3, 6),
+    ],
+)
 @pytest.mark.parametrize(
     "limit_is", [LimitIs.TRUNCATION, LimitIs.TERMINATION], ids=lambda kind: kind.value
 )
@@ -79,17 +85,17 @@ def test_a_window_stays_in_its_episode(framework, algorithm, limit_is, environme
         assert_windows(who, rows, made)
 
 
-@pytest.mark.parametrize("wrong", ["n", "end"])
+@pytest.mark.parametrize("wrong", [pytest.param("n", marks=pytest.mark.nightly), "end"])
 def test_other_windows_are_seen(framework, algorithm, wrong):
     """Control: windows of two steps, and windows that run on through a truncation, are not these."""
     who = f"{framework.title} {algorithm}"
     with asked("n_step.truncation", framework.name, algorithm):
-        rows, paid = trained(framework, algorithm, LimitIs.TRUNCATION, 1, 40)
-    made = expected(framework, algorithm, LimitIs.TRUNCATION, 1, paid, n=2 if wrong == "n" else N)
+        rows, paid = trained(framework, algorithm, LimitIs.TRUNCATION, 3, 6)
+    made = expected(framework, algorithm, LimitIs.TRUNCATION, 3, paid, n=2 if wrong == "n" else N)
     if wrong == "end":
-        endless = dict.fromkeys(played(1, STEPS), False)
+        endless = dict.fromkeys(played(3, STEPS), False)
         discount = hyperparameters(framework, algorithm)["discount"]
         made = windows(endless, paid, N, discount, False, STEPS)
-    with pytest.raises(AssertionError, match="expected the sum of rewards of the step of env"):
+    with pytest.raises(AssertionError, match="expected the sum of rewards of the step of"):
         assert_windows(who, rows, made)
     assert np.isfinite(rows.rewards).all()

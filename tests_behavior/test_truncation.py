@@ -22,6 +22,9 @@ from tests_behavior.limit import LimitIs
 from tests_behavior.questions import asked
 from tests_behavior.settings import setting
 
+#: a further variant of what runs anyway
+NIGHTLY = pytest.mark.nightly
+
 TERMINATED = partial(Clock, limit_is=LimitIs.TERMINATION)
 BOTH = partial(Clock, limit_is=LimitIs.BOTH)
 
@@ -43,7 +46,7 @@ def found_source(
     return sources.of_returns(rows, met, discount, environments)
 
 
-@pytest.mark.parametrize("environments", [1, 3])
+@pytest.mark.parametrize("environments", [pytest.param(1, marks=NIGHTLY), 3])
 def test_a_truncated_step_is_worth_its_final_observation(framework, algorithm, environments):
     """The value behind a truncation is that of the episode's own final observation."""
     who = f"{framework.title} {algorithm}"
@@ -52,8 +55,11 @@ def test_a_truncated_step_is_worth_its_final_observation(framework, algorithm, e
         sources.assert_from(who, "a truncation", found, sources.FINAL)
 
 
-@pytest.mark.parametrize("environments", [1, 3])
-@pytest.mark.parametrize("make", [TERMINATED, BOTH], ids=["terminated", "both"])
+@pytest.mark.parametrize("environments", [pytest.param(1, marks=NIGHTLY), 3])
+@pytest.mark.parametrize(
+    "make",
+    [pytest.param(TERMINATED, id="terminated", marks=NIGHTLY), pytest.param(BOTH, id="both")],
+)
 def test_no_value_is_behind_a_termination(framework, algorithm, make, environments):
     """Nothing follows a terminated step, whether or not the time limit is met in the same step."""
     who = f"{framework.title} {algorithm}"
@@ -65,12 +71,16 @@ def test_no_value_is_behind_a_termination(framework, algorithm, make, environmen
 @pytest.mark.parametrize(
     ("fault", "source"),
     [
-        (lambda n: ResetAsFinal(Clock(n)), sources.RESET),
-        (lambda n: BeforeAsFinal(Clock(n)), sources.BEFORE),
-        (lambda n: FinalOfAnother(Clock(n), by=1 if n < 2 else -2), sources.ANOTHER),
-        (TERMINATED, sources.NOTHING),
+        pytest.param(lambda n: ResetAsFinal(Clock(n)), sources.RESET, id="reset"),
+        pytest.param(lambda n: BeforeAsFinal(Clock(n)), sources.BEFORE, id="before", marks=NIGHTLY),
+        pytest.param(
+            lambda n: FinalOfAnother(Clock(n), by=1 if n < 2 else -2),
+            sources.ANOTHER,
+            id="another",
+            marks=NIGHTLY,
+        ),
+        pytest.param(TERMINATED, sources.NOTHING, id="nothing", marks=NIGHTLY),
     ],
-    ids=["reset", "before", "another", "nothing"],
 )
 def test_a_wrong_source_is_named(framework, algorithm, fault, source):
     """Control: environments that hand out something else as the final observation are seen."""
@@ -99,8 +109,11 @@ def test_a_truncation_ends_a_rollout(framework, algorithm):
         sources.assert_from(who, "control", ended, sources.FINAL)
 
 
-@pytest.mark.parametrize("environments", [1, 3])
-@pytest.mark.parametrize("make", [Clock, TERMINATED], ids=["truncated", "terminated"])
+@pytest.mark.parametrize("environments", [1, pytest.param(3, marks=NIGHTLY)])
+@pytest.mark.parametrize(
+    "make",
+    [pytest.param(Clock, id="truncated"), pytest.param(TERMINATED, id="terminated", marks=NIGHTLY)],
+)
 def test_a_full_buffer_holds_whole_rows(framework, algorithm, make, environments):
     """Rows that are written over older ones belong together, at the ends of episodes too.
 

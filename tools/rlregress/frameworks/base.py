@@ -434,6 +434,20 @@ class Adapter:
         """Train with the framework's own loop."""
         return self._beside("training").train(request)
 
+    def train_in_halves(self, request: TrainingRequest, restored: bool = False) -> Trained:
+        """Train half of the steps, and then, as the framework documents it, the other half.
+
+        Args:
+            request: ``total_steps`` are two whole halves of its loop; without checkpoints.
+            restored: in between the training is saved, and all of it that the framework can load is
+                loaded into a new one, as its documentation says; the global random generators and
+                the environment go on as they were.
+
+        Raises:
+            NotOffered: the framework has no such way to go on.
+        """
+        return self._beside("halves").train_in_halves(request, restored)
+
     def trace_trainings(self) -> Mapping[str, TraceTraining]:
         """Built-in trainings for traces, by algorithm: short, and through as much as they can.
 

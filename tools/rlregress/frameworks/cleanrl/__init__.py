@@ -13,7 +13,7 @@ from typing import Any, Mapping, Optional, Sequence, Tuple
 
 from rlregress.errors import UserError
 from rlregress.frameworks import metadata
-from rlregress.frameworks.base import PLAIN, Adapter, Around, Probe
+from rlregress.frameworks.base import PLAIN, Adapter, Around, NotOffered, Probe
 from rlregress.frameworks.cleanrl.sources import VARIABLE, Source, all_sources, find_source
 
 ALGORITHMS = ("ppo", "sac", "td3")
@@ -112,6 +112,10 @@ class CleanRL(Adapter):
     def train(self, request: Any) -> Any:
         """Train with the script's own loop."""
         return self._beside("training").train(request, self.source)
+
+    def train_in_halves(self, request: Any, restored: bool = False) -> Any:
+        """A script is started once and trains to its end."""
+        raise NotOffered("a script trains once, from the beginning to its end")
 
     def trace_trainings(self) -> Mapping[str, Any]:
         """Built-in trainings for traces with this copy's scripts, by algorithm."""

@@ -214,7 +214,8 @@ def _drawn(model: Any) -> Any:
     return drawn
 
 
-def _new(request: TrainingRequest):
+def new(request: TrainingRequest) -> Any:
+    """An agent in its environment, as a user makes it."""
     environment = gyms.native(request.make_env())
     arguments = arguments_of(
         request.algorithm, request.hyperparameters, environment.action_space.shape
@@ -230,7 +231,7 @@ def train(request: TrainingRequest) -> Trained:
     """Train with ``learn``, exactly as a user of the framework calls it."""
     watch = _Watch(request)
     if request.kept is None:
-        model = _new(request)
+        model = new(request)
         model.learn(request.total_steps, callback=watch)
     else:
         model, diagnostics = request.kept
@@ -240,6 +241,11 @@ def train(request: TrainingRequest) -> Trained:
         watch.goes_on(model.num_timesteps, diagnostics)
         left = request.total_steps - model.num_timesteps
         model.learn(left, callback=watch, reset_num_timesteps=False)
+    return trained(model, watch.diagnostics)
+
+
+def trained(model: Any, diagnostics: Mapping[str, List[float]]) -> Trained:
+    """What an agent is after its training."""
     parameters = {
         name: tensor.detach().cpu().numpy().copy()
         for name, tensor in model.policy.state_dict().items()
@@ -251,6 +257,6 @@ def train(request: TrainingRequest) -> Trained:
         _value(model),
         parameters,
         model.num_timesteps,
-        watch.diagnostics,
+        diagnostics,
         _drawn(model),
     )

@@ -469,7 +469,8 @@ def _without_iterator(sampling):
     return _blank, (type(sampling),), state, None, None, _fill
 
 
-def _new(request: TrainingRequest) -> _AfterBatch:
+def new(request: TrainingRequest) -> _AfterBatch:
+    """A trainer, its loss and what is called after each batch."""
     given = checked(request.algorithm, request.hyperparameters)
     torch.manual_seed(request.seed)
     np.random.seed(request.seed)
@@ -491,10 +492,15 @@ def train(request: TrainingRequest) -> Trained:
         NotOffered: the installed version has no such trainer, or not all that it is to be set to.
     """
     copyreg.pickle(ReplayBufferTrainer, _without_iterator)
-    after_batch = _new(request) if request.kept is None else request.kept
+    after_batch = new(request) if request.kept is None else request.kept
     after_batch.serves(request)
+    after_batch.trainer.train()
+    return trained(after_batch)
+
+
+def trained(after_batch: _AfterBatch) -> Trained:
+    """What a training is at its end."""
     trainer, loss = after_batch.trainer, after_batch.loss
-    trainer.train()
     parameters = {
         name: tensor.detach().cpu().numpy().copy()
         for name, tensor in loss.state_dict().items()
