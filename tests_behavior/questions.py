@@ -1,8 +1,8 @@
 """What is asked of each algorithm, and what is documented of the answer.
 
-``baselines/behavior/questions.yaml`` says of each question for which algorithms it is handled, which
-deviate knowingly, and to which it does not apply. ``python -m tests_behavior.questions`` prints the
-table of it, ``docs/behavior.md``.
+``baselines/behavior/questions.yaml`` says of each question for which algorithms it is handled,
+which deviate knowingly, and to which it does not apply. ``python -m tests_behavior.questions``
+prints the table of it, ``docs/behavior.md``.
 """
 
 from __future__ import annotations
@@ -128,9 +128,10 @@ def page() -> str:
         "# Behaviour: which question is answered how",
         "",
         "Written by `python -m tests_behavior.questions`, from",
-        "`baselines/behavior/questions.yaml`; a test keeps it current. *handled*: the tests named",
-        "below pass on the installed version. *deviates*: the framework is known to do otherwise; the",
-        "test fails if it no longer does. —: the question does not apply.",
+        "`baselines/behavior/questions.yaml`; a test keeps it current. *handled*: the tests and",
+        "details named below pass on the versions that the suite is run on. *deviates*: the",
+        "framework is known to do otherwise, and a test fails if it no longer does. —: the",
+        "question does not apply.",
         "",
         *_heading(names),
     ]

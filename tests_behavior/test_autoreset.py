@@ -1,8 +1,9 @@
 """The three conventions of Gymnasium's vectorised environments for what comes after an end.
 
-In the next step (its action is ignored, its reward is none), in the same step (the final observation
-is in the info), or not at all (the caller resets). Whatever the convention: every row that updates
-read is a step that was made, and the value behind a truncation is of the final observation.
+In the next step (its action is ignored, its reward is none), in the same step (the final
+observation is in the info), or not at all (the caller resets). Whatever the convention: every row
+that updates read is a step that was made, and the value behind a truncation is of the final
+observation.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """How much is done with several environments: steps, rows, gradient steps, policy updates.
 
-80 steps over all environments, of 1, 2 or 4 of them. A rollout or a collection is five steps of
-each environment. PPO's minibatches stay as large as they are, so that the number of its updates does
-not depend on the environments; off-policy algorithms update after every so many vectorised steps.
+40 steps over all environments, of 1, 2 or 4 of them. A rollout or a collection is five steps of
+each environment. PPO's minibatches stay as large as they are, so that the number of its updates
+does not depend on the environments; off-policy algorithms update after every so many vectorised
+steps.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from rlregress.frameworks.scripted import Scripted
 from tests_behavior.questions import asked
 from tests_behavior.settings import setting
 
-STEPS = 80
+STEPS = 40
 NIGHTLY = pytest.mark.nightly
 
 
@@ -109,7 +110,7 @@ def assert_counts(who: str, environments: int, found: Counts, expected: Counts) 
     "environments", [pytest.param(1, marks=NIGHTLY), 2, pytest.param(4, marks=NIGHTLY)]
 )
 def test_counts_are_the_documented_function(framework, algorithm, environments):
-    """Steps, rows, gradient steps and policy updates are those documented for so many environments."""
+    """Steps, rows, gradient steps and policy updates are those of so many environments."""
     who = f"{framework.title} {algorithm}"
     with asked("counts.updates", framework.name, algorithm):
         found = counted(framework, algorithm, environments)

@@ -16,18 +16,18 @@ from tests_behavior import test_action_bounds as bounded
 from tests_behavior.questions import asked
 
 #: Of 64 pairs of independent draws the correlation is beyond this with a probability below 1e-11,
-#: and 56 are looked at; of pairs that share their draws it is 1.
+#: and 12 are looked at; of pairs that share their draws it is 1.
 LARGEST_CORRELATION = 0.75
 
 
 @cache
 def warm_up(framework: Adapter, algorithm: str) -> np.ndarray:
-    """Actions before learning starts: [512, 2]."""
+    """Actions before learning starts: [256, 2]."""
     return bounded.executed_with(framework, algorithm, learning_starts=10_000)
 
 
 def largest_correlation(actions: np.ndarray) -> float:
-    """The largest correlation of two environments' actions in time, of [512, 2]."""
+    """The largest correlation of two environments' actions in time, of [256, 2]."""
     of_each = actions.reshape(bounded.STEPS, bounded.ENVIRONMENTS, 2)
     found = []
     for dimension in range(2):
@@ -48,7 +48,7 @@ def assert_independent(who: str, actions: np.ndarray) -> None:
 
 
 def test_every_environment_explores_by_itself(framework, algorithm):
-    """The actions of no two of eight environments are correlated."""
+    """The actions of no two of four environments are correlated."""
     who = f"{framework.title} {algorithm}"
     with asked("exploration.environments", framework.name, algorithm):
         found = bounded.executed(framework, algorithm)

@@ -87,7 +87,7 @@ def test_a_window_stays_in_its_episode(framework, algorithm, limit_is, environme
 
 @pytest.mark.parametrize("wrong", [pytest.param("n", marks=pytest.mark.nightly), "end"])
 def test_other_windows_are_seen(framework, algorithm, wrong):
-    """Control: windows of two steps, and windows that run on through a truncation, are not these."""
+    """Control: windows of two steps, and ones that run on through a truncation, are not these."""
     who = f"{framework.title} {algorithm}"
     with asked("n_step.truncation", framework.name, algorithm):
         rows, paid = trained(framework, algorithm, LimitIs.TRUNCATION, 3, 6)

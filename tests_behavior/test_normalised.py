@@ -83,9 +83,10 @@ class NotNormalised(Clock):
         return observation, reward, terminated, truncated, info
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "fault",
-    [NotNormalised, pytest.param(lambda n: ResetAsFinal(Clock(n)), marks=pytest.mark.nightly)],
+    [NotNormalised, lambda n: ResetAsFinal(Clock(n))],
 )
 def test_another_final_observation_is_seen(framework, algorithm, fault):
     """Control: a final observation that was not normalised, or is another one, is not found."""

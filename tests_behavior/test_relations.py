@@ -1,7 +1,7 @@
 """Relations between trainings that need no known result.
 
-Half and half is the whole; twice the rewards and twice the values are twice the advantages; a lambda
-of 1 sums all rewards, of 0 one; a discount of 0 leaves one reward.
+Half and half is the whole; twice the rewards and twice the values are twice the advantages; a
+lambda of 1 sums all rewards; a discount of 0 leaves one.
 """
 
 from __future__ import annotations
@@ -141,6 +141,7 @@ def test_lambda_one_is_the_monte_carlo_return(framework, algorithm):
         assert_same_in_each_row(who, "returns", shorter.returns[known], expected[known])
 
 
+@pytest.mark.nightly
 def test_a_discount_of_zero_leaves_the_reward(framework, algorithm):
     """With a discount of 0 returns are rewards, whatever lambda is."""
     who = f"{framework.title} {algorithm}"

@@ -44,7 +44,8 @@ def share_of_nan(framework: Adapter, algorithm: str, make: Callable[[int], Any])
         parameters = framework.train(asked_for).parameters.values()
     except ValueError as error:
         # distributions of torch refuse what networks full of NaN say
-        assert "nan" in str(error)
+        if "nan" not in str(error):
+            raise
         return 1.0
     count = sum(each.size for each in parameters)
     return sum(np.isnan(each).sum() for each in parameters) / count

@@ -1,4 +1,4 @@
-"""Stable-Baselines3 trainings in two halves: ``learn`` again, or ``save``, ``load`` and ``learn``."""
+"""Trainings in two halves: ``learn`` again, or ``save``, ``load`` and ``learn``."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Dict
 
 from rlregress.frameworks.base import NotOffered, Trained, TrainingRequest
 from rlregress.frameworks.isolation import isolated
@@ -18,7 +17,8 @@ def train_in_halves(request: TrainingRequest, restored: bool) -> Trained:
     """
     if not restored:
         raise NotOffered("the train method of a trainer shuts its collector down, and ends there")
-    first, state = new(request), {}  # type: Any, Dict[str, Any]
+    first = new(request)
+    state = {}
 
     def stop() -> None:
         if first.trainer.collected_frames >= request.total_steps // 2:
