@@ -90,7 +90,7 @@ def _entry(table: Mapping[str, Any], key: str, place: str, kind: str) -> Any:
 def setting(framework: str, topic: str, algorithm: str) -> Setting:
     """The setting of ``baselines/behavior``; UserError names file and key of what is wrong."""
     path = suite.baselines() / "behavior" / f"{framework}.yaml"
-    topics = datafiles.read(path, Mapping[str, Mapping[str, _Table]])
+    topics = datafiles.remembered(path, Mapping[str, Mapping[str, _Table]])
     algorithms = _entry(topics, topic, str(path), "topic")
     entry = dict(vars(_entry(algorithms, algorithm, f"{path}: {topic}", "algorithm")))
     sets = f"the hyperparameter set '{framework}'"

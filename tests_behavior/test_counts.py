@@ -23,7 +23,6 @@ from tests_behavior.questions import asked
 from tests_behavior.settings import setting
 
 STEPS = 40
-NIGHTLY = pytest.mark.nightly
 
 
 @dataclass(frozen=True)
@@ -106,9 +105,8 @@ def assert_counts(who: str, environments: int, found: Counts, expected: Counts) 
         )
 
 
-@pytest.mark.parametrize(
-    "environments", [pytest.param(1, marks=NIGHTLY), 2, pytest.param(4, marks=NIGHTLY)]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("environments", [1, 2, 4])
 def test_counts_are_the_documented_function(framework, algorithm, environments):
     """Steps, rows, gradient steps and policy updates are those of so many environments."""
     who = f"{framework.title} {algorithm}"

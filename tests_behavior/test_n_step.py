@@ -70,7 +70,9 @@ def expected(framework: Adapter, algorithm: str, limit_is: LimitIs, environments
     ],
 )
 @pytest.mark.parametrize(
-    "limit_is", [LimitIs.TRUNCATION, LimitIs.TERMINATION], ids=lambda kind: kind.value
+    "limit_is",
+    [LimitIs.TRUNCATION, pytest.param(LimitIs.TERMINATION, marks=pytest.mark.nightly)],
+    ids=lambda kind: kind.value,
 )
 def test_a_window_stays_in_its_episode(framework, algorithm, limit_is, environments, size):
     """A row sums up to three rewards of one episode; what is behind them is of the same episode.

@@ -65,13 +65,8 @@ def _of(fault: Callable[..., Any], limit_is: LimitIs, number: int) -> Any:
     return fault(Clock(number, limit_is))
 
 
-@pytest.mark.parametrize(
-    "limit_is",
-    [
-        pytest.param(LimitIs.TERMINATION, id="terminated"),
-        pytest.param(LimitIs.BOTH, id="both", marks=pytest.mark.nightly),
-    ],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("limit_is", [LimitIs.TERMINATION, LimitIs.BOTH], ids=lambda k: k.value)
 def test_nothing_is_read_of_a_terminal_observation(framework, algorithm, limit_is):
     """An observation that a termination has led to, all NaN, reaches no weight."""
     who = f"{framework.title} {algorithm}"

@@ -66,7 +66,7 @@ def figure(found: Sequence[Actions]) -> str:
     cells = page.subplots(len(rows), len(columns), squeeze=False, sharex=True)
     for each in found:
         cell = cells[rows.index(each.framework)][columns.index(each.mean)]
-        cell.hist(each.executed, _BINS, (LOW, HIGH), density=True, color="#8fb8de")
+        cell.hist(each.executed, _BINS, range=(LOW, HIGH), density=True, color="#8fb8de")
         cell.axvline(each.executed.mean(), ymax=0.35, color="#1b3a5c", label="mean")
         cell.axvline(each.deterministic, color="#b03a2e", ls="--", label="deterministic action")
         cell.set_title(

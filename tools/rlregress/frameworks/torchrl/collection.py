@@ -36,7 +36,9 @@ def _environment(request: TrainingRequest, environments: int, around: Around) ->
         return environment
     mean, deviation = (torch.as_tensor(each, dtype=torch.float32) for each in around.statistics)
     fixed = ObservationNorm(mean, deviation, in_keys=["observation"], standard_normal=True)
-    return TransformedEnv(environment, fixed)
+    if not isinstance(environment, TransformedEnv):
+        return TransformedEnv(environment, fixed)
+    return environment.append_transform(fixed)
 
 
 def trainer_and_loss(
