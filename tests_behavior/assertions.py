@@ -119,9 +119,10 @@ def _step(place: Sequence[float]) -> str:
     return f"the step of environment {place[0]:g} at time {place[1]:g}"
 
 
-def _assert_field(
+def assert_rows(
     who: str, name: str, observations: np.ndarray, found: np.ndarray, expected: np.ndarray
 ) -> None:
+    """One field of rows of clocks [rows, ...] is as expected; names the first step where not."""
     __tracebackhide__ = True
     wrong = ~(np.abs(np.asarray(found, np.float64) - expected) < _CLOSE)
     rows = np.flatnonzero(wrong.reshape(len(observations), -1).any(axis=1))
@@ -181,7 +182,7 @@ def assert_one_transition(
         ("termination", rows.terminated, ends & terminates),
     ):
         if found is not None:
-            _assert_field(who, name, seen, found, expected)
+            assert_rows(who, name, seen, found, expected)
 
 
 def assert_one_step_returns(
@@ -234,7 +235,7 @@ def assert_one_step_returns(
             raise AssertionError(
                 f"{who}: expected a row with what {_step(row)} led to, found none among {len(seen)}"
             )
-    _assert_field(who, "return", seen[known], rows.returns[known], expected[known])
+    assert_rows(who, "return", seen[known], rows.returns[known], expected[known])
 
 
 def assert_same_in_each_row(

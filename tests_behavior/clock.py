@@ -88,6 +88,60 @@ def next_time(time: np.ndarray) -> np.ndarray:
     return (np.floor(time / TICK) + 1.0) * TICK
 
 
+class Notes(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
+    """Writes down of every step (number, time) -> its reward, and whether it ends an episode.
+
+    Args:
+        paid: the table of rewards to fill.
+        ends: the table of ends to fill.
+    """
+
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any],
+        paid: dict[tuple[float, float], float],
+        ends: dict[tuple[float, float], bool],
+    ) -> None:
+        super().__init__(env)
+        self._paid, self._ends = paid, ends
+        self._here = (0.0, 0.0)
+
+    def _note(self, observation: np.ndarray) -> None:
+        self._here = float(observation[ENVIRONMENT]), float(observation[TIME])
+
+    def reset(self, **options: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        """Reset."""
+        observation, info = self.env.reset(**options)
+        self._note(observation)
+        return observation, info
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, Any, bool, bool, dict[str, Any]]:
+        """Step, and write it down."""
+        outcome = self.env.step(action)
+        self._paid[self._here] = float(outcome[1])
+        self._ends[self._here] = outcome[2] or outcome[3]
+        self._note(outcome[0])
+        return outcome
+
+
+class BeforeAsFinal(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
+    """A fault: an episode ends with the observation that its last step was taken from."""
+
+    _here: np.ndarray
+
+    def reset(self, **options: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        """Reset, and remember the observation."""
+        self._here, info = self.env.reset(**options)
+        return self._here, info
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, Any, bool, bool, dict[str, Any]]:
+        """Step, and show what was there before if the episode ends."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        shown = self._here if terminated or truncated else observation
+        self._here = observation
+        return shown, reward, terminated, truncated, info
+
+
 class RewardOfAnother(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
     """A fault: the reward is the one of the next environment, for the same action at that time."""
 
@@ -98,11 +152,19 @@ class RewardOfAnother(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.n
 
 
 class FinalOfAnother(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
-    """A fault: an episode ends with the observation of the next environment at that time."""
+    """A fault: an episode ends with the observation of another environment at that time.
+
+    Args:
+        by: how far the other's number is away.
+    """
+
+    def __init__(self, env: gymnasium.Env[Any, Any], by: int = 1) -> None:
+        super().__init__(env)
+        self._by = by
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, Any, bool, bool, dict[str, Any]]:
-        """Step, and report a number higher by one in the last observation."""
+        """Step, and report another number in the last observation."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         if terminated or truncated:
-            observation = observation + np.array([1.0, 0.0])
+            observation = observation + np.array([self._by, 0.0])
         return observation, reward, terminated, truncated, info

@@ -15,9 +15,12 @@ class LimitIs(Enum):
     TRUNCATION = "truncation"
     #: the task is over: nothing follows
     TERMINATION = "termination"
+    #: the task is over at the very moment of the limit: nothing follows
+    BOTH = "both"
 
     def flags(self, at_limit: bool) -> tuple[bool, bool]:
         """(terminated, truncated) of a step that does or does not reach the limit."""
-        if self is LimitIs.TERMINATION:
-            return at_limit, False
-        return False, at_limit
+        return (
+            at_limit and self is not LimitIs.TRUNCATION,
+            at_limit and self is not LimitIs.TERMINATION,
+        )

@@ -38,6 +38,16 @@ class _Entry:
         truncation_is_termination: no value is documented to follow a truncated step either.
         reset_after_termination: the next observation of a terminated step, which no value depends
             on, is documented to be the one of the reset.
+        bounding: how actions are documented to be kept within their bounds, "clip" or "tanh".
+        scaled: actions are documented to be in [-1, 1] but where they are executed.
+        noise_in_half_widths: the unit of exploration noise is documented to be half of the width of
+            a dimension's bounds, not the environment's.
+        collections_before_updates: so many collections are documented to come before the first
+            update, beside those that learning waits for.
+        delay_leaves_out: a policy delay is documented to leave updates out, and not to make up for
+            them by several at once.
+        windows_end_with_batches: n-step windows are documented to end with the batch that a step is
+            collected in.
         standardized_advantages: the advantages of a rollout are documented to be brought to mean 0
             and standard deviation 1 before they are divided into minibatches.
     """
@@ -50,6 +60,12 @@ class _Entry:
     warm_up_is_stored: bool = True
     truncation_is_termination: bool = False
     reset_after_termination: bool = False
+    bounding: Annotated[str, one_of(("", "clip", "tanh"))] = ""
+    scaled: bool = False
+    noise_in_half_widths: bool = False
+    collections_before_updates: Annotated[int, Field(ge=0)] = 0
+    delay_leaves_out: bool = True
+    windows_end_with_batches: bool = False
     standardized_advantages: bool = False
 
 
@@ -74,7 +90,7 @@ def _entry(table: Mapping[str, Any], key: str, place: str, kind: str) -> Any:
 def setting(framework: str, topic: str, algorithm: str) -> Setting:
     """The setting of ``baselines/behavior``; UserError names file and key of what is wrong."""
     path = suite.baselines() / "behavior" / f"{framework}.yaml"
-    topics = datafiles.read(path, Mapping[str, Mapping[str, _Table]])
+    topics = datafiles.remembered(path, Mapping[str, Mapping[str, _Table]])
     algorithms = _entry(topics, topic, str(path), "topic")
     entry = dict(vars(_entry(algorithms, algorithm, f"{path}: {topic}", "algorithm")))
     sets = f"the hyperparameter set '{framework}'"

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from rlregress import __version__, frameworks
-from rlregress.cli import cluster, details, faults, gate, histories, rank, runs, traces
+from rlregress.cli import actions, cluster, details, faults, gate, histories, rank, runs, traces
 from rlregress.errors import UserError
 from rlregress.training.store import warn_in_words
 
@@ -69,6 +69,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     details.compare,
     details.details,
     details.claims,
+    actions.actions,
     gate.plan,
     rank.rank,
     rank.study,

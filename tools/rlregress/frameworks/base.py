@@ -123,6 +123,8 @@ class TrainingRequest:
             the objects that it is called with, the request, and the global random generators.
         kept: what ``keep`` was called with, in another process: the training goes on from there,
             and draws no random number before it does.
+        prepare: called with the ``rlregress.frameworks.heads.Heads`` of the agent when it has been
+            made, before its first step; not of a training that is kept.
     """
 
     algorithm: str
@@ -134,6 +136,31 @@ class TrainingRequest:
     on_checkpoint: Checkpoint = field(default=lambda steps, policy: None)
     keep: Keep = field(default=lambda steps, training: None)
     kept: Any = None
+    prepare: Optional[Callable[[Any], None]] = None
+
+
+@dataclass(frozen=True)
+class Around:
+    """What is around a training, where it is not the framework's plainest way.
+
+    Attributes:
+        n_steps: rewards in the target of an algorithm with a replay buffer.
+        statistics: mean and standard deviation [*observation_shape], both or neither: the
+            framework's own normalisation of observations is around the environments, with these
+            statistics, frozen.
+        autoreset: the environments are side by side in gymnasium's vectorised environment, which
+            resets them so: "next_step", "same_step" or "disabled"; empty: in the framework's own.
+    """
+
+    n_steps: int = 1
+    statistics: Optional[Tuple[np.ndarray, np.ndarray]] = None
+    autoreset: str = ""
+
+    def only(self, framework: str, *offered: str) -> None:
+        """Raise NotOffered if anything else is asked for than what a framework offers."""
+        for each in fields(self):
+            if each.name not in offered and getattr(self, each.name) != each.default:
+                raise NotOffered(f"{framework} has no {each.name} of this kind")
 
 
 @dataclass(frozen=True)
@@ -150,6 +177,11 @@ class Trained:
         diagnostics: what the framework itself logs or returns at its updates, in their order:
             ``entropy`` of the policy in nats, ``kl``, the approximate divergence of PPO's policy
             from that of the rollout, ``temperature`` of SAC. What it does not expose is left out.
+        drawn: (observations [n, *observation_shape], standard normal numbers [n, dimensions]) ->
+            (actions [n, dimensions], their log-probabilities [n] or None) as tensors, as an update
+            gets them of the policy whose Gaussian draws these numbers, in the units in which the
+            log-probability is one. Actions of PPO are given to it, so that no gradient goes through
+            them; those of a deterministic policy have no log-probability.
     """
 
     policy: Policy
@@ -157,6 +189,7 @@ class Trained:
     parameters: Mapping[str, np.ndarray]
     steps: int
     diagnostics: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    drawn: Optional[Callable[[np.ndarray, np.ndarray], Tuple[Any, Any]]] = None
 
 
 @dataclass(frozen=True)
@@ -212,6 +245,7 @@ class Minibatch:
         values: float [rows], of the observations when the actions were taken.
         advantages: float [rows], before a minibatch is normalised by itself.
         returns: float [rows], what the values are regressed towards.
+        discounts: float [rows], of the value of the next observation, where it is not the discount.
     """
 
     observations: np.ndarray
@@ -225,6 +259,11 @@ class Minibatch:
     values: Optional[np.ndarray] = None
     advantages: Optional[np.ndarray] = None
     returns: Optional[np.ndarray] = None
+    discounts: Optional[np.ndarray] = None
+
+
+#: nothing else is around a training
+PLAIN = Around()
 
 
 class Adapter:
@@ -395,6 +434,20 @@ class Adapter:
         """Train with the framework's own loop."""
         return self._beside("training").train(request)
 
+    def train_in_halves(self, request: TrainingRequest, restored: bool = False) -> Trained:
+        """Train half of the steps, and then, as the framework documents it, the other half.
+
+        Args:
+            request: ``total_steps`` are two whole halves of its loop; without checkpoints.
+            restored: in between the training is saved, and all of it that the framework can load is
+                loaded into a new one, as its documentation says; the global random generators and
+                the environment go on as they were.
+
+        Raises:
+            NotOffered: the framework has no such way to go on.
+        """
+        return self._beside("halves").train_in_halves(request, restored)
+
     def trace_trainings(self) -> Mapping[str, TraceTraining]:
         """Built-in trainings for traces, by algorithm: short, and through as much as they can.
 
@@ -441,7 +494,9 @@ class Adapter:
         """
         return self._beside("collection").transitions(request, environments)
 
-    def minibatches(self, request: TrainingRequest, environments: int = 1) -> Sequence[Minibatch]:
+    def minibatches(
+        self, request: TrainingRequest, environments: int = 1, around: Around = PLAIN
+    ) -> Sequence[Minibatch]:
         """Train with the framework's own loop and return the minibatches that its updates read.
 
         They are noted where the framework's own sampling hands them to the update, in the order of
@@ -450,8 +505,12 @@ class Adapter:
         Args:
             request: as for ``transitions``.
             environments: as for ``transitions``.
+            around: what else is set up.
+
+        Raises:
+            NotOffered: the framework has nothing of the kind.
         """
-        return self._beside("minibatches").minibatches(request, environments)
+        return self._beside("minibatches").minibatches(request, environments, around)
 
     def play_atari(self, make_env: Callable[[], Any]) -> Any:
         """A game of ``make_env`` through all that surrounds one in a training on Atari.

@@ -30,6 +30,7 @@ def note_samples(buffer: Any, read: List[Minibatch]) -> None:
 
     def noted_sample(*arguments: Any, **more: Any) -> Any:
         data = sample(*arguments, **more)
+        discounts = getattr(data, "discounts", None)
         read.append(
             Minibatch(
                 observations=array(data.observations),
@@ -37,6 +38,7 @@ def note_samples(buffer: Any, read: List[Minibatch]) -> None:
                 next_observations=array(data.next_observations),
                 rewards=flat(data.rewards),
                 terminated=flat(data.dones).astype(bool),
+                discounts=None if discounts is None else flat(discounts),
             )
         )
         return data

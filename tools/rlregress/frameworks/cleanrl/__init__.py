@@ -13,7 +13,7 @@ from typing import Any, Mapping, Optional, Sequence, Tuple
 
 from rlregress.errors import UserError
 from rlregress.frameworks import metadata
-from rlregress.frameworks.base import Adapter, Probe
+from rlregress.frameworks.base import PLAIN, Adapter, Around, NotOffered, Probe
 from rlregress.frameworks.cleanrl.sources import VARIABLE, Source, all_sources, find_source
 
 ALGORITHMS = ("ppo", "sac", "td3")
@@ -113,6 +113,10 @@ class CleanRL(Adapter):
         """Train with the script's own loop."""
         return self._beside("training").train(request, self.source)
 
+    def train_in_halves(self, request: Any, restored: bool = False) -> Any:
+        """A script is started once and trains to its end."""
+        raise NotOffered("a script trains once, from the beginning to its end")
+
     def trace_trainings(self) -> Mapping[str, Any]:
         """Built-in trainings for traces with this copy's scripts, by algorithm."""
         return {} if self.source.for_gym else self._beside("traced").trainings(self.source)
@@ -125,9 +129,9 @@ class CleanRL(Adapter):
         """Train with the script's own loop and return what it stored."""
         return self._beside("collection").transitions(request, environments, self.source)
 
-    def minibatches(self, request: Any, environments: int = 1) -> Any:
+    def minibatches(self, request: Any, environments: int = 1, around: Around = PLAIN) -> Any:
         """Train with the script's own loop and return the minibatches that its updates read."""
-        return self._beside("minibatches").minibatches(request, environments, self.source)
+        return self._beside("minibatches").minibatches(request, environments, self.source, around)
 
     def play_atari(self, make_env: Any) -> Any:
         """A game of ``make_env`` through what the Atari script puts around it."""

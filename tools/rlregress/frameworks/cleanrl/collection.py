@@ -12,7 +12,8 @@ import torch
 from rlregress.frameworks.base import TrainingRequest, Transitions
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.sources import Source
-from rlregress.frameworks.cleanrl.training import prepared
+from rlregress.frameworks.cleanrl.training import heads, prepared
+from rlregress.frameworks.heads import prepare
 
 
 class _Untouched(gymnasium.Wrapper):
@@ -79,6 +80,7 @@ def _rollouts(request: TrainingRequest, path: Path, arguments: Mapping[str, Any]
         arguments,
         make_env=request.make_env,
         on_step=rollouts.on_step,
+        on_start=lambda run: prepare(request, lambda: heads(run)),
         guard_random=False,
         patches=[*NOT_NORMALISED, rollouts.patch()],
     )
@@ -92,7 +94,13 @@ def _rollouts(request: TrainingRequest, path: Path, arguments: Mapping[str, Any]
 
 
 def _replay(request: TrainingRequest, path: Path, arguments: Mapping[str, Any]) -> Transitions:
-    buffer = run_script(path, arguments, make_env=request.make_env)["rb"]
+    run = run_script(
+        path,
+        arguments,
+        make_env=request.make_env,
+        on_start=lambda run: prepare(request, lambda: heads(run)),
+    )
+    buffer = run["rb"]
 
     def rows(stored: np.ndarray) -> np.ndarray:
         return stored[: buffer.size()].copy()[:, None]

@@ -5,15 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
+import gymnasium
 import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
-from rlregress.frameworks.base import Minibatch, TrainingRequest
+from rlregress.frameworks.base import PLAIN, Around, Minibatch, TrainingRequest
 from rlregress.frameworks.cleanrl.collection import NOT_NORMALISED
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.sources import Source
-from rlregress.frameworks.cleanrl.training import prepared
+from rlregress.frameworks.cleanrl.training import heads, prepared
+from rlregress.frameworks.heads import prepare
 from rlregress.frameworks.samples import array, note_samples
 
 #: the script's name of a flattened rollout -> the field that its rows are
@@ -27,14 +29,32 @@ _ROLLOUT = {
 }
 
 
-def minibatches(request: TrainingRequest, environments: int, source: Source) -> Sequence[Minibatch]:
+def minibatches(
+    request: TrainingRequest, environments: int, source: Source, around: Around = PLAIN
+) -> Sequence[Minibatch]:
     """Run the script on ``environments`` copies in its ``SyncVectorEnv``.
 
     As for ``transitions``, observations and rewards of PPO are not normalised. A rollout's values
     are read only by an update that clips values.
     """
+    around.only("CleanRL", "autoreset")
     read = _rollouts if request.algorithm == "ppo" else _replay
-    return read(request, *prepared(request, source, environments))
+    return read(request, *prepared(request, source, environments), _resets(around))
+
+
+def _resets(around: Around) -> List[Any]:
+    """Patches that let the script's environments reset so; within the step they do anyway."""
+    if around.autoreset in ("", "same_step"):
+        return []
+    mode = gymnasium.vector.AutoresetMode[around.autoreset.upper()]
+
+    class SyncVectorEnv(gymnasium.vector.SyncVectorEnv):
+        """Gymnasium's own, in this mode."""
+
+        def __init__(self, env_fns: Any) -> None:
+            super().__init__(env_fns, autoreset_mode=mode)
+
+    return [(gymnasium.vector, "SyncVectorEnv", SyncVectorEnv)]
 
 
 class _Indexing(TorchFunctionMode):
@@ -86,7 +106,7 @@ class _Indexing(TorchFunctionMode):
 
 
 def _rollouts(
-    request: TrainingRequest, path: Path, arguments: Mapping[str, Any]
+    request: TrainingRequest, path: Path, arguments: Mapping[str, Any], resets: List[Any]
 ) -> Sequence[Minibatch]:
     indexing = _Indexing()
     with indexing:
@@ -95,14 +115,15 @@ def _rollouts(
             arguments,
             make_env=request.make_env,
             on_step=indexing.on_step,
+            on_start=lambda run: prepare(request, lambda: heads(run)),
             guard_random=False,
-            patches=[*NOT_NORMALISED, indexing.patch()],
+            patches=[*NOT_NORMALISED, *resets, indexing.patch()],
         )
     return indexing.read
 
 
 def _replay(
-    request: TrainingRequest, path: Path, arguments: Mapping[str, Any]
+    request: TrainingRequest, path: Path, arguments: Mapping[str, Any], resets: List[Any]
 ) -> Sequence[Minibatch]:
     read: List[Minibatch] = []
 
@@ -111,5 +132,13 @@ def _replay(
         if "sample" not in vars(buffer):
             note_samples(buffer, read)
 
-    run_script(path, arguments, make_env=request.make_env, on_step=on_step, guard_random=False)
+    run_script(
+        path,
+        arguments,
+        make_env=request.make_env,
+        on_step=on_step,
+        on_start=lambda run: prepare(request, lambda: heads(run)),
+        guard_random=False,
+        patches=resets,
+    )
     return read

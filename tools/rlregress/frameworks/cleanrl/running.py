@@ -88,6 +88,7 @@ def run_script(
     make_env: Optional[Callable[[], Any]] = None,
     stop: Optional[int] = None,
     on_step: Optional[OnStep] = None,
+    on_start: Optional[OnStep] = None,
     guard_random: bool = True,
     shimmed: bool = True,
     patches: Sequence[shim.Patch] = (),
@@ -103,6 +104,8 @@ def run_script(
         stop: end the script after this many steps of its environments.
         on_step: called after every step of the script's environments, before the script goes on;
             after the script ended, nothing calls it again. It may raise ``StopRun``.
+        on_start: called once, when the script has made its agent and first resets its environments
+            (not of 0.4.8).
         guard_random: what ``on_step`` draws from the global generators leaves no trace.
         shimmed: give a script written for Gymnasium 0.29 what it expects on a newer one (see
             ``shim``); without it on Gymnasium 1.x it trains on rows that never happened.
@@ -117,7 +120,7 @@ def run_script(
     module = types.ModuleType("__main__")
     module.__file__ = str(path)
     run = ScriptRun(path, vars(module))
-    watch = _Watch(run, stop, on_step, guard_random)
+    watch = _Watch(run, stop, on_step, on_start, guard_random)
     arguments = _arguments(text, overrides or {}, old, make_env is not None)
     make = _maker(make_env)
 
@@ -229,9 +232,15 @@ class _Watch:
     """Counts the steps of the script's environments, not those of an evaluator that it makes."""
 
     def __init__(
-        self, run: ScriptRun, stop: Optional[int], on_step: Optional[OnStep], guard: bool
+        self,
+        run: ScriptRun,
+        stop: Optional[int],
+        on_step: Optional[OnStep],
+        on_start: Optional[OnStep],
+        guard: bool,
     ) -> None:
         self._run, self._stop, self._on_step, self._guard = run, stop, on_step, guard
+        self._on_start = on_start
         self._first: Any = None
         self._outside = restored.outside()
 
@@ -246,6 +255,12 @@ class _Watch:
         if self._stop is not None and run.steps >= self._stop:
             raise StopRun
 
+    def started(self) -> None:
+        on_start, self._on_start = self._on_start, None
+        if on_start is not None:
+            with self._outside():
+                on_start(self._run)
+
     def watched(self, base: Any) -> Any:
         watch = self
 
@@ -256,6 +271,11 @@ class _Watch:
                 super().__init__(*args, **kwargs)
                 if watch._first is None:
                     watch._first = self
+
+            def reset(self, *args: Any, **kwargs: Any) -> Any:
+                if watch._first is self:
+                    watch.started()
+                return super().reset(*args, **kwargs)
 
             def step(self, actions: Any) -> Any:
                 outcome = super().step(actions)

@@ -15,6 +15,13 @@ from rlregress.frameworks.base import Policy, Trained, TrainingRequest, refuse, 
 from rlregress.frameworks.cleanrl import defaults
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.heads import (
+    Heads,
+    constant_deviation,
+    constant_parameter,
+    normal_draws,
+    prepare,
+)
 
 #: what no argument sets: (algorithm, hyperparameter) -> value
 _FIXED = {
@@ -226,6 +233,23 @@ def _value_of(run: ScriptRun) -> Callable[[np.ndarray], np.ndarray]:
     return value
 
 
+def _drawn_of(run: ScriptRun) -> Callable[[np.ndarray, np.ndarray], Any]:
+    see = seen(run["envs"].envs[0])
+
+    def drawn(observations: np.ndarray, numbers: np.ndarray) -> Any:
+        tensor = see(observations)
+        with normal_draws(numbers):
+            if "agent" in run:
+                actions = run["agent"].get_action_and_value(tensor)[0].detach()
+                return actions, run["agent"].get_action_and_value(tensor, actions)[1]
+            if not hasattr(run["actor"], "get_action"):
+                return run["actor"](tensor), None
+            actions, log_probs, _ = run["actor"].get_action(tensor)
+            return actions, log_probs.reshape(-1)
+
+    return drawn
+
+
 #: what the scripts call it in their scalars -> diagnostic
 _SCALARS = {
     "losses/entropy": "entropy",
@@ -269,6 +293,24 @@ def _watch(request: TrainingRequest) -> Callable[[ScriptRun], None]:
     return on_step
 
 
+def _inverse_of_tanh(deviation: torch.Tensor) -> torch.Tensor:
+    """What SAC's actor has to output: the logarithm is in (-5, 2), by a tanh."""
+    return torch.atanh((deviation.log() + 5.0) / 3.5 - 1.0)
+
+
+def heads(run: ScriptRun) -> Heads:
+    """The output layers of a script's networks."""
+    if "agent" in run:
+        agent = run["agent"]
+        deviation = constant_parameter(agent.actor_logstd, torch.log)
+        return Heads(agent.actor_mean[-1], deviation, agent.critic[-1])
+    actor = run["actor"]
+    if not hasattr(actor, "fc_logstd"):
+        return Heads(actor.fc_mu)
+    deviation = constant_deviation(actor.fc_logstd, slice(None), _inverse_of_tanh)
+    return Heads(actor.fc_mean, deviation)
+
+
 def prepared(
     request: TrainingRequest, source: Source, environments: int = 1
 ) -> Tuple[Any, Dict[str, Any]]:
@@ -294,9 +336,15 @@ def train(request: TrainingRequest, source: Source) -> Trained:
         arguments,
         make_env=request.make_env,
         on_step=_watch(request),
+        on_start=lambda run: prepare(request, lambda: heads(run)),
         # what a checkpoint disturbs must show
         guard_random=False,
     )
     return Trained(
-        policy_of(run), _value_of(run), _parameters_of(run), run.steps, _diagnostics_of(run)
+        policy_of(run),
+        _value_of(run),
+        _parameters_of(run),
+        run.steps,
+        _diagnostics_of(run),
+        _drawn_of(run),
     )

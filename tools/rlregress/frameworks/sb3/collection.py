@@ -6,10 +6,12 @@ from typing import Any, List
 
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecNormalize
 
-from rlregress.frameworks.base import TrainingRequest, Transitions
+from rlregress.frameworks.base import PLAIN, Around, TrainingRequest, Transitions
+from rlregress.frameworks.heads import prepare
 from rlregress.frameworks.sb3 import gyms, older
-from rlregress.frameworks.sb3.training import ALGORITHMS, arguments_of
+from rlregress.frameworks.sb3.training import ALGORITHMS, arguments_of, heads
 
 
 class _Rollouts(BaseCallback):
@@ -34,15 +36,28 @@ class _Rollouts(BaseCallback):
         self.done.append(older.episode_starts(self.model)[1:])
 
 
-def agent(request: TrainingRequest, environments: int) -> Any:
+def _normalised(vectorised: Any, around: Around) -> Any:
+    if around.statistics is None:
+        return vectorised
+    wrapped = VecNormalize(vectorised, training=False, norm_reward=False)
+    mean, deviation = around.statistics
+    wrapped.obs_rms.mean, wrapped.obs_rms.var = mean, deviation**2
+    return wrapped
+
+
+def agent(request: TrainingRequest, environments: int, around: Around = PLAIN) -> Any:
     """An agent that is to learn on ``environments`` copies in a ``DummyVecEnv``."""
-    vectorised = gyms.make_vec_env(request.make_env, environments)
+    around.only("Stable-Baselines3", "n_steps", "statistics")
+    vectorised = _normalised(gyms.make_vec_env(request.make_env, environments), around)
     arguments = arguments_of(
         request.algorithm, request.hyperparameters, vectorised.action_space.shape
     )
+    if around.n_steps > 1:
+        arguments["n_steps"] = around.n_steps
     made = ALGORITHMS[request.algorithm]
     model = made("MlpPolicy", vectorised, seed=request.seed, device="cpu", **arguments)
     older.silence(model)
+    prepare(request, lambda: heads(model))
     return model
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Iterator, List, Sequence
 
-from rlregress.frameworks.base import Minibatch, TrainingRequest
+from rlregress.frameworks.base import Around, Minibatch, TrainingRequest
 from rlregress.frameworks.samples import array, flat, note_samples
 from rlregress.frameworks.sb3.collection import agent
 
 
-def minibatches(request: TrainingRequest, environments: int) -> Sequence[Minibatch]:
+def minibatches(request: TrainingRequest, environments: int, around: Around) -> Sequence[Minibatch]:
     """Learn with ``learn`` on ``environments`` copies in a ``DummyVecEnv``."""
-    model = agent(request, environments)
+    model = agent(request, environments, around)
     read: List[Minibatch] = []
     if getattr(model, "rollout_buffer", None) is not None:
         _note_rollouts(model, read)

@@ -12,6 +12,14 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.noise import NormalActionNoise
 
 from rlregress.frameworks.base import Trained, TrainingRequest, refuse, without_fixed
+from rlregress.frameworks.heads import (
+    Heads,
+    constant_deviation,
+    constant_parameter,
+    last_linear,
+    normal_draws,
+    prepare,
+)
 from rlregress.frameworks.sb3 import gyms, older
 
 ALGORITHMS = {"ppo": PPO, "sac": SAC, "td3": TD3}
@@ -180,7 +188,34 @@ def _value(model):
     return value
 
 
-def _new(request: TrainingRequest):
+def heads(model: Any) -> Heads:
+    """The output layers of an agent."""
+    policy = model.policy
+    if hasattr(policy, "value_net"):
+        deviation = constant_parameter(policy.log_std, torch.log)
+        return Heads(policy.action_net, deviation, policy.value_net)
+    actor = model.actor
+    if not hasattr(actor, "log_std"):
+        return Heads(last_linear(actor.mu))
+    return Heads(actor.mu, constant_deviation(actor.log_std, slice(None), torch.log))
+
+
+def _drawn(model: Any) -> Any:
+    def drawn(observations: np.ndarray, numbers: np.ndarray) -> Any:
+        tensor = older.tensor_of(model.policy, observations)
+        with normal_draws(numbers):
+            if hasattr(model.policy, "value_net"):
+                actions = model.policy(tensor)[0].detach()
+                return actions, model.policy.evaluate_actions(tensor, actions)[1]
+            if hasattr(model.actor, "log_std"):
+                return model.actor.action_log_prob(tensor)
+            return model.actor(tensor), None
+
+    return drawn
+
+
+def new(request: TrainingRequest) -> Any:
+    """An agent in its environment, as a user makes it."""
     environment = gyms.native(request.make_env())
     arguments = arguments_of(
         request.algorithm, request.hyperparameters, environment.action_space.shape
@@ -188,6 +223,7 @@ def _new(request: TrainingRequest):
     made = ALGORITHMS[request.algorithm]
     model = made("MlpPolicy", environment, seed=request.seed, device="cpu", **arguments)
     older.silence(model)
+    prepare(request, lambda: heads(model))
     return model
 
 
@@ -195,7 +231,7 @@ def train(request: TrainingRequest) -> Trained:
     """Train with ``learn``, exactly as a user of the framework calls it."""
     watch = _Watch(request)
     if request.kept is None:
-        model = _new(request)
+        model = new(request)
         model.learn(request.total_steps, callback=watch)
     else:
         model, diagnostics = request.kept
@@ -205,6 +241,11 @@ def train(request: TrainingRequest) -> Trained:
         watch.goes_on(model.num_timesteps, diagnostics)
         left = request.total_steps - model.num_timesteps
         model.learn(left, callback=watch, reset_num_timesteps=False)
+    return trained(model, watch.diagnostics)
+
+
+def trained(model: Any, diagnostics: Mapping[str, List[float]]) -> Trained:
+    """What an agent is after its training."""
     parameters = {
         name: tensor.detach().cpu().numpy().copy()
         for name, tensor in model.policy.state_dict().items()
@@ -212,5 +253,10 @@ def train(request: TrainingRequest) -> Trained:
     if getattr(model, "log_ent_coef", None) is not None:
         parameters["log_ent_coef"] = model.log_ent_coef.detach().numpy().copy()
     return Trained(
-        _policy(model), _value(model), parameters, model.num_timesteps, watch.diagnostics
+        _policy(model),
+        _value(model),
+        parameters,
+        model.num_timesteps,
+        diagnostics,
+        _drawn(model),
     )

@@ -5,15 +5,45 @@ from __future__ import annotations
 import warnings
 from typing import Any, List, Tuple
 
+import gymnasium
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import TrainingRequest, Transitions
-from rlregress.frameworks.torchrl.api import GymWrapper, SerialEnv
+from rlregress.frameworks.base import PLAIN, Around, TrainingRequest, Transitions
+from rlregress.frameworks.torchrl.api import (
+    GymWrapper,
+    MultiStep,
+    ObservationNorm,
+    SerialEnv,
+    TransformedEnv,
+)
 from rlregress.frameworks.torchrl.training import BUILDERS, Space, single_precision
 
 
-def trainer_and_loss(request: TrainingRequest, environments: int) -> Tuple[Any, Any]:
+def _environment(request: TrainingRequest, environments: int, around: Around) -> Any:
+    def make() -> Any:
+        return GymWrapper(request.make_env(), device="cpu")
+
+    if around.autoreset:
+        mode = gymnasium.vector.AutoresetMode[around.autoreset.upper()]
+        several = [request.make_env] * environments
+        vectorised = gymnasium.vector.SyncVectorEnv(several, autoreset_mode=mode)
+        environment = GymWrapper(vectorised, device="cpu")
+    else:
+        environment = make() if environments == 1 else SerialEnv(environments, make)
+    environment = single_precision(environment)
+    if around.statistics is None:
+        return environment
+    mean, deviation = (torch.as_tensor(each, dtype=torch.float32) for each in around.statistics)
+    fixed = ObservationNorm(mean, deviation, in_keys=["observation"], standard_normal=True)
+    if not isinstance(environment, TransformedEnv):
+        return TransformedEnv(environment, fixed)
+    return environment.append_transform(fixed)
+
+
+def trainer_and_loss(
+    request: TrainingRequest, environments: int, around: Around = PLAIN
+) -> Tuple[Any, Any]:
     """The framework's trainer and its loss; more than one environment are in a ``SerialEnv``."""
     torch.manual_seed(request.seed)
     np.random.seed(request.seed)
@@ -21,13 +51,13 @@ def trainer_and_loss(request: TrainingRequest, environments: int) -> Tuple[Any, 
     # the builders count the steps of all environments together
     given[_segment(request)] *= environments
 
-    def make():
-        return GymWrapper(request.make_env(), device="cpu")
-
-    environment = single_precision(make() if environments == 1 else SerialEnv(environments, make))
+    environment = _environment(request, environments, around)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
-        return BUILDERS[request.algorithm](request, environment, Space(environment), given)
+        trainer, loss = BUILDERS[request.algorithm](request, environment, Space(environment), given)
+    if around.n_steps > 1:
+        trainer.collector.postproc = MultiStep(gamma=given["discount"], n_steps=around.n_steps)
+    return trainer, loss
 
 
 def _segment(request: TrainingRequest) -> str:

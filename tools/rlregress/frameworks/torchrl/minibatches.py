@@ -6,15 +6,15 @@ from typing import Any, List, Sequence
 
 import torch
 
-from rlregress.frameworks.base import Minibatch, TrainingRequest
+from rlregress.frameworks.base import Around, Minibatch, TrainingRequest
 from rlregress.frameworks.samples import array
 from rlregress.frameworks.torchrl.collection import trainer_and_loss
 from rlregress.frameworks.torchrl.versions import LOG_PROBS
 
 
-def minibatches(request: TrainingRequest, environments: int) -> Sequence[Minibatch]:
+def minibatches(request: TrainingRequest, environments: int, around: Around) -> Sequence[Minibatch]:
     """Train with the framework's trainer; more than one environment are in a ``SerialEnv``."""
-    trainer, loss = trainer_and_loss(request, environments)
+    trainer, loss = trainer_and_loss(request, environments, around)
     read: List[Minibatch] = []
 
     def note(batch: Any) -> None:
@@ -26,6 +26,8 @@ def minibatches(request: TrainingRequest, environments: int) -> Sequence[Minibat
             "done": batch["next", "done"].reshape(-1),
             "terminated": batch["next", "terminated"].reshape(-1),
         }
+        if around.n_steps > 1:
+            fields["discounts"] = batch["gamma"].reshape(-1)
         if request.algorithm == "ppo":
             fields.update(_of_policy_and_values(batch, loss))
         read.append(Minibatch(**{name: array(tensor) for name, tensor in fields.items()}))

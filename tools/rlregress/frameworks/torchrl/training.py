@@ -7,6 +7,7 @@ the losses, the replay buffer, the exploration and the target updates are the fr
 from __future__ import annotations
 
 import copyreg
+import math
 import warnings
 from typing import Any, Dict, List, Mapping
 
@@ -15,6 +16,14 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.base import Trained, TrainingRequest, refuse, without_fixed
+from rlregress.frameworks.heads import (
+    Heads,
+    constant_deviation,
+    constant_parameter,
+    last_linear,
+    normal_draws,
+    prepare,
+)
 from rlregress.frameworks.torchrl.api import (
     MLP,
     AddStateIndependentNormalScale,
@@ -193,12 +202,17 @@ def _ppo(request: TrainingRequest, environment, space: Space, given: Mapping[str
         _mlp(space.observations, space.actions, given["hidden_sizes"], nn.Tanh),
         given["policy_gain"],
     )
-    actor = _tanh_normal_actor(
-        nn.Sequential(policy_network, AddStateIndependentNormalScale(space.actions)), space, True
-    )
+    deviation = AddStateIndependentNormalScale(space.actions)
+    actor = _tanh_normal_actor(nn.Sequential(policy_network, deviation), space, True)
     value_network = _orthogonal(
         _mlp(space.observations, 1, given["hidden_sizes"], nn.Tanh), given["value_gain"]
     )
+
+    def heads() -> Heads:
+        set_deviation = constant_parameter(deviation.state_independent_scale, torch.log)
+        return Heads(last_linear(policy_network), set_deviation, last_linear(value_network))
+
+    prepare(request, heads)
     critic = ValueOperator(value_network, in_keys=["observation"])
     loss = ppo_loss(
         actor,
@@ -243,11 +257,20 @@ def _replay_buffer(given: Mapping[str, Any]) -> TensorDictReplayBuffer:
     )
 
 
+def _inverse_of_softplus(deviation: torch.Tensor) -> torch.Tensor:
+    """What ``NormalParamExtractor`` has to be given: it adds 0.01 to softplus(x + c), 1 at 0."""
+    numbers = deviation.double() - 0.01
+    return (torch.log(torch.expm1(numbers)) - math.log(math.expm1(0.99))).float()
+
+
 def _sac(request: TrainingRequest, environment, space: Space, given: Mapping[str, Any]):
     network = nn.Sequential(
         _mlp(space.observations, 2 * space.actions, given["hidden_sizes"], nn.ReLU),
         NormalParamExtractor(),
     )
+    layer = last_linear(network)
+    set_deviation = constant_deviation(layer, slice(space.actions, None), _inverse_of_softplus)
+    prepare(request, lambda: Heads(layer, set_deviation))
     actor = _tanh_normal_actor(network, space, False)
     loss = sac_loss(
         actor,
@@ -275,6 +298,7 @@ def _sac(request: TrainingRequest, environment, space: Space, given: Mapping[str
 
 def _td3(request: TrainingRequest, environment, space: Space, given: Mapping[str, Any]):
     policy_network = _mlp(space.observations, space.actions, given["hidden_sizes"], nn.ReLU)
+    prepare(request, lambda: Heads(last_linear(policy_network)))
     actor = TensorDictSequential(
         TensorDictModule(policy_network, in_keys=["observation"], out_keys=["param"]),
         TanhModule(in_keys=["param"], out_keys=["action"], **space.bounds),
@@ -332,6 +356,23 @@ def _policy(loss):
             return loss.actor_network(batch)["action"].numpy()
 
     return policy
+
+
+def _drawn(loss):
+    def drawn(observations: np.ndarray, numbers: np.ndarray) -> Any:
+        batch = TensorDict(
+            {"observation": torch.as_tensor(observations).float()}, len(observations)
+        )
+        with loss.actor_network_params.to_module(loss.actor_network), normal_draws(numbers):
+            if not hasattr(loss.actor_network, "get_dist"):
+                return loss.actor_network(batch)["action"], None
+            law = loss.actor_network.get_dist(batch)
+            # PPO is handed the actions of a rollout
+            of_rollout = hasattr(loss, "critic_network_params")
+            actions = law.rsample().detach() if of_rollout else law.rsample()
+            return actions, law.log_prob(actions)
+
+    return drawn
 
 
 def _value(loss):
@@ -428,7 +469,8 @@ def _without_iterator(sampling):
     return _blank, (type(sampling),), state, None, None, _fill
 
 
-def _new(request: TrainingRequest) -> _AfterBatch:
+def new(request: TrainingRequest) -> _AfterBatch:
+    """A trainer, its loss and what is called after each batch."""
     given = checked(request.algorithm, request.hyperparameters)
     torch.manual_seed(request.seed)
     np.random.seed(request.seed)
@@ -450,14 +492,26 @@ def train(request: TrainingRequest) -> Trained:
         NotOffered: the installed version has no such trainer, or not all that it is to be set to.
     """
     copyreg.pickle(ReplayBufferTrainer, _without_iterator)
-    after_batch = _new(request) if request.kept is None else request.kept
+    after_batch = new(request) if request.kept is None else request.kept
     after_batch.serves(request)
+    after_batch.trainer.train()
+    return trained(after_batch)
+
+
+def trained(after_batch: _AfterBatch) -> Trained:
+    """What a training is at its end."""
     trainer, loss = after_batch.trainer, after_batch.loss
-    trainer.train()
     parameters = {
         name: tensor.detach().cpu().numpy().copy()
         for name, tensor in loss.state_dict().items()
         if isinstance(tensor, torch.Tensor)
     }
     diagnostics = after_batch.diagnostics.values
-    return Trained(_policy(loss), _value(loss), parameters, trainer.collected_frames, diagnostics)
+    return Trained(
+        _policy(loss),
+        _value(loss),
+        parameters,
+        trainer.collected_frames,
+        diagnostics,
+        _drawn(loss),
+    )

@@ -1,0 +1,82 @@
+"""Two ways to keep the action of a Gaussian policy within its bounds, and their laws.
+
+Thesis, appendix C.3: N clip and N tanh. Numbers [n, dimensions] are before the bounding, in
+standard deviations from the mean, or in the units of the policy's output.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The bounds of the actions, each float [dimensions]."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+    @property
+    def half(self) -> np.ndarray:
+        """Half of the widths."""
+        return (self.high - self.low) / 2
+
+    def clipped(self, outputs: np.ndarray) -> np.ndarray:
+        """What is beyond a bound is brought to it."""
+        return np.clip(outputs, self.low, self.high)
+
+    def squashed(self, outputs: np.ndarray) -> np.ndarray:
+        """A tanh, brought to the bounds: 0 is their middle."""
+        return self.low + (np.tanh(outputs) + 1) * self.half
+
+    def bounded(self, kind: str, outputs: np.ndarray) -> np.ndarray:
+        """By "clip" or "tanh"."""
+        return self.clipped(outputs) if kind == "clip" else self.squashed(outputs)
+
+
+def share_inside(bounds: Bounds, mean: np.ndarray, deviation: np.ndarray) -> float:
+    """The probability that a Gaussian is within the bounds, in all dimensions."""
+    ends = [(each - mean) / deviation / math.sqrt(2.0) for each in (bounds.high, bounds.low)]
+    shares = [(math.erf(a) - math.erf(b)) / 2 for a, b in zip(*ends, strict=True)]
+    return math.prod(shares)
+
+
+def grid(lowest: np.ndarray, highest: np.ndarray, points: int) -> np.ndarray:
+    """A grid of numbers between two corners [dimensions]: [points^dimensions, dimensions]."""
+    axes = [np.linspace(a, b, points) for a, b in zip(lowest, highest, strict=True)]
+    return np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, len(axes))
+
+
+def integral(actions: np.ndarray, log_probs: np.ndarray, dimensions: int, points: int) -> float:
+    """The integral of a density over actions that belong to a ``grid``, by the trapezoidal rule."""
+    places = actions.reshape(*[points] * dimensions, dimensions)
+    density = np.exp(log_probs.astype(np.float64)).reshape([points] * dimensions)
+    for dimension in reversed(range(dimensions)):
+        # along one axis of the grid only the action of that dimension moves
+        first = (0,) * dimension + (slice(None),) + (0,) * (dimensions - dimension - 1)
+        density = np.trapezoid(density, places[(*first, dimension)], axis=dimension)
+    return float(density)
+
+
+def distance(found: np.ndarray, law: np.ndarray) -> float:
+    """The largest distance of two empirical distribution functions, of numbers [n] and [m].
+
+    ``law`` is a large sample, or quantiles, of what is expected; both may hold atoms.
+    """
+    places = np.concatenate([found, law])
+    shares = [
+        np.searchsorted(np.sort(each), places + 1e-6, side="right") / len(each)
+        for each in (found, law)
+    ]
+    return float(np.max(np.abs(shares[0] - shares[1])))
+
+
+def critical_distance(n: int, false_alarm: float) -> float:
+    """What n independent draws of the law itself exceed with at most this probability.
+
+    Dvoretzky, Kiefer and Wolfowitz, with Massart's constant; it holds for laws with atoms too.
+    """
+    return math.sqrt(math.log(2.0 / false_alarm) / (2.0 * n))

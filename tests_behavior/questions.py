@@ -1,0 +1,154 @@
+"""What is asked of each algorithm, and what is documented of the answer.
+
+``baselines/behavior/questions.yaml`` says of each question for which algorithms it is handled,
+which deviate knowingly, and to which it does not apply. ``python -m tests_behavior.questions``
+prints the table of it, ``docs/behavior.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated
+
+import pytest
+from pydantic import Field
+
+from rlregress import datafiles, suite
+from rlregress.datafiles import Text
+from rlregress.errors import UserError, nearest
+
+#: where the table stands
+PAGE = "docs/behavior.md"
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """What algorithms do otherwise.
+
+    Attributes:
+        of: "framework-algorithm".
+        does: what, and where in the code.
+        says: a part of what the failing assertion says; empty if the test states it in its own way.
+        link: to an issue, a discussion or a source that knows of it.
+    """
+
+    of: Annotated[tuple[Text, ...], Field(min_length=1)]
+    does: Text
+    says: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True)
+class NotApplicable:
+    """Algorithms of which a question cannot be asked, and why."""
+
+    of: Annotated[tuple[Text, ...], Field(min_length=1)]
+    why: Text
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question.
+
+    Attributes:
+        asks: in words.
+        tests: that ask it, "file::function", below ``tests_behavior``; or details of the catalogue.
+        handled: "framework-algorithm" of each that does what is asked.
+    """
+
+    asks: Text
+    tests: Annotated[tuple[Text, ...], Field(min_length=1)]
+    handled: tuple[Text, ...] = ()
+    deviations: tuple[Deviation, ...] = ()
+    not_applicable: tuple[NotApplicable, ...] = ()
+
+    def answers(self) -> Iterator[tuple[str, Deviation | NotApplicable | None]]:
+        """("framework-algorithm", why it is not handled or None), as they stand in the file."""
+        yield from ((name, None) for name in self.handled)
+        for other in (*self.deviations, *self.not_applicable):
+            yield from ((name, other) for name in other.of)
+
+
+def load() -> Mapping[str, Question]:
+    """The questions by id; UserError names file and key of what is wrong."""
+    path = suite.baselines() / "behavior" / "questions.yaml"
+    known: Mapping[str, Question] = datafiles.remembered(path, Mapping[str, Question])
+    return known
+
+
+@contextmanager
+def asked(question: str, framework: str, algorithm: str) -> Iterator[None]:
+    """What stands inside holds, unless it is documented not to, or cannot be asked.
+
+    A documented deviation has to fail with the words that belong to it: one that is gone fails.
+    """
+    __tracebackhide__ = True
+    known = load()
+    if question not in known:
+        raise UserError(f"there is no question '{question}'; {nearest(question, known)}")
+    answers = dict(known[question].answers())
+    name = f"{framework}-{algorithm}"
+    if name not in answers:
+        raise UserError(
+            f"questions.yaml: {question} says nothing of {name}; expected it in handled, in "
+            "deviations or in not_applicable"
+        )
+    answer = answers[name]
+    if isinstance(answer, NotApplicable):
+        pytest.skip(f"{question}: {answer.why}")
+    try:
+        yield
+    except AssertionError as error:
+        if answer is None or not answer.says or answer.says not in str(error):
+            raise
+        return
+    if answer is not None and answer.says:
+        raise AssertionError(
+            f"{name}: {question} is documented to deviate ({answer.does}), found as asked; move it "
+            "to handled"
+        )
+
+
+_MARKS = {type(None): "handled", Deviation: "deviates", NotApplicable: "—"}
+
+
+def _heading(names: list[str]) -> list[str]:
+    return [
+        f"| question | {' | '.join(names)} |",
+        f"|---|{'---|' * len(names)}",
+    ]
+
+
+def page() -> str:
+    """The table as Markdown."""
+    questions = load()
+    names = sorted({name for question in questions.values() for name, _ in question.answers()})
+    lines = [
+        "# Behaviour: which question is answered how",
+        "",
+        "Written by `python -m tests_behavior.questions`, from",
+        "`baselines/behavior/questions.yaml`; a test keeps it current. *handled*: the tests and",
+        "details named below pass on the versions that the suite is run on. *deviates*: the",
+        "framework is known to do otherwise, and a test fails if it no longer does. —: the",
+        "question does not apply.",
+        "",
+        *_heading(names),
+    ]
+    for id, question in questions.items():
+        answers = dict(question.answers())
+        marks = [f"{_MARKS[type(answers.get(name))]}" if name in answers else "" for name in names]
+        lines.append(f"| [{id}](#{id.replace('.', '')}) | {' | '.join(marks)} |")
+    for id, question in questions.items():
+        lines += ["", f"## {id}", "", question.asks, ""]
+        lines += [f"- asked by `{test}`" for test in question.tests]
+        for deviation in question.deviations:
+            link = f" ([known]({deviation.link}))" if deviation.link else ""
+            lines.append(f"- **deviates**: {', '.join(deviation.of)}: {deviation.does}{link}")
+        lines += [f"- —: {', '.join(each.of)}: {each.why}" for each in question.not_applicable]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(page(), end="")

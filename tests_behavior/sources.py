@@ -1,0 +1,95 @@
+"""What the value behind the end of an episode of a clock is taken from: at sight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from rlregress.frameworks.base import Minibatch
+from tests_behavior import clock
+
+FINAL = "its final observation"
+RESET = "the observation of the reset"
+BEFORE = "the observation before the step"
+ANOTHER = "another environment"
+NOTHING = "nothing"
+
+_Place = tuple[float, float]
+#: rewards, values and returns are single precision
+_CLOSE = 1e-4
+
+
+def places(number: float, time: float, environments: int) -> dict[str, _Place]:
+    """Where a value behind the step of a clock can come from, right or wrong."""
+    following = float(clock.next_time(np.float64(time)))
+    return {
+        FINAL: (number, following),
+        RESET: (number, following - clock.TICK / 2),
+        BEFORE: (number, time),
+        ANOTHER: (number + 1 if number + 1 < max(environments, 2) else 0.0, following),
+    }
+
+
+def _ended(rows: Minibatch, steps: Mapping[_Place, bool]) -> list[tuple[int, _Place]]:
+    """(row, place) of every row whose step ended an episode."""
+    found = [(k, tuple(map(float, each))) for k, each in enumerate(rows.observations)]
+    return [(k, place) for k, place in found if steps[place]]  # type: ignore[index,misc]
+
+
+def of_returns(
+    rows: Minibatch, steps: Mapping[_Place, bool], discount: float, environments: int
+) -> set[str]:
+    """What the returns at the ends of episodes agree with, of one step each.
+
+    Rows of which it cannot be told are left out: what would follow has not been read.
+
+    Args:
+        rows: with values of one policy and returns with a lambda of 0.
+        steps: every (environment, time) that was met -> the step ends an episode.
+        discount: of the value.
+        environments: how many clocks there are.
+    """
+    assert rows.values is not None
+    assert rows.returns is not None
+    places_read = [tuple(map(float, each)) for each in rows.observations]
+    values: dict[tuple[float, ...], float] = dict(
+        zip(places_read, map(float, rows.values), strict=True)
+    )
+    agree, told = {FINAL, RESET, BEFORE, ANOTHER, NOTHING}, 0
+    for row, (number, time) in _ended(rows, steps):
+        candidates = places(number, time, environments)
+        if {candidates[FINAL], candidates[RESET]} - set(values):
+            continue
+        told += 1
+        reward = number + time + float(np.clip(rows.actions[row, 0], -1.0, 1.0))
+        behind = (float(rows.returns[row]) - reward) / discount
+        worth = {name: values.get(place, np.nan) for name, place in candidates.items()}
+        worth[NOTHING] = 0.0
+        agree &= {name for name, value in worth.items() if abs(value - behind) < _CLOSE}
+    assert told > 1, "expected ends of episodes of which all that follows was read, found none"
+    return agree
+
+
+def of_rows(rows: Minibatch, steps: Mapping[_Place, bool], environments: int) -> set[str]:
+    """What the next observations at the ends of episodes are, of rows that are not terminated."""
+    assert rows.next_observations is not None
+    assert rows.terminated is not None
+    agree, told = {FINAL, RESET, BEFORE, ANOTHER, NOTHING}, 0
+    for row, (number, time) in _ended(rows, steps):
+        told += 1
+        found = tuple(map(float, rows.next_observations[row]))
+        same = {name for name, at in places(number, time, environments).items() if at == found}
+        agree &= {NOTHING} if rows.terminated[row] else same
+    assert told > 1, "expected ends of episodes to be read, found none"
+    return agree
+
+
+def assert_from(who: str, what: str, found: set[str], expected: str) -> None:
+    """The value behind the end of an episode is of one source alone, the expected one."""
+    __tracebackhide__ = True
+    if found != {expected}:
+        spelled = " or ".join(sorted(found)) or "no one source"
+        raise AssertionError(
+            f"{who}: expected the value behind {what} to be of {expected}, found it of {spelled}"
+        )

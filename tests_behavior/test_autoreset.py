@@ -1,0 +1,122 @@
+"""The three conventions of Gymnasium's vectorised environments for what comes after an end.
+
+In the next step (its action is ignored, its reward is none), in the same step (the final
+observation is in the info), or not at all (the caller resets). Whatever the convention: every row
+that updates read is a step that was made, and the value behind a truncation is of the final
+observation.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+
+import numpy as np
+import pytest
+
+from rlregress.frameworks.base import Adapter, Around, Minibatch
+from tests_behavior import sources
+from tests_behavior.assertions import assert_one_step_returns, assert_one_transition
+from tests_behavior.clock import Clock, Notes
+from tests_behavior.clock_trainings import hyperparameters, is_on_policy, joined, read
+from tests_behavior.limit import LimitIs
+from tests_behavior.questions import asked
+from tests_behavior.settings import setting
+
+#: (environment, time) -> the step ended an episode
+Steps = dict[tuple[float, float], bool]
+
+#: a further variant of what runs anyway
+NIGHTLY = pytest.mark.nightly
+
+TERMINATED = partial(Clock, limit_is=LimitIs.TERMINATION)
+
+
+@cache
+def rows_of(
+    framework: Adapter, algorithm: str, make, environments: int, mode: str
+) -> tuple[Minibatch, Steps]:
+    """All minibatches under a convention, as one, and the steps that the environments made.
+
+    A training that ends in an error has none.
+    """
+    steps = 16 if is_on_policy(framework, algorithm) else 10
+    met: Steps = {}
+    try:
+        rows = read(
+            framework,
+            algorithm,
+            # a framework may step environments before the training, to look at what they show
+            lambda number: Notes(make(number), {}, met),
+            environments,
+            steps,
+            Around(autoreset=mode),
+        )
+        return joined(rows), met
+    except (KeyError, RuntimeError, ValueError) as error:
+        said = f"{type(error).__name__}: {error}"
+        raise AssertionError(f"expected a training to its end, found {said}") from error
+
+
+def assert_rows_of_steps(
+    framework: Adapter, algorithm: str, make, rows: Minibatch, met: Steps, environments: int
+) -> None:
+    """Rows are steps that were made, with the right value behind their ends."""
+    __tracebackhide__ = True
+    who = f"{framework.title} {algorithm}"
+    chosen = setting(framework.name, "minibatches", algorithm)
+    terminates = make is TERMINATED
+    assert_one_transition(who, rows, met, terminates, chosen.reset_after_termination)
+    if is_on_policy(framework, algorithm):
+        discount = hyperparameters(framework, algorithm)["discount"]
+        has_value = not (terminates or chosen.truncation_is_termination)
+        assert_one_step_returns(who, rows, met, discount, value_after_end=has_value)
+        found = sources.of_returns(rows, met, discount, environments)
+    else:
+        found = sources.of_rows(rows, met, environments)
+    no_value = terminates or chosen.truncation_is_termination
+    expected = sources.NOTHING if no_value else sources.FINAL
+    sources.assert_from(who, "an end", found, expected)
+
+
+@pytest.mark.parametrize("environments", [pytest.param(1, marks=NIGHTLY), 3])
+@pytest.mark.parametrize(
+    "make",
+    [pytest.param(Clock, id="truncated"), pytest.param(TERMINATED, id="terminated", marks=NIGHTLY)],
+)
+@pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
+def test_rows_are_steps_that_were_made(framework, algorithm, mode, make, environments):
+    """Environments that end at different times give no row that never happened."""
+    with asked(f"autoreset.{mode}", framework.name, algorithm):
+        rows, met = rows_of(framework, algorithm, make, environments, mode)
+        assert_rows_of_steps(framework, algorithm, make, rows, met, environments)
+
+
+class LateReset(Clock):
+    """A fault: the first step after an end is a reset, with no reward, that goes by as a step."""
+
+    _over = False
+
+    def reset(self, **options):
+        """Show the final observation once more where there was one."""
+        if self._over:
+            return self._observation(), {}
+        return super().reset(**options)
+
+    def step(self, action):
+        """Reset in the place of the first step after an end."""
+        if self._over:
+            self._over = False
+            return super().reset()[0], 0.0, False, False, {}
+        outcome = super().step(action)
+        self._over = outcome[2] or outcome[3]
+        return outcome
+
+
+@pytest.mark.nightly
+def test_a_row_that_never_happened_is_seen(framework, algorithm):
+    """Control: with a reset that goes by as a step, some row is not a step that was made."""
+    with asked("autoreset.same_step", framework.name, algorithm):
+        rows, met = rows_of(framework, algorithm, LateReset, 1, "same_step")
+    with pytest.raises(AssertionError, match="expected "):
+        assert_rows_of_steps(framework, algorithm, LateReset, rows, met, 1)
+    assert np.isfinite(rows.observations).all()

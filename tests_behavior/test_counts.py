@@ -1,0 +1,118 @@
+"""How much is done with several environments: steps, rows, gradient steps, policy updates.
+
+40 steps over all environments, of 1, 2 or 4 of them. A rollout or a collection is five steps of
+each environment. PPO's minibatches stay as large as they are, so that the number of its updates
+does not depend on the environments; off-policy algorithms update after every so many vectorised
+steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from rlregress.frameworks.base import Adapter, TrainingRequest
+from rlregress.frameworks.heads import Heads
+from rlregress.frameworks.scripted import Scripted
+from tests_behavior.questions import asked
+from tests_behavior.settings import setting
+
+STEPS = 40
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a training has done.
+
+    Attributes:
+        steps: of all environments.
+        environments: how many of them were stepped.
+        rows: that were stored.
+        gradient_steps: of what is trained most often.
+        policy_updates: of the policy's output layer.
+    """
+
+    steps: int
+    environments: int
+    rows: int
+    gradient_steps: int
+    policy_updates: int
+
+
+@cache
+def counted(framework: Adapter, algorithm: str, environments: int) -> Counts:
+    """A training whose environments and optimisers are watched."""
+    received: list[list[np.ndarray]] = []
+    stepped: dict[int, int] = {}
+    policy: list[int] = []
+
+    def make() -> Scripted:
+        received.append([])
+        return Scripted(received=received[-1])
+
+    def prepare(heads: Heads) -> None:
+        policy.append(id(heads.location.weight))
+
+    def note(optimizer: Any, arguments: Any, keywords: Any) -> None:
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    stepped[id(parameter)] = stepped.get(id(parameter), 0) + 1
+
+    given = setting(framework.name, "counts", algorithm).hyperparameters
+    asked_for = TrainingRequest(algorithm, make, given, STEPS, seed=0, prepare=prepare)
+    handle = register_optimizer_step_pre_hook(note)
+    try:
+        stored = framework.transitions(asked_for, environments)
+    finally:
+        handle.remove()
+    return Counts(
+        steps=sum(map(len, received)),
+        environments=sum(bool(each) for each in received),
+        rows=stored.rewards.size,
+        gradient_steps=max(stepped.values()),
+        policy_updates=stepped[policy[0]],
+    )
+
+
+def documented(framework: Adapter, algorithm: str, environments: int) -> Counts:
+    """The documented function of the number of environments."""
+    chosen = setting(framework.name, "counts", algorithm)
+    given = chosen.hyperparameters
+    if algorithm == "ppo":
+        updates = policy = given["epochs"] * STEPS // given["minibatch_size"]
+    else:
+        collections = STEPS // (environments * given["steps_per_collection"])
+        updates = (collections - chosen.collections_before_updates) * given[
+            "updates_per_collection"
+        ]
+        every = given.get("policy_delay", 1)
+        policy = updates // every * (1 if chosen.delay_leaves_out else every)
+    return Counts(STEPS, environments, STEPS, updates, policy)
+
+
+def assert_counts(who: str, environments: int, found: Counts, expected: Counts) -> None:
+    """Everything that was counted is as documented."""
+    __tracebackhide__ = True
+    if found != expected:
+        raise AssertionError(
+            f"{who}, {environments} environments: expected {vars(expected)}, found {vars(found)}"
+        )
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("environments", [1, 2, 4])
+def test_counts_are_the_documented_function(framework, algorithm, environments):
+    """Steps, rows, gradient steps and policy updates are those of so many environments."""
+    who = f"{framework.title} {algorithm}"
+    with asked("counts.updates", framework.name, algorithm):
+        found = counted(framework, algorithm, environments)
+        assert_counts(who, environments, found, documented(framework, algorithm, environments))
+    other = documented(framework, algorithm, 8 // environments if environments != 2 else 1)
+    with pytest.raises(AssertionError, match=f"{environments} environments: expected "):
+        assert_counts(who, environments, found, other)

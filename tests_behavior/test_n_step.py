@@ -1,0 +1,103 @@
+"""n-step returns: which rewards a row sums, and what is behind them.
+
+Three rewards, across truncations, terminations, and the place where a full buffer is written on.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+
+import numpy as np
+import pytest
+
+from rlregress.frameworks.base import Adapter, Around, Minibatch
+from tests_behavior.clock import Clock, Notes, played
+from tests_behavior.clock_trainings import hyperparameters, read
+from tests_behavior.limit import LimitIs
+from tests_behavior.questions import asked
+from tests_behavior.settings import setting
+from tests_behavior.windows import assert_windows, windows
+
+N, STEPS = 3, 10
+
+
+@cache
+def trained(
+    framework: Adapter, algorithm: str, limit_is: LimitIs, environments: int, size: int
+) -> tuple[Minibatch, dict[tuple[float, float], float]]:
+    """The newest minibatch, and the reward of every step."""
+    paid: dict[tuple[float, float], float] = {}
+    make = partial(_noted, paid=paid, limit_is=limit_is)
+    three = Around(n_steps=N)
+    changes = {"replay_size": size * environments}
+    rows = read(framework, algorithm, _Once(make), environments, STEPS, three, **changes)[-1]
+    return rows, paid
+
+
+class _Once:
+    """A function that no cache takes for another one."""
+
+    def __init__(self, function) -> None:
+        self._function = function
+
+    def __call__(self, number: int):
+        return self._function(number)
+
+
+def _noted(number: int, paid: dict, limit_is: LimitIs) -> Notes:
+    return Notes(Clock(number, limit_is), paid, {})
+
+
+def expected(framework: Adapter, algorithm: str, limit_is: LimitIs, environments: int, paid, n=N):
+    """The windows of all steps, as the framework documents their ends."""
+    given = hyperparameters(framework, algorithm)
+    by_batch = setting(framework.name, "minibatches", algorithm).windows_end_with_batches
+    return windows(
+        played(environments, STEPS),
+        paid,
+        n,
+        given["discount"],
+        limit_is is LimitIs.TERMINATION,
+        given["steps_per_collection"] if by_batch else STEPS,
+    )
+
+
+@pytest.mark.parametrize(
+    ("environments", "size"),
+    [
+        *(pytest.param(*each, marks=pytest.mark.nightly) for each in ((1, 40), (1, 6), (3, 40))),
+        (3, 6),
+    ],
+)
+@pytest.mark.parametrize(
+    "limit_is",
+    [LimitIs.TRUNCATION, pytest.param(LimitIs.TERMINATION, marks=pytest.mark.nightly)],
+    ids=lambda kind: kind.value,
+)
+def test_a_window_stays_in_its_episode(framework, algorithm, limit_is, environments, size):
+    """A row sums up to three rewards of one episode; what is behind them is of the same episode.
+
+    Of ten steps a buffer of six has forgotten four, and a window crosses its end.
+    """
+    who = f"{framework.title} {algorithm}"
+    question = "n_step.truncation" if limit_is is LimitIs.TRUNCATION else "n_step.termination"
+    with asked(question, framework.name, algorithm):
+        rows, paid = trained(framework, algorithm, limit_is, environments, size)
+        made = expected(framework, algorithm, limit_is, environments, paid)
+        assert_windows(who, rows, made)
+
+
+@pytest.mark.parametrize("wrong", [pytest.param("n", marks=pytest.mark.nightly), "end"])
+def test_other_windows_are_seen(framework, algorithm, wrong):
+    """Control: windows of two steps, and ones that run on through a truncation, are not these."""
+    who = f"{framework.title} {algorithm}"
+    with asked("n_step.truncation", framework.name, algorithm):
+        rows, paid = trained(framework, algorithm, LimitIs.TRUNCATION, 3, 6)
+    made = expected(framework, algorithm, LimitIs.TRUNCATION, 3, paid, n=2 if wrong == "n" else N)
+    if wrong == "end":
+        endless = dict.fromkeys(played(3, STEPS), False)
+        discount = hyperparameters(framework, algorithm)["discount"]
+        made = windows(endless, paid, N, discount, False, STEPS)
+    with pytest.raises(AssertionError, match="expected the sum of rewards of the step of"):
+        assert_windows(who, rows, made)
+    assert np.isfinite(rows.rewards).all()

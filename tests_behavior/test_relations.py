@@ -1,0 +1,187 @@
+"""Relations between trainings that need no known result.
+
+Half and half is the whole; twice the rewards and twice the values are twice the advantages; a
+lambda of 1 sums all rewards; a discount of 0 leaves one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from rlregress.frameworks.base import Adapter, Minibatch, NotOffered, Trained, TrainingRequest
+from tests_behavior import clock
+from tests_behavior.assertions import (
+    assert_same_in_each_row,
+    assert_same_parameters,
+)
+from tests_behavior.clock import Clock, Notes
+from tests_behavior.clock_trainings import hyperparameters, joined, read
+from tests_behavior.questions import asked
+from tests_behavior.settings import setting
+
+ENVIRONMENTS, STEPS = 3, 16
+
+
+class Doubled(gymnasium.RewardWrapper):
+    """Twice the reward."""
+
+    def reward(self, reward: Any) -> float:
+        """Twice what it was."""
+        return 2.0 * float(reward)
+
+
+@cache
+def rollouts(framework: Adapter, algorithm: str, doubled: str = "") -> Minibatch:
+    """Rows of two rollouts, with what is named in ``doubled`` of twice the scale."""
+    make = (lambda n: Doubled(Clock(n))) if "rewards" in doubled else Clock
+    prepare = (lambda heads: heads.scale_value(2.0)) if "values" in doubled else None
+    given = {"gae_lambda": 0.9}
+    return joined(read(framework, algorithm, make, ENVIRONMENTS, STEPS, prepare=prepare, **given))
+
+
+def assert_scaled(who: str, plain: Minibatch, other: Minibatch, standardized: bool) -> None:
+    """Returns and advantages of ``other`` are twice those of ``plain``, row by row."""
+    __tracebackhide__ = True
+    assert np.array_equal(plain.observations, other.observations)
+    assert plain.returns is not None
+    assert plain.advantages is not None
+    factor = 1.0 if standardized else 2.0
+    assert_same_in_each_row(who, "returns", other.returns, 2.0 * plain.returns)
+    assert_same_in_each_row(who, "advantages", other.advantages, factor * plain.advantages)
+
+
+def test_twice_the_scale_is_twice_the_advantage(framework, algorithm):
+    """Rewards and values of twice the scale double returns and advantages; standardized stay."""
+    who = f"{framework.title} {algorithm}"
+    chosen = setting(framework.name, "minibatches", algorithm)
+    with asked("relations.scale", framework.name, algorithm):
+        plain = rollouts(framework, algorithm)
+        both = rollouts(framework, algorithm, "rewards, values")
+        assert_scaled(who, plain, both, chosen.standardized_advantages)
+    rewards_alone = rollouts(framework, algorithm, "rewards")
+    with pytest.raises(AssertionError, match="expected the (returns|advantages)"):
+        assert_scaled(who, plain, rewards_alone, chosen.standardized_advantages)
+
+
+def sums_of_rewards(
+    rows: Minibatch,
+    paid: Mapping[tuple[float, float], float],
+    ends: Mapping[tuple[float, float], bool],
+    discount: float,
+    rollout: int,
+    value_after_end: bool,
+) -> np.ndarray:
+    """Of every row the discounted rewards up to the end of its episode or rollout, and the value.
+
+    NaN where the value of what followed was never read.
+    """
+    assert rows.values is not None
+    values = {
+        tuple(map(float, place)): float(value)
+        for place, value in zip(rows.observations, rows.values, strict=True)
+    }
+    sums: dict[tuple[float, ...], float] = {}
+    for number in range(ENVIRONMENTS):
+        own = sorted(place for place in paid if place[0] == number)
+        for k in range(len(own) - 1, -1, -1):
+            place = own[k]
+            following = (place[0], float(clock.next_time(np.float64(place[1]))))
+            if ends[place]:
+                behind = values.get(following, np.nan) if value_after_end else 0.0
+            elif k % rollout == rollout - 1:
+                behind = values.get(following, np.nan)
+            else:
+                behind = sums[own[k + 1]]
+            sums[place] = paid[place] + discount * behind
+    return np.array([sums[tuple(map(float, place))] for place in rows.observations])
+
+
+def returns_of(
+    framework: Adapter, algorithm: str, **changes: float
+) -> tuple[Minibatch, dict, dict]:
+    """Rows, rewards and ends of a training with other hyperparameters."""
+    paid: dict[tuple[float, float], float] = {}
+    ends: dict[tuple[float, float], bool] = {}
+    make = partial(_noted, paid, ends)
+    rows = joined(read(framework, algorithm, lambda n: make(n), ENVIRONMENTS, STEPS, **changes))
+    return rows, paid, ends
+
+
+def _noted(paid: dict, ends: dict, number: int) -> Notes:
+    return Notes(Clock(number), paid, ends)
+
+
+@pytest.mark.nightly
+def test_lambda_one_is_the_monte_carlo_return(framework, algorithm):
+    """With a lambda of 1 returns are all rewards to the end, and the value that is behind it."""
+    who = f"{framework.title} {algorithm}"
+    chosen = setting(framework.name, "minibatches", algorithm)
+    given = hyperparameters(framework, algorithm)
+    with asked("relations.lambda_one", framework.name, algorithm):
+        rows, paid, ends = returns_of(framework, algorithm, gae_lambda=1.0)
+        has_value = not chosen.truncation_is_termination
+        expected = sums_of_rewards(
+            rows, paid, ends, given["discount"], given["rollout_steps"], has_value
+        )
+        known = ~np.isnan(expected)
+        assert known.mean() > 0.5
+        assert rows.returns is not None
+        assert_same_in_each_row(who, "returns", rows.returns[known], expected[known])
+    shorter, _, _ = returns_of(framework, algorithm, gae_lambda=0.9)
+    assert shorter.returns is not None
+    with pytest.raises(AssertionError, match="expected the returns"):
+        assert_same_in_each_row(who, "returns", shorter.returns[known], expected[known])
+
+
+@pytest.mark.nightly
+def test_a_discount_of_zero_leaves_the_reward(framework, algorithm):
+    """With a discount of 0 returns are rewards, whatever lambda is."""
+    who = f"{framework.title} {algorithm}"
+    with asked("relations.discount_zero", framework.name, algorithm):
+        rows, paid, _ = returns_of(framework, algorithm, gae_lambda=0.9, discount=0.0)
+        expected = np.array([paid[tuple(map(float, each))] for each in rows.observations])
+        assert_same_in_each_row(who, "returns", rows.returns, expected)
+    other, _, _ = returns_of(framework, algorithm, gae_lambda=0.9, discount=0.01)
+    with pytest.raises(AssertionError, match="expected the returns"):
+        assert_same_in_each_row(who, "returns", other.returns, expected)
+
+
+def _whole(framework: Adapter, algorithm: str) -> TrainingRequest:
+    chosen = setting(framework.name, "determinism", algorithm)
+    return TrainingRequest(
+        algorithm=algorithm,
+        make_env=lambda: gymnasium.make("InvertedPendulum-v5"),
+        hyperparameters=chosen.hyperparameters,
+        total_steps=128,
+        seed=1,
+    )
+
+
+@cache
+def at_once(framework: Adapter, algorithm: str) -> Trained:
+    """The whole training."""
+    return framework.train(_whole(framework, algorithm))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("restored", [False, True], ids=["again", "restored"])
+def test_two_halves_are_the_whole(framework, algorithm, restored):
+    """A training that is continued ends as one that was not interrupted, to the bit."""
+    who = f"{framework.title} {algorithm}"
+    with asked(f"relations.{'restored' if restored else 'again'}", framework.name, algorithm):
+        try:
+            halves = framework.train_in_halves(_whole(framework, algorithm), restored)
+        except NotOffered as error:
+            raise AssertionError(f"expected a way to go on, found none: {error}") from error
+        whole = at_once(framework, algorithm).parameters
+        assert_same_parameters(who, "whole and halves", whole, halves.parameters)
+    first = replace(_whole(framework, algorithm), total_steps=64)
+    with pytest.raises(AssertionError, match="expected parameters identical"):
+        assert_same_parameters(who, "control", whole, framework.train(first).parameters)

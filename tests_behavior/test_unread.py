@@ -1,0 +1,85 @@
+"""NaN where nothing may be read: what is read anyway ends up in every weight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from rlregress.frameworks.base import Adapter
+from tests_behavior.clock import Clock
+from tests_behavior.clock_trainings import request
+from tests_behavior.limit import LimitIs
+from tests_behavior.questions import asked
+
+
+class NaNAsFinal(gymnasium.Wrapper):
+    """The final observation of an episode is NaN."""
+
+    def step(self, action: Any) -> Any:
+        """Step, and hide what a termination has led to."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        if terminated or truncated:
+            observation = np.full_like(observation, np.nan)
+        return observation, reward, terminated, truncated, info
+
+
+class NaNAsFirst(gymnasium.Wrapper):
+    """The first observation of an episode is NaN."""
+
+    def reset(self, **options: Any) -> Any:
+        """Reset, and hide what it has led to."""
+        observation, info = self.env.reset(**options)
+        return np.full_like(observation, np.nan), info
+
+
+def share_of_nan(framework: Adapter, algorithm: str, make: Callable[[int], Any]) -> float:
+    """The share of parameters that are no numbers after a training."""
+    asked_for = request(framework, algorithm, make, 1, 40, minibatch_size=8)
+    try:
+        parameters = framework.train(asked_for).parameters.values()
+    except ValueError as error:
+        # distributions of torch refuse what networks full of NaN say
+        if "nan" not in str(error):
+            raise
+        return 1.0
+    count = sum(each.size for each in parameters)
+    return sum(np.isnan(each).sum() for each in parameters) / count
+
+
+def assert_unread(who: str, what: str, share: float) -> None:
+    """No weight has become NaN."""
+    __tracebackhide__ = True
+    if share:
+        raise AssertionError(
+            f"{who}: expected nothing to be read of {what}, found {share:.0%} of the parameters "
+            "to be NaN"
+        )
+
+
+def _of(fault: Callable[..., Any], limit_is: LimitIs, number: int) -> Any:
+    return fault(Clock(number, limit_is))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("limit_is", [LimitIs.TERMINATION, LimitIs.BOTH], ids=lambda k: k.value)
+def test_nothing_is_read_of_a_terminal_observation(framework, algorithm, limit_is):
+    """An observation that a termination has led to, all NaN, reaches no weight."""
+    who = f"{framework.title} {algorithm}"
+    kind = "terminal" if limit_is is LimitIs.TERMINATION else "terminal_and_truncated"
+    with asked(f"unread.{kind}", framework.name, algorithm):
+        share = share_of_nan(framework, algorithm, partial(_of, NaNAsFinal, limit_is))
+        assert_unread(who, "terminal observations", share)
+
+
+@pytest.mark.nightly
+def test_what_is_read_of_a_first_observation_is_seen(framework, algorithm):
+    """Control: a first observation that is NaN reaches the weights."""
+    who = f"{framework.title} {algorithm}"
+    share = share_of_nan(framework, algorithm, partial(_of, NaNAsFirst, LimitIs.TRUNCATION))
+    with pytest.raises(AssertionError, match="of the parameters to be NaN"):
+        assert_unread(who, "first observations", share)

@@ -1,0 +1,74 @@
+"""The rows that n-step returns of clocks have to give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from rlregress.frameworks.base import Minibatch
+from tests_behavior import clock
+from tests_behavior.assertions import assert_rows
+
+_Place = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Window:
+    """Up to n steps of one episode: float sum of rewards, and what is behind them."""
+
+    rewards: float
+    following: _Place
+    terminated: bool
+    discount: float
+
+
+def windows(
+    steps: Mapping[_Place, bool],
+    paid: Mapping[_Place, float],
+    n: int,
+    discount: float,
+    terminates: bool,
+    together: int,
+) -> dict[_Place, Window]:
+    """Of every step the window that begins with it.
+
+    Args:
+        steps: every (environment, time) that was met -> the step ends an episode; in the order of
+            the steps of each environment.
+        paid: the reward of each.
+        n: rewards of a whole window; one that meets an end is shorter.
+        discount: of one step.
+        terminates: the ends are terminations.
+        together: a window also ends with every so manieth step of an environment.
+    """
+    made = {}
+    for number in {number for number, _ in steps}:
+        own = [place for place in steps if place[0] == number]
+        for first in range(len(own)):
+            last = min(first + n - 1, (first // together + 1) * together - 1, len(own) - 1)
+            ends = [k for k in range(first, last + 1) if steps[own[k]]]
+            last = ends[0] if ends else last
+            rewards = sum(discount ** (k - first) * paid[own[k]] for k in range(first, last + 1))
+            made[own[first]] = Window(
+                rewards,
+                (number, float(clock.next_time(np.float64(own[last][1])))),
+                bool(ends) and terminates,
+                discount ** (last + 1 - first),
+            )
+    return made
+
+
+def assert_windows(who: str, rows: Minibatch, made: Mapping[_Place, Window]) -> None:
+    """Every row is the window that begins with its step."""
+    __tracebackhide__ = True
+    expected = [made[tuple(map(float, each))] for each in rows.observations]  # type: ignore[index]
+    for name, found, true in (
+        ("sum of rewards", rows.rewards, [each.rewards for each in expected]),
+        ("next observation", rows.next_observations, [each.following for each in expected]),
+        ("discount", rows.discounts, [each.discount for each in expected]),
+        ("termination", rows.terminated, [each.terminated for each in expected]),
+    ):
+        assert found is not None, f"{who}: expected rows with the field {name}"
+        assert_rows(who, name, rows.observations, found, np.asarray(true))

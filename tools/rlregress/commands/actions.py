@@ -1,0 +1,38 @@
+"""``rlregress actions``: how frameworks keep actions within their bounds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from rlregress.errors import UserError
+from rlregress.gate import selection
+from rlregress.reporting import actions as report
+from rlregress.training import actions
+from rlregress.training.record import check_writable, write_atomically
+
+
+def show(
+    frameworks: Sequence[str], means: Sequence[float], variance: float, steps: int, folder: Path
+) -> int:
+    """Print and draw the executed actions of the frameworks; 0."""
+    if variance <= 0.0:
+        raise UserError(f"--variance is {variance:g}; expected a number above 0")
+    check_writable(folder, "the report")
+    found = actions.every(selection.adapters(frameworks), means, variance, steps, seed=0)
+    if not found:
+        raise UserError("none of the frameworks trains PPO here; expected at least one that does")
+    write_atomically(folder / "actions.json", json.dumps(report.as_plain(found), indent=1) + "\n")
+    for line in report.lines(found):
+        typer.echo(line)
+    written, left_out = "actions.json", ""
+    try:
+        write_atomically(folder / "actions.svg", report.figure(found))
+        written += ", actions.svg"
+    except UserError as error:
+        left_out = f"; {error}"
+    typer.echo(f"report: {folder} ({written}){left_out}")
+    return 0

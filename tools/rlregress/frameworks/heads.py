@@ -1,0 +1,103 @@
+"""The output layers of an agent, to be set before its first step to what a question needs.
+
+A policy that says the same of every observation makes the distribution of its actions a known one;
+a value of twice the scale goes with rewards of twice the scale.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, Callable, Iterator, Optional, Sequence
+from unittest import mock
+
+import numpy as np
+import torch
+from torch import nn
+
+
+@dataclass(frozen=True)
+class Heads:
+    """The output layers, as adapters hand them to ``TrainingRequest.prepare``.
+
+    Attributes:
+        location: outputs, among others or alone, the mean of the Gaussian before it is bounded, or
+            what a deterministic policy says before that.
+        set_deviation: (standard deviation [dimensions]) -> sets that Gaussian's for every
+            observation; None of a deterministic policy.
+        value: outputs the value of a state; None of an algorithm with action values.
+    """
+
+    location: Any
+    set_deviation: Optional[Callable[[torch.Tensor], None]] = None
+    value: Any = None
+
+    def fix_policy(self, location: Sequence[float], deviation: Sequence[float]) -> None:
+        """Let the policy say the same of every observation.
+
+        Args:
+            location: [dimensions], before the bounding.
+            deviation: [dimensions], in the same units; of no effect on a deterministic policy.
+        """
+        numbers = torch.as_tensor(location, dtype=torch.float32)
+        with torch.no_grad():
+            self.location.weight[: len(numbers)] = 0.0
+            self.location.bias[: len(numbers)] = numbers
+            if self.set_deviation is not None:
+                self.set_deviation(torch.as_tensor(deviation, dtype=torch.float32))
+
+    def scale_value(self, factor: float) -> None:
+        """Let the state-value network say a multiple of what it says."""
+        with torch.no_grad():
+            self.value.weight *= factor
+            self.value.bias *= factor
+
+
+def prepare(request: Any, heads: Callable[[], Heads]) -> None:
+    """Call what a ``TrainingRequest`` has to be done with the heads of its agent, if anything."""
+    if request.prepare is not None:
+        request.prepare(heads())
+
+
+@contextmanager
+def normal_draws(numbers: np.ndarray) -> Iterator[None]:
+    """What a Gaussian draws is its mean and so many of its standard deviations: [n, dimensions]."""
+    given = torch.as_tensor(numbers, dtype=torch.float32)
+
+    def draw(law: Any, sample_shape: Any = ()) -> torch.Tensor:
+        del sample_shape
+        return law.loc + law.scale * given
+
+    with ExitStack() as around:
+        for name in ("sample", "rsample"):
+            around.enter_context(mock.patch.object(torch.distributions.Normal, name, draw))
+        yield
+
+
+def last_linear(network: nn.Module) -> nn.Linear:
+    """The last linear layer of a network."""
+    return [layer for layer in network.modules() if isinstance(layer, nn.Linear)][-1]
+
+
+def constant_deviation(layer: nn.Linear, outputs: slice, inverse: Callable[[Any], Any]) -> Any:
+    """For ``Heads``: a standard deviation that a layer's outputs stand for.
+
+    Args:
+        outputs: which of the layer's.
+        inverse: standard deviation -> what the layer has to output.
+    """
+
+    def set_deviation(deviation: torch.Tensor) -> None:
+        layer.weight[outputs] = 0.0
+        layer.bias[outputs] = inverse(deviation)
+
+    return set_deviation
+
+
+def constant_parameter(parameter: Any, inverse: Callable[[Any], Any]) -> Any:
+    """For ``Heads``: a standard deviation that a parameter beside the network stands for."""
+
+    def set_deviation(deviation: torch.Tensor) -> None:
+        parameter.copy_(inverse(deviation).reshape(parameter.shape))
+
+    return set_deviation

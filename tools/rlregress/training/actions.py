@@ -1,0 +1,111 @@
+"""What a Gaussian policy makes of its bounds: the actions that reach the environment.
+
+Thesis, appendix C.3, figure 14: two ways to keep an action within its bounds give other
+distributions of the same Gaussian, and another deterministic action.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from rlregress.frameworks.base import Adapter, TrainingRequest
+from rlregress.frameworks.heads import Heads
+from rlregress.frameworks.isolation import isolated
+from rlregress.frameworks.scripted import Scripted
+from rlregress.hyperparameters import hyperparameter_set
+
+#: bounds of the one action
+LOW, HIGH = -1.0, 1.0
+
+
+@dataclass(frozen=True)
+class Actions:
+    """Of a policy that says the same of every observation.
+
+    Attributes:
+        framework: its title.
+        mean, variance: of the Gaussian before it is bounded.
+        executed: float [n], as the environment received them in a rollout.
+        deterministic: the action without exploration.
+    """
+
+    framework: str
+    mean: float
+    variance: float
+    executed: np.ndarray
+    deterministic: float
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """What a framework logs and warns of while it trains is no part of the answer."""
+    disabled = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with isolated(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(disabled)
+
+
+def executed(adapter: Adapter, mean: float, variance: float, steps: int, seed: int) -> Actions:
+    """Train PPO's own loop for one rollout, with a learning rate of 0, and watch the environment.
+
+    Raises:
+        UserError: the framework cannot be set to it.
+    """
+    received: list[np.ndarray] = []
+    one_rollout = {
+        "learning_rate": 0.0,
+        "rollout_steps": steps,
+        "minibatch_size": steps,
+        "epochs": 1,
+        "anneal_learning_rate": False,
+    }
+    own = hyperparameter_set(adapter.name)["ppo"]
+    given = {**own, **{name: value for name, value in one_rollout.items() if name in own}}
+
+    def fix(heads: Heads) -> None:
+        heads.fix_policy([mean], [sqrt(variance)])
+
+    request = TrainingRequest(
+        algorithm="ppo",
+        make_env=lambda: Scripted(LOW, HIGH, received=received),
+        hyperparameters=given,
+        total_steps=steps,
+        seed=seed,
+        prepare=fix,
+    )
+    with _quietly():
+        deterministic = adapter.train(request).policy(np.zeros((1, 1), dtype=np.float32))
+    return Actions(
+        adapter.title,
+        mean,
+        variance,
+        np.concatenate(received[:steps]),
+        float(np.ravel(deterministic)[0]),
+    )
+
+
+def every(
+    adapters: Sequence[Adapter],
+    means: Sequence[float],
+    variance: float,
+    steps: int,
+    seed: int,
+) -> list[Actions]:
+    """The actions of every framework that trains PPO, for every mean."""
+    return [
+        executed(adapter, mean, variance, steps, seed)
+        for adapter in adapters
+        if "ppo" in adapter.algorithms
+        for mean in means
+    ]

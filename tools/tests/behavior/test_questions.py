@@ -1,0 +1,150 @@
+"""The questions of ``tests_behavior``: complete, asked by tests that exist, printed as a page."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlregress import suite
+from rlregress.details import catalogue
+from rlregress.errors import UserError
+from tests_behavior import questions
+
+#: what the three frameworks train
+EVERY = {
+    f"{name}-{kind}" for name in ("sb3", "torchrl", "cleanrl") for kind in ("ppo", "sac", "td3")
+}
+
+GOOD = """
+a.b:
+  asks: Is it so?
+  tests: [test_x.py::test_y]
+  handled: [one-ppo]
+  deviations: [{of: [two-ppo], does: otherwise, says: found two, link: "https://example.org/1"}]
+  not_applicable: [{of: [three-ppo], why: it has none}]
+"""
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Writes a file of questions that is read in the place of the suite's own."""
+    monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
+    (tmp_path / "behavior").mkdir()
+
+    def write(text: str) -> None:
+        (tmp_path / "behavior" / "questions.yaml").write_text(text)
+
+    return write
+
+
+@pytest.mark.parametrize("id", questions.load())
+def test_every_algorithm_is_answered_once(id):
+    """Each framework's algorithms stand once under every question."""
+    names = [name for name, _ in questions.load()[id].answers()]
+    assert sorted(names) == sorted(EVERY)
+
+
+def test_every_question_is_asked_by_what_there_is():
+    """Tests named are functions of ``tests_behavior``, or details of the catalogue."""
+    details = {detail.id for detail in catalogue.all_details()}
+    for id, question in questions.load().items():
+        for name in question.tests:
+            file, _, function = name.partition("::")
+            if not function:
+                assert name in details, id
+                continue
+            text = (suite.root() / "tests_behavior" / file).read_text("utf-8")
+            assert f"\ndef {function}(" in text, id
+
+
+def test_every_question_that_tests_name_is_in_the_file():
+    """Each id that a test asks by is known; an id in an f-string is known by its beginning."""
+    known = questions.load()
+    for path in sorted((suite.root() / "tests_behavior").glob("test_*.py")):
+        for part in path.read_text("utf-8").split("with asked(")[1:]:
+            given = part.split(",")[0].strip()
+            if given.startswith('"'):
+                assert given.strip('"') in known, path.name
+            elif given.startswith('f"'):
+                start = given[2:].partition("{")[0]
+                assert any(id.startswith(start) for id in known), path.name
+
+
+def test_the_page_is_current():
+    """``docs/behavior.md`` is what the questions print."""
+    page = (suite.root() / questions.PAGE).read_text("utf-8")
+    said = f"write it with: python -m tests_behavior.questions > {questions.PAGE}"
+    assert page == questions.page(), said
+
+
+def test_the_page_says_what_is_answered(written):
+    """A row for each question, a mark for each algorithm, deviation and reason in words."""
+    written(GOOD)
+    page = questions.page()
+    assert "| question | one-ppo | three-ppo | two-ppo |" in page
+    assert "| [a.b](#ab) | handled | — | deviates |" in page
+    assert "- **deviates**: two-ppo: otherwise ([known](https://example.org/1))" in page
+    assert "- —: three-ppo: it has none" in page
+
+
+def test_what_is_handled_has_to_hold(written):
+    """An assertion that fails is raised as it is, and one that holds is let through."""
+    written(GOOD)
+    with questions.asked("a.b", "one", "ppo"):
+        pass
+    with pytest.raises(AssertionError, match="found two"), questions.asked("a.b", "one", "ppo"):
+        raise AssertionError("found two")
+
+
+def test_a_deviation_has_to_be_the_documented_one(written):
+    """With its words it passes; with others it is raised; without any it is said to be gone."""
+    written(GOOD)
+    with questions.asked("a.b", "two", "ppo"):
+        raise AssertionError("expected one, found two")
+    with pytest.raises(AssertionError, match="found 3"), questions.asked("a.b", "two", "ppo"):
+        raise AssertionError("expected one, found 3")
+    with (
+        pytest.raises(AssertionError, match="documented to deviate .* move it to handled"),
+        questions.asked("a.b", "two", "ppo"),
+    ):
+        pass
+
+
+def test_what_cannot_be_asked_is_skipped_with_its_reason(written):
+    """The reason stands in the report of the test."""
+    written(GOOD)
+    with (
+        pytest.raises(pytest.skip.Exception, match="a.b: it has none"),
+        questions.asked("a.b", "three", "ppo"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "said"),
+    [
+        ("a.c", "one", "there is no question 'a.c'; did you mean 'a.b'"),
+        ("a.b", "four", "a.b says nothing of four-ppo; expected it in handled, in deviations or"),
+    ],
+)
+def test_an_unknown_question_or_algorithm_is_named(written, question, name, said):
+    """What is not in the file cannot be asked."""
+    written(GOOD)
+    with pytest.raises(UserError) as error, questions.asked(question, name, "ppo"):
+        pass
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (GOOD.replace("asks:", "ask:"), "unknown key 'ask'; did you mean 'asks'"),
+        (GOOD.replace("why: it has none", "why: ''"), "why"),
+        (GOOD.replace("[test_x.py::test_y]", "[]"), "key 'a.b.tests' is "),
+    ],
+)
+def test_a_damaged_file_is_one_sentence(written, text, said):
+    """An unknown key, a reason that is missing and a question that nobody asks are named."""
+    written(text)
+    with pytest.raises(UserError, match=r"questions\.yaml") as error:
+        questions.load()
+    assert said in str(error.value)
