@@ -34,6 +34,7 @@ MODULES = (
     "sac_loop",
     "td3",
     "td3_loop",
+    "dqn",
     "ppo",
     "ppo_loop",
     "ppo_schedules",

@@ -16,6 +16,7 @@ import numpy as np
 from rlregress.frameworks.base import Inputs, Probe, absences
 from rlregress.frameworks.cleanrl.probes import (
     atari,
+    dqn,
     gae,
     normalisation,
     normalisation_traps,
@@ -38,6 +39,7 @@ _FAMILIES: Tuple[Any, ...] = (
     sac_loop,
     td3,
     td3_loop,
+    dqn,
     ppo,
     ppo_loop,
     ppo_schedules,

@@ -20,6 +20,7 @@ _FAMILIES = families.load_all(
         "sac_loop",
         "td3",
         "td3_loop",
+        "dqn",
         "ppo",
         "ppo_optimisation",
         "ppo_loop",
