@@ -120,8 +120,8 @@ def test_epsilon_schedule(implementation):
 
 @pytest.mark.detail("dqn.epsilon.deterministic")
 def test_epsilon_of_deterministic_actions(implementation):
-    """At epsilon 0.25 actions are random in training, and are not where no chance is asked for."""
-    flags = implementation.ask(epsilon=0.25)
+    """At epsilon 0.5 actions are random in training, and are not where no chance is asked for."""
+    flags = implementation.ask(epsilon=0.5)
     implementation.assert_documented(
         flags,
         greedy=[1.0, 0.0],  # Stable-Baselines3, TorchRL

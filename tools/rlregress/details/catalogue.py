@@ -35,6 +35,7 @@ MODULES = (
     "td3",
     "td3_loop",
     "dqn",
+    "ddpg",
     "ppo",
     "ppo_loop",
     "ppo_schedules",

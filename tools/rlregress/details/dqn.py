@@ -5,36 +5,20 @@ What an entry observes is the text of its measurement, which is written once for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from rlregress.details import critics
-from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
+from rlregress.details.catalogue import Detail, Formula, Inputs
+from rlregress.details.measured import measured_detail
 from rlregress.formulas import critics as distances
 from rlregress.formulas import dqn
 from rlregress.measurements import dqn as measured
 
 _MNIH = "Mnih et al. 2015, algorithm 1"
 _SETTINGS = "Mnih et al. 2015, extended data table 1"
-
-
-def _detail(
-    id: str,
-    measurement: Callable[..., np.ndarray],
-    question: str,
-    sources: tuple[str, ...],
-    inputs: Mapping[str, Any],
-    variants: Mapping[str, tuple[str, Formula]],
-    consequence: str,
-    **options: Any,
-) -> Detail:
-    """An entry that observes what ``measurement`` says of itself."""
-    text = measurement.__doc__ or ""
-    return make_detail(
-        id, question, text, sources, inputs, variants, consequence=consequence, **options
-    )
 
 
 def _double() -> Detail:
@@ -46,7 +30,7 @@ def _double() -> Detail:
     def over_target(reduction: Callable[..., Any]) -> Formula:
         return lambda i: i["reward"] + i["discount"] * reduction(i["target"])
 
-    return _detail(
+    return measured_detail(
         "dqn.target.double",
         measured.target_double,
         "Which network chooses the next action, and which one values it?",
@@ -75,7 +59,7 @@ def _ties() -> Detail:
     def times(count: Callable[[Inputs], float]) -> Formula:
         return lambda i: i["reward"] + i["discount"] * count(i) * np.max(i["target"])
 
-    return _detail(
+    return measured_detail(
         "dqn.target.ties",
         measured.target_ties,
         "Where several actions are the best in the next state, what is it worth?",
@@ -97,7 +81,7 @@ def _terminal() -> Detail:
     def with_mask(mask: str) -> Formula:
         return lambda i: critics.masked_target(i, i["target_q"], mask)
 
-    return _detail(
+    return measured_detail(
         "dqn.target.terminal",
         measured.target_terminal,
         "Does a truncated step bootstrap from the next value, and a terminated one not?",
@@ -122,7 +106,7 @@ def _loss() -> Detail:
     def of(distance: str, factor: Callable[[Inputs], float] = lambda i: 1.0) -> Formula:
         return lambda i: factor(i) * distances.DISTANCES[distance](i["errors"])
 
-    return _detail(
+    return measured_detail(
         "dqn.loss.kind",
         measured.loss_kind,
         "Which distance between prediction and target is minimised?",
@@ -154,7 +138,7 @@ def _clip() -> Detail:
     def inverse(norm: float) -> Formula:
         return lambda i: norm
 
-    return _detail(
+    return measured_detail(
         "dqn.gradient.clip",
         measured.gradient_clip,
         "To which norm are gradients clipped by default before the optimiser sees them?",
@@ -176,7 +160,7 @@ def _clip() -> Detail:
 
 
 def _interval() -> Detail:
-    return _detail(
+    return measured_detail(
         "dqn.target_update.interval",
         measured.target_update_interval,
         "What does the interval between two updates of the target network count?",
@@ -202,7 +186,7 @@ def _interval_of_several() -> Detail:
     def transitions(of: Callable[[Inputs], float]) -> Formula:
         return lambda i: [i["environments"], of(i)]
 
-    return _detail(
+    return measured_detail(
         "dqn.target_update.environments",
         measured.target_update_environments,
         "With several environments, after how many transitions is the target network updated?",
@@ -244,7 +228,7 @@ def _share() -> Detail:
     def share(number: float) -> Formula:
         return lambda i: number
 
-    return _detail(
+    return measured_detail(
         "dqn.target_update.share",
         measured.target_update_share,
         "Is the target network copied as a whole by default, or moved by a fraction?",
@@ -281,7 +265,7 @@ def _schedule() -> Detail:
     def constant(of: str) -> Formula:
         return lambda i: dqn.random_steps(np.full(int(i["steps"]), i[of]), i["draws"])
 
-    return _detail(
+    return measured_detail(
         "dqn.epsilon.schedule",
         measured.epsilon_schedule,
         "How does epsilon fall from its first to its last value?",
@@ -314,7 +298,7 @@ def _deterministic() -> Detail:
     def flags(*numbers: float) -> Formula:
         return lambda i: numbers
 
-    return _detail(
+    return measured_detail(
         "dqn.epsilon.deterministic",
         measured.epsilon_deterministic,
         "Is an action that is asked for without chance free of epsilon?",
@@ -341,7 +325,7 @@ def _starts() -> Detail:
     def never(i: Inputs) -> float:
         return 0.0
 
-    return _detail(
+    return measured_detail(
         "dqn.learning_starts",
         measured.learning_starts,
         "How long are actions random, and after which step is the first update?",
@@ -383,7 +367,7 @@ def _frequency() -> Detail:
     def apart(of: Callable[[Inputs], float]) -> Formula:
         return lambda i: [i["every"], i["environments"], of(i)]
 
-    return _detail(
+    return measured_detail(
         "dqn.train_frequency",
         measured.train_frequency,
         "With several environments, after how many transitions comes the next update?",

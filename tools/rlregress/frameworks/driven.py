@@ -37,6 +37,7 @@ class Stage:
         self.begin: Optional[Callable[[int], Any]] = None
         self.between: Callable[[int], Any] = lambda steps: None
         self._updates: List[Tuple[int, float]] = []
+        self._roles: List[str] = []
 
     def environment(self) -> Scripted:
         """One more environment."""
@@ -49,11 +50,15 @@ class Stage:
         return sum(len(environment.received) for environment in self.environments)
 
     @contextmanager
-    def noted(self) -> Iterator[None]:
-        """Note the gradients that every optimiser finds, with the steps taken by then."""
+    def noted(self, role: Callable[[Any], str] = lambda optimizer: "values") -> Iterator[None]:
+        """Note the gradients that every optimiser finds, with the steps taken by then.
+
+        ``role(optimizer)`` says what it updates.
+        """
 
         def note(optimizer: Any, *_: Any) -> None:
             self._updates.append((self.steps, norm_of_gradients(optimizer)))
+            self._roles.append(role(optimizer))
 
         handle = register_optimizer_step_pre_hook(note)
         try:
@@ -63,8 +68,8 @@ class Stage:
 
     def run(self) -> Run:
         """What has happened."""
-        actions = [[int(a.item()) for a in one.received] for one in self.environments]
-        return Run(actions, list(self._updates))
+        actions = [[float(a.item()) for a in one.received] for one in self.environments]
+        return Run(actions, list(self._updates), list(self._roles))
 
 
 class _Watched(Scripted):

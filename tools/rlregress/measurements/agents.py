@@ -32,6 +32,7 @@ class Settings:
         epsilon: probability of a random action at first, in the end, and the number of environment
             steps from the one to the other.
         draw: what every uniform draw is that decides whether an action is random.
+        tau: fraction by which targets move, where a framework has no default for it.
         low, high: bounds of the one dimension of actions that are not discrete.
         noise: the number that exploration adds to such an action, in the units in which the
             framework takes its noise; 0.0 is none.
@@ -50,6 +51,7 @@ class Settings:
     target_every: Optional[int] = None
     epsilon: Tuple[float, float, int] = (0.0, 0.0, 1)
     draw: Optional[float] = None
+    tau: float = 0.005
     low: float = -1.0
     high: float = 1.0
     noise: Optional[float] = None

@@ -119,7 +119,7 @@ def target_share(make: MakeController, i: Inputs) -> np.ndarray:
     Observed, [2]: a parameter of the target Q network after its first update, and of the target
     policy; -1.0 where there is no target policy.
     """
-    agent = make(Settings(steps=int(i["steps"])))
+    agent = make(Settings(steps=int(i["steps"]), tau=float(i["tau"])))
     shares: List[Tuple[float, float]] = []
 
     def look(_: int) -> None:

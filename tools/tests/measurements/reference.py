@@ -157,3 +157,113 @@ class Chooser:
         greedy = deterministic and self.deterministic == "greedy"
         rng = np.random.default_rng(0)
         return int(np.argmax(values)) if greedy else self._action(10**6, rng)
+
+
+@dataclass
+class Controller:
+    """Q networks and a policy of one parameter each; the defaults are Lillicrap et al. 2016."""
+
+    settings: object
+    critics: int = 1
+    target_critics: int = 1
+    next_action: str = "target"
+    smoothing: float = 0.0
+    mask: str = "terminated"
+    distance: str = "squared"
+    factor: float = 1.0
+    sum_batch: bool = False
+    climbs: str = "online"
+    sign: float = -1.0
+    policy_every: int = 1
+    targets_every: int = 1
+    share: float = 0.005
+    policy_share: float | None = 0.005
+    noise_units: str = "scaled"
+    noise_clipped: bool = True
+    noise_default: float = 0.0
+    random_until: str = "starts"
+    first_update_later: int = 0
+    clip: float = np.inf
+    values: tuple = (0.0, 0.0)
+    policy: tuple = (0.0, 0.0)
+
+    def set_values(self, online, target):
+        self.values = (online, target)
+
+    def set_policy(self, online, target):
+        self.policy = (online, target)
+
+    def fill(self, online, target):
+        self.values = self.policy = (online, target)
+
+    def target_parameters(self):
+        return self.values[1], None if self.policy_share is None else self.policy[1]
+
+    def networks(self):
+        return self.critics, self.target_critics
+
+    def _error(self):
+        s = self.settings
+        ends = {
+            "terminated": s.terminated,
+            "done": max(s.terminated, s.truncated),
+            "truncated": s.truncated,
+            "nothing": 0.0,
+            "everything": 1.0,
+        }
+        y = s.reward + s.discount * (1.0 - ends[self.mask]) * self.values[1]
+        return self.values[0] - y
+
+    def losses(self, online, target):
+        self.set_values(online, target)
+        times = self.factor * (self.settings.batch_size if self.sum_batch else 1.0)
+        climbed = {"online": online, "target": target}[self.climbs]
+        loss = times * critics.DISTANCES[self.distance](self._error())
+        return float(loss), self.sign * climbed
+
+    def target_actions(self):
+        online, target = np.tanh(self.policy)
+        base = {"online": online, "target": target}[self.next_action]
+        draws = np.random.default_rng(0).normal(size=self.settings.batch_size)
+        return base + np.clip(self.smoothing * draws, -0.5, 0.5)
+
+    def _action(self, t, rng):
+        s = self.settings
+        centre, half = (s.low + s.high) / 2.0, (s.high - s.low) / 2.0
+        if self.random_until == "starts" and t < s.starts:
+            return centre + half * rng.uniform(-1.0, 1.0)
+        squashed = np.tanh(self.policy[0])
+        noise = self.noise_default * rng.normal() if s.noise is None else s.noise
+        added = {
+            "scaled": centre + half * (squashed + noise),
+            "environment": centre + half * squashed + noise,
+            "none": centre + half * squashed,
+        }[self.noise_units]
+        return float(np.clip(added, s.low, s.high) if self.noise_clipped else added)
+
+    def run(self, begin=nothing, between=nothing):
+        s, rng = self.settings, np.random.default_rng(0)
+        actions, noted, roles, updates = [], [], [], 0
+        begin(0)
+        for step in range(s.steps):
+            between(step)
+            actions.append(self._action(step, rng))
+            later = self.first_update_later
+            if step + 1 < (1 if later < 0 else max(s.starts, 1) + later):
+                continue
+            updates += 1
+            noted.append((step + 1, min(abs(2.0 * self._error()) * 10.0, self.clip)))
+            roles.append("values")
+            if updates % self.policy_every == 0:
+                noted.append((step + 1, 1.0))
+                roles.append("policy")
+            if updates % self.targets_every == 0:
+                self.values = _followed(self.values, self.share)
+                self.policy = _followed(self.policy, self.policy_share or 0.0)
+        between(s.steps)
+        return Run([actions], noted, roles)
+
+
+def _followed(pair, share):
+    online, target = pair
+    return online, (1.0 - share) * target + share * online

@@ -29,6 +29,8 @@ _PLACES: Dict[str, Sequence[str]] = {
     "Compose": ("torchrl.envs",),
     "Collector": ("torchrl.collectors", "torchrl.collectors:SyncDataCollector"),
     "DoubleToFloat": ("torchrl.envs",),
+    "DDPGLoss": ("torchrl.objectives",),
+    "DDPGTrainer": ("torchrl.trainers.algorithms",),
     "DQNLoss": ("torchrl.objectives",),
     "DQNTrainer": ("torchrl.trainers.algorithms",),
     "EGreedyModule": ("torchrl.modules",),

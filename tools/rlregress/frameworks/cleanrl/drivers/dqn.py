@@ -75,7 +75,7 @@ class Driver:
         return stage.run()
 
     def act(self, values: Sequence[float], deterministic: bool) -> Optional[int]:
-        """The last action of the script, or the first of the evaluation that it makes afterwards."""
+        """The last action of the script, or the first of its evaluation afterwards."""
         evaluates = "save_model" in defaults(self._source.script(_SCRIPT))
         if deterministic and not evaluates:
             return None
@@ -90,8 +90,8 @@ class Driver:
                 os.makedirs(os.path.join("runs", vars(sys.modules["__main__"])["run_name"]))
 
         self._play(stage, begin, nothing, **asked)
-        played: List[List[int]] = [actions for actions in stage.run().actions if actions]
-        return played[-1][0] if deterministic else played[0][-1]
+        played: List[List[float]] = [actions for actions in stage.run().actions if actions]
+        return int(played[-1][0] if deterministic else played[0][-1])
 
     def _play(self, stage: Stage, begin: Look, between: Look, **asked: Any) -> None:
         settings = self._settings

@@ -16,6 +16,7 @@ import numpy as np
 from rlregress.frameworks.base import Inputs, Probe, absences
 from rlregress.frameworks.cleanrl.probes import (
     atari,
+    ddpg,
     dqn,
     gae,
     normalisation,
@@ -40,6 +41,7 @@ _FAMILIES: Tuple[Any, ...] = (
     td3,
     td3_loop,
     dqn,
+    ddpg,
     ppo,
     ppo_loop,
     ppo_schedules,

@@ -15,6 +15,7 @@ _FAMILIES = families.load_all(
         "td3",
         "td3_loop",
         "dqn",
+        "ddpg",
         "ppo",
         "ppo_loop",
         "ppo_schedules",

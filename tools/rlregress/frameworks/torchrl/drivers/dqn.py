@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any, Optional, Sequence, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
 
 import torch
 from torch import nn
@@ -42,8 +42,11 @@ class _Values(nn.Module):
         return self.last(torch.relu(self.first(observation)))
 
 
-class Library:
-    """The parts as users put them together (see ``measurements.agents.Chooser``)."""
+class Driver:
+    """``DQNLoss`` and ``EGreedyModule`` by themselves; ``run`` is ``DQNTrainer`` around them.
+
+    See ``measurements.agents.Chooser``.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -124,42 +127,6 @@ class Library:
         draw = self._settings.draw
         return nullcontext() if draw is None else _drawing(draw)
 
-
-class _drawing:  # noqa: N801
-    """The coin of ``EGreedyModule`` is fixed; what a random action is, is drawn as ever."""
-
-    def __init__(self, draw: float) -> None:
-        self._draw = draw
-        self._forward = EGreedyModule.forward
-
-    def __enter__(self) -> None:
-        forward, draw = self._forward, self._draw
-
-        def fixed(module: Any, tensordict: Any) -> Any:
-            rand = torch.rand
-            first = []
-
-            def coin(*shape: Any, **options: Any) -> torch.Tensor:
-                if first:
-                    return rand(*shape, **options)
-                first.append(True)
-                return torch.full_like(rand(*shape, **options), draw)
-
-            torch.rand = coin
-            try:
-                return forward(module, tensordict)
-            finally:
-                torch.rand = rand
-
-        EGreedyModule.forward = fixed
-
-    def __exit__(self, *_: Any) -> None:
-        EGreedyModule.forward = self._forward
-
-
-class Trainer(Library):
-    """``DQNTrainer`` around the same parts."""
-
     def run(self, begin: Look = nothing, between: Look = nothing) -> Run:
         """``train``."""
         settings, stage = self._settings, self._stage
@@ -204,3 +171,35 @@ class Trainer(Library):
             trainer.train()
         between(stage.steps)
         return stage.run()
+
+
+class _drawing:  # noqa: N801
+    """The coin of ``EGreedyModule`` is fixed; what a random action is, is drawn as ever."""
+
+    def __init__(self, draw: float) -> None:
+        self._draw = draw
+        self._forward = EGreedyModule.forward
+
+    def __enter__(self) -> None:
+        forward, draw = self._forward, self._draw
+
+        def fixed(module: Any, tensordict: Any) -> Any:
+            rand = torch.rand
+            first: List[bool] = []
+
+            def coin(*shape: Any, **options: Any) -> torch.Tensor:
+                if first:
+                    return rand(*shape, **options)
+                first.append(True)
+                return torch.full_like(rand(*shape, **options), draw)
+
+            torch.rand = coin
+            try:
+                return forward(module, tensordict)
+            finally:
+                torch.rand = rand
+
+        EGreedyModule.forward = fixed
+
+    def __exit__(self, *_: Any) -> None:
+        EGreedyModule.forward = self._forward

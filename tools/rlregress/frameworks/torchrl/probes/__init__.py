@@ -21,6 +21,7 @@ _FAMILIES = families.load_all(
         "td3",
         "td3_loop",
         "dqn",
+        "ddpg",
         "ppo",
         "ppo_optimisation",
         "ppo_loop",
