@@ -34,6 +34,8 @@ MODULES = (
     "sac_loop",
     "td3",
     "td3_loop",
+    "dqn",
+    "ddpg",
     "ppo",
     "ppo_loop",
     "ppo_schedules",

@@ -16,6 +16,8 @@ import numpy as np
 from rlregress.frameworks.base import Inputs, Probe, absences
 from rlregress.frameworks.cleanrl.probes import (
     atari,
+    ddpg,
+    dqn,
     gae,
     normalisation,
     normalisation_traps,
@@ -38,6 +40,8 @@ _FAMILIES: Tuple[Any, ...] = (
     sac_loop,
     td3,
     td3_loop,
+    dqn,
+    ddpg,
     ppo,
     ppo_loop,
     ppo_schedules,

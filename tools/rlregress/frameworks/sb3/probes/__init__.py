@@ -14,6 +14,8 @@ _FAMILIES = families.load_all(
         "sac_loop",
         "td3",
         "td3_loop",
+        "dqn",
+        "ddpg",
         "ppo",
         "ppo_loop",
         "ppo_schedules",

@@ -1,0 +1,1 @@
+"""Drivers: whole scripts of CleanRL that measurements tell what to do."""

@@ -1,0 +1,115 @@
+"""What the drivers of all adapters share: environments, and what happens in them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Any, Callable, Iterator, List, Optional, Tuple
+
+import numpy as np
+import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from rlregress.frameworks.scripted import Scripted
+from rlregress.measurements.agents import Run, Settings
+
+
+class Stage:
+    """Environments that play the settings, and a note of what is done in them.
+
+    Args:
+        settings: of the agent that is to act here.
+        script: further arguments of ``Scripted``.
+
+    Attributes:
+        environments: those that were made, in their order.
+        begin: called at the first reset of the first environment.
+        between: called with the steps taken, ahead of every step of the first environment.
+    """
+
+    def __init__(self, settings: Settings, **script: Any) -> None:
+        self._script = {
+            "rewards": settings.reward,
+            "terminated": settings.terminated,
+            "truncated": settings.truncated,
+            **script,
+        }
+        self.environments: List[Scripted] = []
+        self.begin: Optional[Callable[[int], Any]] = None
+        self.between: Callable[[int], Any] = lambda steps: None
+        self._updates: List[Tuple[int, float]] = []
+        self._roles: List[str] = []
+
+    def environment(self) -> Scripted:
+        """One more environment."""
+        self.environments.append(_Watched(self, not self.environments, self._script))
+        return self.environments[-1]
+
+    @property
+    def steps(self) -> int:
+        """Steps taken, over all environments."""
+        return sum(len(environment.received) for environment in self.environments)
+
+    @contextmanager
+    def noted(self, role: Callable[[Any], str] = lambda optimizer: "values") -> Iterator[None]:
+        """Note the gradients that every optimiser finds, with the steps taken by then.
+
+        ``role(optimizer)`` says what it updates.
+        """
+
+        def note(optimizer: Any, *_: Any) -> None:
+            self._updates.append((self.steps, norm_of_gradients(optimizer)))
+            self._roles.append(role(optimizer))
+
+        handle = register_optimizer_step_pre_hook(note)
+        try:
+            yield
+        finally:
+            handle.remove()
+
+    def run(self) -> Run:
+        """What has happened."""
+        actions = [[float(a.item()) for a in one.received] for one in self.environments]
+        return Run(actions, list(self._updates), list(self._roles))
+
+
+class _Watched(Scripted):
+    """Tells the stage, if it is the first one, of its resets and steps."""
+
+    def __init__(self, stage: Stage, first: bool, script: Any) -> None:
+        super().__init__(**script)
+        self._stage, self._first = stage, first
+
+    def reset(self, **options: Any) -> Any:
+        """As scripted."""
+        stage = self._stage
+        if self._first and stage.begin is not None:
+            begin, stage.begin = stage.begin, None
+            begin(stage.steps)
+        return super().reset(**options)
+
+    def step(self, action: Any) -> Any:
+        """As scripted."""
+        if self._first:
+            self._stage.between(self._stage.steps)
+        return super().step(action)
+
+
+def norm_of_gradients(optimizer: Any) -> float:
+    """Norm of all gradients together that an optimiser holds."""
+    held = [p.grad for group in optimizer.param_groups for p in group["params"]]
+    gradients = [gradient.double().flatten() for gradient in held if gradient is not None]
+    return float(torch.cat(gradients).norm()) if gradients else 0.0
+
+
+def give_constants(layer: Any, numbers: Any) -> None:
+    """Let a linear layer give these numbers for every input, still trainable."""
+    with torch.no_grad():
+        layer.weight.zero_()
+        layer.bias.copy_(torch.as_tensor(np.asarray(numbers, dtype=np.float64)))
+
+
+def fill(parameters: Any, number: float) -> None:
+    """Set parameters to a number."""
+    with torch.no_grad():
+        for parameter in parameters:
+            parameter.fill_(float(number))

@@ -1,0 +1,97 @@
+"""DQN, driven: its own ``learn``, ``train`` and ``predict``."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any, Optional, Sequence
+
+import numpy as np
+from stable_baselines3 import DQN
+
+from rlregress.frameworks.driven import Stage, fill, give_constants
+from rlregress.frameworks.sb3 import gyms
+from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
+from rlregress.measurements.agents import Look, Run, Settings, nothing
+
+
+class Driver:
+    """An agent of ``DQN`` with small networks (see ``measurements.agents.Chooser``)."""
+
+    def __init__(self, settings: Settings) -> None:
+        first, last, falls = settings.epsilon
+        interval = settings.target_every
+        self._settings = settings
+        self._stage = Stage(settings, discrete=settings.actions)
+        made = [self._stage.environment() for _ in range(settings.environments)]
+        self._agent = agents.make(
+            DQN,
+            gyms.side_by_side(*made) if len(made) > 1 else made[0],
+            learning_rate=agents.FROZEN,
+            buffer_size=256,
+            learning_starts=settings.starts,
+            batch_size=settings.batch_size,
+            gamma=settings.discount,
+            train_freq=settings.every,
+            gradient_steps=1,
+            exploration_initial_eps=first,
+            exploration_final_eps=last,
+            exploration_fraction=falls / settings.steps,
+            policy_kwargs={"net_arch": [4]},
+            **({} if interval is None else {"target_update_interval": interval}),
+        )
+        self._collected = False
+
+    def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
+        """Make the last layers constant."""
+        for network, numbers in ((self._agent.q_net, online), (self._agent.q_net_target, target)):
+            give_constants(agents.last_linear(network), numbers)
+
+    def fill(self, online: float, target: float) -> None:
+        """Set all parameters."""
+        fill(self._agent.q_net.parameters(), online)
+        fill(self._agent.q_net_target.parameters(), target)
+
+    def target_parameter(self) -> float:
+        """The first one."""
+        return float(next(self._agent.q_net_target.parameters()).detach().flatten()[0])
+
+    def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
+        """What ``train`` differentiates, of transitions that ``learn`` has collected."""
+        agent, size = self._agent, self._settings.batch_size
+        if not self._collected:
+            first = [1.0] + [0.0] * (self._settings.actions - 1)
+            self.set_values(first, first)
+            agent.gradient_steps = 0
+            agent.learn(size)
+            self._collected = True
+        self.set_values(online, target)
+        losses = watched_updates.losses_of_update(
+            lambda: agent.train(gradient_steps=1, batch_size=size),
+            {"values": agent.policy.optimizer},
+        )
+        return watched_updates.only(losses["values"])
+
+    def run(self, begin: Look = nothing, between: Look = nothing) -> Run:
+        """``learn``."""
+        stage = self._stage
+        begin(0)
+        stage.between = between
+        with stage.noted(), self._draws():
+            self._agent.learn(self._settings.steps)
+        between(stage.steps)
+        return stage.run()
+
+    def act(self, values: Sequence[float], deterministic: bool) -> Optional[int]:
+        """``predict``, after a run to the end of the schedule."""
+        self.set_values(values, values)
+        self.run()
+        observation = np.zeros(self._agent.observation_space.shape, dtype=np.float32)
+        with self._draws():
+            action, _ = self._agent.predict(observation, deterministic=deterministic)
+        return int(action)
+
+    def _draws(self) -> Any:
+        draw = self._settings.draw
+        if draw is None:
+            return nullcontext()
+        return watched_updates.replaced(np.random, "rand", lambda *_: draw)

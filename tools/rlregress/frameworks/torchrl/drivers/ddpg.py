@@ -1,0 +1,182 @@
+"""Deep deterministic policy gradients, driven: ``DDPGLoss`` by itself, and ``DDPGTrainer``."""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Tuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from rlregress.frameworks.driven import Stage, fill
+from rlregress.frameworks.torchrl.api import (
+    Collector,
+    DDPGLoss,
+    DDPGTrainer,
+    LazyTensorStorage,
+    SoftUpdate,
+    TanhModule,
+    TensorDict,
+    TensorDictModule,
+    TensorDictReplayBuffer,
+    TensorDictSequential,
+)
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
+from rlregress.frameworks.torchrl.probes.helpers.networks import q_network
+from rlregress.frameworks.torchrl.versions import action_spec, entry, made, with_gaussian_noise
+from rlregress.measurements.agents import Look, Run, Settings, nothing
+
+
+class _Slope(nn.Module):
+    """A Q network that is linear in observation and action."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 1)
+
+    def forward(self, observation: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
+        return self.layer(torch.cat([observation, action], -1))
+
+
+def _layer(parameters: Any) -> Tuple[torch.Tensor, torch.Tensor]:
+    """Weight and bias of the one layer that a network has."""
+    named = {key if isinstance(key, str) else key[-1]: p for key, p in parameters.items(True, True)}
+    return named["weight"].data, named["bias"].data
+
+
+def _give(parameters: Any, number: float) -> None:
+    weight, bias = _layer(parameters)
+    weight.zero_()
+    bias.fill_(number)
+
+
+class Driver:
+    """``DDPGLoss`` by itself; ``run`` is ``DDPGTrainer`` around it.
+
+    See ``measurements.agents.Controller``.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._stage = Stage(settings, low=settings.low, high=settings.high)
+        self._environment = wrapped(self._stage.environment())
+        self._spec = action_spec(self._environment)
+        self._policy = TensorDictSequential(
+            TensorDictModule(nn.Linear(1, 1), in_keys=["observation"], out_keys=["param"]),
+            TanhModule(in_keys=["param"], out_keys=["action"], spec=self._spec),
+        )
+        self._loss = DDPGLoss(self._policy, q_network(_Slope()))
+        self._loss.make_value_estimator(gamma=settings.discount)
+
+    def _has_target(self, name: str) -> bool:
+        followed = _layer(getattr(self._loss, f"target_{name}_network_params"))
+        trained = _layer(getattr(self._loss, f"{name}_network_params"))
+        return followed[0].data_ptr() != trained[0].data_ptr()
+
+    def set_values(self, online: float, target: float) -> None:
+        """Make the layers of the Q networks constant."""
+        _give(self._loss.value_network_params, online)
+        if self._has_target("value"):
+            _give(self._loss.target_value_network_params, target)
+
+    def set_policy(self, online: float, target: float) -> None:
+        """Make the layers of the policies constant."""
+        _give(self._loss.actor_network_params, online)
+        if self._has_target("actor"):
+            _give(self._loss.target_actor_network_params, target)
+
+    def fill(self, online: float, target: float) -> None:
+        """Set all parameters."""
+        for name in ("value", "actor"):
+            fill(_layer(getattr(self._loss, f"{name}_network_params")), online)
+            if self._has_target(name):
+                fill(_layer(getattr(self._loss, f"target_{name}_network_params")), target)
+
+    def target_parameters(self) -> Tuple[float, Optional[float]]:
+        """Their biases."""
+        loss = self._loss
+        policy = float(_layer(loss.target_actor_network_params)[1])
+        values = float(_layer(loss.target_value_network_params)[1])
+        return values, policy if self._has_target("actor") else None
+
+    def networks(self) -> Tuple[int, int]:
+        """The one that the loss takes, and its target."""
+        return 1, int(self._has_target("value"))
+
+    def losses(self, online: float, target: float) -> Tuple[float, float]:
+        """What ``DDPGLoss`` returns for a batch as a replay buffer gives it."""
+        self.set_values(online, target)
+        losses = self._loss(self._batch())
+        return float(losses["loss_value"].detach()), float(losses["loss_actor"].detach())
+
+    def target_actions(self) -> np.ndarray:
+        """The discounted values of a target network that says the action itself."""
+        self.set_values(0.0, 0.0)
+        weight, _ = _layer(self._loss.target_value_network_params)
+        weight.copy_(torch.tensor([[0.0, 1.0]]))
+        targets = entry(self._loss(self._batch()), "target_value").detach().double().numpy()
+        return targets / self._settings.discount
+
+    def _batch(self) -> Any:
+        settings = self._settings
+        terminated, truncated = bool(settings.terminated), bool(settings.truncated)
+
+        def full(number: Any) -> torch.Tensor:
+            return torch.full((settings.batch_size, 1), number)
+
+        return TensorDict(
+            {
+                "observation": full(0.5),
+                "action": full(0.0),
+                "next": {
+                    "observation": full(0.5),
+                    "reward": full(settings.reward),
+                    "terminated": full(terminated),
+                    "truncated": full(truncated),
+                    "done": full(terminated or truncated),
+                },
+            },
+            [settings.batch_size],
+        )
+
+    def run(self, begin: Look = nothing, between: Look = nothing) -> Run:
+        """``train``."""
+        settings, stage = self._settings, self._stage
+        exploring = self._policy
+        if settings.noise is not None:
+            _, noise = with_gaussian_noise(self._policy, self._spec)
+            # in a row: the trainer finds no weights in a policy that stands within another
+            exploring = TensorDictSequential(*self._policy.module, noise)
+            # not in place: where the mean is given as an integer, the buffer is one
+            noise.mean, noise.std = torch.tensor(float(settings.noise)), torch.tensor(0.0)
+        collector = made(
+            Collector,
+            self._environment,
+            exploring,
+            frames_per_batch=settings.every,
+            total_frames=settings.steps,
+            init_random_frames=settings.starts,
+        )
+        trainer = made(
+            DDPGTrainer,
+            collector=collector,
+            total_frames=settings.steps,
+            frame_skip=1,
+            optim_steps_per_batch=1,
+            loss_module=self._loss,
+            optimizer=torch.optim.SGD(self._loss.parameters(), lr=0.0),
+            replay_buffer=TensorDictReplayBuffer(
+                storage=LazyTensorStorage(256), batch_size=settings.batch_size
+            ),
+            target_net_updater=SoftUpdate(self._loss, tau=settings.tau),
+            progress_bar=False,
+            enable_logging=False,
+            auto_log_optim_steps=False,
+        )
+        stage.environments[0].received.clear()
+        begin(0)
+        stage.between = between
+        with stage.noted(lambda optimizer: "both"):
+            trainer.train()
+        between(stage.steps)
+        return stage.run()

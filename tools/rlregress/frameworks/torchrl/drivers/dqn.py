@@ -1,0 +1,205 @@
+"""Deep Q-networks, driven: ``DQNLoss`` and ``EGreedyModule`` by themselves, and ``DQNTrainer``."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any, List, Optional, Sequence, Tuple
+
+import torch
+from torch import nn
+
+from rlregress.frameworks.driven import Stage, fill
+from rlregress.frameworks.torchrl.api import (
+    Collector,
+    DQNLoss,
+    DQNTrainer,
+    EGreedyModule,
+    ExplorationType,
+    HardUpdate,
+    LazyTensorStorage,
+    QValueActor,
+    SerialEnv,
+    TensorDict,
+    TensorDictReplayBuffer,
+    TensorDictSequential,
+    set_exploration_type,
+)
+from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
+from rlregress.frameworks.torchrl.versions import action_spec, made
+from rlregress.frameworks.torchrl.versions import deterministic as without_chance
+from rlregress.measurements.agents import Look, Run, Settings, nothing
+
+
+class _Values(nn.Module):
+    """A Q network of one layer, whose values can be made constant."""
+
+    def __init__(self, actions: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(1, 4)
+        self.last = nn.Linear(4, actions)
+
+    def forward(self, observation: torch.Tensor) -> torch.Tensor:
+        return self.last(torch.relu(self.first(observation)))
+
+
+class Driver:
+    """``DQNLoss`` and ``EGreedyModule`` by themselves; ``run`` is ``DQNTrainer`` around them.
+
+    See ``measurements.agents.Chooser``.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._stage = Stage(settings, discrete=settings.actions)
+        first, last, falls = settings.epsilon
+        environments = [wrapped(self._stage.environment()) for _ in range(settings.environments)]
+        self._spec = action_spec(environments[0])
+        self._environments = environments
+        self._actor = QValueActor(
+            _Values(settings.actions), in_keys=["observation"], spec=self._spec
+        )
+        self._exploration = EGreedyModule(
+            spec=self._spec, eps_init=first, eps_end=last, annealing_num_steps=falls
+        )
+        self._exploring = TensorDictSequential(self._actor, self._exploration)
+        self._loss = DQNLoss(self._actor, action_space=self._spec)
+        self._loss.make_value_estimator(gamma=settings.discount)
+
+    def _parameters(self) -> Tuple[Any, Any]:
+        return self._loss.value_network_params, self._loss.target_value_network_params
+
+    def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
+        """Make the last layers constant."""
+        for parameters, numbers in zip(self._parameters(), (online, target)):
+            last = {key[-1]: one for key, one in parameters.items(True, True) if "last" in key}
+            with torch.no_grad():
+                last["weight"].data.zero_()
+                last["bias"].data.copy_(torch.tensor(list(numbers)))
+
+    def fill(self, online: float, target: float) -> None:
+        """Set all parameters."""
+        for parameters, number in zip(self._parameters(), (online, target)):
+            fill([one.data for one in parameters.values(True, True)], number)
+
+    def target_parameter(self) -> float:
+        """The first one."""
+        return float(next(iter(self._parameters()[1].values(True, True))).flatten()[0])
+
+    def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
+        """What ``DQNLoss`` returns for a batch as a replay buffer gives it."""
+        self.set_values(online, target)
+        settings = self._settings
+        size = settings.batch_size
+
+        def full(number: Any) -> torch.Tensor:
+            return torch.full((size, 1), number)
+
+        action = torch.zeros(size, settings.actions, dtype=torch.int64)
+        action[:, 0] = 1
+        terminated, truncated = bool(settings.terminated), bool(settings.truncated)
+        batch = TensorDict(
+            {
+                "observation": full(0.5),
+                "action": action,
+                "next": {
+                    "observation": full(0.5),
+                    "reward": full(settings.reward),
+                    "terminated": full(terminated),
+                    "truncated": full(truncated),
+                    "done": full(terminated or truncated),
+                },
+            },
+            [size],
+        )
+        return float(self._loss(batch)["loss"].detach())
+
+    def act(self, values: Sequence[float], deterministic: bool) -> Optional[int]:
+        """The policy under one type of exploration or the other."""
+        self.set_values(values, values)
+        self._exploration.step(self._settings.steps)
+        kind = without_chance() if deterministic else ExplorationType.RANDOM
+        with set_exploration_type(kind), torch.no_grad(), self._draws():
+            acted = self._exploring(TensorDict({"observation": torch.zeros(1, 1)}, [1]))
+        return int(acted["action"].flatten().to(torch.int64).argmax())
+
+    def _draws(self) -> Any:
+        """Every draw of ``EGreedyModule`` is the number that the settings name."""
+        draw = self._settings.draw
+        return nullcontext() if draw is None else _drawing(draw)
+
+    def run(self, begin: Look = nothing, between: Look = nothing) -> Run:
+        """``train``."""
+        settings, stage = self._settings, self._stage
+        several = len(self._environments)
+        interval = settings.target_every
+        collector = made(
+            Collector,
+            self._environments[0]
+            if several == 1
+            else SerialEnv(several, [lambda one=one: one for one in self._environments]),
+            self._exploring,
+            frames_per_batch=max(settings.every, several),
+            total_frames=settings.steps,
+            init_random_frames=settings.starts,
+        )
+        trainer = made(
+            DQNTrainer,
+            collector=collector,
+            total_frames=settings.steps,
+            frame_skip=1,
+            optim_steps_per_batch=1,
+            loss_module=self._loss,
+            optimizer=torch.optim.SGD(self._loss.parameters(), lr=0.0),
+            replay_buffer=TensorDictReplayBuffer(
+                storage=LazyTensorStorage(256), batch_size=settings.batch_size
+            ),
+            target_net_updater=HardUpdate(
+                self._loss,
+                **({} if interval is None else {"value_network_update_interval": interval}),
+            ),
+            greedy_module=self._exploration,
+            progress_bar=False,
+            enable_logging=False,
+            auto_log_optim_steps=False,
+        )
+        for environment in stage.environments:
+            # making them side by side tries them out
+            environment.received.clear()
+        begin(0)
+        stage.between = between
+        with stage.noted(), self._draws():
+            trainer.train()
+        between(stage.steps)
+        return stage.run()
+
+
+class _drawing:  # noqa: N801
+    """The coin of ``EGreedyModule`` is fixed; what a random action is, is drawn as ever."""
+
+    def __init__(self, draw: float) -> None:
+        self._draw = draw
+        self._forward = EGreedyModule.forward
+
+    def __enter__(self) -> None:
+        forward, draw = self._forward, self._draw
+
+        def fixed(module: Any, tensordict: Any) -> Any:
+            rand = torch.rand
+            first: List[bool] = []
+
+            def coin(*shape: Any, **options: Any) -> torch.Tensor:
+                if first:
+                    return rand(*shape, **options)
+                first.append(True)
+                return torch.full_like(rand(*shape, **options), draw)
+
+            torch.rand = coin
+            try:
+                return forward(module, tensordict)
+            finally:
+                torch.rand = rand
+
+        EGreedyModule.forward = fixed
+
+    def __exit__(self, *_: Any) -> None:
+        EGreedyModule.forward = self._forward

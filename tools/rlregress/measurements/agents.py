@@ -1,0 +1,154 @@
+"""Drivers: agents that can be told what to do, in the same words whatever framework they are of.
+
+A framework gives a class for each of its scopes. Called with ``Settings`` it makes an agent of the
+framework's own parts, which then answers the methods here. A measurement asks nothing else. What a
+driver cannot do, it leaves out, and no detail that needs it is asked in that scope.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Callable, List, Optional, Protocol, Sequence, Tuple
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an agent is made with. None: what the framework does if nobody says.
+
+    Learning rates are 0, so that an update leaves the networks as they were told to be.
+
+    Attributes:
+        environments: how many are stepped side by side; one, where a framework can have no more.
+        steps: of a run, over all environments.
+        actions: number of discrete actions.
+        reward, terminated, truncated: of every step that is taken, whatever the action.
+        discount: gamma.
+        batch_size: transitions of a minibatch.
+        starts: environment steps before learning.
+        every: how often there is an update, as the framework counts it; one update each time.
+        target_every: how often the target network is updated, as the framework counts it.
+        epsilon: probability of a random action at first, in the end, and the number of environment
+            steps from the one to the other.
+        draw: what every uniform draw is that decides whether an action is random.
+        tau: fraction by which targets move, where a framework has no default for it.
+        low, high: bounds of the one dimension of actions that are not discrete.
+        noise: the number that exploration adds to such an action, in the units in which the
+            framework takes its noise; 0.0 is none.
+    """
+
+    environments: int = 1
+    steps: int = 1
+    actions: int = 3
+    reward: float = 0.0
+    terminated: float = 0.0
+    truncated: float = 0.0
+    discount: float = 0.99
+    batch_size: int = 2
+    starts: int = 0
+    every: int = 1
+    target_every: Optional[int] = None
+    epsilon: Tuple[float, float, int] = (0.0, 0.0, 1)
+    draw: Optional[float] = None
+    tau: float = 0.005
+    low: float = -1.0
+    high: float = 1.0
+    noise: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """What happened in a run of the framework's own loop.
+
+    Attributes:
+        actions: of each environment that was stepped, those that it received.
+        updates: of each step of an optimiser: environment steps taken by then, over all
+            environments; norm of all gradients that the optimiser finds.
+        roles: of each step of an optimiser, what it updates: "values", "policy" or "both".
+    """
+
+    actions: List[List[float]] = field(default_factory=list)
+    updates: List[Tuple[int, float]] = field(default_factory=list)
+    roles: List[str] = field(default_factory=list)
+
+
+#: called with the environment steps taken so far, over all environments
+Look = Callable[[int], None]
+
+
+def nothing(steps: int) -> None:
+    """Look at nothing."""
+
+
+class Chooser(Protocol):
+    """An agent of discrete actions with a Q network and a target network."""
+
+    def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
+        """Let the networks say Q(s, a) = online[a], and target[a], in every state s."""
+
+    def fill(self, online: float, target: float) -> None:
+        """Set every parameter of the networks to a number."""
+
+    def target_parameter(self) -> float:
+        """One parameter of the target network."""
+
+    def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
+        """Loss of one update, as it is differentiated, with networks that say these numbers.
+
+        All transitions of its minibatch have action 0, and reward and ends of the settings.
+        """
+
+    def run(self, begin: Look = nothing, between: Look = nothing) -> Run:
+        """Run the framework's own loop for ``steps`` environment steps.
+
+        ``begin`` is called once the networks are made, before the first action; ``between`` ahead
+        of every step of the first environment, and after the last one.
+        """
+
+    def act(self, values: Sequence[float], deterministic: bool) -> Optional[int]:
+        """An action as a user asks for it, or one without chance, once epsilon is at its end.
+
+        The Q network says ``values`` in every state. None: there is no way to ask for that.
+        """
+
+
+MakeChooser = Callable[[Settings], Chooser]
+
+
+class Controller(Protocol):
+    """An agent of continuous actions with Q networks, a policy that is deterministic, and targets.
+
+    The policy's last layer gives a number that a tanh brings between the bounds.
+    """
+
+    def set_values(self, online: float, target: float) -> None:
+        """Let every Q network, and every target Q network, say one number everywhere."""
+
+    def set_policy(self, online: float, target: float) -> None:
+        """Let the last layer of the policy, and of the target policy, give a number everywhere."""
+
+    def fill(self, online: float, target: float) -> None:
+        """Set every parameter of Q networks and policy, and of their targets, to a number."""
+
+    def target_parameters(self) -> Tuple[float, Optional[float]]:
+        """One parameter of a target Q network, and of the target policy; None if there is none."""
+
+    def networks(self) -> Tuple[int, int]:
+        """Number of Q networks that are trained by default, and of target Q networks."""
+
+    def losses(self, online: float, target: float) -> Tuple[float, float]:
+        """Losses of the Q networks and of the policy in one update, as they are differentiated.
+
+        Every Q network says ``online``, every target Q network ``target``. The transitions have
+        reward and ends of the settings.
+        """
+
+    def target_actions(self) -> np.ndarray:
+        """The next actions that an update asks its target Q networks about, [batch_size]."""
+
+    def run(self, begin: Look = nothing, between: Look = nothing) -> Run:
+        """As that of ``Chooser``."""
+
+
+MakeController = Callable[[Settings], Controller]

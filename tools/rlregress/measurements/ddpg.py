@@ -1,0 +1,191 @@
+"""The details of deep deterministic policy gradients, measured on any agent that can be driven.
+
+The text of a measurement is what the catalogue says of the vector that it returns.
+"""
+
+from __future__ import annotations
+
+from typing import Any, List, Mapping, Tuple
+
+import numpy as np
+
+from rlregress.measurements.agents import MakeController, Settings
+from rlregress.measurements.losses import inverse, lowest
+
+Inputs = Mapping[str, Any]
+
+#: what a policy is at the upper bound with, but for less than 0.001
+_SATURATED = 5.0
+
+
+def networks(make: MakeController, i: Inputs) -> np.ndarray:
+    """How many Q networks an agent has that is made with defaults.
+
+    An agent for actions of ``dimensions`` dimension. Observed, [2]: Q networks that are trained;
+    target Q networks.
+    """
+    del i
+    return np.array(make(Settings()).networks(), dtype=np.float64)
+
+
+def target_action(make: MakeController, i: Inputs) -> np.ndarray:
+    """Which policy the next action comes from, and what is added to it.
+
+    The policy's last layer gives ``online`` in every state, the target policy's ``target``; bounds
+    -1 and 1. One update on ``samples`` transitions with parameters of any noise at their defaults:
+    the next actions a' that the target Q network is asked about. Observed, [2]: their mean, and the
+    root mean square of their differences from it.
+    """
+    agent = make(Settings(batch_size=int(i["samples"])))
+    agent.set_policy(float(i["online"]), float(i["target"]))
+    actions = agent.target_actions()
+    return np.array([np.mean(actions), np.std(actions)])
+
+
+def target_terminal(make: MakeController, i: Inputs) -> np.ndarray:
+    """Which ends of an episode stop the bootstrap.
+
+    Three cases k: a step inside an episode, a terminated one, a truncated one (flags
+    terminated[k], truncated[k]). The flags enter where the framework receives them when it stores a
+    transition. The target Q networks say ``target_q``; reward ``reward``. The target y is where the
+    loss of the Q networks is lowest as a function of their value: the least of a parabola through
+    three losses, so that |y| has to stay below 0.75. Observed, [3]: y of the cases.
+    """
+    found = []
+    for terminated, truncated in zip(i["terminated"], i["truncated"]):
+        agent = make(
+            Settings(
+                reward=float(i["reward"]),
+                terminated=float(terminated),
+                truncated=float(truncated),
+                discount=float(i["discount"]),
+            )
+        )
+        target = float(i["target_q"])
+        found.append(lowest(lambda q, a=agent, t=target: a.losses(q, t)[0]))  # type: ignore[misc]
+    return np.array(found)
+
+
+def critic_loss(make: MakeController, i: Inputs) -> np.ndarray:
+    """The distance between prediction and target.
+
+    An update on ``batch_size`` equal transitions that terminate, with reward ``reward``, which is
+    the target then; every Q network says reward + errors[k]. Observed, [3]: the loss that is
+    differentiated, of each error.
+    """
+    agent = make(
+        Settings(reward=float(i["reward"]), terminated=1.0, batch_size=int(i["batch_size"]))
+    )
+    values = [float(i["reward"]) + error for error in i["errors"]]
+    return np.array([agent.losses(value, 0.0)[0] for value in values])
+
+
+def actor_loss(make: MakeController, i: Inputs) -> np.ndarray:
+    """What the policy climbs.
+
+    The Q network says ``online`` and the target Q network ``target``, everywhere. Observed, [1]:
+    the loss of the policy that is differentiated.
+    """
+    agent = make(Settings())
+    return np.array([agent.losses(float(i["online"]), float(i["target"]))[1]])
+
+
+def policy_delay(make: MakeController, i: Inputs) -> np.ndarray:
+    """How often policy and targets follow.
+
+    The framework's own loop with defaults for how often policy and targets are updated, ``steps``
+    steps with one update of the Q network each. Observed, [2]: updates of the policy, and changes
+    of the target Q network, each over updates of the Q network; both rounded to tenths.
+    """
+    agent = make(Settings(steps=int(i["steps"])))
+    moves: List[int] = []
+
+    def look(steps: int) -> None:
+        if agent.target_parameters()[0] != 0.0:
+            moves.append(steps)
+            agent.fill(1.0, 0.0)
+
+    run = agent.run(begin=lambda _: agent.fill(1.0, 0.0), between=look)
+    values = sum(role in ("values", "both") for role in run.roles)
+    policy = sum(role in ("policy", "both") for role in run.roles)
+    return np.round(np.array([policy, len(moves)]) / values, 1)
+
+
+def target_share(make: MakeController, i: Inputs) -> np.ndarray:
+    """By which fraction the targets follow.
+
+    Every parameter of Q network and policy is 1, every one of their targets 0; the framework's own
+    loop. The fraction is not set (where there is no default, the fraction that moves is ``tau``).
+    Observed, [2]: a parameter of the target Q network after its first update, and of the target
+    policy; -1.0 where there is no target policy.
+    """
+    agent = make(Settings(steps=int(i["steps"]), tau=float(i["tau"])))
+    shares: List[Tuple[float, float]] = []
+
+    def look(_: int) -> None:
+        values, policy = agent.target_parameters()
+        if values != 0.0 and not shares:
+            shares.append((values, -1.0 if policy is None else policy))
+
+    agent.run(begin=lambda _: agent.fill(1.0, 0.0), between=look)
+    return np.array(shares[0] if shares else (0.0, 0.0))
+
+
+def exploration_noise(make: MakeController, i: Inputs) -> np.ndarray:
+    """The units of exploration noise, and what keeps an action within its bounds.
+
+    Bounds ``low`` and ``high``; the policy's last layer gives ``pre_tanh``. Exploration adds the
+    constant noise[k] in the units in which the framework takes its noise. Observed, [2]: the first
+    action that the environment receives, for k = 0 and 1.
+    """
+    found = []
+    for noise in i["noise"]:
+        agent = make(
+            Settings(
+                low=float(i["low"]), high=float(i["high"]), noise=float(noise), steps=3, starts=0
+            )
+        )
+        pre_tanh = float(i["pre_tanh"])
+        run = agent.run(begin=lambda _, a=agent, p=pre_tanh: a.set_policy(p, p))  # type: ignore[misc]
+        found.append(run.actions[0][-1])
+    return np.array(found)
+
+
+def exploration_default(make: MakeController, i: Inputs) -> np.ndarray:
+    """Exploration noise if nobody asks for it.
+
+    Bounds -1 and 1, a policy whose action is 0 in every state; ``samples`` actions of the
+    framework's own loop after the start of learning. Observed, [1]: the root of their mean square.
+    """
+    samples = int(i["samples"])
+    agent = make(Settings(steps=samples + 2))
+    run = agent.run(begin=lambda _: agent.set_policy(0.0, 0.0))
+    actions = np.array(run.actions[0])[-samples:]
+    return np.array([np.sqrt(np.mean(actions**2))])
+
+
+def learning_starts(make: MakeController, i: Inputs) -> np.ndarray:
+    """Random actions until when, updates from when.
+
+    The setting for the start of learning is ``starts``; the policy is at the upper bound, without
+    noise. Observed, [2]: steps up to the last action below it; steps taken before the first update,
+    the last one included.
+    """
+    agent = make(Settings(steps=int(i["steps"]), starts=int(i["starts"]), noise=0.0))
+    run = agent.run(begin=lambda _: agent.set_policy(_SATURATED, _SATURATED))
+    random = np.flatnonzero(np.array(run.actions[0]) < 0.999)
+    first, _ = run.updates[0]
+    return np.array([random[-1] + 1 if len(random) else 0, first], dtype=np.float64)
+
+
+def gradient_clip(make: MakeController, i: Inputs) -> np.ndarray:
+    """What norm of gradients the optimisers find when they are huge.
+
+    The framework's own loop; every parameter of the Q network is ``weight``, so that the norm of
+    its gradients is beyond 100. Observed, [1]: one over the norm of all gradients together at the
+    first step of its optimiser; 0.0 for a norm beyond 100.
+    """
+    agent = make(Settings(steps=8))
+    run = agent.run(begin=lambda _: agent.fill(float(i["weight"]), 0.0))
+    norms = [norm for (_, norm), role in zip(run.updates, run.roles) if role != "policy"]
+    return np.array([inverse(norms[0])])

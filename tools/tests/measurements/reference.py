@@ -1,0 +1,269 @@
+"""An agent in NumPy that can be every variant of every detail: what measurements are tested on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rlregress.formulas import critics
+from rlregress.measurements.agents import Run, nothing
+
+
+@dataclass
+class Chooser:
+    """A deep Q-network of one layer: Q(s, a) = weight * x + bias[a], with x = 1000 in every state.
+
+    The options are the ways to do it; those of the defaults are Mnih et al. 2015.
+    """
+
+    settings: object
+    next_value: str = "max_target"
+    ties: str = "one"
+    mask: str = "terminated"
+    distance: str = "squared"
+    factor: float = 1.0
+    sum_batch: bool = False
+    clip: float = np.inf
+    interval_counts: str = "environment_steps"
+    share: float = 1.0
+    every_counts: str = "transitions"
+    late: int = 0
+    epsilon_is: str = "linear"
+    deterministic: str = "greedy"
+    random_until: str = "starts"
+    first_update_later: int = 0
+    one_environment: bool = False
+    online: dict = field(default_factory=lambda: {"weight": 0.0, "bias": 0.0})
+    target: dict = field(default_factory=lambda: {"weight": 0.0, "bias": 0.0})
+
+    def set_values(self, online, target):
+        self.online = {"weight": 0.0, "bias": np.array(online, dtype=float)}
+        self.target = {"weight": 0.0, "bias": np.array(target, dtype=float)}
+
+    def fill(self, online, target):
+        count = self.settings.actions
+        self.online = {"weight": online, "bias": np.full(count, online)}
+        self.target = {"weight": target, "bias": np.full(count, target)}
+
+    def target_parameter(self):
+        return self.target["weight"]
+
+    def _values(self, network):
+        return 1000.0 * network["weight"] + network["bias"] * np.ones(self.settings.actions)
+
+    def _next(self):
+        online, target = self._values(self.online), self._values(self.target)
+        if self.ties == "sum":
+            return float(np.sum(target[target == target.max()]))
+        return {
+            "max_target": target.max(),
+            "double": target[online.argmax()],
+            "double_reversed": online[target.argmax()],
+            "max_online": online.max(),
+            "mean_target": target.mean(),
+            "min_target": target.min(),
+        }[self.next_value]
+
+    def _error(self):
+        s = self.settings
+        ends = {
+            "terminated": s.terminated,
+            "done": max(s.terminated, s.truncated),
+            "truncated": s.truncated,
+            "nothing": 0.0,
+            "everything": 1.0,
+        }
+        y = s.reward + s.discount * (1.0 - ends[self.mask]) * self._next()
+        return self._values(self.online)[0] - y
+
+    def _times(self):
+        return self.factor * (self.settings.batch_size if self.sum_batch else 1.0)
+
+    def loss(self, online, target):
+        self.set_values(online, target)
+        return float(self._times() * critics.DISTANCES[self.distance](self._error()))
+
+    def _norm(self):
+        """Of the gradients of weight and bias, which are the slope times 1000 and 1."""
+        slope = min(abs(self._error()), 1.0) if self.distance == "smooth_l1" else self._error()
+        return min(abs(self._times() * slope) * np.hypot(1000.0, 1.0), self.clip)
+
+    def _epsilon(self, t):
+        first, last, falls = self.settings.epsilon
+        if self.epsilon_is == "stays_first":
+            return first
+        if self.epsilon_is == "stays_last":
+            return last
+        if self.epsilon_is == "never" or (self.epsilon_is == "first_greedy" and t == 0):
+            return 0.0
+        return float(np.clip(first + (last - first) * (t - self.late) / falls, last, first))
+
+    def _action(self, t, rng):
+        s = self.settings
+        draw = rng.random() if s.draw is None else s.draw
+        warm = self.random_until == "starts" and t < s.starts
+        if warm or draw < self._epsilon(t):
+            return int(rng.integers(s.actions - 1))
+        return int(np.argmax(self._values(self.online)))
+
+    def _target_moves(self, vector_steps, steps, updates, updated):
+        interval = self.settings.target_every
+        if interval is None or self.interval_counts == "never":
+            return False
+        if self.interval_counts == "updates_and_one":
+            return updated and updates % (interval + 1) == 0
+        return {
+            "environment_steps": steps % interval == 0,
+            "vector_steps": vector_steps % interval == 0,
+            "updates": updated and updates % interval == 0,
+            "every_update": updated,
+            "every_step": True,
+        }[self.interval_counts]
+
+    def run(self, begin=nothing, between=nothing):
+        s, rng = self.settings, np.random.default_rng(0)
+        count = 1 if self.one_environment else s.environments
+        actions = [[] for _ in range(count)]
+        noted, updates = [], 0
+        begin(0)
+        steps = vector_steps = 0
+        while steps < s.steps:
+            between(steps)
+            for own in actions:
+                own.append(self._action(steps, rng))
+            vector_steps, steps = vector_steps + 1, steps + count
+            counted = {"transitions": steps, "vector_steps": vector_steps, "step": 0}
+            ready = steps >= self.first_update(s.starts)
+            updated = ready and counted[self.every_counts] % s.every == 0
+            if updated:
+                updates += 1
+                noted.append((steps, self._norm()))
+            if self._target_moves(vector_steps, steps, updates, updated):
+                for name in self.target:
+                    old, new = self.target[name], self.online[name]
+                    self.target[name] = (1.0 - self.share) * old + self.share * new
+        between(steps)
+        return Run(actions, noted)
+
+    def first_update(self, starts):
+        """Environment steps before which there is no update."""
+        return 1 if self.first_update_later < 0 else max(starts, 1) + self.first_update_later
+
+    def act(self, values, deterministic):
+        self.set_values(values, values)
+        if deterministic and self.deterministic == "none":
+            return None
+        greedy = deterministic and self.deterministic == "greedy"
+        rng = np.random.default_rng(0)
+        return int(np.argmax(values)) if greedy else self._action(10**6, rng)
+
+
+@dataclass
+class Controller:
+    """Q networks and a policy of one parameter each; the defaults are Lillicrap et al. 2016."""
+
+    settings: object
+    critics: int = 1
+    target_critics: int = 1
+    next_action: str = "target"
+    smoothing: float = 0.0
+    mask: str = "terminated"
+    distance: str = "squared"
+    factor: float = 1.0
+    sum_batch: bool = False
+    climbs: str = "online"
+    sign: float = -1.0
+    policy_every: int = 1
+    targets_every: int = 1
+    share: float = 0.005
+    policy_share: float | None = 0.005
+    noise_units: str = "scaled"
+    noise_clipped: bool = True
+    noise_default: float = 0.0
+    random_until: str = "starts"
+    first_update_later: int = 0
+    clip: float = np.inf
+    values: tuple = (0.0, 0.0)
+    policy: tuple = (0.0, 0.0)
+
+    def set_values(self, online, target):
+        self.values = (online, target)
+
+    def set_policy(self, online, target):
+        self.policy = (online, target)
+
+    def fill(self, online, target):
+        self.values = self.policy = (online, target)
+
+    def target_parameters(self):
+        return self.values[1], None if self.policy_share is None else self.policy[1]
+
+    def networks(self):
+        return self.critics, self.target_critics
+
+    def _error(self):
+        s = self.settings
+        ends = {
+            "terminated": s.terminated,
+            "done": max(s.terminated, s.truncated),
+            "truncated": s.truncated,
+            "nothing": 0.0,
+            "everything": 1.0,
+        }
+        y = s.reward + s.discount * (1.0 - ends[self.mask]) * self.values[1]
+        return self.values[0] - y
+
+    def losses(self, online, target):
+        self.set_values(online, target)
+        times = self.factor * (self.settings.batch_size if self.sum_batch else 1.0)
+        climbed = {"online": online, "target": target}[self.climbs]
+        loss = times * critics.DISTANCES[self.distance](self._error())
+        return float(loss), self.sign * climbed
+
+    def target_actions(self):
+        online, target = np.tanh(self.policy)
+        base = {"online": online, "target": target}[self.next_action]
+        draws = np.random.default_rng(0).normal(size=self.settings.batch_size)
+        return base + np.clip(self.smoothing * draws, -0.5, 0.5)
+
+    def _action(self, t, rng):
+        s = self.settings
+        centre, half = (s.low + s.high) / 2.0, (s.high - s.low) / 2.0
+        if self.random_until == "starts" and t < s.starts:
+            return centre + half * rng.uniform(-1.0, 1.0)
+        squashed = np.tanh(self.policy[0])
+        noise = self.noise_default * rng.normal() if s.noise is None else s.noise
+        added = {
+            "scaled": centre + half * (squashed + noise),
+            "environment": centre + half * squashed + noise,
+            "none": centre + half * squashed,
+        }[self.noise_units]
+        return float(np.clip(added, s.low, s.high) if self.noise_clipped else added)
+
+    def run(self, begin=nothing, between=nothing):
+        s, rng = self.settings, np.random.default_rng(0)
+        actions, noted, roles, updates = [], [], [], 0
+        begin(0)
+        for step in range(s.steps):
+            between(step)
+            actions.append(self._action(step, rng))
+            later = self.first_update_later
+            if step + 1 < (1 if later < 0 else max(s.starts, 1) + later):
+                continue
+            updates += 1
+            noted.append((step + 1, min(abs(2.0 * self._error()) * 10.0, self.clip)))
+            roles.append("values")
+            if updates % self.policy_every == 0:
+                noted.append((step + 1, 1.0))
+                roles.append("policy")
+            if updates % self.targets_every == 0:
+                self.values = _followed(self.values, self.share)
+                self.policy = _followed(self.policy, self.policy_share or 0.0)
+        between(s.steps)
+        return Run([actions], noted, roles)
+
+
+def _followed(pair, share):
+    online, target = pair
+    return online, (1.0 - share) * target + share * online
