@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections import Counter
 
-from rlregress.errors import UserError
 from rlregress.gate.ranking import Ranking, TaskRanking
 from rlregress.verdicts.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
 
@@ -101,18 +100,11 @@ def figure(ranking: Ranking) -> str:
     """The figure of the paper as SVG: decisions above, returns of each implementation below.
 
     Mathieu et al. 2023, figure 2; one column for each task.
-
-    Raises:
-        UserError: Matplotlib is not installed.
     """
-    try:
-        from matplotlib.colors import ListedColormap
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UserError(
-            "the figure needs Matplotlib, which is not installed; install it with: "
-            "pip install 'rlregress[figures]'"
-        ) from None
+    # takes most of a second, which no command without a figure has to wait
+    from matplotlib.colors import ListedColormap
+    from matplotlib.figure import Figure
+
     kinds = list(_COLOURS)
     largest = max(len(task.standings) for task in ranking.tasks)
     size = (2.0 + 1.1 * largest) * len(ranking.tasks), 2.0 + 0.8 * largest
