@@ -44,6 +44,8 @@ def passage(
 ) -> Passage:
     """The lines by which two texts differ, with ``CONTEXT`` lines around them.
 
+    What they are all indented by is left out.
+
     Args:
         first: number of the first line of either text.
     """
@@ -55,7 +57,15 @@ def passage(
         groups += [tuple(rows[:left])] if left else []
         left_out += sum(not row.same for row in rows[left:])
         left = max(0, left - len(rows))
-    return Passage(title, tuple(groups), left_out)
+    lines = [line[1] for rows in groups for row in rows for line in (row.a, row.b) if line]
+    indented = min((len(text) - len(text.lstrip()) for text in lines if text.strip()), default=0)
+    shown = tuple(tuple(_moved_left(row, indented) for row in rows) for rows in groups)
+    return Passage(title, shown, left_out)
+
+
+def _moved_left(row: Pair, by: int) -> Pair:
+    one, other = ((line[0], line[1][by:]) if line else None for line in (row.a, row.b))
+    return Pair(one, other)
 
 
 def _rows(
@@ -78,6 +88,6 @@ def of_folders(package: str, a: Path, b: Path) -> list[Passage]:
     for file in sorted(files):
         texts = [(side / file).read_bytes() if (side / file).is_file() else b"" for side in (a, b)]
         if texts[0] != texts[1]:
-            lines = [text.decode("utf-8", "replace").splitlines() for text in texts]
-            passages.append(passage(f"{package}/{file.as_posix()}", *lines))
+            one, other = (text.decode("utf-8", "replace").splitlines() for text in texts)
+            passages.append(passage(f"{package}/{file.as_posix()}", one, other))
     return passages

@@ -22,6 +22,7 @@ from rlregress.training import identity
 from rlregress.training.cell import Cell
 from rlregress.training.worker import cpu_name
 from rlregress.verdicts.bands import Band
+from rlregress.verdicts.quantity import BESIDE
 
 #: files of a changed copy that are shown, and lines around one that decides a detail.
 _FILES, _AROUND = 6, 3
@@ -102,7 +103,7 @@ def _new(record: Mapping[str, Any]) -> ShownRun:
 def _stored(run: baseline.Run) -> ShownRun:
     told = {"status": run.status, "final_return": run.final_return}
     numbers = {of.name: value for of, value in baseline.numbers_of(told).items()}
-    for quantity in baseline.quantities.BESIDE:
+    for quantity in BESIDE:
         numbers[quantity.name] = run.beside.judged_by(quantity)
     failed = "" if run.status == FINISHED else run.failure or "it failed"
     return ShownRun(run.seed, numbers, run.learning_curve, failed)

@@ -101,14 +101,12 @@ def _texts(function: Changed) -> list[list[str]]:
 
 def side_by_side(functions: Iterable[Changed]) -> dict[Changed, Passage]:
     """Function -> its lines that differ, with those around them, of both sides."""
-    return {
-        function: passage(
-            str(function),
-            *_texts(function),
-            (function.a.first if function.a else 1, function.b.first if function.b else 1),
-        )
-        for function in functions
-    }
+    passages = {}
+    for function in dict.fromkeys(functions):
+        one, other = _texts(function)
+        first = [own.first if own is not None else 1 for own in (function.a, function.b)]
+        passages[function] = passage(str(function), one, other, (first[0], first[1]))
+    return passages
 
 
 def source_difference(function: Changed) -> list[str]:

@@ -333,7 +333,7 @@ def _framework(
         differences,
         proof,
         threshold=options.asked,
-        passages=explained.side_by_side(differences),
+        passages=explained.side_by_side([*differences, *(each.function for each in reach)]),
     )
 
 

@@ -78,7 +78,7 @@ class OfFramework:
         returns: verdict of the trainings on side B; None: not trained.
         stored: algorithms with stored runs, by which returns are judged.
         threshold: share that has to be asked for a verdict.
-        passages: function -> the same lines side by side, with those around them.
+        passages: function -> its lines of both sides, with those around what differs.
         verdict: of this framework alone.
     """
 

@@ -1,7 +1,7 @@
 """Nights of a gate, simulated: new runs are drawn from stored ones, the judges are the real ones.
 
-What a night's tests would have attached is made here; verdicts come from ``verdicts/sequential.py``,
-outcomes, report and page from the code that a gate runs.
+What a night's tests would have attached is made here; verdicts come from
+``verdicts/sequential.py``, outcomes, report and page from the code that a gate runs.
 """
 
 from __future__ import annotations

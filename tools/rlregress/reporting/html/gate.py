@@ -127,7 +127,8 @@ def _departed(result: GateResult, outcome: FrameworkOutcome) -> list[Departed]:
 def _changed(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
     departed = _departed(result, outcome)
     for each in departed:
-        yield f"{each.id} [{each.scope}]: documented '{each.documented[0]}', found '{each.found[0]}'"
+        wanted, found = each.documented[0], each.found[0]
+        yield f"{each.id} [{each.scope}]: documented '{wanted}', found '{found}'"
     others = [f for f in outcome.failures if "detail" not in f and "verdict" not in f]
     if others:
         first = others[0]["test"].rpartition("::")[2]

@@ -234,10 +234,10 @@ def marked(pair: Pair) -> tuple[Markup, Markup]:
     other = pair.b[1] if pair.b is not None else ""
     if pair.same or pair.a is None or pair.b is None:
         return escape(one), escape(other)
-    texts = [re.findall(r"\w+|\s+|.", text) for text in (one, other)]
-    codes = difflib.SequenceMatcher(None, *texts, autojunk=False).get_opcodes()
-    left = _joined((code == "equal", "".join(texts[0][i:j]), "del") for code, i, j, _, _ in codes)
-    right = _joined((code == "equal", "".join(texts[1][i:j]), "ins") for code, _, _, i, j in codes)
+    a, b = (re.findall(r"\d+\.\d+|\w+|\s+|.", text) for text in (one, other))
+    codes = difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
+    left = _joined((code == "equal", "".join(a[i:j]), "del") for code, i, j, _, _ in codes)
+    right = _joined((code == "equal", "".join(b[i:j]), "ins") for code, _, _, i, j in codes)
     return left, right
 
 

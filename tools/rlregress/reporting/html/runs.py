@@ -29,9 +29,14 @@ _OF_SEVERAL = ("--cells", "--framework", "--algorithm", "--environment")
 
 def only(command: str, cell: str) -> str:
     """A command for one cell with stored runs, out of that of a session."""
+    kept = without(command, *_OF_SEVERAL)
+    return f"{kept} {shlex.join(['--cells', cell])}" if kept else ""
+
+
+def without(command: str, *options: str) -> str:
+    """A command without some options and their values."""
     parts = iter(shlex.split(command))
-    kept = [part for part in parts if not (part in _OF_SEVERAL and next(parts, ""))]
-    return shlex.join([*kept, "--cells", cell]) if kept else ""
+    return shlex.join([part for part in parts if not (part in options and next(parts, ""))])
 
 
 def order(name: str, verdict: Mapping[str, Any]) -> tuple[int, str]:
@@ -139,6 +144,18 @@ def view(name: str, verdicts: Verdicts, runs: CellRuns, command: str) -> CellVie
     return CellView(name, badge, lines, drawn + ([curves] if curves else []))
 
 
+def _lines(cell: str, own: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """Each verdict with its reason; what holds beside returns and training in one line."""
+    said, quiet = [], []
+    for name, verdict in own:
+        about = _about(name, cell)
+        if verdict["verdict"] == HOLDS and quantity_of(name) not in (RETURNS, TRAINING):
+            quiet.append(about)
+        else:
+            said.append(f"{about}: {verdict['verdict']}; {verdict['reason']}")
+    return said + ([f"{', '.join(quiet)}: {HOLDS}."] if quiet else [])
+
+
 def _about(name: str, cell: str) -> str:
     return name.removeprefix(cell).strip() or RETURNS.name
 
@@ -174,7 +191,7 @@ def _strip(
     if limit is not None:
         caption += f"; dashed: {words.number(limit)}, the drop that would have been seen"
     if later := len(runs.new) - len(judged):
-        caption += f"; {later} runs that came after the verdict are not drawn"
+        caption += f"; {later} later runs are no part of the verdict"
     if lost := sum(math.isnan(value) for value in [*stored, *new]):
         caption += f"; {lost} without a number are not drawn"
     drawn = figures.strip(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from markupsafe import Markup
@@ -57,7 +57,8 @@ def drawn(
         left / width, below / height, (width - left - right) / width,
         (height - below - above) / height,
     )  # fmt: skip
-    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
+    style: Any = {**_STYLE, "svg.hashsalt": name}
+    with matplotlib.rc_context(style):
         figure = Figure(figsize=(width / _POINTS, height / _POINTS))
         draw(figure.add_axes(place))
         text = io.StringIO()
