@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,27 +14,38 @@ from rlregress.gate import run
 
 from . import simulated
 
+#: two cells that a gate judges alone and together, and no other framework
+PPO = "sb3-ppo-Hopper-v4-short,sb3-ppo-InvertedPendulum-v4-short"
+
 
 @pytest.fixture
-def night(tmp_path, monkeypatch):
-    """Judge the installed frameworks by a simulated night; exit code, page, and report folder.
+def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, Path]]:
+    """Judge SB3 by a simulated night; exit code, page, and folder of the report.
 
-    Called with shares that cells lose, with the beginning of ids of details that are not asked,
-    with further entries, and with the number of new runs that the night has at most.
+    Called with the shares that cells lose, with the beginning of ids of details that are not
+    asked, with further entries of the evidence, and with the cells.
     """
 
-    def judged(lost=None, without="no detail", more=(), cells="default"):
-        def evidence(options):
+    def judged(
+        lost: Mapping[str, float] | None = None,
+        without: str = "no detail",
+        more: Sequence[Mapping[str, Any]] = (),
+        cells: str = PPO,
+        frameworks: str | None = "sb3",
+    ) -> tuple[int, str, Path]:
+        def evidence(options: run.GateOptions) -> None:
             session = options.session()
             known = {cell.id: stored for cell, stored in session.stored.items()}
-            found = simulated.of_details(without) + simulated.of_runs(known, lost or {})
+            found = simulated.of_details(without, frameworks) + simulated.of_runs(known, lost or {})
             text = json.dumps({"schema": 1, "tests": [*found, *more]})
             options.evidence.write_text(text)
             options.junit.write_text("<testsuites/>")
 
         monkeypatch.setattr(run, "run", evidence)
         report = tmp_path / "report"
-        options = run.GateOptions(report=report, store=str(tmp_path / "runs"), cells=cells)
+        options = run.GateOptions(
+            report=report, store=str(tmp_path / "runs"), cells=cells, frameworks=frameworks
+        )
         code = gate_command.judge(options)
         return code, (report / "report.html").read_text("utf-8"), report
 

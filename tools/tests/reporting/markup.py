@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 _ALONE = {"meta", "link", "br", "img", "hr", "input"}
-#: of drawings, which may close themselves
-_DRAWN = {"path", "use", "tspan", "rect", "circle", "line", "g", "text"}
+#: tags that may stand within a word
+_WITHIN = {"del", "ins", "a", "code", "tspan"}
+#: what makes a browser ask for something
+_LOADING = ("src", "href", "xlink:href", "srcset", "action", "data", "poster", "background")
 
 
 class Page(HTMLParser):
@@ -28,6 +31,7 @@ class Page(HTMLParser):
         self.wrong += [f"<{tag}> is not closed" for tag, _ in self._open]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._apart(tag)
         self.tags.append((tag, {name: value or "" for name, value in attrs}))
         self._texts.append([])
         if tag not in _ALONE:
@@ -43,6 +47,12 @@ class Page(HTMLParser):
             self.wrong.append(f"</{tag}> closes {self._open[-1:]}")
             return
         self._open.pop()
+        self._apart(tag)
+
+    def _apart(self, tag: str) -> None:
+        """What two tags hold are two words."""
+        if tag not in _WITHIN:
+            self.handle_data(" ")
 
     def handle_data(self, data: str) -> None:
         for _, number in self._open:
@@ -59,3 +69,25 @@ class Page(HTMLParser):
     def attributes(self, *names: str) -> list[str]:
         """Values of attributes of all tags."""
         return [of[name] for _, of in self.tags for name in names if name in of]
+
+    def loads(self) -> list[str]:
+        """What a browser would ask for, beyond this file: a page that stands alone has none."""
+        targets = [
+            of[name]
+            for tag, of in self.tags
+            for name in _LOADING
+            if name in of and tag != "a" and not of[name].startswith(("#", "data:,"))
+        ]
+        styles = [*self.texts("style"), *self.attributes("style")]
+        urls = [found for style in styles for found in re.findall(r"url\(([^#)][^)]*)\)", style)]
+        imports = [style for style in styles if "@import" in style]
+        scripts = [tag for tag, _ in self.tags if tag in ("script", "iframe", "object", "embed")]
+        return targets + urls + imports + scripts
+
+    def wrong_links(self) -> list[str]:
+        """Ids that occur twice, and links within the page that lead nowhere."""
+        ids = self.attributes("id")
+        twice = [id for id in set(ids) if ids.count(id) > 1]
+        links = [of["href"][1:] for _, of in self.tags if of.get("href", "").startswith("#")]
+        clips = re.findall(r"url\(#([^)]+)\)", " ".join(self.attributes("clip-path", "style")))
+        return twice + [link for link in [*links, *clips] if link not in ids]

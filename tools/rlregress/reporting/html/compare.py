@@ -31,7 +31,7 @@ def page(comparison: Comparison, facts: Facts) -> str:
     sections = [
         Section("differ", f"{len(comparison.different)} details differ", "Every answer was probed "
                 "on the code; the line that decides it stands below where it is known.",
-                [_finding(row) for row in comparison.different]),
+                [*_table(comparison.different), *map(_finding, comparison.different)]),
         Section("undecided", "Cannot be compared", "",
                 [_finding(row) for row in comparison.undecided]),
         Section("alike", f"{len(comparison.same)} details are done alike", "",
@@ -48,7 +48,11 @@ def _card(comparison: Comparison) -> Card:
     badge = Badge(f"{len(different)} details differ", pages.OTHER)
     if not different:
         badge = Badge("no detail differs", pages.GOOD)
-    matters = [row.detail.consequence for row in different[:_SAID] if row.detail.consequence]
+    matters = [
+        f"{row.detail.id}: {row.detail.consequence}"
+        for row in different[:_SAID]
+        if row.detail.consequence
+    ]
     undecided = [f"{row.detail.id}: {_variants(row)}" for row in comparison.undecided[:_SAID]]
     return Card(
         title(comparison),
@@ -58,15 +62,14 @@ def _card(comparison: Comparison) -> Card:
         undecided,
         said + ([f"and {rest} more, below"] if rest > 0 else []),
         matters,
-        [Step("Read the differences that concern the algorithm that you use.")]
-        if different
-        else [],
+        [Step("Read the differences that concern the algorithm that you use.")] if said else [],
+        "What differs",
     )
 
 
 def _variants(row: Row) -> str:
     return "; ".join(
-        f"{name} {', '.join(dict.fromkeys(answer.variant or '?' for answer in answers))}"
+        f"{name}: {', '.join(dict.fromkeys(answer.variant or '?' for answer in answers))}"
         for name, answers in row.answers.items()
     )
 
@@ -83,8 +86,7 @@ def _finding(row: Row) -> Finding:
     variants += [(name, "has none", reason) for name, reason in row.absent.items()]
     lines = [line for line in (row.detail.question, row.detail.consequence) if line]
     unique = {part.place: part for part in parts}
-    return Finding(row.detail.id, None, lines, variants, list(unique.values()),
-                   f"rlregress details {row.detail.id}")  # fmt: skip
+    return Finding(row.detail.id, None, lines, variants, list(unique.values()))
 
 
 def _meaning(answer: FoundVariant) -> str:

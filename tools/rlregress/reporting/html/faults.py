@@ -110,10 +110,20 @@ def page(rows: Sequence[Row], said: str, facts: Facts) -> str:
     else:
         badge = Badge("all as expected", pages.GOOD)
     steps = [Step("Read what was said of them, below.")] if wrong or unasked else []
-    card = Card(TITLE, badge, f"{said[0].upper()}{said[1:]}.", [r.name for r in unasked[:5]],
-                [row.name for row in wrong[:5]], [], steps)  # fmt: skip
-    table = Table(("", "fault", "file", "what was said"),
-                  [[row.badge, row.name, row.file, row.said] for row in right])  # fmt: skip
+    card = Card(
+        TITLE,
+        badge,
+        f"{said[0].upper()}{said[1:]}.",
+        [row.name for row in unasked[:5]],
+        [row.name for row in wrong[:5]],
+        [],
+        steps,
+        "Not as expected",
+    )
+    table = Table(
+        ("", "fault", "file", "change", "what was said"),
+        [[row.badge, row.name, row.file, _change(row), row.said] for row in right],
+    )
     own = [row for row in right if row.verdicts]
     sections = [
         Section("wrong", "Not as expected", "", [_finding(row) for row in wrong]),
@@ -122,6 +132,10 @@ def page(rows: Sequence[Row], said: str, facts: Facts) -> str:
         Section("judged", "As expected", "", [_finding(row) for row in own]),
     ]
     return pages.page(facts, [card], sections)
+
+
+def _change(row: Row) -> str:
+    return f"{row.old.strip()} → {row.new.strip() or 'nothing'}" if row.old else ""
 
 
 def _finding(row: Row) -> Finding:

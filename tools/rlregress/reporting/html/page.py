@@ -158,6 +158,7 @@ class Card:
     Attributes:
         not_judged: said before anything else.
         changed, matters: what changed, and whether it matters.
+        heading: of what changed.
     """
 
     title: str
@@ -167,6 +168,7 @@ class Card:
     changed: Sequence[str] = ()
     matters: Sequence[str] = ()
     steps: Sequence[Step] = ()
+    heading: str = "What changed"
 
 
 @dataclass(frozen=True)

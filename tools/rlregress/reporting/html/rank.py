@@ -50,7 +50,7 @@ def _card(ranking: Ranking, task: TaskRanking) -> Card:
     waiting = [line for line in rank.conclusions(ranking) if line.startswith("next look at")]
     own = [line for line in waiting if line.startswith(f"next look at {task.name}:")]
     steps = [Step(f"{line[0].upper()}{line[1:]}.") for line in own]
-    return Card(task.name, badge, said, [], failed, [], steps)
+    return Card(task.name, badge, said, [], failed, [], steps, "What failed")
 
 
 def _task(task: TaskRanking, command: str) -> Section:

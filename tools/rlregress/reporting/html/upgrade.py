@@ -148,8 +148,9 @@ def _matters(of: OfFramework) -> Iterable[str]:
         yield "Whether agents learn as well was not asked: nothing was trained on side B."
     elif of.traced or of.same_code:
         count = len(of.traced) + len(of.same_code)
-        said = "trainings do the same, step by step, on both sides: so do their returns"
-        yield f"{count} {said}."
+        one = "training does the same, step by step, on both sides: so do its returns"
+        several = "trainings do the same, step by step, on both sides: so do their returns"
+        yield f"{count} {one if count == 1 else several}."
     for detail in of.details.changed:
         if detail.consequence:
             yield f"{detail.id}: {detail.consequence}"
