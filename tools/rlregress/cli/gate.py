@@ -117,12 +117,13 @@ def gate(
     """Judge the installed frameworks: formulas, behaviour, returns. Or an upgrade: --from A --to B.
 
     Ends with one verdict per framework. Exit code 0: holds, 1: regressed, 2: could not judge,
-    3: inconclusive. The report folder holds summary.md, verdict.json, evidence.json, junit.xml.
+    3: inconclusive. The report folder holds report.html (a page to look at),
+    summary.md, verdict.json, evidence.json, junit.xml.
 
     Of an upgrade 0: unchanged, unchanged as far as asked, changed as documented, holds or improved;
     1: returns regressed or documented behaviour is violated; 2: could not judge; 3: changed, or
-    inconclusive. Its report is upgrade.md and upgrade.json; what follows -- are the arguments of
-    the script.
+    inconclusive. Its report is upgrade.html, upgrade.md and upgrade.json; what follows -- are the
+    arguments of the script.
     """
     from rlregress.commands import gate as gate_command
     from rlregress.gate.run import GateOptions

@@ -225,9 +225,9 @@ def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
     if outcome.verdict == COULD_NOT_JUDGE and not outcome.not_asked:
         steps.append(Step("Run the tests that did not pass again:", result.shown.command))
     if outcome.verdict == INCONCLUSIVE:
-        steps.append(Step("Train as many seeds as the reasons below name, or judge all of its "
-                          "cells together:", f"rlregress plan --must-see 50% --framework "
-                          f"{outcome.framework}"))  # fmt: skip
+        said = "Train as many seeds as are named above; what gates cost, and what they would see:"
+        command = f"rlregress plan --must-see 50% --framework {outcome.framework}"
+        steps.append(Step(said, command))
     if outcome.verdict == FORMULAS_HOLD:
         command = f"rlregress plan --cells all --framework {outcome.framework}"
         steps.append(Step("See which returns could be judged:", command))
