@@ -65,6 +65,9 @@ def gate(
         bool,
         typer.Option("--throughput", help="Judge speed and memory too, where they are stored."),
     ] = False,
+    brief: Annotated[
+        bool, typer.Option("--brief", help="End in five lines, for a chat or a mail.")
+    ] = False,
     from_: Annotated[
         str | None,
         typer.Option(
@@ -159,7 +162,7 @@ def gate(
             script=job,
             say=typer.echo,
         )
-        raise typer.Exit(gate_code(upgrade_command.judge(options_), inconclusive))
+        raise typer.Exit(gate_code(upgrade_command.judge(options_, brief), inconclusive))
     refuse(context, _OF_UPGRADE, "only an upgrade takes", "name a side with --from or --to")
     if context.args:
         raise UserError(
@@ -182,7 +185,7 @@ def gate(
         workers=workers,
         throughput=throughput,
     )
-    raise typer.Exit(gate_code(gate_command.judge(options), inconclusive))
+    raise typer.Exit(gate_code(gate_command.judge(options, brief), inconclusive))
 
 
 def plan(

@@ -15,8 +15,8 @@ import typer
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.gate import shown
+from rlregress.reporting import brief, upgrade_data, upgrade_text
 from rlregress.reporting import histories as histories_report
-from rlregress.reporting import upgrade_data, upgrade_text
 from rlregress.reporting.html import upgrade as upgrade_page
 from rlregress.reporting.html.page import Facts
 from rlregress.training.record import check_writable, write_atomically
@@ -28,15 +28,25 @@ from rlregress.upgrade.result import Upgrade
 _PLATFORM_SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
-def judge(options: gate.Options) -> int:
-    """Judge an upgrade, print and write its report; the exit code."""
+def judge(options: gate.Options, in_brief: bool = False) -> int:
+    """Judge an upgrade, print and write its report; the exit code.
+
+    Args:
+        in_brief: print five lines in place of the report.
+    """
     # the last report stays until there is another
     check_writable(options.report, "the report")
     started, date = time.monotonic(), shown.now()
     result = gate.run(options)
     seconds = round(time.monotonic() - started, 1)
     title = upgrade_page.title(result)
-    write(result, options.report, Facts(title, date, seconds, shown.machine(), _command(options)))
+    facts = Facts(title, date, seconds, shown.machine(), _command(options))
+    write(result, options.report, facts)
+    if in_brief:
+        page = str(options.report / "upgrade.html")
+        for line in brief.lines(facts, upgrade_page.cards(result, facts), page):
+            options.say(line)
+        return result.exit_code
     options.say("")
     for line in upgrade_text.lines(result):
         options.say(line)

@@ -32,6 +32,7 @@ def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tupl
         more: Sequence[Mapping[str, Any]] = (),
         cells: str = PPO,
         frameworks: str | None = "sb3",
+        in_brief: bool = False,
     ) -> tuple[int, str, Path]:
         def evidence(options: run.GateOptions) -> None:
             session = options.session()
@@ -46,7 +47,7 @@ def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tupl
         options = run.GateOptions(
             report=report, store=str(tmp_path / "runs"), cells=cells, frameworks=frameworks
         )
-        code = gate_command.judge(options)
+        code = gate_command.judge(options, in_brief)
         return code, (report / "report.html").read_text("utf-8"), report
 
     return judged

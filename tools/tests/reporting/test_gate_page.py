@@ -11,7 +11,6 @@ from rlregress.gate import baseline, run, shown
 from rlregress.gate.outcome import GateResult, outcomes
 from rlregress.reporting import words
 from rlregress.reporting.html import gate as gate_page
-
 from rlregress.verdicts.quantity import TRAINING
 
 from ..gate.stored import with_returns_alone
@@ -87,8 +86,10 @@ def test_a_drop_is_said_first_with_what_to_do(night):
     assert f"{HOPPER}: regressed, the mean changed by -5" in card
     assert "Agents learn less: returns fell in" in card
     assert f"--cells {HOPPER} --first-seed 2000" in card
-    first_row = page.texts("tbody")[0]
-    assert first_row.startswith("✕ regressed")
+    rows = [row for row in page.texts("tr") if row.startswith(("✕", "?", "✓"))]
+    ranks = ["✕?✓".index(row[0]) for row in rows]
+    assert ranks == sorted(ranks)
+    assert {0, 2} <= set(ranks)
     assert page.texts("article", "cell")[0].startswith(HOPPER)
 
 
@@ -183,6 +184,19 @@ def test_what_the_gate_before_had_beyond_this_one_is_gone(night):
     assert not (report / "throughput.json").exists()
 
 
+def test_five_lines_say_it_to_a_chat(night, capsys):
+    """Verdict, what was not judged, what changed, what to do, and where the page is."""
+    code, _, report = night({HOPPER: 0.5}, without="gae.", more=[failed("x" * 999)], in_brief=True)
+    lines = capsys.readouterr().out.splitlines()[-5:]
+    assert code == 1
+    assert lines[0] == "Gate: sb3 regressed"
+    assert lines[1].startswith("Not judged: Returns: PPO only; SAC, TD3: formulas and behaviour")
+    assert lines[2].startswith("What changed: 1 test failed, the first: test_a (and ")
+    assert f"--cells {HOPPER} --first-seed 2000" in lines[3]
+    assert lines[4].endswith(str(report / "report.html"))
+    assert max(map(len, lines)) <= 280
+
+
 @pytest.mark.nightly
 def test_72_cells_fit_into_two_megabytes():
     """Of cells with all that a page shows, with the new runs that the looks of one family ask."""
@@ -205,7 +219,3 @@ def test_72_cells_fit_into_two_megabytes():
     assert len(page.texts("svg")) == 3 * 72
     assert sum(len(of.new) for of in runs.values()) > 72 * 8
     assert len(text.encode()) < 2_000_000
-    print(
-        "SIZE", len(text.encode()), sum(len(of.new) for of in runs.values()), len(page.texts("svg"))
-    )
-    open("/tmp/w/p72.html", "w").write(text)

@@ -159,7 +159,8 @@ def _learning(axes: Axes, courses: Mapping[str, Course], band: tuple[float, floa
             lw=1.8,
             ls="-" if of_new else "--",
             marker="D" if of_new else "o",
-            markersize=3.2,
+            markersize=3.6,
+            markevery=4,
             markerfacecolor=colour if of_new else "none",
             label=label,
         )

@@ -36,14 +36,22 @@ _ORDER = (REGRESSED, COULD_NOT_JUDGE, INCONCLUSIVE, IMPROVED, MOVED, HOLDS, FORM
 _COPIES = ("installed", "on the path in its place")
 
 
+def facts(result: GateResult) -> Facts:
+    """When, how long, where and by which command."""
+    shown = result.shown
+    return Facts(_title(result), shown.started, result.seconds, shown.machine, shown.command)
+
+
+def cards(result: GateResult) -> list[Card]:
+    """The first screen: what is no framework's fault, then each framework, the worst first."""
+    worst = sorted(result.outcomes, key=lambda outcome: _ORDER.index(outcome.verdict))
+    suite = [_suite(result)] if result.broken or result.unjudged else []
+    return suite + [_card(result, outcome) for outcome in worst]
+
+
 def page(result: GateResult) -> str:
     """The page of a gate."""
     shown = result.shown
-    facts = Facts(_title(result), shown.started, result.seconds, shown.machine, shown.command)
-    worst = sorted(result.outcomes, key=lambda outcome: _ORDER.index(outcome.verdict))
-    cards = [_card(result, outcome) for outcome in worst]
-    if result.broken or result.unjudged:
-        cards.insert(0, _suite(result))
     sections = [_details(result), _files(result), _failures(result)]
     for outcome in result.outcomes:
         own = {name: of for name, of in shown.runs.items() if name.startswith(_prefix(outcome))}
@@ -54,7 +62,7 @@ def page(result: GateResult) -> str:
         "If nothing changed, returns or critics of some framework are called regressed in at most "
         f"{result.alpha:.0%} of such gates."
     )
-    return pages.page(facts, cards, sections, result.notes, closing)
+    return pages.page(facts(result), cards(result), sections, result.notes, closing)
 
 
 def _title(result: GateResult) -> str:

@@ -69,6 +69,10 @@ def drawn(
 def _within_a_page(text: str, said: str) -> Markup:
     """The drawing without what is the same everywhere, or would touch the rest of the page."""
     root = ElementTree.fromstring(text)
+    for group in list(root.iter()):
+        for path in list(group):
+            if path.get("style") in ("fill: none", "fill: none; opacity: 0"):
+                group.remove(path)
     for element in list(root):
         # words about the file, and a rule of style that would be one for the page
         if element.tag == f"{{{_SVG}}}metadata" or element.find(f"{{{_SVG}}}style") is not None:
@@ -83,7 +87,8 @@ def _within_a_page(text: str, said: str) -> Markup:
     root.set("aria-label", said)
     plain = ElementTree.tostring(root, encoding="unicode")
     plain = plain.replace(f' xmlns:ns0="{_SVG}"', "").replace("ns0:", "")
-    return Markup(re.sub(r">\s+<", "><", _without_idle_groups(plain)))
+    plain = re.sub(r">\s+<", "><", plain).replace(" />", "/>")
+    return Markup(_without_idle_groups(plain))
 
 
 def _shorten(element: ElementTree.Element, used: set[str]) -> None:
@@ -131,4 +136,4 @@ def _without_idle_groups(text: str) -> str:
     """Groups that say nothing are left out, from the inner ones on."""
     while (shorter := re.sub(r"<g>((?:(?!</?g[ >]).)*)</g>", r"\1", text)) != text:
         text = shorter
-    return text.replace("<g/>", "").replace("<g />", "")
+    return text.replace("<g/>", "")

@@ -49,13 +49,18 @@ _OF_TRAININGS = ("--algorithm", "--scenario")
 _STANDING = {DOCUMENTED: pages.GOOD, VIOLATED: pages.BAD, UNDOCUMENTED: pages.OTHER}
 
 
+def cards(result: Upgrade, facts: Facts) -> list[Card]:
+    """The first screen: the upgrade where no framework has its verdict, then each of them."""
+    made = [_card(result, of, facts.command) for of in result.frameworks]
+    if result.script is not None:
+        made.append(_script_card(result.script))
+    if not made or result.verdict not in {card.badge.word for card in made}:
+        made.insert(0, _whole(result))
+    return made
+
+
 def page(result: Upgrade, facts: Facts) -> str:
     """The page of an upgrade."""
-    cards = [_card(result, of, facts.command) for of in result.frameworks]
-    if result.script is not None:
-        cards.append(_script_card(result.script))
-    if not cards or result.verdict not in {card.badge.word for card in cards}:
-        cards.insert(0, _whole(result))
     sections = []
     for of in result.frameworks:
         name = of.title if len(result.frameworks) > 1 else ""
@@ -63,7 +68,7 @@ def page(result: Upgrade, facts: Facts) -> str:
     if result.script is not None:
         sections.append(_script(result.script, facts.command))
     sections += [_physics(result), _not_reached(result), _sides(result)]
-    return pages.page(facts, cards, sections)
+    return pages.page(facts, cards(result, facts), sections)
 
 
 def title(result: Upgrade) -> str:
