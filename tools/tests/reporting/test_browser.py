@@ -82,9 +82,10 @@ def page(request, night, tmp_path, monkeypatch, command) -> Path:
     if request.param == "unchanged":
         return night(cells="default", frameworks=None)[2] / "report.html"
     if request.param == "regressed":
-        said = f"{CRITIC_DETAIL}: none (documented: half)\n" + "a_long_word_" * 40
+        said = f"{CRITIC_DETAIL}: none (documented: half)"
         entry = failed(said, detail=CRITIC_DETAIL, scope="library", found="none")
-        return night({HOPPER: 0.5}, more=[entry])[2] / "report.html"
+        long = failed("a_long_word_" * 40)
+        return night({HOPPER: 0.5}, more=[entry, long])[2] / "report.html"
     if request.param == "inconclusive":
         cell = simulated.stored_cells()["sb3-sac-Pendulum-v1-short"].cell
         with_returns_alone([cell], tmp_path / "returns alone", monkeypatch)

@@ -12,7 +12,7 @@ from rlregress.gate.shown import CellRuns, ShownRun
 from rlregress.reporting import words
 from rlregress.reporting.html import figures
 from rlregress.reporting.html.figures import Course, Strip
-from rlregress.reporting.html.page import Badge, Cells, CellView, Figure, Section, Table
+from rlregress.reporting.html.page import Badge, Cells, CellView, Figure, Folded, Section, Table
 from rlregress.verdicts.outcome import HOLDS, INCONCLUSIVE
 from rlregress.verdicts.quantity import BESIDE, CRITIC, RETURNS, TRAINING, Quantity, quantity_of
 
@@ -66,6 +66,11 @@ def _numbers(verdict: Mapping[str, Any]) -> list[str]:
         fraction = verdict["effect_fraction"]
         factor = "-" if fraction is None else f"error x{math.exp(-fraction):.2f}"
         interval = verdict["interval"]
+        # minus the logarithms of errors
+        means = [
+            "-" if verdict.get(of) is None else f"{math.exp(-verdict[of]):.3g}"
+            for of in ("stored_mean", "new_mean")
+        ]
         low_high = None if not interval or None in interval else [-x for x in reversed(interval)]
         return [*means, factor, _between(low_high, 1.0, lambda x: f"x{math.exp(x):.2f}")]
     scale = 1.0 if "cells" in verdict else verdict["scale"]
@@ -104,7 +109,12 @@ def section(
     cells = [name for name in runs if name in verdicts or runs[name].new]
     cells.sort(key=lambda name: min((order(*v) for v in _of(name, verdicts)), default=(3, name)))
     views = [view(name, verdicts, runs[name], command) for name in cells]
-    parts: list[object] = [table(verdicts)] if verdicts else []
+    quiet = {name: verdict for name, verdict in verdicts.items() if _quiet(name, verdict)}
+    told = {name: verdict for name, verdict in verdicts.items() if name not in quiet}
+    parts: list[object] = [table(told)] if told else []
+    if quiet:
+        title_ = f"{len(quiet)} verdicts on critics and what is logged that show no change"
+        parts.append(Folded(title_, [table(quiet)]))
     if views:
         parts.append(Cells(views))
     lead = (
@@ -113,6 +123,12 @@ def section(
         "the drop that would have been seen with 80 % power: a true mean to the left of it."
     )
     return Section(id, title, lead, parts)
+
+
+def _quiet(name: str, verdict: Mapping[str, Any]) -> bool:
+    """Whether it is judged beside returns, and shows nothing."""
+    beside = quantity_of(name) not in (RETURNS, TRAINING)
+    return beside and verdict["verdict"] in (HOLDS, INCONCLUSIVE)
 
 
 def _of(cell: str, verdicts: Verdicts) -> list[tuple[str, Mapping[str, Any]]]:
