@@ -40,6 +40,7 @@ from rlregress.reporting import terminal, words
 from rlregress.reporting import throughput as throughput_report
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Job
+from rlregress.training.episodes import learning_curve
 from rlregress.training.record import check_writable
 from rlregress.training.store import warn_in_words
 from rlregress.verdicts.quantity import CRITIC, DIAGNOSTICS, TRAINING
@@ -79,7 +80,9 @@ class Run:
         kept = ("status", "failure", "final_return", "steps", "parameters_sha256", "time")
         later = ("training_return", "critic", "diagnostics")
         named = {"cell": self.job.cell.id, "seed": self.job.seed}
-        return named | {k: record.get(k) for k in later} | {k: record[k] for k in kept}
+        told = {k: record.get(k) for k in later} | {k: record[k] for k in kept}
+        curve = learning_curve(record.get("episodes") or (), self.job.protocol.total_steps)
+        return named | told | {"learning_curve": curve}
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rlregress.cli.options import Frameworks, names_of
+from rlregress.cli.options import Frameworks, Html, as_typed, names_of
 from rlregress.errors import UserError
 
 
@@ -32,17 +32,22 @@ def compare(
     ],
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    html: Html = "",
 ) -> None:
     """Print where frameworks differ in their implementation details, and what follows from it.
 
     Exit code 0, also where they differ; 1: some detail could not be compared, 2: wrong names.
     """
+    from rlregress.commands import pages
     from rlregress.gate import comparison, selection
     from rlregress.reporting import compare as compare_report
+    from rlregress.reporting.html import compare as compare_page
 
     if as_markdown and as_json:
         raise UserError("--markdown and --json are two formats; give one of them")
+    new_page = pages.begin(html, as_typed())
     compared = comparison.compare(selection.adapters(frameworks_))
+    new_page.write(compare_page.title(compared), lambda facts: compare_page.page(compared, facts))
     if as_json:
         typer.echo(compare_report.as_json(compared))
     elif as_markdown:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rlregress.cli.options import Algorithms, Frameworks, Workers, names_of
+from rlregress.cli.options import Algorithms, Frameworks, Html, Workers, as_typed, names_of
 from rlregress.errors import UserError
 
 
@@ -40,6 +40,7 @@ def faults(
     cells: Annotated[
         str, typer.Option(help="With --returns: default, all, or patterns of ids of stored cells.")
     ] = "all",
+    html: Html = "",
 ) -> None:
     """Make known mistakes in copies of the frameworks, and print whether the probes see each.
 
@@ -50,6 +51,7 @@ def faults(
     name is unknown.
     """
     from rlregress.commands import faults as faults_command
+    from rlregress.commands import pages
     from rlregress.gate import selection
 
     # of several copies of a framework, the one that its name alone means
@@ -68,10 +70,13 @@ def faults(
         )
     if len(named) > 1:
         raise UserError(f"{' and '.join(named)} are catalogues of faults; name one of them")
+    new_page = pages.begin(html, as_typed())
     if returns:
         algorithms = names_of("--algorithm", algorithm)
         of = names_of("--only", only)
-        seen = faults_command.by_returns(adapters, algorithms, of, unchanged, workers, cells)
+        seen = faults_command.by_returns(
+            adapters, algorithms, of, unchanged, workers, cells, new_page
+        )
         raise typer.Exit(0 if seen else 1)
     seed = catalogues[named[0]][1] if named else faults_command.by_probes
-    raise typer.Exit(0 if seed(adapters, names_of("--only", only), workers) else 1)
+    raise typer.Exit(0 if seed(adapters, names_of("--only", only), workers, new_page) else 1)

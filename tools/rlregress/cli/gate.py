@@ -65,6 +65,9 @@ def gate(
         bool,
         typer.Option("--throughput", help="Judge speed and memory too, where they are stored."),
     ] = False,
+    brief: Annotated[
+        bool, typer.Option("--brief", help="End in five lines, for a chat or a mail.")
+    ] = False,
     from_: Annotated[
         str | None,
         typer.Option(
@@ -117,12 +120,13 @@ def gate(
     """Judge the installed frameworks: formulas, behaviour, returns. Or an upgrade: --from A --to B.
 
     Ends with one verdict per framework. Exit code 0: holds, 1: regressed, 2: could not judge,
-    3: inconclusive. The report folder holds summary.md, verdict.json, evidence.json, junit.xml.
+    3: inconclusive. The report folder holds report.html (a page to look at),
+    summary.md, verdict.json, evidence.json, junit.xml.
 
     Of an upgrade 0: unchanged, unchanged as far as asked, changed as documented, holds or improved;
     1: returns regressed or documented behaviour is violated; 2: could not judge; 3: changed, or
-    inconclusive. Its report is upgrade.md and upgrade.json; what follows -- are the arguments of
-    the script.
+    inconclusive. Its report is upgrade.html, upgrade.md and upgrade.json; what follows -- are the
+    arguments of the script.
     """
     from rlregress.commands import gate as gate_command
     from rlregress.gate.run import GateOptions
@@ -158,7 +162,7 @@ def gate(
             script=job,
             say=typer.echo,
         )
-        raise typer.Exit(gate_code(upgrade_command.judge(options_), inconclusive))
+        raise typer.Exit(gate_code(upgrade_command.judge(options_, brief), inconclusive))
     refuse(context, _OF_UPGRADE, "only an upgrade takes", "name a side with --from or --to")
     if context.args:
         raise UserError(
@@ -181,7 +185,7 @@ def gate(
         workers=workers,
         throughput=throughput,
     )
-    raise typer.Exit(gate_code(gate_command.judge(options), inconclusive))
+    raise typer.Exit(gate_code(gate_command.judge(options, brief), inconclusive))
 
 
 def plan(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import shlex
+import sys
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -57,6 +59,9 @@ Hyperparameters = Annotated[
         help="A set of baselines/hyperparameters, by name; default: each framework's own.",
     ),
 ]
+Html = Annotated[
+    str, typer.Option("--html", metavar="PATH", help="Write it to this file too, as one HTML page.")
+]
 Workers = Annotated[int, typer.Option("-n", "--workers", min=0, help="0: one per core.")]
 Packages = Annotated[
     str | None, typer.Option(help="Packages whose lines are named in a trace, comma-separated.")
@@ -66,6 +71,11 @@ StoreFolder = Annotated[str, typer.Option("--store", help="Folder of run records
 
 #: what the name of a script has to be, for messages.
 SCRIPT = "a Python file, the script of a training"
+
+
+def as_typed() -> str:
+    """The command as it was typed, for a report that says how it was made."""
+    return shlex.join(["rlregress", *sys.argv[1:]])
 
 
 def names_of(option: str, given: str | None) -> list[str]:

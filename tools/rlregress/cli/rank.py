@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rlregress.cli.options import BudgetName, names_of, path_of, refuse
+from rlregress.cli.options import BudgetName, as_typed, names_of, path_of, refuse
 
 
 def rank(
@@ -46,7 +46,7 @@ def rank(
 ) -> None:
     """Rank implementations by their runs, with AdaStop: which pairs differ, look by look.
 
-    Trains nothing. Writes rank.json and, with Matplotlib, rank.svg. Exit code 0: every pair is
+    Trains nothing. Writes rank.html, rank.json and rank.svg. Exit code 0: every pair is
     separated, or is not after the last planned look; 3: some pair needs more runs; 2: nothing can
     be compared.
     """
@@ -54,7 +54,7 @@ def rank(
 
     environments = names_of("--environment", environment)
     options = rank_command.Options(
-        runs, looks or None, alpha, beta, path_of("--report", report).resolve()
+        runs, looks or None, alpha, beta, path_of("--report", report).resolve(), as_typed()
     )
     if csv is not None:
         of_stored = ("framework", "algorithm", "budget", "store")

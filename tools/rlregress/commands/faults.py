@@ -7,13 +7,19 @@ from collections.abc import Sequence
 
 import typer
 
+from rlregress.commands.pages import Page
 from rlregress.faults import behavior, probed, seeding, traced
 from rlregress.gate import return_faults
 from rlregress.reporting import faults as faults_report
+from rlregress.reporting.html import faults as faults_page
 from rlregress.upgrade import optional_faults
 
 
-def by_probes(names: Sequence[str], only: Sequence[str], workers: int) -> bool:
+def _write(page: Page, rows: Sequence[faults_page.Row], said: str) -> None:
+    page.write(faults_page.TITLE, lambda facts: faults_page.page(rows, said, facts))
+
+
+def by_probes(names: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
     """Seed, probe and print, fault by fault; whether all of them were seen as expected."""
     pairs = probed.chosen(names, only)
     seen: list[probed.Seen] = []
@@ -25,35 +31,43 @@ def by_probes(names: Sequence[str], only: Sequence[str], workers: int) -> bool:
             typer.echo(faults_report.probed_line(name, each))
             seen.append(each)
     typer.echo(faults_report.probed_summary(seen))
+    _write(page, [faults_page.probed(each) for each in seen], faults_report.probed_summary(seen))
     return all(each.detected for each in seen)
 
 
-def by_traces(names: Sequence[str], only: Sequence[str], workers: int) -> bool:
+def by_traces(names: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
     """Seed, trace and print, fault by fault; whether enough were found in the right place."""
     results: list[traced.TracedResult] = []
     for result in traced.seed(traced.chosen(names, only), workers or os.cpu_count() or 1):
         typer.echo(faults_report.traced_line(result))
         results.append(result)
-    typer.echo(faults_report.traced_summary(results))
+    said = faults_report.traced_summary(results)
+    typer.echo(said)
+    _write(page, [faults_page.traced(each) for each in results], said)
     return traced.enough(results)
 
 
-def by_behavior(names: Sequence[str], only: Sequence[str], workers: int) -> bool:
+def by_behavior(names: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
     """Seed, run the behaviour tests and print, fault by fault; whether all of them turned red."""
     results: list[behavior.BehaviorResult] = []
     for result in behavior.seed(behavior.chosen(names, only), workers or os.cpu_count() or 1):
         typer.echo(faults_report.behavior_line(result))
         results.append(result)
-    typer.echo(faults_report.behavior_summary(results))
+    said = faults_report.behavior_summary(results)
+    typer.echo(said)
+    _write(page, [faults_page.behavior(each) for each in results], said)
     return all(each.detected for each in results)
 
 
-def under_options(names: Sequence[str], only: Sequence[str], workers: int) -> bool:
+def under_options(names: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
     """Seed faults that show only under an option, and print what the scenarios say of each."""
     chosen = optional_faults.chosen(names, only)
     results = optional_faults.seed(chosen, workers or os.cpu_count() or 1, typer.echo)
-    for line in faults_report.optional_lines(results):
+    lines = faults_report.optional_lines(results)
+    for line in lines:
         typer.echo(line)
+    rows = zip(results, lines, strict=False)
+    _write(page, [faults_page.optional(each, line) for each, line in rows], lines[-1])
     return optional_faults.enough(results)
 
 
@@ -64,6 +78,7 @@ def by_returns(
     gates: int,
     workers: int,
     cells: str,
+    page: Page,
 ) -> bool:
     """Judge the returns of copies with faults, or ``gates`` times of what is installed.
 
@@ -83,4 +98,6 @@ def by_returns(
             for line in faults_report.returns_lines(each):
                 typer.echo(line)
     typer.echo(faults_report.returns_summary(judged))
+    wanted = [faults_page.returns(each, each.regressed != bool(gates)) for each in judged]
+    _write(page, wanted, faults_report.returns_summary(judged))
     return all(each.regressed != bool(gates) and not each.trouble for each in judged)

@@ -13,20 +13,32 @@ import typer
 from rlregress.errors import UserError, nearest
 from rlregress.gate import evidence, planning, recording, run, selection
 from rlregress.gate import throughput as throughputs
+from rlregress.reporting import brief, summary, terminal
 from rlregress.reporting import gate as gate_report
 from rlregress.reporting import plan as plan_report
-from rlregress.reporting import summary, terminal
 from rlregress.reporting import throughput as throughput_report
+from rlregress.reporting.html import gate as gate_page
 from rlregress.training.record import write_atomically
 
 
-def judge(options: run.GateOptions) -> int:
-    """Judge the installed frameworks; writes the report, prints the summary; the exit code."""
-    result = run.judge(options, typer.echo)
-    text = summary.markdown(result)
-    write_atomically(options.report / "summary.md", text)
-    data = json.dumps(evidence.plain(gate_report.as_json(result)), indent=1)
-    write_atomically(options.report / "verdict.json", data + "\n")
+def judge(options: run.GateOptions, in_brief: bool = False) -> int:
+    """Judge the installed frameworks; writes the report, prints the summary; the exit code.
+
+    Args:
+        in_brief: print five lines in place of the summary.
+    """
+    with run.new_report(options) as new:
+        result = run.judge(new, typer.echo)
+        text = summary.markdown(result)
+        write_atomically(new.report / "report.html", gate_page.page(result))
+        write_atomically(new.report / "summary.md", text)
+        data = json.dumps(evidence.plain(gate_report.as_json(result)), indent=1)
+        write_atomically(new.report / "verdict.json", data + "\n")
+    if in_brief:
+        page = str(options.report / "report.html")
+        for line in brief.lines(gate_page.facts(result), gate_page.cards(result), page):
+            typer.echo(line)
+        return result.exit_code
     typer.echo("\n" + text)
     written = [name for name in run.REPORT_FILES if (options.report / name).exists()]
     typer.echo(f"report: {options.report} ({', '.join(written)})")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +13,12 @@ import typer
 
 from rlregress import frameworks
 from rlregress.errors import UserError, nearest
-from rlregress.gate import baseline, ranking
+from rlregress.gate import baseline, ranking, shown
 from rlregress.gate import study as thesis_study
 from rlregress.reporting import rank as rank_report
 from rlregress.reporting import study as study_report
+from rlregress.reporting.html import rank as rank_page
+from rlregress.reporting.html.page import Facts
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell
 from rlregress.training.record import check_writable, write_atomically
@@ -40,13 +43,18 @@ class Kept:
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says of the comparison; see ``ranking.rank``."""
+    """What the command line says of the comparison; see ``ranking.rank``.
+
+    Attributes:
+        command: that says so, for the page.
+    """
 
     runs: int
     looks: int | None
     alpha: float
     beta: float
     report: Path
+    command: str = ""
 
 
 def of_csv(path: Path, environments: Sequence[str], options: Options) -> int:
@@ -86,18 +94,16 @@ def _write(folder: Path, name: str, plain: Any) -> None:
 def _rank(runs: Sequence[ranking.Run], options: Options) -> int:
     """Print and write; 0, or 3 where a pair needs more runs."""
     check_writable(options.report, "the report")
+    started, date = time.monotonic(), shown.now()
     ranked = ranking.rank(runs, options.runs, options.looks, options.alpha, options.beta)
     _write(options.report, "rank.json", ranking.as_dict(ranked))
-    written = "rank.json"
-    try:
-        write_atomically(options.report / "rank.svg", rank_report.figure(ranked))
-    except UserError as error:
-        left_out = f"; {error}"
-    else:
-        written, left_out = "rank.json, rank.svg", ""
+    write_atomically(options.report / "rank.svg", rank_report.figure(ranked))
+    seconds = round(time.monotonic() - started, 1)
+    facts = Facts(rank_page.title(ranked), date, seconds, shown.machine(), options.command)
+    write_atomically(options.report / "rank.html", rank_page.page(ranked, facts))
     for line in rank_report.lines(ranked):
         typer.echo(line)
-    typer.echo(f"report: {options.report} ({written}){left_out}")
+    typer.echo(f"report: {options.report} (rank.html, rank.json, rank.svg)")
     return 3 if ranked.undecided else 0
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,11 @@ import typer
 
 from rlregress import frameworks
 from rlregress.errors import UserError
+from rlregress.gate import shown
+from rlregress.reporting import brief, upgrade_data, upgrade_text
 from rlregress.reporting import histories as histories_report
-from rlregress.reporting import upgrade_data, upgrade_text
+from rlregress.reporting.html import upgrade as upgrade_page
+from rlregress.reporting.html.page import Facts
 from rlregress.training.record import check_writable, write_atomically
 from rlregress.upgrade import cached_folders, changes, gate, histories
 from rlregress.upgrade.changes import ReleasePair
@@ -23,12 +28,25 @@ from rlregress.upgrade.result import Upgrade
 _PLATFORM_SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
-def judge(options: gate.Options) -> int:
-    """Judge an upgrade, print and write its report; the exit code."""
+def judge(options: gate.Options, in_brief: bool = False) -> int:
+    """Judge an upgrade, print and write its report; the exit code.
+
+    Args:
+        in_brief: print five lines in place of the report.
+    """
     # the last report stays until there is another
     check_writable(options.report, "the report")
+    started, date = time.monotonic(), shown.now()
     result = gate.run(options)
-    write(result, options.report)
+    seconds = round(time.monotonic() - started, 1)
+    title = upgrade_page.title(result)
+    facts = Facts(title, date, seconds, shown.machine(), _command(options))
+    write(result, options.report, facts)
+    if in_brief:
+        page = str(options.report / "upgrade.html")
+        for line in brief.lines(facts, upgrade_page.cards(result, facts), page):
+            options.say(line)
+        return result.exit_code
     options.say("")
     for line in upgrade_text.lines(result):
         options.say(line)
@@ -37,14 +55,38 @@ def judge(options: gate.Options) -> int:
     return result.exit_code
 
 
-def write(result: Upgrade, folder: Path) -> None:
-    """Write ``upgrade.md`` and ``upgrade.json``, and the summary where the platform shows it."""
+def _command(options: gate.Options) -> str:
+    """The command that judges the same again."""
+    command = ["rlregress", "gate", "--from", options.a, "--to", options.b]
+    for name, values in (
+        ("--framework", options.frameworks),
+        ("--algorithm", options.algorithms),
+        ("--scenario", options.scenarios if options.scenarios != [] else ["none"]),
+    ):
+        if values:
+            command += [name, ",".join(values)]
+    if options.script is not None:
+        command += ["--script", str(options.script.get("script", ""))]
+    if options.prove:
+        command += ["--prove", str(options.prove)]
+    command += ["--every-training"] * options.every + ["--no-returns"] * (not options.returns)
+    return shlex.join([*command, *["--fixed"] * options.one_look])
+
+
+def write(result: Upgrade, folder: Path, facts: Facts) -> None:
+    """Write ``upgrade.html``, ``.md`` and ``.json``, and the summary where the platform shows it.
+
+    Args:
+        facts: when, where and how it was judged.
+    """
     text = "\n".join([*upgrade_text.lines(result), *upgrade_text.not_reached(result)]) + "\n"
     data = json.dumps(upgrade_data.as_json(result), indent=1, default=str) + "\n"
+    page = upgrade_page.page(result, facts)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / "upgrade.json", data)
         write_atomically(folder / "upgrade.md", text)
+        write_atomically(folder / "upgrade.html", page)
         if os.environ.get(_PLATFORM_SUMMARY):
             with Path(os.environ[_PLATFORM_SUMMARY]).open("a", encoding="utf-8") as stream:
                 stream.write(text)

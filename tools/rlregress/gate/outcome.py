@@ -9,6 +9,7 @@ from typing import Any
 
 from rlregress.details.expectations import Cell
 from rlregress.gate import asked, evidence
+from rlregress.gate.shown import Shown
 from rlregress.verdicts.outcome import (
     HOLDS,
     IMPROVED,
@@ -85,6 +86,7 @@ class GateResult:
         seconds: of wall-clock time.
         exit_code: see ``exit_code``.
         notes: what is to be known of the runs, in sentences.
+        shown: what a page shows beside the verdicts.
     """
 
     outcomes: Sequence[FrameworkOutcome]
@@ -98,6 +100,7 @@ class GateResult:
     seconds: float
     exit_code: int
     notes: Sequence[str] = ()
+    shown: Shown = field(default_factory=Shown)
 
 
 def _covers(other: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:

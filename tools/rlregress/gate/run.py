@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from rlregress import suite
 from rlregress.errors import UserError
-from rlregress.gate import asked, evidence, outcome, selection
+from rlregress.frameworks.base import Adapter
+from rlregress.gate import asked, evidence, outcome, selection, shown
 from rlregress.gate.baseline import FIRST_NEW_SEED
 from rlregress.gate.machines import other_machines
 from rlregress.gate.outcome import GateResult
 from rlregress.gate.session import Session, open_session
+from rlregress.gate.shown import Shown
 from rlregress.tracing.processes import last_words
 from rlregress.training import identity, launch
 from rlregress.training.record import check_writable
@@ -27,7 +31,8 @@ from rlregress.training.record import check_writable
 #: what an interrupted pytest is given to end by itself.
 _PATIENCE_SECONDS = 15.0
 REPORT_FILES = (
-    "summary.md", "verdict.json", "evidence.json", "junit.xml", "throughput.json", "throughput.xml"
+    "report.html", "summary.md", "verdict.json", "evidence.json", "junit.xml", "throughput.json",
+    "throughput.xml",
 )  # fmt: skip
 TIERS = ("tests_unit", "tests_behavior", "tests_performance")
 #: measured by one process at a time, after everything else
@@ -123,6 +128,50 @@ def throughput_command(options: GateOptions) -> list[str]:
     return [*command, "--evidence", str(options.throughput_evidence)]
 
 
+def repeat_command(options: GateOptions) -> str:
+    """The command that judges the same again, from the runs that the store has."""
+    command = ["rlregress", "gate", "--budget", options.budget]
+    for name, value, usual in (
+        ("--framework", options.frameworks, None),
+        ("--algorithm", options.algorithms, None),
+        ("--environment", options.environments, None),
+        ("--cells", options.cells, "default"),
+        ("--hyperparameters", options.hyperparameters, ""),
+        ("--seeds", options.seeds, 0),
+        ("--alpha", options.alpha, 0.05),
+        ("--first-seed", options.first_seed, FIRST_NEW_SEED),
+        ("--store", options.store, ""),
+    ):
+        if value != usual:
+            command += [name, str(value)]
+    command += ["--fixed"] * options.one_look + ["--throughput"] * options.throughput
+    return shlex.join(command)
+
+
+@contextmanager
+def new_report(options: GateOptions) -> Iterator[GateOptions]:
+    """The same options with an empty folder for the report.
+
+    When the block ends well, what was written there takes the place of an earlier report, as a
+    whole. Otherwise that one is left as it is.
+
+    Raises:
+        UserError: the report cannot be written to its folder.
+    """
+    check_writable(options.report, "the report")
+    with TemporaryDirectory(prefix=".new-", dir=options.report) as folder:
+        made = replace(options, report=Path(folder))
+        yield made
+        try:
+            for name in REPORT_FILES:
+                if (made.report / name).exists():
+                    os.replace(made.report / name, options.report / name)
+                else:
+                    (options.report / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise UserError(f"the report cannot be written to {options.report}: {error}") from None
+
+
 def clear(options: GateOptions) -> None:
     """Remove an earlier report, so that nothing of it is taken for this one."""
     check_writable(options.report, "the report")
@@ -201,7 +250,7 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
     Raises:
         UserError: what was asked cannot be judged, or pytest could not run.
     """
-    started = time.monotonic()
+    started, date = time.monotonic(), shown.now()
     # everything that can be wrong with the request is said before anything is started
     chosen, session = options.selection(), options.session()
     frameworks, algorithms = chosen.frameworks, chosen.algorithms
@@ -211,7 +260,6 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
     copies = {adapter.full_name: identity.changed_copies(adapter) for adapter in adapters}
     to_ask = {adapter.full_name: asked.to_ask(adapter, algorithms) for adapter in adapters}
     check_writable(session.store.folder, "run records")
-    clear(options)
     say(f"gate: {session.describe()}")
     for left_out in selection.refused(chosen):
         say(f"left out: {left_out}")
@@ -235,4 +283,30 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
         round(time.monotonic() - started, 1),
         outcome.exit_code(outcomes, entries, unjudged),
         other_machines(session),
+        _shown(options, session, date, adapters, to_ask, entries),
+    )
+
+
+def _shown(
+    options: GateOptions,
+    session: Session,
+    date: str,
+    adapters: Sequence[Adapter],
+    to_ask: Mapping[str, Collection[tuple[str, str]]],
+    entries: list[dict[str, Any]],
+) -> Shown:
+    known, extent = selection.algorithms(), {}
+    for name, cells in to_ask.items():
+        judged = [cell for cell in session.cells if cell.framework == name.partition("@")[0]]
+        ids = {id for id, _ in cells}
+        extent[name] = shown.extent(ids, known, judged if session.judged else [])
+    failures = [entry for entry in entries if entry["outcome"] == "failed"]
+    return Shown(
+        date,
+        repeat_command(options),
+        shown.machine(),
+        extent,
+        shown.runs(entries, {cell.id: band for cell, band in session.bands.items()}),
+        shown.departed(failures, adapters),
+        shown.changed_files(adapters),
     )

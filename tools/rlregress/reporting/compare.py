@@ -42,7 +42,7 @@ def show(comparison: Comparison) -> None:
     table = Table(show_lines=True, title=f"{len(comparison.different)} details differ")
     table.add_column("detail", overflow="fold")
     for name, version in comparison.versions.items():
-        table.add_column(_title(name, version), overflow="fold")
+        table.add_column(titled(name, version), overflow="fold")
     table.add_column("consequence")
     for row in comparison.different:
         columns = [_variants(row, name) for name in names]
@@ -65,13 +65,14 @@ def show(comparison: Comparison) -> None:
             console.print(escape(f"  {row.detail.id}: {variants} ({name})"))
 
 
-def _title(name: str, version: str) -> str:
+def titled(name: str, version: str) -> str:
+    """A framework with its version, said once."""
     return name if name.endswith(f"@{version}") else f"{name} {version}"
 
 
 def markdown(comparison: Comparison) -> str:
     """The comparison as a page: a section for each difference, then two tables."""
-    titles = [_title(name, version) for name, version in comparison.versions.items()]
+    titles = [titled(name, version) for name, version in comparison.versions.items()]
     lines = [f"# {' against '.join(titles)}", ""]
     lines += [
         f"{len(comparison.different)} details differ, {len(comparison.same)} are done alike, "

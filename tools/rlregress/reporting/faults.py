@@ -13,12 +13,17 @@ from rlregress.tracing.processes import last_words
 from rlregress.upgrade.optional_faults import OptionalResult
 
 
-def probed_line(framework: str, seen: Seen) -> str:
-    """What the probes said of one fault."""
-    moved = "; ".join(
+def changed(seen: Seen) -> str:
+    """The details that a fault has moved, with what was found of them."""
+    return "; ".join(
         f"{id}: " + ", ".join(f"{variant} [{scope}]" for scope, variant in scopes.items())
         for id, scopes in sorted(seen.changed.items())
     )
+
+
+def probed_line(framework: str, seen: Seen) -> str:
+    """What the probes said of one fault."""
+    moved = changed(seen)
     if "" in seen.changed:
         # what ended the process that was to ask the probes
         return f"{framework} {'NOT SEEDED':<16}{seen.fault.name}: {seen.changed[''][''].strip()}"

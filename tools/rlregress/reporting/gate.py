@@ -7,6 +7,7 @@ from typing import Any
 
 from rlregress import __version__
 from rlregress.gate.outcome import GateResult
+from rlregress.gate.shown import Extent
 from rlregress.reporting import words
 
 SCHEMA = 1
@@ -20,6 +21,10 @@ def as_json(result: GateResult) -> dict[str, Any]:
         "exit_code": result.exit_code,
         "unjudged": result.unjudged,
         "notes": list(result.notes),
+        "started": result.shown.started,
+        "command": result.shown.command,
+        "machine": result.shown.machine,
+        "extent": {name: asdict(of) for name, of in result.shown.extent.items()},
         "alpha": result.alpha,
         "budget": result.budget,
         "seconds": result.seconds,
@@ -34,6 +39,9 @@ def verdict_lines(result: GateResult) -> list[str]:
     """One for each framework."""
     lines = []
     for each in result.outcomes:
-        why = f" ({words.asked(each.details, each.not_asked)})" if each.not_asked else ""
+        missing = words.asked(each.details, each.not_asked) if each.not_asked else ""
+        of = result.shown.extent.get(each.framework, Extent())
+        said = "; ".join(filter(None, (missing, words.extent(of))))
+        why = f" ({said})" if said else ""
         lines.append(f"verdict {each.framework}: {each.verdict}{why}")
     return lines

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections import Counter
 
-from rlregress.errors import UserError
 from rlregress.gate.ranking import Ranking, TaskRanking
 from rlregress.verdicts.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
 
@@ -13,31 +12,34 @@ from rlregress.verdicts.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDE
 SYMBOLS = {GREATER: ">", SMALLER: "<", NOT_SEPARATED: "~", UNDECIDED: "?"}
 _COLOURS = {GREATER: "#b3cde3", SMALLER: "#fbb4ae", NOT_SEPARATED: "lightgray", UNDECIDED: "white"}
 
+#: what the symbols say
+LEGEND = "row against column: > better, < worse, ~ not separated, ? undecided"
 _SHARED = " (pairs that share an implementation: measured, not exact, see docs/ranking.md)"
 
 
-def _letter(number: int) -> str:
+def letter(number: int) -> str:
     """A, B, ..., Z, AA, AB, ..."""
     before, last = divmod(number, 26)
-    return (_letter(before - 1) if before else "") + chr(ord("A") + last)
+    return (letter(before - 1) if before else "") + chr(ord("A") + last)
 
 
-def _symbol(task: TaskRanking, first: str, second: str) -> str:
+def symbol(task: TaskRanking, first: str, second: str) -> str:
+    """The decision about the first against the second, as it is printed."""
     return "." if first == second else SYMBOLS[task.decision(first, second)]
 
 
 def task_lines(task: TaskRanking) -> list[str]:
     """The table of one task: implementations by falling mean, each row against each column."""
     names = [standing.implementation for standing in task.standings]
-    letters = [_letter(number) for number in range(len(names))]
+    letters = [letter(number) for number in range(len(names))]
     width = max(len(name) for name in names)
     lines = [f"{task.name}: {len(names)} implementations"]
     lines.append(f"     {'':<{width}}       mean  runs " + "".join(f"{x:>3}" for x in letters))
-    for letter, one in zip(letters, task.standings, strict=True):
-        row = "".join(f"{_symbol(task, one.implementation, name):>3}" for name in names)
+    for sign, one in zip(letters, task.standings, strict=True):
+        row = "".join(f"{symbol(task, one.implementation, name):>3}" for name in names)
         failed = f"  {one.failed} failed" if one.failed else ""
         lines.append(
-            f"  {letter:>2} {one.implementation:<{width}} {one.mean:>10.5g}  {len(one.returns):>4} "
+            f"  {sign:>2} {one.implementation:<{width}} {one.mean:>10.5g}  {len(one.returns):>4} "
             f"{row}{failed}"
         )
     return lines
@@ -45,9 +47,14 @@ def task_lines(task: TaskRanking) -> list[str]:
 
 def lines(ranking: Ranking) -> list[str]:
     """Every task, then the counts, the error rate, and what is missing."""
-    plan = ranking.plan
     made = [line for task in ranking.tasks for line in task_lines(task)]
-    made.append("row against column: > better, < worse, ~ not separated, ? undecided")
+    return [*made, LEGEND, *conclusions(ranking)]
+
+
+def conclusions(ranking: Ranking) -> list[str]:
+    """The counts, the error rate, and what is missing."""
+    plan = ranking.plan
+    made = []
     counted = Counter(pair.decision for task in ranking.tasks for pair in task.decisions)
     separated = counted[GREATER] + counted[SMALLER]
     total = sum(counted.values())
@@ -101,18 +108,11 @@ def figure(ranking: Ranking) -> str:
     """The figure of the paper as SVG: decisions above, returns of each implementation below.
 
     Mathieu et al. 2023, figure 2; one column for each task.
-
-    Raises:
-        UserError: Matplotlib is not installed.
     """
-    try:
-        from matplotlib.colors import ListedColormap
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UserError(
-            "the figure needs Matplotlib, which is not installed; install it with: "
-            "pip install 'rlregress[figures]'"
-        ) from None
+    # takes most of a second, which no command without a figure has to wait
+    from matplotlib.colors import ListedColormap
+    from matplotlib.figure import Figure
+
     kinds = list(_COLOURS)
     largest = max(len(task.standings) for task in ranking.tasks)
     size = (2.0 + 1.1 * largest) * len(ranking.tasks), 2.0 + 0.8 * largest
@@ -132,7 +132,7 @@ def figure(ranking: Ranking) -> str:
         for row in places:
             for other in places:
                 if row != other:
-                    text = _symbol(task, names[row], names[other])
+                    text = symbol(task, names[row], names[other])
                     above.text(other, row, text, ha="center", va="center")
         above.set_title(task.name, fontsize="small")
         above.set_yticks(places, names, fontsize="small")

@@ -11,6 +11,7 @@ from rlregress.gate.outcome import (
     FrameworkOutcome,
     GateResult,
 )
+from rlregress.gate.shown import Extent
 from rlregress.reporting import throughput, words
 
 #: where every detail is asked.
@@ -45,6 +46,12 @@ def _missing(outcome: FrameworkOutcome) -> list[str]:
     return [f"{said}. Ask them: pytest {TESTS_OF_DETAILS}.", ""]
 
 
+def _extent(result: GateResult, outcome: FrameworkOutcome) -> list[str]:
+    """Of which algorithms returns were not judged, before what is."""
+    said = words.extent(result.shown.extent.get(outcome.framework, Extent()))
+    return [f"Judged, {said}.", ""] if said else []
+
+
 def _critics_alone(outcome: FrameworkOutcome) -> list[str]:
     """What is worse, where no return is known to be."""
     if not outcome.critics_alone:
@@ -57,15 +64,23 @@ def _quoted(failure: Mapping[str, Any]) -> list[str]:
     return ["```", failure["message"], "```"]
 
 
+def _when(result: GateResult) -> list[str]:
+    shown = result.shown
+    if not shown.started:
+        return []
+    return [f"{shown.started}, {result.seconds:.0f} s, on {shown.machine}: `{shown.command}`", ""]
+
+
 def markdown(result: GateResult) -> str:
     """The summary: verdict first, then what it rests on, failures in full."""
-    lines = ["# Gate", ""]
+    lines = ["# Gate", "", *_when(result)]
     for outcome in result.outcomes:
         installed = ", ".join(f"{k} {v}" for k, v in result.versions[outcome.framework].items())
         lines += [
             f"## {outcome.framework}: {outcome.verdict}",
             "",
             *_missing(outcome),
+            *_extent(result, outcome),
             f"{MEANING[outcome.verdict].capitalize()}. Judged: {installed}.",
             "",
             *_critics_alone(outcome),

@@ -8,7 +8,8 @@ from typing import Any
 
 from rlregress.reporting import tables, words
 
-_COLUMNS = (
+#: of the table of throughput
+COLUMNS = (
     "training", "processes", "ratio to the floor", "steps per CPU s (floor)",
     "gradient steps per CPU s (floor)", "steps per CPU s without updates (floor)",
     "CPU ms per gradient step (floor)", "peak MiB (imports alone)",
@@ -58,14 +59,17 @@ def table(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
 
     Rates are means over processes; after ± the standard deviation of the ratio.
     """
-    rows = [
+    cells = rows(measured)
+    return [*tables.head(*COLUMNS), *(tables.row(*row) for row in cells)] if cells else []
+
+
+def rows(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[list[str]]:
+    """The cells of that table."""
+    return [
         _row(" ".join(pair), told["processes"])
         for pair, told in measured.items()
         if told.get("processes")
     ]
-    if not rows:
-        return []
-    return [*tables.head(*_COLUMNS), *(tables.row(*cells) for cells in rows)]
 
 
 def verdict_line(name: str, verdict: Mapping[str, Any]) -> str:
@@ -99,18 +103,24 @@ def lines(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
         measured: (framework, algorithm) -> ``processes`` (measurements) and ``verdicts`` (by
             quantity), as plain data; either may be absent.
     """
+    said = table(measured)
+    if verdicts := verdict_lines(measured):
+        said += ["", *verdicts]
+    return ["", *said] if said else []
+
+
+def verdict_lines(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
+    """The verdicts, and the error rate that holds for them together; nothing if there are none."""
     verdicts = {
         f"{' '.join(pair)}, {_MEANT[quantity]}": verdict
         for pair, told in measured.items()
         for quantity, verdict in told.get("verdicts", {}).items()
     }
-    said = table(measured)
-    if verdicts:
-        alpha = next(iter(verdicts.values()))["alpha"]
-        said += [
-            "",
-            *(f"- {verdict_line(name, verdict)}" for name, verdict in verdicts.items()),
-            f"- If nothing changed, some line above says 'regressed' in at most {alpha:.0%} of "
-            "such sessions.",
-        ]
-    return ["", *said] if said else []
+    if not verdicts:
+        return []
+    alpha = next(iter(verdicts.values()))["alpha"]
+    return [
+        *(f"- {verdict_line(name, verdict)}" for name, verdict in verdicts.items()),
+        f"- If nothing changed, some line above says 'regressed' in at most {alpha:.0%} of "
+        "such sessions.",
+    ]

@@ -52,8 +52,8 @@ _SENTENCES = {
     REGRESSED: "returns regressed, or documented behaviour is violated",
     INCONCLUSIVE: "something changed, and the returns cannot tell whether it matters",
     COULD_NOT_JUDGE: "too much could not be asked for a verdict",
-}
-_WHY = {
+}  #: why a probe gave no answer, in words
+WHY = {
     PACKAGE: "a package that it needs is missing",
     ABSENT: "the framework has no such feature",
     UNKNOWN_CODE: "the probe does not know the code of that version",
@@ -71,7 +71,7 @@ _LISTED = 40
 def lines(result: Upgrade) -> list[str]:
     """The report as Markdown."""
     a, b = result.a.requested.text, result.b.requested.text
-    text = [f"# {a} -> {b}: {headline(result)}", "", f"{_sentence(result).capitalize()}.", ""]
+    text = [f"# {a} -> {b}: {headline(result)}", "", f"{sentence(result).capitalize()}.", ""]
     if not result.frameworks and result.script is None:
         named = ", ".join(sorted(result.pinned)) or "none"
         said = "None of the packages that differ is needed by a framework, and nothing was run"
@@ -91,7 +91,7 @@ def last_lines(result: Upgrade, folder: Path) -> list[str]:
     """Where the report is, and the verdict."""
     unreached = ", which also lists what the traces did not reach," if result.traced else ""
     return [
-        f"report: {folder} (upgrade.md{unreached} and upgrade.json)",
+        f"report: {folder} (upgrade.html, upgrade.md{unreached} and upgrade.json)",
         f"verdict {result.a.requested.text} -> {result.b.requested.text}: {headline(result)}",
     ]
 
@@ -99,7 +99,7 @@ def last_lines(result: Upgrade, folder: Path) -> list[str]:
 def headline(result: Upgrade) -> str:
     """The verdict; how much was asked, if not everything; and which trainings only round."""
     rounded = [t.name for t in result.traced if t.comparison.verdict == "close" and t.repeats]
-    rounding = f"; rounding in {_some(rounded)}" if rounded else ""
+    rounding = f"; rounding in {some(rounded)}" if rounded else ""
     return _verdict(result) + rounding
 
 
@@ -113,7 +113,7 @@ def _verdict(result: Upgrade) -> str:
     return f"{result.verdict} (asked: {counts})"
 
 
-def _sentence(result: Upgrade) -> str:
+def sentence(result: Upgrade) -> str:
     """What the verdict means, here."""
     proved = result.traced and all(traced.proved for traced in result.traced)
     if result.verdict == CHANGED and proved:
@@ -148,7 +148,7 @@ def _summary(result: Upgrade) -> list[str]:
             counts = ", ".join(f"{states[s]} {s}" for s in STATES if states[s])
             text.append(f"- {len(of.reach)} functions whose code differs: {counts}")
         if of.proof is not None:
-            text.append(f"- {_proof_sentence(of.proof)}")
+            text.append(f"- {proof_sentence(of.proof)}")
     if result.physics:
         moved = sum(m.moves for m in result.physics)
         text.append(f"- physics: {moved} of {len(result.physics)} environments differ")
@@ -160,7 +160,7 @@ def _absent(details: Details) -> str:
     if not details.absent:
         return ""
     reasons = dict.fromkeys(each.text.partition(": ")[2] for each in details.absent)
-    return f" ({len(details.absent)} more are of what neither side has: {_some(list(reasons), 3)})"
+    return f" ({len(details.absent)} more are of what neither side has: {some(list(reasons), 3)})"
 
 
 # -- what was not asked ----------------------------------------------------------------------------
@@ -178,7 +178,7 @@ def _not_asked(result: Upgrade) -> list[str]:
             text += [
                 f"{of.title}: changed functions that no training or probe has called:",
                 "",
-                *_reach_lines(_near(of), _LISTED),
+                *_reach_lines(near(of), _LISTED),
                 "",
             ]
         if of.unread:
@@ -194,7 +194,7 @@ def _not_asked(result: Upgrade) -> list[str]:
     return ["## Not asked", "", *text] if text else []
 
 
-def _near(of: OfFramework) -> list[Reach]:
+def near(of: OfFramework) -> list[Reach]:
     """Functions that nothing has reached: those whose class or file is used first."""
     own = of.module
     return sorted(
@@ -217,13 +217,14 @@ def _details_not_asked(of: OfFramework) -> list[str]:
         return []
     text = [f"{of.title}: {len(of.details.not_asked)} of {of.details.all} details:", ""]
     for (kind, side, said), group in sorted(groups.items(), key=lambda item: -len(item[1])):
-        names = _some([f"`{each.id}` [{each.scope}]" for each in group], 4)
+        names = some([f"`{each.id}` [{each.scope}]" for each in group], 4)
         place = f" ({group[0].place})" if group[0].place else ""
-        text.append(f"- {len(group)} on side {side}, {_WHY[kind]}: {said}{place}: {names}")
+        text.append(f"- {len(group)} on side {side}, {WHY[kind]}: {said}{place}: {names}")
     return [*text, ""]
 
 
-def _some(names: Sequence[str], shown: int = _SHOWN) -> str:
+def some(names: Sequence[str], shown: int = _SHOWN) -> str:
+    """The first of some names, and how many more there are."""
     rest = f" and {len(names) - shown} more" if len(names) > shown else ""
     return ", ".join(names[:shown]) + rest
 
@@ -369,8 +370,8 @@ def _reach(reach: Sequence[Reach], beside: Mapping[str, int]) -> list[str]:
 def _reach_lines(reach: Sequence[Reach], shown: int) -> list[str]:
     text = []
     for each in reach[:shown]:
-        by = _some(each.diverged if each.state == DIVERGED else each.trainings, 4)
-        asked = by or _some(each.details, 3)
+        by = some(each.diverged if each.state == DIVERGED else each.trainings, 4)
+        asked = by or some(each.details, 3)
         text.append(
             f"- `{each.function}` ({each.function.how}): {each.state}{asked and ': '}{asked}"
         )
@@ -378,12 +379,13 @@ def _reach_lines(reach: Sequence[Reach], shown: int) -> list[str]:
         text += [f"  - {hint}" for hint in each.hints]
     rest = Counter(each.function.file for each in reach[shown:])
     if rest:
-        files = _some([f"{file} ({count})" for file, count in rest.most_common()])
+        files = some([f"{file} ({count})" for file, count in rest.most_common()])
         text.append(f"- and {sum(rest.values())} more, in {files}")
     return text
 
 
-def _proof_sentence(proof: Proof) -> str:
+def proof_sentence(proof: Proof) -> str:
+    """How many seeded faults would have been seen."""
     return (
         f"of {proof.faults} faults seeded into {proof.functions} changed functions "
         f"{len(proof.seen)} would have been seen ({proof.share:.0%})"
@@ -391,7 +393,7 @@ def _proof_sentence(proof: Proof) -> str:
 
 
 def _proof(proof: Proof) -> list[str]:
-    text = ["### Proof", "", f"{_proof_sentence(proof).capitalize()}.", ""]
+    text = ["### Proof", "", f"{proof_sentence(proof).capitalize()}.", ""]
     for said, faults in (
         ("Would not have been seen, because no training runs the line", proof.not_run),
         ("Run, and would not have been seen", proof.unseen),
@@ -434,7 +436,7 @@ def not_reached(result: Upgrade) -> list[str]:
             "",
         ]
         for file, numbers in missed.items():
-            text.append(f"- `{file}` {_some(coverage.ranges(numbers).split(', '))}")
+            text.append(f"- `{file}` {some(coverage.ranges(numbers).split(', '))}")
         text.append("")
     one_way = coverage.Reached({t.name: t.b for t in result.traced}).one_way()
     if one_way:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rlregress.gate.shown import Extent
 from rlregress.verdicts.quantity import BY_NAME, CRITIC, DIAGNOSTICS, RETURNS
 
 #: details that were not asked are named up to this many.
@@ -150,6 +151,15 @@ def band_line(name: str, verdict: Mapping[str, Any]) -> str:
         f"{verdict['verdict']:<12} {name}: {number(verdict['effect'])} against the published mean; "
         f"{verdict['new_seeds']} new seeds; adjusted p {number(verdict['adjusted_p'])}"
     )
+
+
+def extent(of: Extent) -> str:
+    """Of which algorithms returns were judged, and of which they were not; empty: nothing known."""
+    others = ", ".join(name.upper() for name in of.others)
+    returns = ", ".join(name.upper() for name in of.returns)
+    if not returns:
+        return f"no returns; {others}: formulas and behaviour" if others else ""
+    return f"returns: {returns} only; {others}: formulas and behaviour" if others else ""
 
 
 def asked(details: int, missing: Sequence[str]) -> str:

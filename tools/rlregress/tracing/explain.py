@@ -60,6 +60,11 @@ def _numbers(part: Part) -> str:
     return f"[{shown}]{norm}" if len(part.values) != 1 else shown
 
 
+def value(event: Event, part: str) -> str:
+    """What was recorded of a part of an event; empty if it has none of that name."""
+    return _numbers(event.parts[part]) if part in event.parts else ""
+
+
 def event(event: Event) -> str:
     """What happened, and where."""
     what = _EVENTS[event.kind].format(name=event.name)

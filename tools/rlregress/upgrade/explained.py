@@ -13,6 +13,7 @@ from rlregress.details import expectations
 from rlregress.details.implementation import stated
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
+from rlregress.gate.passages import Passage, passage
 from rlregress.upgrade.fingerprints import ChangedDetail
 from rlregress.upgrade.functions import Changed
 from rlregress.upgrade.result import DOCUMENTED, UNDOCUMENTED, VIOLATED
@@ -89,13 +90,28 @@ def documented(adapter: Adapter, detail: ChangedDetail) -> list[str]:
     return sentences
 
 
-def source_difference(function: Changed) -> list[str]:
-    """The lines of a function that differ, as a unified difference without its header."""
+def _texts(function: Changed) -> list[list[str]]:
+    """The lines of a function on either side."""
     texts = []
     for path, own in zip(function.paths, (function.a, function.b), strict=True):
         lines = path.read_text(encoding="utf-8").splitlines() if path is not None else []
         texts.append(lines[own.first - 1 : own.last] if own is not None else [])
-    one, other = texts
+    return texts
+
+
+def side_by_side(functions: Iterable[Changed]) -> dict[Changed, Passage]:
+    """Function -> its lines that differ, with those around them, of both sides."""
+    passages = {}
+    for function in dict.fromkeys(functions):
+        one, other = _texts(function)
+        first = [own.first if own is not None else 1 for own in (function.a, function.b)]
+        passages[function] = passage(str(function), one, other, (first[0], first[1]))
+    return passages
+
+
+def source_difference(function: Changed) -> list[str]:
+    """The lines of a function that differ, as a unified difference without its header."""
+    one, other = _texts(function)
     rows = [
         row
         for row in difflib.unified_diff(one, other, lineterm="", n=0)

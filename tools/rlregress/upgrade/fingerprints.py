@@ -140,6 +140,15 @@ class ChangedDetail:
         return catalogue.get(self.id).consequence
 
     @property
+    def question(self) -> str:
+        """What is asked."""
+        return catalogue.get(self.id).question
+
+    def meaning(self, answer: Answer) -> str:
+        """The formula of a variant in words; empty where there is none."""
+        return catalogue.get(self.id).variants[answer.variant].meaning if answer.variant else ""
+
+    @property
     def words(self) -> str:
         """Both variants, or what there is in their place: "half -> none"."""
         return f"{self.a.text} -> {self.b.text}"

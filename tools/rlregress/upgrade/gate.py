@@ -312,6 +312,7 @@ def _framework(
     if options.prove:
         proof = _prove(sides, reach, held, trainings, traces[1], options)
     changed = {(d.id, d.scope): d for d in details.changed}
+    differences = explained.differences(causes_.values(), details.changed, differing)
     return OfFramework(
         adapter.full_name,
         adapter.title,
@@ -329,9 +330,10 @@ def _framework(
         len(beside),
         len(within) - len(differing),
         causes_,
-        explained.differences(causes_.values(), details.changed, differing),
+        differences,
         proof,
         threshold=options.asked,
+        passages=explained.side_by_side([*differences, *(each.function for each in reach)]),
     )
 
 
@@ -479,7 +481,8 @@ def _script(sides: Sides, script: Training, options: Options) -> OfScript:
     if options.prove:
         proof = _prove(sides, reach, [held], [script], b, options)
     differences = explained.differences(causes_.values(), (), ())
-    return OfScript(held, reach, len(every) - len(reach), causes_, differences, proof)
+    passages = explained.side_by_side(differences)
+    return OfScript(held, reach, len(every) - len(reach), causes_, differences, proof, passages)
 
 
 def _judged(

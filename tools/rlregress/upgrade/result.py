@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rlregress.gate.outcome import COULD_NOT_JUDGE
+from rlregress.gate.passages import Passage
 from rlregress.upgrade import physics, returns
 from rlregress.upgrade.coverage import UNREACHED, Reach
 from rlregress.upgrade.environments import Prepared
@@ -77,6 +78,7 @@ class OfFramework:
         returns: verdict of the trainings on side B; None: not trained.
         stored: algorithms with stored runs, by which returns are judged.
         threshold: share that has to be asked for a verdict.
+        passages: function -> its lines of both sides, with those around what differs.
         verdict: of this framework alone.
     """
 
@@ -101,6 +103,7 @@ class OfFramework:
     returns: returns.ReturnsVerdict | None = None
     stored: frozenset[str] = frozenset()
     threshold: float = 0.0
+    passages: Mapping[Changed, Passage] = field(default_factory=dict)
     verdict: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -191,7 +194,7 @@ class OfScript:
         held: the script on both sides, or why it could not be held against the other side.
         reach: how it went through the functions that differ and that it enters.
         beside: functions that differ and that it does not enter: they do nothing in it.
-        causes, differences, proof: as of a framework.
+        causes, differences, proof, passages: as of a framework.
         verdict: of the script alone.
     """
 
@@ -201,6 +204,7 @@ class OfScript:
     causes: Mapping[str, Cause] = field(default_factory=dict)
     differences: Mapping[Changed, Sequence[str]] = field(default_factory=dict)
     proof: Proof | None = None
+    passages: Mapping[Changed, Passage] = field(default_factory=dict)
     verdict: str = field(init=False)
 
     def __post_init__(self) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import baseline, outcome, run
+from rlregress.gate import baseline, outcome, run, shown
 from rlregress.gate.outcome import COULD_NOT_JUDGE
+from rlregress.gate.shown import CellRuns
 from rlregress.tracing.processes import last_words
 from rlregress.tracing.run import Side
 from rlregress.upgrade.confirmation import FIRST_FRESH_SEED, alarmed, confirm, numbers_of
@@ -24,11 +25,15 @@ class ReturnsVerdict:
 
     Attributes:
         lines: one for each cell and group.
+        verdicts: cell or group -> its verdict, as data, before an alarm was asked again.
+        runs: id of a cell -> the runs of side B, and the stored ones.
     """
 
     verdict: str
     lines: tuple[str, ...]
     report: Path | None = None
+    verdicts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    runs: Mapping[str, CellRuns] = field(default_factory=dict)
 
 
 def stored(adapter: Adapter) -> set[str]:
@@ -156,9 +161,9 @@ def of_evidence(
     if not outcomes or not outcomes[0].verdicts:
         word = f"no verdict on {', '.join(algorithms)}"
         return ReturnsVerdict(COULD_NOT_JUDGE, (word,), report)
-    return ReturnsVerdict(
-        outcomes[0].verdict, tuple(map(_line, outcomes[0].verdicts.items())), report
-    )
+    judged = outcomes[0].verdicts
+    lines = tuple(map(_line, judged.items()))
+    return ReturnsVerdict(outcomes[0].verdict, lines, report, judged, shown.runs(entries))
 
 
 def _line(named: tuple[str, Mapping[str, Any]]) -> str:

@@ -11,6 +11,7 @@ from rlregress.commands import gate as gate_command
 from rlregress.commands import upgrade as upgrade_command
 from rlregress.gate import asked, run, selection
 from rlregress.gate.session import open_session
+from rlregress.reporting.html.page import Facts
 from rlregress.tracing.run import current
 from rlregress.upgrade import requested
 from rlregress.upgrade.environments import Prepared
@@ -79,8 +80,9 @@ def test_gate_and_upgrade_leave_each_others_report(judged):
     own = {path.name: path.read_bytes() for path in report.iterdir() if path.is_file()}
     asked_ = requested.parse("installed")
     sides = [Prepared(asked_, current(label), "not made") for label in "AB"]
-    upgrade_command.write(Upgrade(sides[0], sides[1], ()), report)
-    of_upgrade = {"upgrade.md", "upgrade.json"}
+    facts = Facts("a title", "today", 1.0, "a machine", "a command")
+    upgrade_command.write(Upgrade(sides[0], sides[1], ()), report, facts)
+    of_upgrade = {"upgrade.html", "upgrade.md", "upgrade.json"}
     after = {path.name: path.read_bytes() for path in report.iterdir() if path.is_file()}
     assert after.keys() == own.keys() | of_upgrade
     assert {name: after[name] for name in own} == own

@@ -295,7 +295,6 @@ def test_a_damaged_record_is_one_sentence(command, store):
 
 def test_the_figure_shows_decisions_and_returns(three):
     """An SVG with the title of the task, the names and the symbols of the table."""
-    pytest.importorskip("matplotlib")
     import matplotlib
 
     with matplotlib.rc_context({"svg.fonttype": "none"}):

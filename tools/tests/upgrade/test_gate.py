@@ -66,7 +66,7 @@ def judge(cache, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("warm_python")
-def test_a_branch_with_another_loss_is_found_and_explained(judge, branch):
+def test_a_branch_with_another_loss_is_found_and_explained(judge, branch, tmp_path):
     """SAC without its factor 1/2 diverges at the line of the critics' backward, by name.
 
     What is documented of the framework is violated, and the function that moves it is named.
@@ -81,6 +81,10 @@ def test_a_branch_with_another_loss_is_found_and_explained(judge, branch):
     assert traced["first"]["b"] == f"{FILE}:{line}"
     assert traced["details"] == ["sac.critic_loss.scale [library]"]
     assert traced["cause"]["alone"] == f"{FILE} SAC.train"
+    page = (tmp_path / "report" / "upgrade.html").read_text()
+    assert "<del>0.5</del> * sum(F.mse_loss" in page
+    assert "<ins>1.0</ins> * sum(F.mse_loss" in page
+    assert "growth of the difference in sac" in page
 
 
 @pytest.mark.nightly

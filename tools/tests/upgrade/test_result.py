@@ -14,6 +14,7 @@ from rlregress.details import catalogue
 from rlregress.frameworks import ask
 from rlregress.frameworks.base import Adapter, Unprobed
 from rlregress.reporting import upgrade_data, upgrade_text
+from rlregress.reporting.html.page import Facts
 from rlregress.tracing.compare import Comparison, Divergence
 from rlregress.tracing.run import Side
 from rlregress.tracing.trace import Event, Part, Trace
@@ -30,6 +31,7 @@ from rlregress.upgrade.traced import NotTraced
 SB3 = frameworks.get("sb3")
 FILE = f"{SB3.modules[0]}/sac/sac.py"
 TRAIN = (FILE, "SAC.train")
+FACTS = Facts("a title", "today", 1.0, "a machine", "a command")
 BATCH = ChangedDefault("td3 [library]", "batch", "100", "256")
 
 
@@ -379,7 +381,7 @@ def test_the_summary_goes_where_the_platform_shows_it(tmp_path, monkeypatch):
     summary = tmp_path / "summary"
     summary.write_text("before\n")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    upgrade_command.write(upgrade(of(traced())), tmp_path / "report")
+    upgrade_command.write(upgrade(of(traced())), tmp_path / "report", FACTS)
     text = (tmp_path / "report" / "upgrade.md").read_text()
     assert summary.read_text() == "before\n" + text
     data = json.loads((tmp_path / "report" / "upgrade.json").read_text())
@@ -388,13 +390,14 @@ def test_the_summary_goes_where_the_platform_shows_it(tmp_path, monkeypatch):
 
 def test_a_report_stays_until_there_is_another(tmp_path, monkeypatch):
     """A gate that ends in an error leaves the last report as it was."""
-    upgrade_command.write(upgrade(of(traced())), tmp_path)
+    upgrade_command.write(upgrade(of(traced())), tmp_path, FACTS)
     before = (tmp_path / "upgrade.md").read_text()
     monkeypatch.setattr(upgrade_command.gate, "run", lambda options: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         upgrade_command.judge(upgrade_command.gate.Options("a", "b", tmp_path))
     assert (tmp_path / "upgrade.md").read_text() == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["upgrade.json", "upgrade.md"]
+    names = ["upgrade.html", "upgrade.json", "upgrade.md"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
 
 
 class Probed(Adapter):

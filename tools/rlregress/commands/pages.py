@@ -1,0 +1,53 @@
+"""``--html FILE``: what a command prints, as a page too."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from rlregress.errors import UserError
+from rlregress.gate import shown
+from rlregress.reporting.html.page import Facts
+from rlregress.training.record import check_writable, write_atomically
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page that is to be written when a command has its results.
+
+    Attributes:
+        path: None: none was asked for.
+        started: date and time; ``clock``: the same for a duration.
+    """
+
+    path: Path | None
+    command: str
+    started: str
+    clock: float
+
+    def write(self, title: str, made: Callable[[Facts], str]) -> None:
+        """Write what ``made`` makes of the facts, and say where; nothing if no page is wanted."""
+        if self.path is None:
+            return
+        seconds = round(time.monotonic() - self.clock, 1)
+        text = made(Facts(title, self.started, seconds, shown.machine(), self.command))
+        write_atomically(self.path, text)
+        typer.echo(f"page: {self.path}", err=True)
+
+
+def begin(path: str, command: str) -> Page:
+    """The page that ``--html`` asks for; none if it is empty.
+
+    Raises:
+        UserError: the file cannot be written; said before anything is started.
+    """
+    place = Path(path).resolve() if path else None
+    if place is not None:
+        if place.is_dir():
+            raise UserError(f"--html {path} is a folder, expected the name of a file in it")
+        check_writable(place.parent, "the page")
+    return Page(place, command, shown.now(), time.monotonic())

@@ -1,0 +1,93 @@
+"""Two versions of some source, side by side: what differs, with the lines around it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+#: lines that are shown before and after what differs, and rows of one passage.
+CONTEXT, MOST = 3, 60
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One row: a line of either version, with its number from 1; None where one has nothing."""
+
+    a: tuple[int, str] | None
+    b: tuple[int, str] | None
+
+    @property
+    def same(self) -> bool:
+        """Whether the two lines say the same."""
+        return self.a is not None and self.b is not None and self.a[1] == self.b[1]
+
+
+@dataclass(frozen=True)
+class Passage:
+    """What differs in one function or file.
+
+    Attributes:
+        title: the function, or the file.
+        groups: rows that follow each other; between two groups lines are left out.
+        left_out: rows that differ and are not shown.
+    """
+
+    title: str
+    groups: tuple[tuple[Pair, ...], ...]
+    left_out: int = 0
+
+
+def passage(
+    title: str, a: Sequence[str], b: Sequence[str], first: tuple[int, int] = (1, 1)
+) -> Passage:
+    """The lines by which two texts differ, with ``CONTEXT`` lines around them.
+
+    What they are all indented by is left out.
+
+    Args:
+        first: number of the first line of either text.
+    """
+    groups: list[tuple[Pair, ...]] = []
+    left, left_out = MOST, 0
+    matcher = difflib.SequenceMatcher(None, a, b, autojunk=False)
+    for codes in matcher.get_grouped_opcodes(CONTEXT):
+        rows = [row for _, *span in codes for row in _rows(a, b, first, span)]
+        groups += [tuple(rows[:left])] if left else []
+        left_out += sum(not row.same for row in rows[left:])
+        left = max(0, left - len(rows))
+    lines = [line[1] for rows in groups for row in rows for line in (row.a, row.b) if line]
+    indented = min((len(text) - len(text.lstrip()) for text in lines if text.strip()), default=0)
+    shown = tuple(tuple(_moved_left(row, indented) for row in rows) for rows in groups)
+    return Passage(title, shown, left_out)
+
+
+def _moved_left(row: Pair, by: int) -> Pair:
+    one, other = ((line[0], line[1][by:]) if line else None for line in (row.a, row.b))
+    return Pair(one, other)
+
+
+def _rows(
+    a: Sequence[str], b: Sequence[str], first: tuple[int, int], span: Sequence[int]
+) -> list[Pair]:
+    begin_a, end_a, begin_b, end_b = span
+    rows = []
+    for step in range(max(end_a - begin_a, end_b - begin_b)):
+        at_a, at_b = begin_a + step, begin_b + step
+        one = (at_a + first[0], a[at_a]) if at_a < end_a else None
+        other = (at_b + first[1], b[at_b]) if at_b < end_b else None
+        rows.append(Pair(one, other))
+    return rows
+
+
+def of_folders(package: str, a: Path, b: Path) -> list[Passage]:
+    """What differs between the Python files of two copies of a package."""
+    files = {path.relative_to(side) for side in (a, b) for path in side.rglob("*.py")}
+    passages = []
+    for file in sorted(files):
+        texts = [(side / file).read_bytes() if (side / file).is_file() else b"" for side in (a, b)]
+        if texts[0] != texts[1]:
+            one, other = (text.decode("utf-8", "replace").splitlines() for text in texts)
+            passages.append(passage(f"{package}/{file.as_posix()}", one, other))
+    return passages

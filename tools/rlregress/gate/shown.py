@@ -1,0 +1,253 @@
+"""What a report shows beside the verdicts: the runs they rest on, and what is not as documented."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from rlregress.details import catalogue
+from rlregress.details.implementation import implementations
+from rlregress.faults import places
+from rlregress.frameworks.base import Adapter
+from rlregress.gate import baseline, passages
+from rlregress.gate.baseline import FINISHED
+from rlregress.gate.passages import Passage
+from rlregress.training import identity
+from rlregress.training.cell import Cell
+from rlregress.training.machine import cpu_name
+from rlregress.verdicts.bands import Band
+from rlregress.verdicts.quantity import BESIDE
+
+#: files of a changed copy that are shown, and lines around one that decides a detail.
+_FILES, _AROUND = 6, 3
+
+
+@dataclass(frozen=True)
+class ShownRun:
+    """One run.
+
+    Attributes:
+        numbers: name of a quantity (``verdicts/quantity.py``) -> what it is judged by; NaN where
+            it has none.
+        curve: (steps, mean return) of the training episodes that ended in each twentieth.
+        failure: why it failed; empty: it did not.
+    """
+
+    seed: int
+    numbers: Mapping[str, float]
+    curve: Sequence[Sequence[float]] = ()
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class CellRuns:
+    """The runs of one cell, by seed.
+
+    Attributes:
+        band: published, if the cell is judged by one.
+        versions, machine: of the stored runs; empty without any.
+    """
+
+    stored: tuple[ShownRun, ...]
+    new: tuple[ShownRun, ...]
+    band: Band | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    machine: str = ""
+
+
+def runs(
+    entries: Sequence[Mapping[str, Any]], bands: Mapping[str, Band] | None = None
+) -> dict[str, CellRuns]:
+    """Id of a cell -> its runs, of every cell that tests have trained or judged.
+
+    Args:
+        entries: of the evidence.
+        bands: id of a cell -> the published band that it is judged by.
+    """
+    new: dict[str, list[ShownRun]] = {e["cell"]: [] for e in entries if "cell" in e}
+    for entry in entries:
+        if "record" in entry:
+            new[entry["cell"]].append(_new(entry["record"]))
+    known = {stored.cell.id: stored for stored in baseline.every()}
+    shown = {}
+    for name, of_cell in sorted(new.items()):
+        ordered = tuple(sorted(of_cell, key=lambda run: run.seed))
+        band = (bands or {}).get(name)
+        stored = known.get(name)
+        if stored is None or band is not None:
+            shown[name] = CellRuns((), ordered, band)
+            continue
+        provenance = stored.provenance
+        shown[name] = CellRuns(
+            tuple(map(_stored, stored.runs)),
+            ordered,
+            None,
+            provenance.get("versions", {}),
+            f"{provenance.get('cpu', '')}, Python {provenance.get('python', '')}",
+        )
+    return shown
+
+
+def _new(record: Mapping[str, Any]) -> ShownRun:
+    numbers = {of.name: value for of, value in baseline.numbers_of(record).items()}
+    curve = record.get("learning_curve") or ()
+    return ShownRun(record["seed"], numbers, curve, record.get("failure") or "")
+
+
+def _stored(run: baseline.Run) -> ShownRun:
+    told = {"status": run.status, "final_return": run.final_return}
+    numbers = {of.name: value for of, value in baseline.numbers_of(told).items()}
+    for quantity in BESIDE:
+        numbers[quantity.name] = run.beside.judged_by(quantity)
+    failed = "" if run.status == FINISHED else run.failure or "it failed"
+    return ShownRun(run.seed, numbers, run.learning_curve, failed)
+
+
+@dataclass(frozen=True)
+class Departed:
+    """A detail that a framework does not do as documented.
+
+    Attributes:
+        found, documented: variants, or why there is none; each with its formula in words.
+        code: lines around the one that decides it, with their numbers; empty where the line that
+            is on record is not there.
+        place: of that line.
+        said: the failure as the test says it.
+    """
+
+    framework: str
+    id: str
+    scope: str
+    question: str
+    consequence: str
+    documented: tuple[str, str]
+    found: tuple[str, str]
+    place: str
+    code: tuple[tuple[int, str], ...]
+    said: str
+
+
+def departed(
+    failures: Sequence[Mapping[str, Any]], adapters: Sequence[Adapter]
+) -> tuple[Departed, ...]:
+    """The details that failed tests have asked, once each."""
+    by_name = {adapter.full_name: adapter for adapter in adapters}
+    made: dict[tuple[str, str, str], Departed] = {}
+    for entry in failures:
+        key = entry.get("framework", ""), entry.get("detail", ""), entry.get("scope", "")
+        if key[1] and key[0] in by_name and key not in made:
+            made[key] = _departed(by_name[key[0]], entry)
+    return tuple(made.values())
+
+
+def _departed(adapter: Adapter, entry: Mapping[str, Any]) -> Departed:
+    detail, scope = catalogue.get(entry["detail"]), entry["scope"]
+    of = [each for each in implementations(adapter, detail.id) if each.scope == scope]
+    documented = of[0].documented if of else None
+    line = places.place(of[0]) if of else None
+
+    def formula(variant: str) -> str:
+        return detail.variants[variant].meaning if variant in detail.variants else ""
+
+    wanted = documented.variant if documented is not None else "nothing"
+    found = str(entry.get("found") or "no answer")
+    code: tuple[tuple[int, str], ...] = ()
+    path = adapter.locate(line.file) if line is not None else None
+    if line is not None and path is not None:
+        text = path.read_text(encoding="utf-8").splitlines()
+        begin = max(1, line.line - _AROUND)
+        shown = text[begin - 1 : line.line + _AROUND]
+        code = tuple(enumerate(shown, start=begin))
+    return Departed(
+        adapter.full_name,
+        detail.id,
+        scope,
+        detail.question,
+        detail.consequence,
+        (wanted, formula(wanted)),
+        (found, formula(found)),
+        str(line) if line is not None else "",
+        code,
+        str(entry["message"]),
+    )
+
+
+def changed_files(adapters: Sequence[Adapter]) -> tuple[Passage, ...]:
+    """What differs between copies that are on the path in place of installed files, and these."""
+    shown: list[Passage] = []
+    for adapter in adapters:
+        for module, place in identity.changed_copies(adapter).items():
+            for package in adapter.packages:
+                distribution = importlib.metadata.distribution(package)
+                installed = Path(str(distribution.locate_file(module)))
+                if installed.is_dir():
+                    shown += passages.of_folders(module, installed, Path(place))
+    return tuple(dict.fromkeys(shown))[:_FILES]
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Of which algorithms of a framework what was judged.
+
+    Attributes:
+        returns: those of which runs were judged; ``others``: those of which nothing but formulas
+            and behaviour was.
+    """
+
+    returns: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+
+def extent(ids: Iterable[str], known: Collection[str], judged: Iterable[Cell]) -> Extent:
+    """The extent of what was asked of a framework.
+
+    Args:
+        ids: of the details that it was to be asked.
+        known: every algorithm that there is.
+        judged: its cells whose returns were judged.
+    """
+    returns = {cell.algorithm for cell in judged}
+    families = {id.partition(".")[0] for id in ids}
+    return Extent(tuple(sorted(returns)), tuple(sorted((families & set(known)) - returns)))
+
+
+def machine() -> str:
+    """The processor, its cores, the system and Python of this machine."""
+    return (
+        f"{cpu_name()}, {os.cpu_count()} cores, {platform.system()}, "
+        f"Python {platform.python_version()}"
+    )
+
+
+def now() -> str:
+    """Date and time, to the minute, with the distance from UTC."""
+    return datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %z")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a page shows of a gate beside its verdicts.
+
+    Attributes:
+        started: date and time.
+        command: that judges the same again.
+        machine: of this gate.
+        extent: full name of a framework -> of which algorithms what was judged.
+        runs: id of a cell -> its runs.
+        departed: details that are not done as documented.
+        files: what differs between changed copies and the installed files.
+    """
+
+    started: str = ""
+    command: str = ""
+    machine: str = ""
+    extent: Mapping[str, Extent] = field(default_factory=dict)
+    runs: Mapping[str, CellRuns] = field(default_factory=dict)
+    departed: tuple[Departed, ...] = ()
+    files: tuple[Passage, ...] = ()

@@ -1,0 +1,49 @@
+"""A verdict in five lines, for a chat or a mail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rlregress.reporting.html.page import Card, Facts
+
+#: characters of one line, beyond which it ends in an ellipsis
+_MOST = 280
+
+
+def lines(facts: Facts, cards: Sequence[Card], report: str) -> list[str]:
+    """Verdict, what was not judged, what changed, what to do, and where more stands.
+
+    Args:
+        report: where the page is.
+    """
+    several = len(cards) > 1
+    steps = (f"{step.said} {step.command}".strip() for card in cards for step in card.steps[:1])
+    return [
+        _short(facts.title),
+        _short(f"Not judged: {_of(cards, several, 'not_judged') or 'nothing that was asked.'}"),
+        _short(f"What changed: {_of(cards, several, 'changed') or 'nothing that was seen.'}"),
+        _short(f"Next: {'; '.join(dict.fromkeys(steps)) or 'nothing.'}"),
+        _short(f"{facts.started}, {facts.duration}, {facts.machine}: {report}"),
+    ]
+
+
+def _of(cards: Sequence[Card], several: bool, name: str) -> str:
+    """The first sentence of each card, the worst first, and how many more there are."""
+    said: list[str] = []
+    for card in cards:
+        given: Sequence[str] = getattr(card, name)
+        if given:
+            rest = f" (and {len(given) - 1} more)" if len(given) > 1 else ""
+            title = f"{card.title.partition(' (')[0]}: " if several else ""
+            said.append(f"{title}{given[0].rstrip('.')}{rest}")
+    return _joined(said)
+
+
+def _joined(said: Iterable[str]) -> str:
+    text = "; ".join(said)
+    return f"{text}." if text else ""
+
+
+def _short(text: str) -> str:
+    one_line = " ".join(text.split())
+    return one_line if len(one_line) <= _MOST else f"{one_line[: _MOST - 1]}…"

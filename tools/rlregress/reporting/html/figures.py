@@ -1,0 +1,235 @@
+"""The figures of reports: every run as a point, learning curves, the growth of a difference.
+
+Shapes and words tell sides apart, not colours alone; the table below each figure says the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from markupsafe import Markup
+
+from rlregress.reporting.html import svg
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: pixels
+_WIDTH = 360.0
+#: markers that tell what would be hidden by another one
+_SPREAD = 0.3
+_LINES = ("-", "--", ":", "-.")
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Numbers of runs on one line each.
+
+    Attributes:
+        stored, new: numbers of the runs; NaN for one without.
+        interval: of the new mean, as the verdict has it.
+        limit: a new mean below it would have been seen with 80 % power; None: none would.
+        band: published mean and half width.
+        axis: what the numbers are.
+    """
+
+    stored: Sequence[float]
+    new: Sequence[float]
+    interval: tuple[float, float] | None
+    limit: float | None
+    band: tuple[float, float] | None
+    axis: str
+
+
+def _finite(values: Sequence[float]) -> list[float]:
+    return [value for value in values if math.isfinite(value)]
+
+
+def _apart(count: int, at: float) -> np.ndarray:
+    """Places of points of one line, so that equal ones are all seen; the same every time."""
+    return at + _SPREAD * (np.arange(count) * 0.618 % 1.0 - 0.5) * 2
+
+
+def strip(given: Strip, name: str, said: str) -> Markup:
+    """Every run as a point: stored above, new below, with their means and what is judged."""
+    rows = [("stored", given.stored), ("new", given.new)]
+    rows = [(label, values) for label, values in rows if len(values)]
+    height = 46.0 + 38.0 * len(rows)
+    return svg.drawn(
+        lambda axes: _strip(axes, given, rows), name, said, _WIDTH, height, (66, 10, 36, 8)
+    )
+
+
+def _strip(axes: Axes, given: Strip, rows: Sequence[tuple[str, Sequence[float]]]) -> None:
+    if given.band is not None:
+        mean, half = given.band
+        axes.axvspan(mean - half, mean + half, color=svg.BAND, alpha=0.25, lw=0)
+        axes.axvline(mean, color=svg.BAND, lw=1)
+    if given.limit is not None:
+        axes.axvline(given.limit, color=svg.LIMIT, lw=1.2, ls=(0, (4, 3)))
+    for row, (label, values) in enumerate(rows):
+        known, of_new = _finite(values), label == "new"
+        axes.plot(
+            known,
+            _apart(len(known), -row),
+            ls="",
+            marker="D" if of_new else "o",
+            markersize=5 if of_new else 5.5,
+            markerfacecolor=svg.NEW if of_new else "none",
+            color=svg.NEW if of_new else svg.STORED,
+            clip_on=False,
+        )
+        if known:
+            mean = float(np.mean(known))
+            axes.plot([mean, mean], [-row - 0.42, -row + 0.42], color=svg.INK, lw=2.2)
+        if of_new and given.interval is not None:
+            low, high = given.interval
+            axes.plot([low, high], [-row, -row], color=svg.INK, lw=1.4, marker="|", markersize=8)
+    axes.set_yticks(
+        [-row for row in range(len(rows))], [f"{label} ({len(v)})" for label, v in rows]
+    )
+    axes.set_ylim(-len(rows) + 0.45, 0.55)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.locator_params(axis="x", nbins=5)
+    axes.margins(x=0.04)
+    axes.set_xlabel(given.axis)
+
+
+@dataclass(frozen=True)
+class Course:
+    """Learning curves of several runs, at common numbers of steps.
+
+    Attributes:
+        steps: environment steps [k].
+        low, middle, high: quartiles over runs [k].
+    """
+
+    steps: Sequence[float]
+    low: Sequence[float]
+    middle: Sequence[float]
+    high: Sequence[float]
+
+
+def course(curves: Sequence[Sequence[Sequence[float]]]) -> Course | None:
+    """Quartiles of curves of (steps, mean return); None where there are none.
+
+    A number of steps at which fewer than half of the curves have a value is left out.
+    """
+    known = [{float(at): float(value) for at, value in curve} for curve in curves if curve]
+    every = sorted({at for curve in known for at in curve})
+    kept = [at for at in every if 2 * sum(at in curve for curve in known) >= len(known)]
+    if not kept:
+        return None
+    quartiles = [np.quantile([c[at] for c in known if at in c], (0.25, 0.5, 0.75)) for at in kept]
+    low, middle, high = ([float(each) for each in column] for column in np.transpose(quartiles))
+    return Course(kept, low, middle, high)
+
+
+def learning(
+    courses: Mapping[str, Course], band: tuple[float, float] | None, name: str, said: str
+) -> Markup:
+    """Learning curves of the training episodes: medians, with half of the runs around them.
+
+    Args:
+        courses: ``stored`` and ``new``, as far as there are curves.
+        band: published mean and half width of the end.
+    """
+    return svg.drawn(
+        lambda axes: _learning(axes, courses, band), name, said, _WIDTH, 180.0, (56, 10, 36, 8)
+    )
+
+
+def _learning(axes: Axes, courses: Mapping[str, Course], band: tuple[float, float] | None) -> None:
+    if band is not None:
+        mean, half = band
+        axes.axhspan(mean - half, mean + half, color=svg.BAND, alpha=0.25, lw=0)
+    for label, each in courses.items():
+        of_new = label == "new"
+        colour = svg.NEW if of_new else svg.STORED
+        axes.fill_between(each.steps, each.low, each.high, color=colour, alpha=0.18, lw=0)
+        axes.plot(
+            each.steps,
+            each.middle,
+            color=colour,
+            lw=1.8,
+            ls="-" if of_new else "--",
+            marker="D" if of_new else "o",
+            markersize=3.6,
+            markevery=4,
+            markerfacecolor=colour if of_new else "none",
+            label=label,
+        )
+    axes.legend(loc="best", fontsize=9)
+    axes.set_xlabel("environment steps")
+    axes.set_ylabel("training return")
+    axes.locator_params(nbins=5)
+    axes.margins(x=0.02)
+
+
+def growth(lines: Mapping[str, Sequence[float]], name: str, said: str) -> Markup:
+    """How far losses are apart after the first difference, on a log scale.
+
+    Args:
+        lines: label -> relative differences, one after the other; zeros are left out.
+    """
+    return svg.drawn(lambda axes: _growth(axes, lines), name, said, _WIDTH, 180.0, (56, 10, 36, 8))
+
+
+def _growth(axes: Axes, lines: Mapping[str, Sequence[float]]) -> None:
+    for number, (label, gaps) in enumerate(lines.items()):
+        at = [place + 1 for place, gap in enumerate(gaps) if gap > 0 and math.isfinite(gap)]
+        axes.plot(
+            at,
+            [gaps[place - 1] for place in at],
+            color=(svg.NEW, svg.STORED, svg.LIMIT, svg.INK)[number % 4],
+            ls=_LINES[number % 4],
+            marker="Dosx"[number % 4] if len(at) < 60 else "",
+            markersize=3.5,
+            lw=1.5,
+            label=label,
+        )
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:.0e}")
+    axes.minorticks_off()
+    if len(lines) > 1:
+        axes.legend(loc="best", fontsize=8)
+    axes.set_xlabel("loss, counted from the first difference")
+    axes.set_ylabel("relative difference")
+    axes.locator_params(axis="x", nbins=6, integer=True)
+
+
+def standings(rows: Mapping[str, Sequence[float]], name: str, said: str) -> Markup:
+    """Returns of implementations, one line each in the order given, with their means."""
+    widest = max(map(len, rows))
+    left = min(16.0 + 5.6 * widest, 170.0)
+    height = 40.0 + 30.0 * len(rows)
+    return svg.drawn(
+        lambda axes: _standings(axes, rows), name, said, _WIDTH, height, (left, 12, 36, 8)
+    )
+
+
+def _standings(axes: Axes, rows: Mapping[str, Sequence[float]]) -> None:
+    for row, values in enumerate(rows.values()):
+        axes.plot(
+            values,
+            _apart(len(values), -row),
+            ls="",
+            marker="o",
+            markersize=5.5,
+            markerfacecolor="none",
+            color=svg.STORED,
+            clip_on=False,
+        )
+        mean = float(np.mean(values))
+        axes.plot([mean, mean], [-row - 0.4, -row + 0.4], color=svg.INK, lw=2.2)
+    axes.set_yticks([-row for row in range(len(rows))], list(rows))
+    axes.set_ylim(-len(rows) + 0.45, 0.55)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.locator_params(axis="x", nbins=5)
+    axes.set_xlabel("return")

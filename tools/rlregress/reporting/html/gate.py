@@ -1,0 +1,369 @@
+"""``report.html``: what a gate says of the installed frameworks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rlregress.gate.outcome import COULD_NOT_JUDGE, FORMULAS_HOLD, FrameworkOutcome, GateResult
+from rlregress.gate.shown import Departed, Extent
+from rlregress.reporting import summary, throughput, words
+from rlregress.reporting.html import page as pages
+from rlregress.reporting.html import runs
+from rlregress.reporting.html.page import (
+    Badge,
+    Card,
+    CodeLines,
+    Facts,
+    Finding,
+    Folded,
+    Quoted,
+    Section,
+    SourcePair,
+    Step,
+    Table,
+)
+from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
+from rlregress.verdicts.quantity import RETURNS, TRAINING, quantity_of
+
+#: names that a sentence of the first screen lists
+_NAMED = 4
+#: sentences that one list of the first screen has
+_SAID = 6
+#: verdicts in the order in which a reader wants them
+_ORDER = (REGRESSED, COULD_NOT_JUDGE, INCONCLUSIVE, IMPROVED, MOVED, HOLDS, FORMULAS_HOLD)
+_COPIES = ("installed", "on the path in its place")
+
+
+def facts(result: GateResult) -> Facts:
+    """When, how long, where and by which command."""
+    shown = result.shown
+    return Facts(_title(result), shown.started, result.seconds, shown.machine, shown.command)
+
+
+def cards(result: GateResult) -> list[Card]:
+    """The first screen: what is no framework's fault, then each framework, the worst first."""
+    worst = sorted(result.outcomes, key=lambda outcome: _ORDER.index(outcome.verdict))
+    suite = [_suite(result)] if result.broken or result.unjudged else []
+    return suite + [_card(result, outcome) for outcome in worst]
+
+
+def page(result: GateResult) -> str:
+    """The page of a gate."""
+    shown = result.shown
+    sections = [_details(result), _files(result), _failures(result)]
+    for outcome in result.outcomes:
+        own = {name: of for name, of in shown.runs.items() if name.startswith(_prefix(outcome))}
+        title = f"Returns of {outcome.framework}"
+        sections.append(runs.section(_id(title), title, outcome.verdicts, own, shown.command))
+    sections += [_throughput(result), _asked(result), _versions(result)]
+    closing = (
+        "If nothing changed, returns or critics of some framework are called regressed in at most "
+        f"{result.alpha:.0%} of such gates."
+    )
+    return pages.page(facts(result), cards(result), sections, result.notes, closing)
+
+
+def _title(result: GateResult) -> str:
+    said = [f"{outcome.framework} {outcome.verdict}" for outcome in result.outcomes]
+    return "Gate: " + (", ".join(said) or "no framework was judged")
+
+
+def _id(title: str) -> str:
+    return re.sub(r"\W+", "-", title.lower())
+
+
+def _prefix(outcome: FrameworkOutcome) -> str:
+    return outcome.framework.partition("@")[0] + "-"
+
+
+def _first(said: Iterable[str], most: int = _SAID) -> list[str]:
+    """The first sentences, and how many more there are below."""
+    every = list(said)
+    rest = len(every) - most
+    return every[:most] + ([f"and {rest} more, below"] if rest > 0 else [])
+
+
+# -- the first screen ------------------------------------------------------------------------------
+
+
+def _card(result: GateResult, outcome: FrameworkOutcome) -> Card:
+    meaning = summary.MEANING[outcome.verdict]
+    installed = result.versions[outcome.framework]
+    named = ", ".join(f"{name} {version}" for name, version in _own(installed))
+    return Card(
+        f"{outcome.framework} ({named})" if named else outcome.framework,
+        Badge(outcome.verdict),
+        f"{meaning[0].upper()}{meaning[1:]}.",
+        _not_judged(result, outcome),
+        _first(_changed(result, outcome)),
+        _first(_matters(result, outcome)),
+        _steps(result, outcome),
+    )
+
+
+def _own(versions: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The packages of the framework, without what all of them train with."""
+    beside = ("gymnasium", "mujoco", "numpy", "torch")
+    return [(name, version) for name, version in versions.items() if name not in beside]
+
+
+def _not_judged(result: GateResult, outcome: FrameworkOutcome) -> list[str]:
+    said = []
+    if extent := words.extent(result.shown.extent.get(outcome.framework, Extent())):
+        said.append(f"{extent[0].upper()}{extent[1:]}.")
+    if outcome.not_asked:
+        said.append(f"{words.asked(outcome.details, outcome.not_asked)}.")
+    said += [f"No test of {tier} has passed." for tier in outcome.untested]
+    missing = [name for name in result.unjudged if name.startswith(_prefix(outcome))]
+    if missing:
+        said.append(f"No verdict was reached on {_some(missing)}.")
+    said += [f"{line}." for line in words.not_judged(outcome.not_judged)]
+    return _first(said, 4)
+
+
+def _some(names: list[str]) -> str:
+    rest = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _departed(result: GateResult, outcome: FrameworkOutcome) -> list[Departed]:
+    return [each for each in result.shown.departed if each.framework == outcome.framework]
+
+
+def _changed(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
+    departed = _departed(result, outcome)
+    for each in departed:
+        wanted, found = each.documented[0], each.found[0]
+        yield f"{each.id} [{each.scope}]: documented '{wanted}', found '{found}'"
+    others = [f for f in outcome.failures if "detail" not in f and "verdict" not in f]
+    if others:
+        first = others[0]["test"].rpartition("::")[2]
+        besides = "more " if departed else ""
+        plural = "s" if len(others) > 1 else ""
+        yield f"{len(others)} {besides}test{plural} failed, the first: {first}"
+    for name, verdict in sorted(outcome.verdicts.items()):
+        if verdict["verdict"] in (REGRESSED, IMPROVED, MOVED):
+            yield f"{name}: {verdict['verdict']}, {_moved(name, verdict)}"
+    versions, stored = result.versions[outcome.framework], _stored_versions(result, outcome)
+    other = [
+        f"{package} {stored[package]} -> {version}"
+        for package, version in versions.items()
+        if stored.get(package, version) != version
+    ]
+    if other:
+        yield f"Versions since the stored runs: {', '.join(other)}"
+
+
+def _moved(name: str, verdict: Mapping[str, Any]) -> str:
+    if "adjusted_p" in verdict:
+        return f"{words.number(verdict['effect'])} against the published mean"
+    fraction = verdict["effect_fraction"]
+    return "by an unknown amount" if fraction is None else quantity_of(name).moved(fraction)
+
+
+def _stored_versions(result: GateResult, outcome: FrameworkOutcome) -> Mapping[str, str]:
+    for name, of in result.shown.runs.items():
+        if name.startswith(_prefix(outcome)) and of.versions:
+            return of.versions
+    return {}
+
+
+def _matters(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
+    for each in _departed(result, outcome):
+        if each.consequence:
+            yield f"{each.id}: {each.consequence}"
+    judged = {
+        name: verdict
+        for name, verdict in outcome.verdicts.items()
+        if quantity_of(name) in (RETURNS, TRAINING)
+    }
+    fallen = [name for name, of in judged.items() if of["verdict"] == REGRESSED]
+    if fallen:
+        yield f"Agents learn less: returns fell in {_some(fallen)}."
+    elif outcome.critics_alone:
+        yield f"What got worse is the critic; no return fell: {_some(list(outcome.critics_alone))}."
+    elif judged and outcome.verdict == HOLDS:
+        seen = sorted(
+            of["visible_fraction"]
+            for of in judged.values()
+            if of["verdict"] == HOLDS and of.get("visible_fraction") is not None
+        )
+        if seen:
+            yield (
+                f"No drop of returns was seen. What would have been: {seen[0]:.0%} where this gate "
+                f"sees best, {seen[-1]:.0%} where it holds and sees least."
+            )
+    elif not judged and outcome.verdict == FORMULAS_HOLD:
+        yield "Whether agents still learn was not asked."
+    for name, verdict in judged.items():
+        if verdict["verdict"] == INCONCLUSIVE and outcome.verdict == INCONCLUSIVE:
+            yield f"{name}: {verdict['reason']}"
+
+
+def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
+    steps = []
+    departed = _departed(result, outcome)
+    if departed:
+        detail = f"pytest tests_unit --detail {departed[0].id} --framework {outcome.framework}"
+        steps.append(Step("See the numbers, and what to write if it is intended:", detail))
+    fallen = [
+        name for name, of in outcome.verdicts.items()
+        if of["verdict"] == REGRESSED and name in result.shown.runs
+    ]  # fmt: skip
+    if any(of["verdict"] == REGRESSED for of in outcome.verdicts.values()):
+        again = f"{result.shown.command} {summary.CONFIRM}"
+        if fallen and result.shown.runs[fallen[0]].stored:
+            again = f"{runs.only(result.shown.command, ','.join(fallen))} {summary.CONFIRM}"
+        steps.append(Step("Confirm with fresh seeds:", again))
+    if outcome.verdict in (REGRESSED, IMPROVED, MOVED):
+        versions, stored = result.versions[outcome.framework], _stored_versions(result, outcome)
+        other = [
+            f"{package}=={stored[package]}"
+            for package, version in _own(versions)
+            if stored.get(package, version) != version
+        ]
+        if other:
+            steps.append(Step("Find the cause:", f"rlregress gate --from '{' '.join(other)}'"))
+    if outcome.failures and not departed:
+        steps.append(Step("Read what the failed tests say, below."))
+    if outcome.not_asked:
+        steps.append(Step("Ask the rest:", f"pytest {summary.TESTS_OF_DETAILS}"))
+    if outcome.verdict == COULD_NOT_JUDGE and not outcome.not_asked:
+        steps.append(Step("Run the tests that did not pass again:", result.shown.command))
+    if outcome.verdict == INCONCLUSIVE:
+        said = "Train as many seeds as are named above; what gates cost, and what they would see:"
+        command = f"rlregress plan --must-see 50% --framework {outcome.framework}"
+        steps.append(Step(said, command))
+    if outcome.verdict == FORMULAS_HOLD:
+        command = f"rlregress plan --cells all --framework {outcome.framework}"
+        steps.append(Step("See which returns could be judged:", command))
+    return steps or [Step("Nothing: go on.")]
+
+
+def _suite(result: GateResult) -> Card:
+    """What is no framework's fault."""
+    said = [f"{failure['test']}: {_line(failure['message'])}" for failure in result.broken]
+    return Card(
+        "The suite itself",
+        Badge(COULD_NOT_JUDGE),
+        "Not everything that was asked has an answer.",
+        [f"No verdict was reached on {_some(list(result.unjudged))}."] if result.unjudged else [],
+        _first(said, 3),
+        [],
+        [Step("Repair what is named here, and judge again:", result.shown.command)],
+    )
+
+
+def _line(text: str) -> str:
+    return str(text).strip().partition("\n")[0]
+
+
+# -- below -----------------------------------------------------------------------------------------
+
+
+def _details(result: GateResult) -> Section:
+    findings = []
+    for each in result.shown.departed:
+        parts: list[object] = []
+        if each.code:
+            parts.append(CodeLines(each.place, each.code))
+        parts.append(Quoted(each.said, "As the test says it", open=not each.code))
+        findings.append(
+            Finding(
+                f"{each.framework}: {each.id} [{each.scope}]",
+                Badge("not as documented", pages.BAD),
+                [each.question, each.consequence],
+                [("documented", *each.documented), ("found", *each.found)],
+                parts,
+                f"pytest tests_unit --detail {each.id} --framework {each.framework}",
+            )
+        )
+    return Section("details", "Details that are not as documented", "", findings)
+
+
+def _files(result: GateResult) -> Section:
+    lead = (
+        "The code that was judged is not the installed one: a copy stands before it on the path. "
+        "What the copy has in other words:"
+    )
+    parts = [SourcePair(passage, _COPIES) for passage in result.shown.files]
+    return Section("files", "Changed copies", lead, parts)
+
+
+def _failures(result: GateResult) -> Section:
+    findings = []
+    for outcome in result.outcomes:
+        for failure in outcome.failures:
+            if "verdict" not in failure and "detail" not in failure:
+                findings.append(_failure(failure, "failed", pages.BAD))
+    for failure in result.broken:
+        findings.append(_failure(failure, "error", pages.NOTHING))
+    return Section("failures", "Tests that failed", "With their last words.", findings)
+
+
+def _failure(failure: Mapping[str, Any], word: str, tone: str) -> Finding:
+    test = failure["test"]
+    quoted = Quoted(failure["message"] or "It says nothing.")
+    return Finding(test, Badge(word, tone), (), (), (quoted,), f"pytest '{test}'")
+
+
+def _throughput(result: GateResult) -> Section:
+    parts: list[object] = []
+    for outcome in result.outcomes:
+        told = {(outcome.framework, of): each for of, each in outcome.throughput.items()}
+        if rows := throughput.rows(told):
+            parts.append(Table(throughput.COLUMNS, rows, len(throughput.COLUMNS) - 1))
+        if lines := throughput.verdict_lines(told):
+            parts.append([line.removeprefix("- ") for line in lines])
+    return Section("throughput", "Throughput and memory", "", parts)
+
+
+def _asked(result: GateResult) -> Section:
+    rows = []
+    for outcome in result.outcomes:
+        asked = outcome.details - len(outcome.not_asked)
+        of = result.shown.extent.get(outcome.framework, Extent())
+        tests = "; ".join(
+            f"{tier}: " + ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+            for tier, counts in outcome.tests.items()
+        )
+        rows.append(
+            [
+                outcome.framework,
+                f"{asked} of {outcome.details}",
+                ", ".join(of.returns) or "none",
+                ", ".join(of.others) or "none",
+                tests or "none",
+            ]
+        )
+    head = ("framework", "details asked", "returns judged", "formulas and behaviour alone", "tests")
+    parts: list[object] = [Table(head, rows)]
+    for outcome in result.outcomes:
+        if outcome.not_asked:
+            title = f"{outcome.framework}: {len(outcome.not_asked)} details were not asked"
+            parts.append(Folded(title, [list(outcome.not_asked)]))
+    if result.unjudged:
+        parts.append(Folded("No verdict was reached on", [list(result.unjudged)]))
+    return Section("asked", "What was asked", "", parts)
+
+
+def _versions(result: GateResult) -> Section:
+    rows = []
+    for outcome in result.outcomes:
+        stored = _stored_versions(result, outcome)
+        for package, version in result.versions[outcome.framework].items():
+            before = stored.get(package, "-")
+            other = "changed" if stored and before not in ("-", version) else ""
+            rows.append([outcome.framework, package, before, version, other])
+    parts: list[object] = [Table(("framework", "package", "stored runs", "this gate", ""), rows)]
+    machines = list(dict.fromkeys(of.machine for of in result.shown.runs.values() if of.machine))
+    parts.append([f"This gate: {result.shown.machine}"]
+                 + [f"Stored runs: {each}" for each in machines])  # fmt: skip
+    copies = [
+        f"{module} was imported from {place}, not from the installed files"
+        for of in result.copies.values()
+        for module, place in of.items()
+    ]
+    return Section("versions", "Versions and machines", "", parts + ([copies] if copies else []))

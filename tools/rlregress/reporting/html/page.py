@@ -1,0 +1,269 @@
+"""What a page is made of, and how it becomes one file."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from rlregress import __version__
+from rlregress.gate.outcome import COULD_NOT_JUDGE, FORMULAS_HOLD
+from rlregress.gate.passages import Pair, Passage
+from rlregress.upgrade.result import AS_DOCUMENTED, AS_FAR, CHANGED, UNCHANGED
+from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
+
+#: verdict -> how it is shown: the name of a tone, and a sign for who sees no colours.
+GOOD, BAD, UNSURE, OTHER, NOTHING = "good", "bad", "unsure", "other", "nothing"
+_SIGNS = {GOOD: "✓", BAD: "✕", UNSURE: "?", OTHER: "≠", NOTHING: "–"}
+_TONES = {
+    HOLDS: GOOD, FORMULAS_HOLD: GOOD, UNCHANGED: GOOD, AS_FAR: GOOD, REGRESSED: BAD,
+    INCONCLUSIVE: UNSURE, CHANGED: OTHER, AS_DOCUMENTED: OTHER, IMPROVED: OTHER, MOVED: OTHER,
+    COULD_NOT_JUDGE: NOTHING,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A verdict in words, with its sign."""
+
+    word: str
+    tone: str = ""
+
+    @property
+    def of(self) -> str:
+        """The tone: as given, or of the verdict."""
+        return self.tone or _TONES.get(self.word, NOTHING)
+
+    @property
+    def sign(self) -> str:
+        """One character."""
+        return _SIGNS[self.of]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Heads and rows; the last ``numbers`` columns are numbers."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    numbers: int = 0
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing with its numbers.
+
+    Attributes:
+        command: that makes the same numbers again; empty: that of the page.
+    """
+
+    drawn: Markup
+    caption: str
+    table: Table
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """Of the parts that follow it."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class SourcePair:
+    """Source of two sides, each under its name."""
+
+    passage: Passage
+    names: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class CodeLines:
+    """Lines of one file, with their numbers."""
+
+    place: str
+    code: Sequence[tuple[int, str]]
+
+
+@dataclass(frozen=True)
+class Quoted:
+    """Text as something else has printed it; with a title it can be folded away."""
+
+    text: str
+    title: str = ""
+    open: bool = False
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Tables and lists of sentences that are folded away."""
+
+    title: str
+    parts: Sequence[object]
+
+
+@dataclass(frozen=True)
+class CellView:
+    """What was judged under one name."""
+
+    name: str
+    badge: Badge
+    lines: Sequence[str]
+    figures: Sequence[Figure] = ()
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Several of them side by side."""
+
+    cells: Sequence[CellView]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was found.
+
+    Attributes:
+        variants: label, name and formula in words of each way to do it.
+        parts: source, figures, tables, quoted text.
+        command: that finds the same again.
+    """
+
+    title: str
+    badge: Badge | None = None
+    lines: Sequence[str] = ()
+    variants: Sequence[tuple[str, str, str]] = ()
+    parts: Sequence[object] = ()
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What to do next: words, and a command if there is one."""
+
+    said: str
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Card:
+    """What the first screen says of one framework, or of one upgrade.
+
+    Attributes:
+        not_judged: said before anything else.
+        changed, matters: what changed, and whether it matters.
+        heading: of what changed.
+    """
+
+    title: str
+    badge: Badge
+    sentence: str
+    not_judged: Sequence[str] = ()
+    changed: Sequence[str] = ()
+    matters: Sequence[str] = ()
+    steps: Sequence[Step] = ()
+    heading: str = "What changed"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Of a report: when, how long, where, and by which command."""
+
+    title: str
+    started: str
+    seconds: float
+    machine: str
+    command: str
+
+    @property
+    def duration(self) -> str:
+        """Seconds up to two minutes, minutes up to two hours, hours beyond."""
+        if self.seconds < 120:
+            return f"{self.seconds:.0f} s"
+        minutes = self.seconds / 60
+        return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page below the first screen.
+
+    Attributes:
+        id: of the anchor.
+        lead: one sentence on what is shown.
+        parts: tables, figures, passages, lists of sentences, or what a template of a page knows.
+    """
+
+    id: str
+    title: str
+    lead: str = ""
+    parts: Sequence[object] = field(default_factory=list)
+
+
+def kind(part: object) -> str:
+    """Name of what a template is to do with a part."""
+    return type(part).__name__.lower()
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("rlregress.reporting.html"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.tests["kind"] = lambda part, name: kind(part) == name
+    environment.filters["marked"] = marked
+    return environment
+
+
+def render(template: str, **given: object) -> str:
+    """A template with what is given, all of it escaped but what is marked up already."""
+    return _environment().get_template(template).render(rlregress=__version__, **given)
+
+
+def marked(pair: Pair) -> tuple[Markup, Markup]:
+    """Both lines of a row, with what one has and the other has not marked."""
+    one = pair.a[1] if pair.a is not None else ""
+    other = pair.b[1] if pair.b is not None else ""
+    if pair.same or pair.a is None or pair.b is None:
+        return escape(one), escape(other)
+    a, b = (re.findall(r"\d+\.\d+|\w+|\s+|.", text) for text in (one, other))
+    codes = difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
+    left = _joined((code == "equal", "".join(a[i:j]), "del") for code, i, j, _, _ in codes)
+    right = _joined((code == "equal", "".join(b[i:j]), "ins") for code, _, _, i, j in codes)
+    return left, right
+
+
+def _joined(pieces: Iterable[tuple[bool, str, str]]) -> Markup:
+    return Markup("").join(
+        escape(text) if same else Markup("<{0}>{1}</{0}>").format(tag, text)
+        for same, text, tag in pieces
+        if text
+    )
+
+
+def page(
+    facts: Facts,
+    cards: Sequence[Card],
+    sections: Sequence[Section],
+    notes: Sequence[str] = (),
+    closing: str = "",
+) -> str:
+    """The page, one file: sections without a part are left out."""
+    return render(
+        "page.html",
+        facts=facts,
+        cards=cards,
+        sections=[section for section in sections if section.parts],
+        notes=notes,
+        closing=closing,
+    )

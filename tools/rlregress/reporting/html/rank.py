@@ -1,0 +1,85 @@
+"""``rank.html``: implementations by their runs, and which pairs differ."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from rlregress.gate.ranking import Ranking, TaskRanking
+from rlregress.reporting import rank, words
+from rlregress.reporting.html import figures
+from rlregress.reporting.html import page as pages
+from rlregress.reporting.html.page import Badge, Card, Facts, Figure, Section, Step, Table
+from rlregress.verdicts.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
+
+#: of a row against a column, in words beside the sign
+_WORDS = {GREATER: "better", SMALLER: "worse", NOT_SEPARATED: "not separated"}
+
+
+def title(ranking: Ranking) -> str:
+    """What is ranked."""
+    tasks = ", ".join(task.name for task in ranking.tasks)
+    return f"Ranking: {tasks}"
+
+
+def page(ranking: Ranking, facts: Facts) -> str:
+    """The page of a ranking."""
+    sections = [_task(task, facts.command) for task in ranking.tasks]
+    sections.append(Section("rests-on", "What this rests on", "", [rank.conclusions(ranking)]))
+    return pages.page(facts, [_card(ranking, task) for task in ranking.tasks], sections)
+
+
+def _card(ranking: Ranking, task: TaskRanking) -> Card:
+    counts = Counter(pair.decision for pair in task.decisions)
+    separated = counts[GREATER] + counts[SMALLER]
+    total = len(task.decisions)
+    if counts[UNDECIDED]:
+        badge = Badge(f"{counts[UNDECIDED]} of {total} pairs undecided", pages.UNSURE)
+    else:
+        tone = pages.OTHER if separated else pages.NOTHING
+        badge = Badge(f"{separated} of {total} pairs separated", tone)
+    best = task.standings[0]
+    ties = [
+        other.implementation
+        for other in task.standings[1:]
+        if task.decision(best.implementation, other.implementation) != GREATER
+    ]
+    said = f"{best.implementation} has the largest mean, {words.number(best.mean)}"
+    said += f", and is not separated from {', '.join(ties)}." if ties else ", beyond chance."
+    failed = [f"{s.implementation}: {s.failed} runs failed" for s in task.standings if s.failed]
+    waiting = [line for line in rank.conclusions(ranking) if line.startswith("next look at")]
+    own = [line for line in waiting if line.startswith(f"next look at {task.name}:")]
+    steps = [Step(f"{line[0].upper()}{line[1:]}.") for line in own]
+    return Card(task.name, badge, said, [], failed, [], steps, "What failed")
+
+
+def _task(task: TaskRanking, command: str) -> Section:
+    names = [standing.implementation for standing in task.standings]
+    letters = [rank.letter(number) for number in range(len(names))]
+    rows = [
+        [
+            sign, one.implementation, words.number(one.mean), len(one.returns),
+            *(_decision(task, one.implementation, name) for name in names),
+        ]
+        for sign, one in zip(letters, task.standings, strict=True)
+    ]  # fmt: skip
+    said = f"returns of {len(names)} implementations on {task.name}"
+    returns = {standing.implementation: standing.returns for standing in task.standings}
+    drawn = figures.standings(returns, re.sub(r"\W+", "-", task.name), said)
+    numbers = [
+        [standing.implementation, words.number(value)]
+        for standing in task.standings
+        for value in standing.returns
+    ]
+    caption = "Each circle is one run; an upright line is a mean"
+    figure = Figure(drawn, caption, Table(("implementation", "return"), numbers, 1), command)
+    key = re.sub(r"\W+", "-", task.name.lower())
+    head = ("", "implementation", "mean", "runs", *letters)
+    return Section(key, task.name, f"{rank.LEGEND}.", [Table(head, rows), figure])
+
+
+def _decision(task: TaskRanking, first: str, second: str) -> str:
+    sign = rank.symbol(task, first, second)
+    if first == second:
+        return sign
+    return f"{sign} {_WORDS.get(task.decision(first, second), UNDECIDED)}"

@@ -1,0 +1,102 @@
+"""Traces on a page: where two sides part, what came before, and how the difference grows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from rlregress.gate.passages import Passage
+from rlregress.reporting import causes
+from rlregress.reporting.html import figures
+from rlregress.reporting.html import page as pages
+from rlregress.reporting.html.page import Badge, Figure, Finding, Quoted, SourcePair, Table
+from rlregress.tracing import explain
+from rlregress.tracing.compare import Growth
+from rlregress.upgrade.coverage import share
+from rlregress.upgrade.fingerprints import ChangedDetail
+from rlregress.upgrade.functions import Changed
+from rlregress.upgrade.search import Cause
+from rlregress.upgrade.traced import Traced
+
+SIDES = ("side A", "side B")
+#: rows of a table of losses
+_ROWS = 40
+
+
+def table(traced: Sequence[Traced]) -> Table:
+    """One row for each training."""
+    rows = [[_badge(of), of.name, of.comparison.compared, _share(of)] for of in traced]
+    return Table(("trace", "training", "events", "lines reached"), rows, 2)
+
+
+def _badge(traced: Traced) -> Badge:
+    if not traced.repeats:
+        return Badge(traced.word, pages.UNSURE)
+    tones = {"equal": pages.GOOD, "close": pages.GOOD}
+    return Badge(traced.word, tones.get(traced.comparison.verdict, pages.OTHER))
+
+
+def _share(traced: Traced) -> str:
+    reached = share(traced.b)
+    return "not measured" if reached is None else f"{reached:.0%}"
+
+
+def finding(
+    traced: Traced,
+    cause: Cause | None,
+    details: Sequence[ChangedDetail],
+    shown: Mapping[Changed, Passage],
+    command: str,
+) -> Finding:
+    """One training that does not do the same on both sides, or of which nothing is proved."""
+    comparison = traced.comparison
+    parts: list[object] = []
+    first = comparison.first
+    if first is not None and first.part:
+        parts.append(_values(traced))
+    if comparison.growth and any(gap for each in comparison.growth for gap in each.gaps):
+        parts.append(growth(traced.name, comparison.growth, command))
+    for function in cause.functions[:2] if cause is not None else ():
+        if function in shown:
+            parts.append(SourcePair(shown[function], SIDES))
+    said = "\n".join([*traced.notes, *explain.comparison(comparison, traced.a, traced.b)])
+    parts.append(Quoted(said, "The whole of it in words: what came before, and from where"))
+    lines = [explain.divergence(first)[0]] if first is not None else []
+    return Finding(traced.name, _badge(traced), lines + causes.lines(cause, details), (), parts,
+                   command)  # fmt: skip
+
+
+def _values(traced: Traced) -> Table:
+    """Both events, with the values that differ."""
+    first = traced.comparison.first
+    assert first is not None
+    rows = []
+    for side, event in zip(SIDES, (first.a, first.b), strict=True):
+        if event is None:
+            rows.append([side, "the trace has ended", "", ""])
+            continue
+        rows.append([side, explain.event(event), first.part, explain.value(event, first.part)])
+    before = [["both, before", explain.event(event), "", ""] for event in first.before]
+    return Table(("", "event", "what differs", "value"), before + rows)
+
+
+def growth(name: str, given: Sequence[Growth], command: str) -> Figure:
+    """Relative differences of losses, from the first difference on."""
+    lines: dict[str, Sequence[float]] = {}
+    for each in given:
+        label = f"{each.first.function}:{each.first.line}"
+        if each.optimizer:
+            label += f", optimiser {each.optimizer}"
+        lines[label if label not in lines else f"{label} ({len(lines) + 1})"] = each.gaps
+    drawn = figures.growth(
+        lines, re.sub(r"\W+", "-", f"growth {name}"), f"growth of the difference in {name}"
+    )
+    longest = max(map(len, lines.values()))
+    step = max(1, -(-longest // _ROWS))
+    rows = [
+        [place + 1, *(f"{gaps[place]:.3g}" if place < len(gaps) else "" for gaps in lines.values())]
+        for place in range(0, longest, step)
+    ]
+    every = f"; every {step}th is in the table" if step > 1 else ""
+    caption = f"Relative difference of the losses from the first difference on, log scale{every}"
+    return Figure(drawn, caption, Table(("loss", *lines), rows, len(lines) + 1), command)

@@ -1,0 +1,393 @@
+"""``upgrade.html``: what a gate says of side A against side B."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from rlregress.gate.outcome import COULD_NOT_JUDGE
+from rlregress.gate.passages import Passage
+from rlregress.reporting import upgrade_text
+from rlregress.reporting.html import page as pages
+from rlregress.reporting.html import runs, traces
+from rlregress.reporting.html.page import (
+    Badge,
+    Card,
+    Facts,
+    Finding,
+    Folded,
+    Heading,
+    Section,
+    SourcePair,
+    Step,
+    Table,
+)
+from rlregress.upgrade import coverage, explained
+from rlregress.upgrade.coverage import DIVERGED, STATES, Reach
+from rlregress.upgrade.fingerprints import ERROR, FRAMEWORK, SUITE, Answer, ChangedDetail
+from rlregress.upgrade.result import (
+    AS_FAR,
+    CHANGED,
+    DOCUMENTED,
+    UNCHANGED,
+    UNDOCUMENTED,
+    VIOLATED,
+    OfFramework,
+    OfScript,
+    Upgrade,
+)
+from rlregress.upgrade.traced import NotTraced, Traced
+from rlregress.verdicts.outcome import INCONCLUSIVE, REGRESSED
+
+_SAID = 5
+#: passages of changed code that are shown
+_SHOWN = 40
+#: options that choose among trainings
+_OF_TRAININGS = ("--algorithm", "--scenario")
+_STANDING = {DOCUMENTED: pages.GOOD, VIOLATED: pages.BAD, UNDOCUMENTED: pages.OTHER}
+
+
+def cards(result: Upgrade, facts: Facts) -> list[Card]:
+    """The first screen: the upgrade where no framework has its verdict, then each of them."""
+    made = [_card(result, of, facts.command) for of in result.frameworks]
+    if result.script is not None:
+        made.append(_script_card(result.script))
+    if not made or result.verdict not in {card.badge.word for card in made}:
+        made.insert(0, _whole(result))
+    return made
+
+
+def page(result: Upgrade, facts: Facts) -> str:
+    """The page of an upgrade."""
+    sections = []
+    for of in result.frameworks:
+        name = of.title if len(result.frameworks) > 1 else ""
+        sections += _framework(result, of, name, facts.command)
+    if result.script is not None:
+        sections.append(_script(result.script, facts.command))
+    sections += [_physics(result), _not_reached(result), _sides(result)]
+    return pages.page(facts, cards(result, facts), sections)
+
+
+def title(result: Upgrade) -> str:
+    """Both sides and the verdict."""
+    a, b = result.a.requested.text, result.b.requested.text
+    return f"{a} → {b}: {upgrade_text.headline(result)}"
+
+
+def _first(said: Iterable[str]) -> list[str]:
+    every = list(said)
+    rest = len(every) - _SAID
+    return every[:_SAID] + ([f"and {rest} more, below"] if rest > 0 else [])
+
+
+# -- the first screen ------------------------------------------------------------------------------
+
+
+def _whole(result: Upgrade) -> Card:
+    said = upgrade_text.sentence(result)
+    return Card("The upgrade", Badge(result.verdict), f"{said[0].upper()}{said[1:]}.",
+                [], _first(_moved_physics(result)))  # fmt: skip
+
+
+def _card(result: Upgrade, of: OfFramework, command: str) -> Card:
+    one, other = of.versions
+    moved = [f"{name} {one.get(name)} → {v}" for name, v in other.items() if one.get(name) != v]
+    said = upgrade_text.sentence(result) if of.verdict == result.verdict else of.verdict
+    return Card(
+        f"{of.title}: {', '.join(moved) or 'the same versions'}",
+        Badge(of.verdict),
+        f"{said[0].upper()}{said[1:]}.",
+        _first(_not_judged(of)),
+        _first([*_changed(of), *_moved_physics(result)]),
+        _first(_matters(of)),
+        _steps(of, command),
+    )
+
+
+def _not_judged(of: OfFramework) -> Iterable[str]:
+    trained = [] if of.returns is None else of.to_train
+    algorithms = sorted({t.algorithm for t in of.traced} | {n.partition(" ")[0]
+                                                            for n in of.same_code})  # fmt: skip
+    others = [name.upper() for name in algorithms if name not in trained or name not in of.stored]
+    if others and of.diverged:
+        yield f"Returns of {', '.join(others)}: not trained."
+    for name, tally in of.tallies.items():
+        if not tally.whole:
+            yield f"{tally.all - tally.asked} of {tally.all} {name}."
+    if of.unread:
+        yield f"{len(of.unread)} sets of defaults could not be read."
+
+
+def _changed(of: OfFramework) -> Iterable[str]:
+    for detail in of.details.changed:
+        stands = of.standing.get((detail.id, detail.scope), UNDOCUMENTED)
+        yield f"{detail.id} [{detail.scope}]: {detail.words} ({stands})"
+    if of.diverged:
+        yield f"{len(of.diverged)} of {len(of.traced)} traced trainings do not do the same"
+    if of.defaults:
+        yield f"{len(of.defaults)} defaults, the first: {of.defaults[0]}"
+    if of.reach:
+        count = len(of.reach)
+        yield "1 function has other code" if count == 1 else f"{count} functions have other code"
+
+
+def _moved_physics(result: Upgrade) -> Iterable[str]:
+    moved = [each.environment for each in result.physics if each.moves]
+    if moved:
+        yield f"the physics of {upgrade_text.some(moved, 4)}"
+
+
+def _matters(of: OfFramework) -> Iterable[str]:
+    if of.details.alike:
+        yield f"{of.details.alike} details are done alike on both sides."
+    if of.returns is not None:
+        yield f"Returns of side B: {of.returns.verdict}."
+        fallen = [line for line in of.returns.lines if REGRESSED in line.partition(";")[0]]
+        yield from fallen
+        if of.returns.verdict in (INCONCLUSIVE, COULD_NOT_JUDGE):
+            yield from of.returns.lines[:2]
+    elif of.diverged:
+        yield "Whether agents learn as well was not asked: nothing was trained on side B."
+    elif of.traced or of.same_code:
+        count = len(of.traced) + len(of.same_code)
+        one = "training does the same, step by step, on both sides: so do its returns"
+        several = "trainings do the same, step by step, on both sides: so do their returns"
+        yield f"{count} {one if count == 1 else several}."
+    for detail in of.details.changed:
+        if detail.consequence:
+            yield f"{detail.id}: {detail.consequence}"
+
+
+def _steps(of: OfFramework, command: str) -> list[Step]:
+    if of.verdict == UNCHANGED:
+        return [Step("Nothing: upgrade.")]
+    steps = []
+    if of.violated:
+        steps.append(Step("Read the lines that changed, below, and report them upstream."))
+    elif of.details.changed or of.diverged:
+        steps.append(Step("Read what changed, below: is it what the release notes say?"))
+    if of.verdict == CHANGED and of.returns is None and of.to_train:
+        without = [part for part in shlex.split(command) if part != "--no-returns"]
+        steps.append(Step("Train side B, where runs are stored:", shlex.join(without)))
+    if of.verdict in (AS_FAR, COULD_NOT_JUDGE):
+        steps.append(Step("Read what was not asked, and whether you use it."))
+    if of.unreached:
+        count = len(of.unreached)
+        said = f"{count} changed functions were called by nothing; if you use them, trace a script:"
+        steps.append(Step(said, f"{runs.without(command, *_OF_TRAININGS)} --script yours.py"))
+    return steps or [Step("Nothing: go on.")]
+
+
+def _script_card(result: OfScript) -> Card:
+    held = result.held
+    said = str(held) if isinstance(held, NotTraced) else held.word
+    return Card(held.name, Badge(result.verdict), f"{said[0].upper()}{said[1:]}.")
+
+
+# -- below -----------------------------------------------------------------------------------------
+
+
+def _framework(result: Upgrade, of: OfFramework, name: str, command: str) -> list[Section]:
+    key, of_it = re.sub(r"\W+", "-", of.name), f" of {name}" if name else ""
+    sections = [
+        Section(f"not-asked-{key}", f"Not asked{of_it}", "", _not_asked(of)),
+        Section(f"details-{key}", f"Details that are done differently{of_it}", "", _details(of)),
+        Section(f"defaults-{key}", f"Defaults that changed{of_it}", "", _defaults(of)),
+        Section(f"traces-{key}", f"Traces{of_it}", "", _traces(of, command)),
+        Section(f"coverage-{key}", f"Functions whose code differs{of_it}",
+                "What nothing has called comes first.", _coverage(of)),
+    ]  # fmt: skip
+    if of.returns is not None:
+        title_ = f"Returns of side B{of_it}"
+        section = runs.section(
+            f"returns-{key}", title_, of.returns.verdicts, of.returns.runs,
+            f"rlregress gate --framework {of.name.partition('@')[0]}",
+        )  # fmt: skip
+        lead = f"{section.lead} Side B's runs are the new ones."
+        parts = [list(of.returns.lines), *section.parts]
+        sections.append(Section(section.id, title_, lead, parts))
+    return sections
+
+
+def _not_asked(of: OfFramework) -> list[object]:
+    parts: list[object] = []
+    kinds: Counter[tuple[str, str, str]] = Counter()
+    for each in of.details.not_asked:
+        kind = each.whose if each.why == ERROR and each.whose in (SUITE, FRAMEWORK) else each.why
+        kinds[each.side, upgrade_text.WHY[kind], each.text] += 1
+    if kinds:
+        rows = [[side, why, text, count] for (side, why, text), count in kinds.most_common()]
+        parts += [Heading("Details"), Table(("side", "why", "what it said", "details"), rows, 1)]
+        names = [f"{each.id} [{each.scope}], side {each.side}" for each in of.details.not_asked]
+        parts.append(Folded("Which details", [names]))
+    gaps = [str(each) for each in of.not_traced if each.counts]
+    for heading, said in (
+        ("Trainings that could not be compared", gaps),
+        ("Defaults that could not be compared", list(of.unread)),
+    ):
+        if said:
+            parts += [Heading(heading), said]
+    return parts
+
+
+def _details(of: OfFramework) -> list[object]:
+    changed = [each.function for each in of.reach]
+    found: list[object] = []
+    for finding in explained.findings(of.details.changed, changed):
+        passages = [of.passages[f] for f in finding.functions[:2] if f in of.passages]
+        for number, detail in enumerate(finding.details):
+            # details with one cause have one source
+            found.append(_detail(of, detail, passages if number == 0 else []))
+    return found
+
+
+def _detail(of: OfFramework, detail: ChangedDetail, passages: Sequence[Passage]) -> Finding:
+    stands = of.standing.get((detail.id, detail.scope), UNDOCUMENTED)
+    documented = of.documented.get((detail.id, detail.scope), ())
+    lines = [detail.question, detail.consequence, *detail.numbers()]
+    lines += [f"Documented: {'; '.join(documented)}"] if documented else []
+    return Finding(
+        f"{detail.id} [{detail.scope}]",
+        Badge(stands, _STANDING[stands]),
+        [line for line in lines if line],
+        [(side, *_variant(detail, of_side))
+         for side, of_side in zip(traces.SIDES, (detail.a, detail.b), strict=True)],
+        [SourcePair(passage, traces.SIDES) for passage in passages if passage.groups],
+    )  # fmt: skip
+
+
+def _variant(detail: ChangedDetail, answer: Answer) -> tuple[str, str]:
+    return answer.text, detail.meaning(answer)
+
+
+def _defaults(of: OfFramework) -> list[object]:
+    if not of.defaults:
+        return []
+    rows = [[each.owner, each.name, each.a, each.b] for each in of.defaults]
+    return [Table(("of", "parameter", *traces.SIDES), rows)]
+
+
+def _traces(of: OfFramework, command: str) -> list[object]:
+    shown = [t for t in of.traced if t.comparison.verdict != "equal" or t.plain or not t.repeats]
+    parts: list[object] = [traces.table(shown)] if shown else []
+    equal = [t.name for t in of.traced if t not in shown]
+    if equal:
+        parts.append(Folded(f"{len(equal)} scenarios are equal to the bit", [equal]))
+    if of.same_code:
+        said = f"{len(of.same_code)} trainings run no code that differs, and were not traced"
+        parts.append(Folded(said, [list(of.same_code)]))
+    parts += [
+        traces.finding(t, of.causes.get(t.name), of.details.changed, of.passages,
+                       _one(command, t.name))
+        for t in shown
+        if t.comparison.verdict != "equal" or not t.repeats
+    ]  # fmt: skip
+    absent = [str(each) for each in of.not_traced if not each.counts]
+    if absent:
+        parts.append(Folded("Not offered on one side, or on both", [absent]))
+    return parts
+
+
+def _one(command: str, training: str) -> str:
+    """The command of an upgrade for one training."""
+    algorithm, _, scenario = training.partition(" ")
+    kept = runs.without(command, *_OF_TRAININGS)
+    return f"{kept} --algorithm {algorithm} --scenario {shlex.quote(scenario or 'none')}"
+
+
+def _coverage(of: OfFramework) -> list[object]:
+    near = upgrade_text.near(of)
+    rest = [each for each in of.reach if each not in near]
+    rest.sort(key=lambda each: STATES.index(each.state))
+    parts: list[object] = []
+    if near or rest:
+        head = ("function", "how", "state", "by", "one way only")
+        parts.append(Table(head, [_reached(each) for each in [*near, *rest]]))
+    parts += [SourcePair(p, traces.SIDES) for p in _passages(of, near)]
+    if others := _passages(of, rest):
+        pairs = [SourcePair(passage, traces.SIDES) for passage in others]
+        parts.append(Folded(f"Source of {len(pairs)} that were called", pairs))
+    if of.beside or of.new:
+        parts.append([
+            f"{count} more {said}" for count, said in (
+                (of.beside, "with which none of the suite's algorithms trains or is evaluated"),
+                (of.new, "that only one side has, and that only changed code can call"),
+            ) if count
+        ])  # fmt: skip
+    if of.proof is not None:
+        parts.append([upgrade_text.proof_sentence(of.proof)])
+    return parts
+
+
+def _passages(of: OfFramework, reached: Sequence[Reach]) -> list[Passage]:
+    passages = [of.passages.get(each.function) for each in reached[:_SHOWN]]
+    return [passage for passage in passages if passage is not None and passage.groups]
+
+
+def _reached(each: Reach) -> list[str]:
+    by = each.diverged if each.state == DIVERGED else each.trainings or each.details
+    one_way = [f"line {branch.line}: {branch.said}" for branch in each.one_way[:4]]
+    return [
+        str(each.function), each.function.how, each.state, upgrade_text.some(list(by), 4),
+        "; ".join([*one_way, *each.hints]),
+    ]  # fmt: skip
+
+
+def _script(result: OfScript, command: str) -> Section:
+    parts: list[object] = []
+    if isinstance(result.held, Traced):
+        cause = result.causes.get(result.held.name)
+        parts += [
+            traces.table([result.held]),
+            traces.finding(result.held, cause, (), result.passages, command),
+        ]
+        rows = [_reached(each) for each in result.reach]
+        if rows:
+            parts.append(Table(("function", "how", "state", "by", "one way only"), rows))
+    else:
+        parts.append([str(result.held)])
+    return Section("script", "Script", "", parts)
+
+
+def _physics(result: Upgrade) -> Section:
+    rows = [
+        [m.environment, m.step, f"{m.at_first:.3g}", f"{m.largest:.3g}", m.note]
+        for m in result.physics
+        if m.step is not None
+    ]
+    same = [m.environment for m in result.physics if not m.moves and not m.note]
+    parts: list[object] = []
+    if rows:
+        head = ("environment", "differs from step", "by at first", "by at most", "note")
+        parts.append(Table(head, rows))
+    if same:
+        parts.append(Folded(f"{len(same)} environments are the same to the bit", [same]))
+    if missing := [f"{m.environment}: {m.note}" for m in result.physics if m.missing]:
+        parts.append(Folded("Could not be compared", [missing]))
+    return Section("physics", "Physics", "The same seeds and actions on both sides.", parts)
+
+
+def _not_reached(result: Upgrade) -> Section:
+    missed = coverage.missed(result.traced)
+    rows = [[file, coverage.ranges(numbers)] for file, numbers in missed.items()]
+    one_way = coverage.Reached({t.name: t.b for t in result.traced}).one_way()
+    parts: list[object] = []
+    if rows:
+        parts.append(Folded(f"Lines in {len(rows)} files", [Table(("file", "lines"), rows)]))
+    if one_way:
+        said = [f"{branch.file}:{branch.line} {branch.said}" for branch in one_way]
+        parts.append(Folded(f"{len(said)} branches, clamps and masks taken one way only", [said]))
+    lead = "Equal traces say nothing about these lines of side B."
+    return Section("not-reached", "What the traces did not reach", lead, parts)
+
+
+def _sides(result: Upgrade) -> Section:
+    parts: list[object] = [[line.strip() for side in (result.a, result.b) for line in side.lines]]
+    rows = [[name, one, other] for name, (one, other) in result.differing.items()]
+    if rows:
+        parts.append(Table(("package", *traces.SIDES), rows))
+    lead = "Both sides ran on the machine that is named above."
+    return Section("sides", "Sides and versions", lead, parts)

@@ -1,0 +1,142 @@
+"""Chromium without a window, asked through its own pipe: what a page does in a browser."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+#: what Debian, and others, call it
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+#: what a page is given to answer
+_SECONDS = 90.0
+
+
+def installed() -> str:
+    """Path of the browser; empty: there is none."""
+    return next((path for name in NAMES if (path := shutil.which(name))), "")
+
+
+class Browser:
+    """One browser with one page; ends with the block.
+
+    Attributes:
+        said: what was written to the console, or went wrong, since the page was opened.
+        asked: addresses that were asked for since then.
+    """
+
+    def __enter__(self) -> Browser:
+        self._folder = TemporaryDirectory(prefix="rlregress-browser-")
+        ours_read, theirs_write = os.pipe()
+        theirs_read, ours_write = os.pipe()
+
+        def as_3_and_4() -> None:
+            # copies first: one of the two may have the other's number
+            pair = os.dup(theirs_read), os.dup(theirs_write)
+            os.dup2(pair[0], 3)
+            os.dup2(pair[1], 4)
+
+        self._process = subprocess.Popen(
+            [
+                installed(), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+                "--disable-dev-shm-usage", "--remote-debugging-pipe",
+                f"--user-data-dir={self._folder.name}",
+            ],
+            preexec_fn=as_3_and_4,
+            close_fds=False,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        os.close(theirs_read)
+        os.close(theirs_write)
+        self._in, self._out, self._left = ours_read, ours_write, b""
+        self._number, self._session = 0, ""
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.wait()
+        os.close(self._in)
+        os.close(self._out)
+        self._folder.cleanup()
+
+    def call(self, method: str, **given: Any) -> dict[str, Any]:
+        """One command of the DevTools protocol; its result."""
+        self._number += 1
+        asked: dict[str, Any] = {"id": self._number, "method": method, "params": given}
+        if self._session:
+            asked["sessionId"] = self._session
+        os.write(self._out, json.dumps(asked).encode() + b"\0")
+        while True:
+            told = self._next()
+            if told.get("id") == self._number:
+                assert "error" not in told, f"{method}: {told['error']}"
+                return told["result"]
+            self._note(told)
+
+    def _next(self) -> dict[str, Any]:
+        until = time.monotonic() + _SECONDS
+        while b"\0" not in self._left:
+            ready, _, _ = select.select([self._in], [], [], max(0.0, until - time.monotonic()))
+            assert ready, "the browser does not answer"
+            self._left += os.read(self._in, 1 << 20)
+        message, _, self._left = self._left.partition(b"\0")
+        return json.loads(message)
+
+    def _note(self, event: dict[str, Any]) -> None:
+        method, given = event.get("method"), event.get("params", {})
+        if method == "Network.requestWillBeSent":
+            self.asked.append(given["request"]["url"])
+        elif method == "Log.entryAdded":
+            self.said.append(given["entry"]["text"])
+        elif method == "Runtime.exceptionThrown":
+            self.said.append(str(given["exceptionDetails"]))
+        elif method == "Runtime.consoleAPICalled":
+            self.said.append(str(given["args"]))
+        elif method == "Page.loadEventFired":
+            self._loaded = True
+
+    def open(self, path: Path, width: int, dark: bool) -> None:
+        """Open a file in a window of that width, and wait for it."""
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", features=[scheme])
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width, height=900, deviceScaleFactor=1, mobile=width < 700,
+        )  # fmt: skip
+        self.said, self.asked, self._loaded = [], [], False
+        self.call("Page.navigate", url=path.resolve().as_uri())
+        while not self._loaded:
+            self._note(self._next())
+
+    def value(self, expression: str) -> Any:
+        """What an expression of JavaScript comes to in the page."""
+        told = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in told, told["exceptionDetails"]
+        return told["result"].get("value")
+
+    def press(self, key: str, code: int) -> None:
+        """Press and let go of a key."""
+        names = {"key": key, "code": key, "windowsVirtualKeyCode": code}
+        text = {"text": "\r"} if key == "Enter" else {}
+        self.call("Input.dispatchKeyEvent", type="keyDown", **names, **text)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **names)
+
+    def picture(self, path: Path, whole: bool = True) -> None:
+        """The page as a PNG file."""
+        data = self.call("Page.captureScreenshot", captureBeyondViewport=whole)["data"]
+        path.write_bytes(base64.b64decode(data))

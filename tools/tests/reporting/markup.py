@@ -1,0 +1,93 @@
+"""A page as a parser sees it."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+_ALONE = {"meta", "link", "br", "img", "hr", "input"}
+#: tags that may stand within a word
+_WITHIN = {"del", "ins", "a", "code", "tspan"}
+#: what makes a browser ask for something
+_LOADING = ("src", "href", "xlink:href", "srcset", "action", "data", "poster", "background")
+
+
+class Page(HTMLParser):
+    """Tags with their attributes, the text of each, and what does not fit together.
+
+    Attributes:
+        tags: (tag, attributes) in order.
+        wrong: tags that are closed out of order, or not at all.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.wrong: list[str] = []
+        self._texts: list[list[str]] = []
+        self._open: list[tuple[str, int]] = []
+        self.feed(text)
+        self.close()
+        self.wrong += [f"<{tag}> is not closed" for tag, _ in self._open]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._apart(tag)
+        self.tags.append((tag, {name: value or "" for name, value in attrs}))
+        self._texts.append([])
+        if tag not in _ALONE:
+            self._open.append((tag, len(self.tags) - 1))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in _ALONE:
+            self._open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self._open or self._open[-1][0] != tag:
+            self.wrong.append(f"</{tag}> closes {self._open[-1:]}")
+            return
+        self._open.pop()
+        self._apart(tag)
+
+    def _apart(self, tag: str) -> None:
+        """What two tags hold are two words."""
+        if tag not in _WITHIN:
+            self.handle_data(" ")
+
+    def handle_data(self, data: str) -> None:
+        for _, number in self._open:
+            self._texts[number].append(data)
+
+    def texts(self, tag: str, of_class: str = "") -> list[str]:
+        """The text within every tag of a name, and of a class if one is given."""
+        return [
+            " ".join("".join(text).split())
+            for (name, attributes), text in zip(self.tags, self._texts, strict=True)
+            if name == tag and (not of_class or of_class in attributes.get("class", "").split())
+        ]
+
+    def attributes(self, *names: str) -> list[str]:
+        """Values of attributes of all tags."""
+        return [of[name] for _, of in self.tags for name in names if name in of]
+
+    def loads(self) -> list[str]:
+        """What a browser would ask for, beyond this file: a page that stands alone has none."""
+        targets = [
+            of[name]
+            for tag, of in self.tags
+            for name in _LOADING
+            if name in of and tag != "a" and not of[name].startswith(("#", "data:,"))
+        ]
+        styles = [*self.texts("style"), *self.attributes("style")]
+        urls = [found for style in styles for found in re.findall(r"url\(([^#)][^)]*)\)", style)]
+        imports = [style for style in styles if "@import" in style]
+        scripts = [tag for tag, _ in self.tags if tag in ("script", "iframe", "object", "embed")]
+        return targets + urls + imports + scripts
+
+    def wrong_links(self) -> list[str]:
+        """Ids that occur twice, and links within the page that lead nowhere."""
+        ids = self.attributes("id")
+        twice = [id for id in set(ids) if ids.count(id) > 1]
+        links = [of["href"][1:] for _, of in self.tags if of.get("href", "").startswith("#")]
+        clips = re.findall(r"url\(#([^)]+)\)", " ".join(self.attributes("clip-path", "style")))
+        return twice + [link for link in [*links, *clips] if link not in ids]

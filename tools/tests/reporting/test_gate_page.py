@@ -1,0 +1,222 @@
+"""The page of a gate, read as a browser reads it: what the first screen says, and what is below."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from rlregress.gate import baseline, run, shown
+from rlregress.gate.outcome import GateResult, outcomes
+from rlregress.reporting import words
+from rlregress.reporting.html import gate as gate_page
+from rlregress.verdicts.quantity import TRAINING
+
+from ..gate.stored import with_returns_alone
+from . import simulated
+from .markup import Page
+
+HOPPER = "sb3-ppo-Hopper-v4-short"
+CRITIC_DETAIL = "sac.critic_loss.scale"
+
+
+def stands_alone(text: str) -> Page:
+    """The page, if it is well formed, leads nowhere else and loads nothing."""
+    page = Page(text)
+    assert page.wrong == []
+    assert page.loads() == []
+    assert page.wrong_links() == []
+    return page
+
+
+def failed(message: str, test: str = "tests_unit/test_a.py::test_a", **more: str) -> dict:
+    """The entry of a failed test of SB3."""
+    return {
+        "test": test, "tier": "unit", "outcome": "failed", "seconds": 0.1, "message": message,
+        "framework": "sb3", **more,
+    }  # fmt: skip
+
+
+def test_an_unchanged_night_says_what_was_judged_and_what_not(night):
+    """Returns of PPO hold; the others are said first, with the drop that would have been seen."""
+    code, text, report = night()
+    page = stands_alone(text)
+    assert code == 0
+    assert page.texts("h1") == ["Gate: sb3 holds"]
+    (card,) = page.texts("article", "card")
+    extent = "Returns: PPO only; SAC, TD3: formulas and behaviour."
+    assert card.index("Not judged") < card.index(extent) < card.index("Nothing changed that")
+    assert "No drop of returns was seen. What would have been:" in card
+    assert "Nothing: go on." in card
+    markdown = (report / "summary.md").read_text()
+    assert f"Judged, {extent[0].lower()}{extent[1:]}" in markdown
+    told = json.loads((report / "verdict.json").read_text())
+    assert told["extent"]["sb3"] == {"returns": ["ppo"], "others": ["sac", "td3"]}
+    for fact in (told["started"], told["machine"], told["command"]):
+        assert fact in " ".join(page.texts("header"))
+    assert "--cells" in told["command"]
+
+
+def test_every_figure_has_its_numbers_as_a_table(night):
+    """Beside each drawing stands a table; that of returns has every run, stored and new."""
+    _, text, report = night()
+    page = stands_alone(text)
+    folded = page.texts("summary").count("Its numbers")
+    assert len(page.texts("figure")) == len(page.texts("svg")) == folded > 4
+    assert all(of.get("aria-label") for tag, of in page.tags if tag == "svg")
+    tests = json.loads((report / "evidence.json").read_text())["tests"]
+    new = [e["record"] for e in tests if e.get("cell") == HOPPER and "record" in e]
+    stored = next(s for s in baseline.every() if s.cell.id == HOPPER)
+    (cell,) = [of for of in page.texts("article", "cell") if of.startswith(HOPPER)]
+    for run_ in stored.runs:
+        assert f"stored {run_.seed} {words.number(run_.final_return)}" in cell
+    assert len(new) >= 5
+    for record in new[:5]:
+        assert f"new {record['seed']} {words.number(record['final_return'])}" in cell
+    assert f"rlregress gate --budget short --store {report.parent}/runs --cells {HOPPER}" in cell
+
+
+def test_a_drop_is_said_first_with_what_to_do(night):
+    """A cell that lost half of its return: regressed, by how much, and how to confirm it."""
+    code, text, _ = night({HOPPER: 0.5})
+    page = stands_alone(text)
+    assert code == 1
+    (card,) = page.texts("article", "card")
+    assert "regressed" in card
+    assert f"{HOPPER}: regressed, the mean changed by -5" in card
+    assert "Agents learn less: returns fell in" in card
+    assert f"--cells {HOPPER} --first-seed 2000" in card
+    ranks = ["✕?✓".index(sign) for sign in page.texts("tbody")[0] if sign in "✕?✓"]
+    assert ranks == sorted(ranks)
+    assert {0, 2} <= set(ranks)
+    assert page.texts("article", "cell")[0].startswith(HOPPER)
+
+
+def test_an_inconclusive_night_says_how_many_seeds_would_decide(night, tmp_path, monkeypatch):
+    """Returns that vary too much, and nothing beside them: the numbers of seeds stand in front."""
+    cell = next(s.cell for s in baseline.every() if s.cell.id == "sb3-sac-Pendulum-v1-short")
+    with_returns_alone([cell], tmp_path / "returns alone", monkeypatch)
+    code, text, _ = night(cells=cell.id)
+    (card,) = stands_alone(text).texts("article", "card")
+    assert code == 3
+    assert "inconclusive" in card
+    assert "to see a drop of 50%: about" in card
+    assert "rlregress plan --must-see 50% --framework sb3" in card
+
+
+def test_a_gate_that_could_not_judge_says_what_is_missing(night):
+    """Details of GAE that nobody asked, and a test that could not be set up."""
+    broken = {**failed("a file is gone", "tests_unit/test_b.py::test_b"), "outcome": "error"}
+    code, text, _ = night(without="gae.", more=[broken])
+    page = stands_alone(text)
+    suite, card = page.texts("article", "card")
+    assert code == 2
+    assert "could not judge" in suite
+    assert "tests_unit/test_b.py::test_b: a file is gone" in suite
+    assert "details were not asked: gae." in card
+    assert "pytest tests_unit/test_details.py" in card
+
+
+def test_a_detail_shows_both_variants_with_formulas_and_its_line(night):
+    """What is documented, what was found, what follows, and the line of the installed file."""
+    said = f"{CRITIC_DETAIL}: none (documented: half, since 0.6.0)\n  observed: [8.5]"
+    entry = failed(said, detail=CRITIC_DETAIL, scope="library", found="none")
+    code, text, _ = night(more=[entry])
+    page = stands_alone(text)
+    assert code == 1
+    (finding,) = page.texts("article", "finding")
+    half = "documented half 1/2 of the sum over networks of the mean squared error"
+    none = "found none sum over networks of the mean squared error"
+    assert page.texts("div", "variants") == [f"{half} {none}"]
+    assert "critic_loss = 0.5 * sum(F.mse_loss(" in finding
+    assert "observed: [8.5]" in finding
+    assert f"pytest tests_unit --detail {CRITIC_DETAIL} --framework sb3" in finding
+    assert "The critics' gradients differ by a constant factor" in page.texts("article", "card")[0]
+
+
+def test_what_a_test_says_is_never_markup(night):
+    """Messages and names are shown as they are."""
+    evil = "<script>alert('x')</script><img src=http://evil/x> & \"quoted\""
+    _, text, _ = night(more=[failed(evil, f"tests_unit/test_a.py::test_a[{evil}]")])
+    page = stands_alone(text)
+    assert " ".join(evil.split()) in page.texts("pre")[0]
+    assert any(evil in title for title in page.texts("h3"))
+    assert "<script" not in text
+    assert "<img" not in text
+
+
+def test_a_failed_run_has_its_last_words(night):
+    """A new run that ended in an error is named with its seed and the end of its traceback."""
+    words_ = "Traceback\n  File a\nValueError: no such thing"
+    entries = simulated.new_records(HOPPER, simulated.stored_cells()[HOPPER], 0.0, 1)
+    lost = {**entries[0], "seed": 1999, "status": "failed", "failure": words_, "final_return": None}
+    entry = {**failed("", outcome="passed"), "cell": HOPPER, "record": lost}
+    _, text, _ = night(more=[entry])
+    (cell,) = [of for of in stands_alone(text).texts("article", "cell") if of.startswith(HOPPER)]
+    assert "Seed 1999 failed: ValueError: no such thing" in cell
+
+
+def test_a_report_is_written_whole_or_not_at_all(night, monkeypatch):
+    """A gate that ends in the midst leaves the report before as it was, and nothing of its own."""
+    _, _, report = night()
+    before = {path.name: path.read_bytes() for path in report.iterdir()}
+    assert {"report.html", "summary.md", "verdict.json", "evidence.json", "junit.xml"} == set(
+        before
+    )
+
+    def ends(options):
+        options.evidence.write_text("half of it")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "run", ends)
+    options = run.GateOptions(report=report, cells=HOPPER, frameworks="sb3")
+    with pytest.raises(KeyboardInterrupt), run.new_report(options) as new:
+        run.judge(new, lambda line: None)
+    assert {path.name: path.read_bytes() for path in report.iterdir()} == before
+
+
+def test_what_the_gate_before_had_beyond_this_one_is_gone(night):
+    """A file that this gate does not write is none of its report."""
+    _, _, report = night()
+    (report / "throughput.json").write_text("of another gate")
+    night()
+    assert not (report / "throughput.json").exists()
+
+
+def test_five_lines_say_it_to_a_chat(night, capsys):
+    """Verdict, what was not judged, what changed, what to do, and where the page is."""
+    test = failed("it broke", f"tests_unit/test_a.py::test_{'a' * 999}")
+    code, _, report = night({HOPPER: 0.5}, without="gae.", more=[test], in_brief=True)
+    lines = capsys.readouterr().out.splitlines()[-5:]
+    assert code == 1
+    assert lines[0] == "Gate: sb3 regressed"
+    assert lines[1].startswith("Not judged: Returns: PPO only; SAC, TD3: formulas and behaviour")
+    assert lines[2].startswith("What changed: 1 test failed, the first: test_aaa")
+    assert f"--cells {HOPPER} --first-seed 2000" in lines[3]
+    assert lines[4].endswith(str(report / "report.html"))
+    assert max(map(len, lines)) == 280
+
+
+@pytest.mark.nightly
+def test_72_cells_fit_into_two_megabytes():
+    """Of cells with all that a page shows, with the new runs that the looks of one family ask."""
+    every = simulated.stored_cells().items()
+    known = [(n, stored) for n, stored in every if not stored.why_not(TRAINING)]
+    cells = {f"{name}-{n}": stored for n, (name, stored) in enumerate((known * 72)[:72])}
+    # a loss that most cells are long in doubt about
+    entries = simulated.of_runs(cells, dict.fromkeys(cells, 0.1))
+    new, found = shown.runs(entries), outcomes(entries)
+    like = shown.runs([{"cell": stored.cell.id} for stored in cells.values()])
+    runs = {name: replace(like[of.cell.id], new=new[name].new) for name, of in cells.items()}
+    versions = {of.framework: {} for of in found}
+    result = GateResult(
+        found, [], [], versions, {}, versions, 0.05, "short", 1.0, 0,
+        shown=shown.Shown("today", "rlregress gate", "here", runs=runs),
+    )  # fmt: skip
+    text = gate_page.page(result)
+    page = stands_alone(text)
+    assert len(page.texts("article", "cell")) == 72
+    assert len(page.texts("svg")) == 3 * 72
+    assert sum(len(of.new) for of in runs.values()) > 72 * 8
+    assert len(text.encode()) < 2_000_000

@@ -1,0 +1,170 @@
+"""Pages of upgrades, rankings, comparisons and seeded faults."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from rlregress.faults.probed import Fault, Seen
+from rlregress.gate.passages import passage
+from rlregress.gate.return_faults import GateOnFault
+from rlregress.reporting.html import faults as faults_page
+from rlregress.reporting.html import page as pages
+from rlregress.reporting.html import upgrade as upgrade_page
+from rlregress.reporting.html.page import Facts
+from rlregress.tracing.compare import Growth
+from rlregress.upgrade.search import Cause
+
+from ..upgrade import test_result as upgrades
+from .markup import Page
+from .test_gate_page import stands_alone
+
+FACTS = Facts("a title", "today", 90.0, "a machine", "rlregress gate --from a==1 --algorithm sac")
+
+
+def page_of(*frameworks) -> Page:
+    """The page of an upgrade with these frameworks."""
+    return stands_alone(upgrade_page.page(upgrades.upgrade(*frameworks), FACTS))
+
+
+def test_an_unchanged_upgrade_says_so_and_what_it_rests_on():
+    """Equal traces and details that are done alike: nothing to do."""
+    (card,) = page_of(upgrades.of(upgrades.traced())).texts("article", "card")
+    assert "unchanged" in card
+    assert "9 details are done alike on both sides." in card
+    assert "1 training does the same, step by step, on both sides: so do its returns." in card
+    assert "Nothing: upgrade." in card
+
+
+def test_what_was_not_asked_stands_before_what_was():
+    """Details without an answer and functions that nothing called are on the first screen."""
+    framework = upgrades.of(
+        upgrades.traced(), reach=(upgrades.reached(),), not_asked=upgrades.missing()
+    )
+    page = page_of(framework)
+    (card,) = page.texts("article", "card")
+    assert card.index("1 of 10 details.") < card.index("Nothing changed in what was asked")
+    assert "1 of 1 changed functions." in card
+    assert "rlregress gate --from a==1 --script yours.py" in card
+    assert page.texts("h2")[1] == "Not asked"
+    assert "AttributeError: no such thing" in page.texts("section")[0]
+
+
+@pytest.fixture
+def parted():
+    """SAC's factor is gone: a changed detail, traces that part, the line, and how it grows."""
+    function, trained = upgrades.function(), upgrades.PARTED
+    event = trained.a.events[0]
+    grown = replace(trained.comparison, growth=(Growth(event, "1", (0.5, 0.01, 0.25)),))
+    a, b = ["def train():", "    loss = 0.5 * sum(x)"], ["def train():", "    loss = 1.0 * sum(x)"]
+    return upgrades.of(
+        replace(trained, comparison=grown),
+        changed=[upgrades.SCALE],
+        reach=(upgrades.reached("sac", diverged=("sac",)),),
+        causes={"sac": Cause((function,), function)},
+        passages={function: passage("SAC.train", a, b, (270, 270))},
+        defaults=(upgrades.BATCH,),
+    )
+
+
+def test_a_changed_detail_shows_formulas_and_the_changed_characters(parted):
+    """Both variants in words, both lines side by side, and what differs in them marked."""
+    page = page_of(parted)
+    finding = page.texts("article", "finding")[0]
+    assert "side A half 1/2 of the sum over networks" in finding
+    assert "side B none sum over networks" in finding
+    assert set(page.texts("del")) == {"0.5"}
+    assert set(page.texts("ins")) == {"1.0"}
+    assert "271 − loss = 0.5 * sum(x)" in finding
+    assert "271 + loss = 1.0 * sum(x)" in finding
+
+
+def test_a_trace_that_parts_shows_both_values_and_how_the_difference_grows(parted):
+    """The first event with its values, the cause, and the growth as a figure with numbers."""
+    page = page_of(parted)
+    (finding,) = [of for of in page.texts("article", "finding") if of.startswith("sac ≠")]
+    assert "cause: " in finding
+    assert "loss 8.4 side B" in finding
+    assert "loss 16.8" in finding
+    for row in ("1 0.5", "2 0.01", "3 0.25"):
+        assert row in finding
+    assert "rlregress gate --from a==1 --algorithm sac --scenario none" in finding
+    assert len(page.texts("svg")) == 1
+    assert "td3 [library] batch 100 256" in page.texts("tbody")[0]
+
+
+def test_lines_that_only_one_side_has_are_told_from_those_that_changed():
+    """Rows pair the lines of a change; between two changes lines are left out, and numbers stay."""
+    a = [f"    line {number}" for number in range(30)]
+    b = [*a[:5], "    new", *a[5:20], *a[21:]]
+    shown = passage("f", a, b, (1, 101))
+    first, second = shown.groups
+    assert [row.b for row in first if not row.same] == [(106, "new")]
+    assert [row.a for row in first if not row.same] == [None]
+    assert [(row.a, row.b) for row in second if not row.same] == [((21, "line 20"), None)]
+    assert len(first) == len(second) == 7
+    assert shown.left_out == 0
+
+
+def test_a_ranking_has_a_page_with_every_decision(command, tmp_path):
+    """Words beside the signs, every run that was looked at, the command as it was typed."""
+    rows = [f"{name},Hopper-v4,{seed},{mean + seed}" for name, mean in (("a", 0), ("b<i>", 500))
+            for seed in range(10)]  # fmt: skip
+    csv = tmp_path / "runs.csv"
+    csv.write_text("\n".join(["implementation,environment,seed,return", *rows]))
+    code, said, error = command("rank", str(csv), "--report", str(tmp_path))
+    assert code == 0, error
+    assert "(rank.html, rank.json, rank.svg)" in said
+    page = stands_alone((tmp_path / "rank.html").read_text())
+    (card,) = page.texts("article", "card")
+    assert "1 of 1 pairs separated" in card
+    assert "b<i> has the largest mean, 502, beyond chance." in card
+    assert "> better" in page.texts("table")[0]
+    assert "b<i> 504" in page.texts("table")[1]
+    assert f"rlregress rank {csv}" in page.texts("header")[0]
+    assert json.loads((tmp_path / "rank.json").read_text())
+
+
+def test_faults_that_were_not_seen_come_first():
+    """The change of each is shown line by line; what could not be asked is not called unseen."""
+    fault = Fault("a_fault", "a.py", "x = 0.5 * y", "x = 1.0 * y", ("sac.actor_loss",), "other")
+    seen = Seen(fault, {"sac.actor_loss": {"library": "other"}})
+    unseen = replace(seen, fault=replace(fault, name="unseen"), changed={})
+    broken = replace(seen, fault=replace(fault, name="broken"), changed={"": {"": "it ended"}})
+    rows = [faults_page.probed(each) for each in (seen, unseen, broken)]
+    page = stands_alone(faults_page.page(rows, "1 of 3 were seen", FACTS))
+    assert page.texts("h2")[1:] == ["Not as expected", "Could not be asked", "As expected"]
+    wrong, unasked = page.texts("article", "finding")
+    assert "unseen ✕ not as expected" in wrong
+    assert "broken – could not be asked" in unasked
+    assert page.texts("del")[0] == "0.5"
+    assert "a_fault a.py x = 0.5 * y → x = 1.0 * y" in page.texts("table")[0]
+    assert "1 of 3 not as expected" in page.texts("article", "card")[0]
+
+
+def test_an_unchanged_framework_that_did_not_fall_is_as_expected():
+    """Gates on returns without a fault are right where they do not say regressed."""
+    judged = GateOnFault("sb3", "ppo", "unchanged 1", {}, 15, 2.0)
+    page = stands_alone(faults_page.page([faults_page.returns(judged, True)], "0 of 1 fell", FACTS))
+    assert "not regressed" in page.texts("section")[0]
+    assert "15 runs, 2.0 CPU minutes" in page.texts("section")[0]
+
+
+@pytest.mark.parametrize("name", ["compare", "faults"])
+def test_a_page_that_cannot_be_written_is_said_before_anything_is_started(command, tmp_path, name):
+    """A folder is no file: one sentence, and nothing is asked."""
+    given = ("sb3", "torchrl") if name == "compare" else ("--framework", "sb3")
+    code, said, error = command(name, *given, "--html", str(tmp_path))
+    assert (code, said) == (2, "")
+    assert f"--html {tmp_path} is a folder, expected the name of a file in it" in error
+
+
+def test_every_verdict_has_a_sign_of_its_own_tone():
+    """No verdict of a gate or of an upgrade is shown by chance: each has a tone."""
+    from rlregress.reporting import summary
+    from rlregress.upgrade import result
+
+    for word in {*result.ORDER, *summary.MEANING}:
+        assert word in pages._TONES
