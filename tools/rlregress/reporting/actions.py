@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.errors import UserError
 from rlregress.training.actions import HIGH, LOW, Actions
 
 _BINS = 60
@@ -48,18 +47,9 @@ def as_plain(found: Sequence[Actions]) -> list[dict[str, Any]]:
 
 
 def figure(found: Sequence[Actions]) -> str:
-    """Figure 14 of the thesis as SVG: a row for each framework, a column for each mean.
+    """Figure 14 of the thesis as SVG: a row for each framework, a column for each mean."""
+    from matplotlib.figure import Figure
 
-    Raises:
-        UserError: Matplotlib is not installed.
-    """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UserError(
-            "the figure needs Matplotlib, which is not installed; install it with: "
-            "pip install 'rlregress[figures]'"
-        ) from None
     rows = list(dict.fromkeys(each.framework for each in found))
     columns = list(dict.fromkeys(each.mean for each in found))
     page = Figure(figsize=(4.0 * len(columns), 2.4 * len(rows)), layout="constrained")
