@@ -10,16 +10,19 @@ import pytest
 from rlregress.faults.probed import Fault, Seen
 from rlregress.gate.passages import passage
 from rlregress.gate.return_faults import GateOnFault
+from rlregress.reporting import words
 from rlregress.reporting.html import faults as faults_page
 from rlregress.reporting.html import page as pages
 from rlregress.reporting.html import upgrade as upgrade_page
 from rlregress.reporting.html.page import Facts
 from rlregress.tracing.compare import Growth
+from rlregress.upgrade import returns
 from rlregress.upgrade.search import Cause
 
 from ..upgrade import test_result as upgrades
+from . import simulated
 from .markup import Page
-from .test_gate_page import stands_alone
+from .test_gate_page import HOPPER, stands_alone
 
 FACTS = Facts("a title", "today", 90.0, "a machine", "rlregress gate --from a==1 --algorithm sac")
 
@@ -93,6 +96,20 @@ def test_a_trace_that_parts_shows_both_values_and_how_the_difference_grows(parte
     assert "rlregress gate --from a==1 --algorithm sac --scenario none" in finding
     assert len(page.texts("svg")) == 1
     assert "td3 [library] batch 100 256" in page.texts("tbody")[0]
+
+
+def test_returns_of_side_b_are_shown_run_by_run(tmp_path):
+    """What the trainings say, and each of them beside the stored ones, without side A's again."""
+    known = {HOPPER: simulated.stored_cells()[HOPPER]}
+    entries = simulated.of_runs(known, {HOPPER: 0.5})
+    judged = returns.of_evidence("sb3", entries, ["ppo"], tmp_path)
+    page = page_of(upgrades.of(upgrades.PARTED, returns=judged))
+    (card,) = page.texts("article", "card")
+    assert "Returns of side B: regressed." in card
+    (cell,) = page.texts("article", "cell")
+    assert f"new 1000 {words.number(entries[0]['record']['final_return'])}" in cell
+    assert len(page.texts("figure")) >= 2
+    assert f"rlregress gate --cells {HOPPER}" in cell
 
 
 def test_lines_that_only_one_side_has_are_told_from_those_that_changed():
