@@ -18,20 +18,20 @@ from rlregress.training import actions
 def test_clipped_actions_are_at_the_bounds_and_squashed_ones_are_not(tmp_path, capsys):
     """Of a mean of -0.6 and a variance of 0.1, a tenth is at the bound of who clips: Phi(-1.26).
 
-    Of 1024 draws the share is further than 0.06 away with a probability below 1e-8.
+    Of 512 draws the share is further than 0.08 away with a probability below 1e-8.
     """
     names = [name for name in ("sb3", "torchrl") if name in frameworks.names()]
-    assert command.show(names, [-0.6], 0.1, 1024, tmp_path) == 0
+    assert command.show(names, [-0.6], 0.1, 512, tmp_path) == 0
     written = json.loads((tmp_path / "actions.json").read_text())
     by_name = {each["framework"]: each for each in written}
     clipped, squashed = by_name["Stable-Baselines3"], by_name["TorchRL"]
-    assert clipped["share_at_bounds"] == pytest.approx(0.103, abs=0.06)
+    assert clipped["share_at_bounds"] == pytest.approx(0.103, abs=0.08)
     assert clipped["deterministic"] == pytest.approx(-0.6, abs=1e-5)
     assert squashed["share_at_bounds"] == 0.0
     assert squashed["deterministic"] == pytest.approx(np.tanh(-0.6), abs=1e-5)
-    assert sum(clipped["histogram"]) == clipped["actions"] == 1024
+    assert sum(clipped["histogram"]) == clipped["actions"] == 512
     said = capsys.readouterr().out
-    assert "Stable-Baselines3, mean -0.6, variance 0.1: 1024 actions of mean" in said
+    assert "Stable-Baselines3, mean -0.6, variance 0.1: 512 actions of mean" in said
     assert "(actions.json, actions.svg)" in said
     ElementTree.fromstring((tmp_path / "actions.svg").read_text())
 
