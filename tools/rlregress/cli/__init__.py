@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from rlregress import __version__, frameworks
-from rlregress.cli import cluster, details, faults, gate, histories, rank, runs, traces
+from rlregress.cli import cluster, details, faults, gate, histories, nights, rank, runs, traces
 from rlregress.errors import UserError
 from rlregress.training.store import warn_in_words
 
@@ -70,6 +70,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     details.details,
     details.claims,
     gate.plan,
+    nights.trend,
     rank.rank,
     rank.study,
     runs.pilot,

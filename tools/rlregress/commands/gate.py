@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from rlregress.errors import UserError, nearest
-from rlregress.gate import evidence, planning, recording, run, selection
+from rlregress.gate import evidence, night, planning, recording, run, selection
 from rlregress.gate import throughput as throughputs
 from rlregress.reporting import gate as gate_report
 from rlregress.reporting import plan as plan_report
@@ -27,6 +27,8 @@ def judge(options: run.GateOptions) -> int:
     write_atomically(options.report / "summary.md", text)
     data = json.dumps(evidence.plain(gate_report.as_json(result)), indent=1)
     write_atomically(options.report / "verdict.json", data + "\n")
+    of_night = json.dumps(night.of_gate(result, run.evidence_of(options)), separators=(",", ":"))
+    write_atomically(options.report / night.FILE, of_night + "\n")
     typer.echo("\n" + text)
     written = [name for name in run.REPORT_FILES if (options.report / name).exists()]
     typer.echo(f"report: {options.report} ({', '.join(written)})")
