@@ -267,10 +267,10 @@ def _of_cells(nights: Sequence[Night]) -> tuple[dict[tuple[str, str], _Gathered]
                 if quantity is RETURNS and math.isfinite(lowest[name]):
                     values = [lowest[name] if value is None else value for value in numbers]
                 if values:
-                    of = gathered.setdefault(
-                        (name, quantity.name),
-                        _Gathered(cell.framework, name, quantity.name, own_scale=quantity.scale),
-                    )
+                    key = name, quantity.name
+                    if key not in gathered:
+                        gathered[key] = _Gathered(cell.framework, *key, own_scale=quantity.scale)
+                    of = gathered[key]
                     of.add(number, values, stratum)
     said = []
     if unjudged:
