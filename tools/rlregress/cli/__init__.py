@@ -71,6 +71,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     details.claims,
     gate.plan,
     nights.trend,
+    nights.export,
     rank.rank,
     rank.study,
     runs.pilot,

@@ -1,4 +1,4 @@
-"""``rlregress trend``: many nights."""
+"""``rlregress trend`` and ``export``: many nights, and formats that people plot with."""
 
 from __future__ import annotations
 
@@ -42,3 +42,33 @@ def trend(
     folder = path_of("--report", report).resolve()
     code = trend_command.trend(folders, since, alpha, folder)
     raise typer.Exit(gate_code(code, inconclusive))
+
+
+def export(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FOLDER...", help="Stores of run records, and reports of gates (as for trend)."
+        ),
+    ],
+    csv: Annotated[
+        str | None, typer.Option("--csv", metavar="PATH", help="Folder of the CSV files.")
+    ] = None,
+    tensorboard: Annotated[
+        str | None,
+        typer.Option("--tensorboard", metavar="PATH", help="Folder of TensorBoard's event files."),
+    ] = None,
+) -> None:
+    """Write run records and verdicts as CSV files, as TensorBoard scalars, or both.
+
+    Exit code 0, also where some record is damaged, which is said; 2: nothing can be exported.
+    """
+    from rlregress.commands import export as export_command
+
+    if csv is None and tensorboard is None:
+        raise UserError("nothing is asked for; give --csv PATH, --tensorboard PATH, or both")
+    export_command.export(
+        folders,
+        None if csv is None else path_of("--csv", csv).resolve(),
+        None if tensorboard is None else path_of("--tensorboard", tensorboard).resolve(),
+    )
