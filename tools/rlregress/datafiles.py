@@ -14,6 +14,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -143,11 +144,25 @@ def read(path: Path, model: Any, remedy: str = "") -> Any:
     """
     kind = _format(path)
     text, advice = _text(path, remedy), f"; {remedy}" if remedy else ""
+    if kind == "JSON":
+        # as below, at once; what is wrong is said below
+        with suppress(ValidationError):
+            return _adapter(model, strict=True).validate_json(f"[{text}]")[0]
     try:
         content = _PARSERS[kind](text)
     except (ValueError, csv.Error, yaml.YAMLError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise UserError(f"{path} is not valid {kind}: {reason}{advice}") from None
+    return checked(content, model, path, remedy)
+
+
+def checked(content: Any, model: Any, path: Path, remedy: str = "") -> Any:
+    """What ``read`` would read, of content that was read already.
+
+    Args:
+        path: where it comes from, for messages.
+    """
+    kind, advice = _format(path), f"; {remedy}" if remedy else ""
     adapter = _adapter(model, strict=kind != "CSV")
     try:
         # as JSON: a list fills a tuple, and yet text in quotes is no number

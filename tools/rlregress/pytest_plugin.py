@@ -18,7 +18,7 @@ import json
 import os
 import signal
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,13 @@ class Run:
         """What a report keeps of a record."""
         kept = ("status", "failure", "final_return", "steps", "parameters_sha256", "time")
         later = ("training_return", "critic", "diagnostics")
-        named = {"cell": self.job.cell.id, "seed": self.job.seed}
+        named = {
+            "cell": self.job.cell.id,
+            "seed": self.job.seed,
+            "protocol": asdict(self.job.protocol),
+            "hyperparameters": dict(self.job.hyperparameters),
+            "platform": record["platform"],
+        }
         told = {k: record.get(k) for k in later} | {k: record[k] for k in kept}
         curve = learning_curve(record.get("episodes") or (), self.job.protocol.total_steps)
         return named | told | {"learning_curve": curve}

@@ -11,7 +11,18 @@ from typing import Annotated
 import typer
 
 from rlregress import __version__, frameworks
-from rlregress.cli import actions, cluster, details, faults, gate, histories, rank, runs, traces
+from rlregress.cli import (
+    actions,
+    cluster,
+    details,
+    faults,
+    gate,
+    histories,
+    nights,
+    rank,
+    runs,
+    traces,
+)
 from rlregress.errors import UserError
 from rlregress.training.store import warn_in_words
 
@@ -71,6 +82,8 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     details.claims,
     actions.actions,
     gate.plan,
+    nights.trend,
+    nights.export,
     rank.rank,
     rank.study,
     runs.pilot,

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from rlregress.errors import UserError, nearest
-from rlregress.gate import evidence, planning, recording, run, selection
+from rlregress.gate import evidence, night, planning, recording, run, selection
 from rlregress.gate import throughput as throughputs
 from rlregress.reporting import brief, summary, terminal
 from rlregress.reporting import gate as gate_report
@@ -34,6 +34,9 @@ def judge(options: run.GateOptions, in_brief: bool = False) -> int:
         write_atomically(new.report / "summary.md", text)
         data = json.dumps(evidence.plain(gate_report.as_json(result)), indent=1)
         write_atomically(new.report / "verdict.json", data + "\n")
+        of_night = night.of_gate(result, run.evidence_of(new))
+        kept = json.dumps(of_night, separators=(",", ":"))
+        write_atomically(new.report / night.FILE, kept + "\n")
     if in_brief:
         page = str(options.report / "report.html")
         for line in brief.lines(gate_page.facts(result), gate_page.cards(result), page):

@@ -32,7 +32,7 @@ from rlregress.training.record import check_writable
 _PATIENCE_SECONDS = 15.0
 REPORT_FILES = (
     "report.html", "summary.md", "verdict.json", "evidence.json", "junit.xml", "throughput.json",
-    "throughput.xml",
+    "throughput.xml", "night.json",
 )  # fmt: skip
 TIERS = ("tests_unit", "tests_behavior", "tests_performance")
 #: measured by one process at a time, after everything else
@@ -244,6 +244,12 @@ def returns_alone(
         return f"the trainings did not run: {last_words(ended.stderr or ended.stdout)}"
 
 
+def evidence_of(options: GateOptions) -> list[dict[str, Any]]:
+    """The entries of a gate, those of throughput included; UserError if a file is incomplete."""
+    entries = evidence.read(options.evidence)
+    return entries + (evidence.read(options.throughput_evidence) if options.throughput else [])
+
+
 def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
     """Check, run and judge.
 
@@ -264,9 +270,7 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
     for left_out in selection.refused(chosen):
         say(f"left out: {left_out}")
     run(options)
-    entries = evidence.read(options.evidence)
-    if options.throughput:
-        entries += evidence.read(options.throughput_evidence)
+    entries = evidence_of(options)
     trained = {cell.framework for cell in session.cells}
     outcomes = outcome.outcomes(entries, trained, to_ask)
     unjudged = outcome.unjudged(session.verdict_names(), entries)

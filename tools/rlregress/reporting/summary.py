@@ -97,6 +97,7 @@ def markdown(result: GateResult) -> str:
             lines += ["Returns, and what is judged beside them:", ""]
             for name, verdict in sorted(outcome.verdicts.items()):
                 lines += [f"- {words.line(name, verdict)}", f"  - {verdict['reason']}"]
+                lines += [f"  - {said}" for said in words.descriptive(verdict)]
             lines += [f"- {said}" for said in words.not_judged(outcome.not_judged)]
             lines.append("")
         if outcome.throughput:

@@ -136,6 +136,17 @@ def cell_line(name: str, verdict: Mapping[str, Any]) -> str:
     )
 
 
+def descriptive(verdict: Mapping[str, Any]) -> list[str]:
+    """What describes the returns of a cell beside their mean; nothing of what does not tell it."""
+    if verdict.get("improvement") is None or _is_about(verdict) != RETURNS.name:
+        return []
+    return [
+        f"descriptive: interquartile mean {number(verdict['stored_middle'])} -> "
+        f"{number(verdict['new_middle'])}; a new run is better than a stored one in "
+        f"{verdict['improvement']:.0%} of all pairs"
+    ]
+
+
 def group_line(name: str, verdict: Mapping[str, Any]) -> str:
     """The verdict on a group of cells."""
     between = _between(verdict["interval"], 1.0)

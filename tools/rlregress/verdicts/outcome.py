@@ -96,6 +96,8 @@ class CellVerdict:
         look: the look, from 1, that decided.
         looks: new seeds in all at each look.
         quantity: name of what was judged.
+        stored_middle, new_middle: interquartile means, and improvement: share of the pairs of a
+            stored and a new run in which the new one has more. They describe and decide nothing.
     """
 
     verdict: str
@@ -122,6 +124,9 @@ class CellVerdict:
     look: int
     looks: tuple[int, ...]
     quantity: str = RETURNS.name
+    stored_middle: float = math.nan
+    new_middle: float = math.nan
+    improvement: float = math.nan
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from rlregress.errors import UserError
 from rlregress.verdicts import ceiling
+from rlregress.verdicts.descriptive import interquartile_mean, probability_of_improvement
 from rlregress.verdicts.effect import group_interval, welch_interval
 from rlregress.verdicts.family import holm, stouffer
 from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
@@ -457,6 +458,9 @@ def _cell_verdict(course: Course, name: str) -> CellVerdict:
         look=member.look,
         looks=looks.seeds,
         quantity=quantity.name,
+        stored_middle=interquartile_mean(stored),
+        new_middle=interquartile_mean(runs.known_new),
+        improvement=probability_of_improvement(stored, runs.known_new),
     )
 
 

@@ -1,0 +1,81 @@
+"""``rlregress export``: records and verdicts as CSV and as TensorBoard scalars."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from rlregress.errors import UserError
+from rlregress.gate import export as exports
+from rlregress.training.record import check_writable, write_atomically
+
+
+def export(given: Sequence[Path], tables: Path | None, events: Path | None) -> None:
+    """Write what these folders hold, and say what was written."""
+    if events is not None:
+        _writer()
+    for folder, what in ((tables, "tables"), (events, "TensorBoard events")):
+        if folder is not None:
+            check_writable(folder, what)
+    made = exports.of(given)
+    for sentence in made.left_out:
+        typer.echo(sentence)
+    if tables is not None:
+        for name, rows in made.tables.items():
+            if rows:
+                write_atomically(tables / f"{name}.csv", as_csv(rows))
+                typer.echo(f"{tables / name}.csv: {len(rows)} rows")
+    if events is not None:
+        runs = write_events(made.scalars, events)
+        typer.echo(f"{events}: {len(made.scalars)} scalars of {runs} runs")
+
+
+def as_csv(rows: Sequence[dict[str, Any]]) -> str:
+    """A CSV file; empty where a row has no such column, or its number is not defined."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        undefined = [
+            name for name, of in row.items() if isinstance(of, float) and not math.isfinite(of)
+        ]
+        writer.writerow({**row, **dict.fromkeys(undefined)})
+    return text.getvalue()
+
+
+def _writer() -> Any:
+    """TensorBoard's writer; UserError where it is not installed."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise UserError(
+            "--tensorboard needs the package 'tensorboard', which is not installed; install it "
+            "with: pip install 'rlregress[tensorboard]'"
+        ) from None
+    return SummaryWriter
+
+
+def write_events(scalars: Sequence[exports.Scalar], folder: Path) -> int:
+    """Write event files, a folder for each run, below ``folder``; how many runs there are.
+
+    An export is written once: what an earlier one left there under the same name is removed, as
+    TensorBoard would show both.
+    """
+    writer = _writer()
+    by_run: dict[str, list[exports.Scalar]] = {}
+    for scalar in scalars:
+        by_run.setdefault(scalar.run, []).append(scalar)
+    for run, points in by_run.items():
+        for old in (folder / run).glob("events.out.tfevents.*"):
+            old.unlink()
+        with writer(log_dir=str(folder / run)) as events:
+            for of in points:
+                events.add_scalar(of.tag, of.value, of.step, walltime=of.time or None)
+    return len(by_run)

@@ -1,0 +1,302 @@
+"""What is kept of one night for ``rlregress trend``: ``night.json`` in the report of a gate.
+
+A nightly leaves a report a night. Of each the trend needs the runs, in few numbers, and what they
+were made with; ``evidence.json`` holds all of it among much else, so that a thousand of them take a
+minute to read. Reports that were written before there was a ``night.json`` are read from that file,
+``verdict.json`` and ``junit.xml``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+from rlregress import __version__, datafiles
+from rlregress.datafiles import Number, expected
+from rlregress.errors import UserError
+from rlregress.gate import evidence
+from rlregress.gate.baseline import numbers_of
+from rlregress.gate.outcome import FrameworkOutcome, GateResult
+from rlregress.gate.throughput import QUANTITIES
+from rlregress.verdicts.quantity import CRITIC, RETURNS, TRAINING
+
+SCHEMA = 1
+FILE = "night.json"
+#: what of a record tells where it was made
+MACHINE = ("cpu", "instructions", "machine", "system")
+#: what else may differ between nights, beside the versions of packages
+SURROUNDINGS = ("python", "libc", "blas", "torch_threads")
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
+_REMEDY = "leave this night out, or unpack its artifact again"
+_NUMBERS = {"returns": RETURNS, "training": TRAINING, "critic": CRITIC}
+
+
+def _is_time(text: str) -> bool:
+    try:
+        datetime.strptime(text, _TIME)
+    except ValueError:
+        return False
+    return True
+
+
+_Numbers = tuple[Number | None, ...]
+_Time = Annotated[str, expected("a time as in '2026-01-31T04:30:00Z'", _is_time)]
+
+
+@dataclass(frozen=True)
+class CellNight:
+    """The new runs of one cell, run by run.
+
+    Attributes:
+        group: framework and algorithm.
+        verdict: of the gate on its returns; empty: it gave none.
+        protocol: environment steps and evaluations; empty where an older report does not tell.
+        hyperparameters: digest of them; empty where an older report does not tell.
+        seeds: [n].
+        parameters: beginning of the digest of the trained parameters [n]; empty of a failed run.
+        returns, training, critic: what runs are judged by (``verdicts.quantity``) [n]; None of a
+            run that failed or has none.
+        steps_per_cpu_second: environment steps [n].
+        machines: place of each run's machine in the night's list of them [n].
+    """
+
+    framework: str
+    group: str
+    verdict: str
+    protocol: Mapping[str, int]
+    hyperparameters: str
+    seeds: tuple[int, ...]
+    parameters: tuple[str, ...]
+    returns: _Numbers
+    training: _Numbers
+    critic: _Numbers
+    steps_per_cpu_second: _Numbers
+    machines: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        count = len(self.seeds)
+        for name in ("parameters", *_NUMBERS, "steps_per_cpu_second", "machines"):
+            if len(getattr(self, name)) != count:
+                raise ValueError(f"{len(getattr(self, name))} {name} of {count} seeds")
+
+
+@dataclass(frozen=True)
+class FrameworkNight:
+    """One framework: verdict, versions, digests of the code under test."""
+
+    verdict: str
+    versions: Mapping[str, str]
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Night:
+    """One gate.
+
+    Attributes:
+        started: UTC.
+        machines: descriptions (``training.machine``) of the machines of the runs.
+        throughput: "framework algorithm" -> quantity -> number of each process.
+        unjudged: what no verdict was reached on.
+    """
+
+    schema: int
+    rlregress: str
+    started: _Time
+    exit_code: int
+    budget: str
+    frameworks: Mapping[str, FrameworkNight]
+    machines: tuple[Mapping[str, str | int], ...]
+    cells: Mapping[str, CellNight]
+    throughput: Mapping[str, Mapping[str, tuple[Number, ...]]]
+    unjudged: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.schema != SCHEMA:
+            raise ValueError(f"schema {self.schema}, expected {SCHEMA}")
+        places = {place for cell in self.cells.values() for place in cell.machines}
+        if places - set(range(len(self.machines))):
+            raise ValueError(f"a run of machine {max(places)}, of {len(self.machines)} in all")
+
+
+def of_gate(result: GateResult, entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """``night.json`` of a gate that ends now.
+
+    Args:
+        entries: of its evidence.
+    """
+    started = datetime.now(UTC) - timedelta(seconds=result.seconds)
+    frameworks = {
+        of.framework: {
+            "verdict": of.verdict,
+            "versions": dict(result.versions[of.framework]),
+            "sources": dict(result.sources[of.framework]),
+        }
+        for of in result.outcomes
+        if of.framework in result.versions
+    }
+    told = _told({of.framework: of for of in result.outcomes}, entries)
+    return {
+        "schema": SCHEMA,
+        "rlregress": __version__,
+        "started": started.strftime(_TIME),
+        "exit_code": result.exit_code,
+        "budget": result.budget,
+        "frameworks": frameworks,
+        "unjudged": list(result.unjudged),
+        **told,
+    }
+
+
+def _told(
+    outcomes: Mapping[str, FrameworkOutcome | Mapping[str, Any]],
+    entries: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """``machines``, ``cells`` and ``throughput`` of a night, from the entries of its evidence."""
+    machines: list[dict[str, Any]] = []
+    cells: dict[str, dict[str, Any]] = {}
+    verdicts = evidence.verdicts([dict(entry) for entry in entries])
+    records = [entry for entry in entries if isinstance(entry.get("record"), dict)]
+    for entry in sorted(records, key=lambda entry: entry["record"]["seed"]):
+        of, framework = entry["record"], str(entry.get("framework", ""))
+        platform = {name: of.get("platform", {}).get(name) for name in (*MACHINE, *SURROUNDINGS)}
+        here = {name: value for name, value in platform.items() if value}
+        if here not in machines:
+            machines.append(here)
+        cell = cells.setdefault(of["cell"], _empty(of, framework, verdicts))
+        numbers = numbers_of(of)
+        cell["seeds"].append(of["seed"])
+        cell["parameters"].append((of.get("parameters_sha256") or "").removeprefix("sha256:")[:12])
+        for name, quantity in _NUMBERS.items():
+            value = numbers[quantity]
+            cell[name].append(value if math.isfinite(value) else None)
+        cell["steps_per_cpu_second"].append(of["time"].get("steps_per_cpu_second"))
+        cell["machines"].append(machines.index(here))
+    throughput: dict[str, dict[str, list[float]]] = {}
+    for pair, measured in evidence.throughput([dict(entry) for entry in entries]).items():
+        for measure, attribute in QUANTITIES.items():
+            values = [process.get(attribute) for process in measured.get("processes", ())]
+            if values and None not in values:
+                throughput.setdefault(" ".join(pair), {})[measure] = values
+    return {"machines": machines, "cells": dict(sorted(cells.items())), "throughput": throughput}
+
+
+def _empty(
+    of: Mapping[str, Any], framework: str, verdicts: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """A cell without runs, as its first record describes it."""
+    algorithm = str(of["cell"]).removeprefix(f"{framework}-").partition("-")[0]
+    given = of.get("hyperparameters")
+    text = json.dumps(given, sort_keys=True)
+    return {
+        "framework": framework,
+        "group": f"{framework}-{algorithm}",
+        "verdict": str(verdicts.get(of["cell"], {}).get("verdict", "")),
+        "protocol": of.get("protocol") or {},
+        "hyperparameters": hashlib.sha256(text.encode()).hexdigest()[:12] if given else "",
+        **{name: [] for name in ("seeds", "parameters", *_NUMBERS)},
+        "steps_per_cpu_second": [],
+        "machines": [],
+    }
+
+
+def read(folder: Path) -> Night:
+    """The night whose report lies in a folder; UserError if it is damaged or has no date."""
+    path = folder / FILE
+    if path.exists():
+        night: Night = datafiles.read(path, Night, remedy=_REMEDY)
+        return night
+    return _older(folder)
+
+
+def _older(folder: Path) -> Night:
+    """A night from the files that every gate has written."""
+    path = folder / "verdict.json"
+    try:
+        verdict = json.loads(path.read_text(encoding="utf-8"))
+        entries = evidence.read(folder / "evidence.json")
+        if (folder / "throughput.json").exists():
+            entries += evidence.read(folder / "throughput.json")
+        of_frameworks = verdict["frameworks"]
+        content = {
+            "schema": SCHEMA,
+            "rlregress": verdict["rlregress"],
+            "started": _date(folder, entries),
+            "exit_code": verdict["exit_code"],
+            "budget": verdict["budget"],
+            "frameworks": {
+                name: {
+                    "verdict": of_frameworks[name]["verdict"],
+                    "versions": versions,
+                    "sources": verdict.get("sources", {}).get(name, {}),
+                }
+                for name, versions in verdict["versions"].items()
+                if name in of_frameworks
+            },
+            "unjudged": verdict.get("unjudged", []),
+            **_told(of_frameworks, entries),
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"{path} is no verdict of a gate with its evidence beside it "
+            f"({type(error).__name__}: {error}); {_REMEDY}"
+        ) from None
+    made: Night = datafiles.checked(content, Night, path, remedy=_REMEDY)
+    return made
+
+
+def _date(folder: Path, entries: Iterable[Mapping[str, Any]]) -> str:
+    """When an older gate ran: as its JUnit file says, or else as its last run began.
+
+    Raises:
+        UserError: nothing says so.
+    """
+    try:
+        head = (folder / "junit.xml").read_text(encoding="utf-8", errors="replace")[:2000]
+    except OSError:
+        head = ""
+    if found := re.search(r'timestamp="([^"]+)"', head):
+        said = datetime.fromisoformat(found[1])
+        # without an offset it is that of the machine that wrote it, which nothing tells
+        return (said if said.tzinfo else said.replace(tzinfo=UTC)).astimezone(UTC).strftime(_TIME)
+    began = [
+        str(entry["record"]["time"].get("started_at", ""))
+        for entry in entries
+        if isinstance(entry.get("record"), dict)
+    ]
+    if not any(began):
+        raise UserError(f"the report in {folder} does not say when it was made; {_REMEDY}")
+    return max(began)
+
+
+def folders(given: Iterable[Path]) -> list[Path]:
+    """Every folder that holds the report of a gate: those given, and all below them, once each.
+
+    Raises:
+        UserError: a folder is not there, or holds no report.
+    """
+    found: dict[Path, None] = {}
+    for folder in given:
+        if not folder.is_dir():
+            raise UserError(f"{folder} is no folder; expected the reports of gates")
+        before = len(found)
+        seen = False
+        for place, below, files in os.walk(folder):
+            below.sort()
+            if FILE in files or "verdict.json" in files:
+                seen = True
+                found.setdefault(Path(place).resolve())
+        if not seen and len(found) == before:
+            raise UserError(
+                f"{folder} holds no report of a gate ({FILE} or verdict.json), nor does a folder "
+                "below it; name the folder of --report, or one that holds many of them"
+            )
+    return list(found)

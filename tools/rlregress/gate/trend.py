@@ -1,0 +1,538 @@
+"""Many nights: what changed, from which night on, and which versions changed there."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from rlregress.errors import UserError
+from rlregress.gate import night as nights_of
+from rlregress.gate.night import MACHINE, SURROUNDINGS, CellNight, Night
+from rlregress.training import machine
+from rlregress.verdicts import changes, throughput
+from rlregress.verdicts.effect import scale_of
+from rlregress.verdicts.outcome import (
+    HOLDS,
+    IMPROVED,
+    INCONCLUSIVE,
+    REGRESSED,
+    FloatArray,
+    Rules,
+    worst_verdict,
+)
+from rlregress.verdicts.quantity import CRITIC, RETURNS, TRAINING, Quantity
+
+#: verdict -> exit code
+EXIT_CODES = {HOLDS: 0, IMPROVED: 0, REGRESSED: 1, INCONCLUSIVE: 3}
+#: of a change that is smaller than what matters
+SMALL = "small"
+#: z of the correlation of consecutive nights from which on they are said to resemble each other,
+#: in one of a thousand histories by chance
+_ALIKE = 3.3
+#: what precedes the name of a module whose digest is told
+_CODE = "code of "
+_QUANTITIES: tuple[Quantity, ...] = (RETURNS, TRAINING, CRITIC)
+
+
+@dataclass(frozen=True)
+class Shift:
+    """One change of one history.
+
+    Attributes:
+        verdict: regressed, improved, or small.
+        night, earliest, latest: numbers of nights: the first of the new level, and its interval.
+        before, after: means of the levels.
+        share: of the change, of the scale of what was before.
+        versions: (night, what changed with it), within the interval.
+        recovered: whether a later change brought it back.
+    """
+
+    verdict: str
+    night: int
+    earliest: int
+    latest: int
+    before: float
+    after: float
+    share: float
+    p: float
+    versions: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    recovered: bool = False
+
+
+@dataclass(frozen=True)
+class Series:
+    """One history: a cell, a group or the throughput of an algorithm, by one quantity.
+
+    Attributes:
+        subject: id of the cell, name of the group, or framework and algorithm.
+        quantity: name of a quantity of returns or of throughput.
+        nights: numbers of the nights that have runs of it which no night before had [T].
+        means: of these runs [T].
+        runs: how many runs there are.
+        level: mean of the nights since the last change.
+        visible: the smallest change, begun half-way, that is seen with 80 % power, as a share of
+            the scale; nan: none is.
+        needed: so many nights are needed at least.
+        verdict: holds, improved, regressed or inconclusive.
+        alike: z by which consecutive nights resemble each other, where that is beyond chance.
+    """
+
+    subject: str
+    quantity: str
+    nights: tuple[int, ...]
+    means: tuple[float, ...]
+    runs: int
+    level: float
+    visible: float
+    needed: int
+    verdict: str
+    shifts: tuple[Shift, ...]
+    alike: float = 0.0
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table.
+
+    Attributes:
+        series: by quantity.
+        verdicts: of the gates -> nights.
+        last: verdict of the last gate.
+        steps_per_cpu_second: median of the first and of the last tenth of the nights; nan: none.
+            Descriptive: the load of the machine is in it.
+    """
+
+    name: str
+    series: Mapping[str, Series]
+    verdicts: Mapping[str, int] = field(default_factory=dict)
+    last: str = ""
+    steps_per_cpu_second: tuple[float, float] = (math.nan, math.nan)
+
+    @property
+    def verdict(self) -> str:
+        """The worst of its series; of none inconclusive."""
+        return worst_verdict(each.verdict for each in self.series.values())
+
+
+@dataclass(frozen=True)
+class Trend:
+    """What many nights come to.
+
+    Attributes:
+        dates: of the nights, by number: when each began, UTC.
+        left_out: sentences about what is not judged, or not compared.
+        rows: cells, groups, throughput.
+        alpha: probability of a false alarm on a page without a change.
+        histories: how many were tested together.
+    """
+
+    dates: tuple[str, ...]
+    left_out: tuple[str, ...]
+    rows: tuple[Row, ...]
+    alpha: float
+    histories: int
+
+    @property
+    def every(self) -> list[Series]:
+        """All series of all rows."""
+        return [series for row in self.rows for series in row.series.values()]
+
+    @property
+    def verdict(self) -> str:
+        """The worst of all."""
+        return worst_verdict(series.verdict for series in self.every)
+
+    @property
+    def exit_code(self) -> int:
+        """0 nothing is wrong, 1 something dropped and did not recover, 3 the data cannot tell."""
+        return EXIT_CODES[self.verdict]
+
+
+@dataclass
+class _Gathered:
+    """The nights of one history before it is judged; lists of one length."""
+
+    framework: str
+    subject: str
+    quantity: str
+    nights: list[int] = field(default_factory=list)
+    values: list[Sequence[float]] = field(default_factory=list)
+    strata: list[str] = field(default_factory=list)
+    loss: int = 1
+    own_scale: Callable[[FloatArray], float] = scale_of
+    floor: float = Rules().floor
+    must_see: float = Rules().must_see
+
+    def add(self, night: int, values: Sequence[float], stratum: str) -> None:
+        """Add the numbers of a night."""
+        self.nights.append(night)
+        self.values.append(values)
+        self.strata.append(stratum)
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """Mean of each night [T]."""
+        return np.asarray([sum(values) / len(values) for values in self.values])
+
+    @cached_property
+    def history(self) -> changes.History:
+        """For the test."""
+        numbers = {stratum: place for place, stratum in enumerate(dict.fromkeys(self.strata))}
+        strata = np.asarray([numbers[stratum] for stratum in self.strata], dtype=np.intp)
+        return changes.History(np.asarray(self.nights, dtype=np.intp), self.means, strata)
+
+    def scale(self, begin: int = 0, end: int | None = None) -> float:
+        """What a change is a share of, from the runs of some of the nights, by place."""
+        return self.own_scale(np.asarray(list(chain.from_iterable(self.values[begin:end]))))
+
+
+def read(given: Sequence[Path], since: str = "") -> tuple[list[Night], list[str]]:
+    """The nights below these folders in the order of their dates, and what is left out of them.
+
+    Args:
+        since: a date; earlier nights are left out.
+
+    Raises:
+        UserError: there is no night.
+    """
+    read_, left_out, there = [], [], nights_of.folders(given)
+    for folder in there:
+        try:
+            read_.append(nights_of.read(folder))
+        except UserError as error:
+            left_out.append(f"not read: {error}")
+    if not read_:
+        raise UserError(f"no night of {len(there)} can be read; the first: {left_out[0]}")
+    unique = {json_of(night): night for night in read_}
+    if len(unique) < len(read_):
+        left_out.append(f"{len(read_) - len(unique)} reports are copies of others")
+    ordered = sorted(unique.values(), key=lambda night: night.started)
+    kept = [night for night in ordered if night.started >= since]
+    if not kept:
+        raise UserError(
+            f"no night is left since {since}; the last of {len(ordered)} is of "
+            f"{ordered[-1].started[:10]}"
+        )
+    if len(kept) < len(ordered):
+        left_out.append(f"{len(ordered) - len(kept)} nights before {since}, as asked")
+    return kept, left_out
+
+
+def json_of(night: Night) -> tuple[str, tuple[str, ...]]:
+    """What no two gates have in common: when it began, and the cells with their results."""
+    of_cells = tuple(f"{name}{cell.parameters}{cell.returns}" for name, cell in night.cells.items())
+    return night.started, of_cells
+
+
+def _of_cells(nights: Sequence[Night]) -> tuple[dict[tuple[str, str], _Gathered], list[str]]:
+    """(cell, quantity) -> its history, and what is left out.
+
+    A run whose trained parameters are those of an earlier night, to the bit, is that run again,
+    and no further evidence. A failed run counts as the lowest return of its cell.
+    """
+    gathered: dict[tuple[str, str], _Gathered] = {}
+    unjudged: Counter[str] = Counter()
+    again = 0
+    seen: dict[str, set[tuple[int, str]]] = {}
+    lowest: dict[str, float] = {}
+    for night in nights:
+        for name, cell in night.cells.items():
+            if cell.verdict:
+                told = [value for value in cell.returns if value is not None]
+                lowest[name] = min([*told, lowest.get(name, math.inf)])
+    for number, night in enumerate(nights):
+        where = [machine.text(each, MACHINE) for each in night.machines]
+        for name, cell in night.cells.items():
+            if not cell.verdict:
+                unjudged[name] += 1
+                continue
+            known = seen.setdefault(name, set())
+            runs = list(zip(cell.seeds, cell.parameters, strict=True))
+            new = [place for place, run in enumerate(runs) if not run[1] or run not in known]
+            known.update(run for run in runs if run[1])
+            again += len(runs) - len(new)
+            if not new:
+                continue
+            stratum = _stratum(cell, {where[cell.machines[place]] for place in new})
+            for quantity in _QUANTITIES:
+                numbers = [getattr(cell, quantity.name)[place] for place in new]
+                values = [value for value in numbers if value is not None]
+                if quantity is RETURNS and math.isfinite(lowest[name]):
+                    values = [lowest[name] if value is None else value for value in numbers]
+                if values:
+                    key = name, quantity.name
+                    if key not in gathered:
+                        gathered[key] = _Gathered(cell.framework, *key, own_scale=quantity.scale)
+                    of = gathered[key]
+                    of.add(number, values, stratum)
+    said = []
+    if unjudged:
+        count = max(unjudged.values())
+        named = ", ".join(sorted(unjudged)[:3]) + (", ..." if len(unjudged) > 3 else "")
+        said.append(
+            f"{len(unjudged)} cells without a verdict in up to {count} nights, whose runs there "
+            f"are left out: {named}"
+        )
+    if again:
+        said.append(
+            f"{again} runs that are runs of earlier nights again, to the bit (the same seeds, "
+            "nothing changed): they count once; give every night seeds of its own"
+        )
+    return gathered, said
+
+
+def _stratum(cell: CellNight, machines: Collection[str]) -> str:
+    """What runs have to share to be compared, in words."""
+    steps = ", ".join(f"{name} {value}" for name, value in cell.protocol.items())
+    return f"{' and '.join(sorted(machines))}|{steps}|{cell.hyperparameters}"
+
+
+def _of_groups(
+    cells: Mapping[tuple[str, str], _Gathered], nights: Sequence[Night]
+) -> dict[tuple[str, str], _Gathered]:
+    """(group, quantity) -> mean over its cells of what a night lacks to the cell's own mean.
+
+    As a share of the cell's scale; of groups of two cells and more.
+    """
+    group_of = {name: cell.group for night in nights for name, cell in night.cells.items()}
+    members: dict[tuple[str, str], list[_Gathered]] = {}
+    for (name, quantity), of in cells.items():
+        members.setdefault((group_of[name], quantity), []).append(of)
+    made = {}
+    for (group, quantity), several in members.items():
+        if len(several) < 2:
+            continue
+        total, count = np.zeros(len(nights)), np.zeros(len(nights))
+        for of in several:
+            history = of.history
+            for stratum in np.unique(history.strata):
+                here = history.strata == stratum
+                rest = history.values[here] - history.values[here].mean()
+                total[history.nights[here]] += rest / of.scale()
+                count[history.nights[here]] += 1
+        pooled = _Gathered(several[0].framework, group, quantity, own_scale=lambda _: 1.0)
+        for number in np.flatnonzero(count).tolist():
+            # one number a night: cells are no runs of one another
+            pooled.add(number, [float(total[number] / count[number])], "")
+        made[group, quantity] = pooled
+    return made
+
+
+def _of_throughput(nights: Sequence[Night]) -> dict[tuple[str, str], _Gathered]:
+    """(framework and algorithm, quantity) -> its history, of nights that measured it."""
+    gathered: dict[tuple[str, str], _Gathered] = {}
+    for number, night in enumerate(nights):
+        where = " and ".join(sorted({machine.text(each, MACHINE) for each in night.machines}))
+        for pair, quantities in night.throughput.items():
+            for quantity, values in quantities.items():
+                of = gathered.setdefault(
+                    (pair, quantity),
+                    _Gathered(
+                        pair.partition(" ")[0],
+                        pair,
+                        quantity,
+                        loss=-1 if quantity == "peak memory" else 1,
+                        floor=throughput.TOLERATED,
+                        must_see=throughput.MUST_SEE,
+                    ),
+                )
+                of.add(number, values, where)
+    return gathered
+
+
+def _what(night: Night, framework: str) -> dict[str, str]:
+    """Everything of a night that may have changed what a framework does, by name."""
+    told: dict[str, str] = {}
+    for name, of in night.frameworks.items():
+        if name.partition("@")[0] == framework.partition("@")[0]:
+            told.update({"rlregress": night.rlregress, **of.versions})
+            told.update({f"{_CODE}{module}": digest for module, digest in of.sources.items()})
+    if not told:
+        return {}
+    for name in SURROUNDINGS:
+        if values := sorted({str(each[name]) for each in night.machines if name in each}):
+            told[name] = " and ".join(values)
+    return told
+
+
+def changed_versions(nights: Sequence[Night], framework: str) -> list[tuple[str, ...]]:
+    """By night, what differs from the last night that told it, in words.
+
+    It is what the framework is made of. Changed code is named where no version did change.
+    """
+    known: dict[str, str] = {}
+    told = []
+    for night in nights:
+        new = _what(night, framework)
+        differing = [name for name in new if name in known and known[name] != new[name]]
+        versions = [name for name in differing if not name.startswith(_CODE)]
+        code = [] if versions else differing
+        told.append((*(f"{name} {known[name]} -> {new[name]}" for name in versions), *code))
+        known.update(new)
+    return told
+
+
+def _judged(of: _Gathered, found: changes.Found, told: Sequence[tuple[str, ...]]) -> Series:
+    """What is found in one history; ``told``: by night, which versions changed."""
+    means = of.means
+    places = [0, *(change.first for change in found.changes), len(means)]
+    shifts = []
+    for number, change in enumerate(found.changes):
+        begin, end = places[number], places[number + 2]
+        scale = of.scale(begin, change.first)
+        share = change.effect / scale
+        direction = REGRESSED if share * of.loss < 0 else IMPROVED
+        verdict = SMALL if abs(share) < of.floor else direction
+        later = [each.effect / scale for each in found.changes[number:]]
+        back = len(later) > 1 and sum(later) * of.loss > -of.floor
+        first, last = of.nights[max(change.earliest - 1, 0)], of.nights[change.latest]
+        within = [(place, told[place]) for place in range(first + 1, last + 1) if told[place]]
+        shifts.append(
+            Shift(
+                verdict,
+                of.nights[change.first],
+                of.nights[change.earliest],
+                of.nights[change.latest],
+                float(means[begin : change.first].mean()),
+                float(means[change.first : end].mean()),
+                share,
+                change.p,
+                tuple(within),
+                verdict == REGRESSED and back,
+            )
+        )
+    last_level = means[places[-2] :]
+    visible = found.visible / of.scale(places[-2])
+    lasting = [shift for shift in shifts if shift.verdict == REGRESSED and not shift.recovered]
+    if lasting:
+        verdict = REGRESSED
+    elif not found.tested or not visible <= of.must_see:
+        verdict = INCONCLUSIVE
+    else:
+        verdict = IMPROVED if any(each.verdict == IMPROVED for each in shifts) else HOLDS
+    return Series(
+        of.subject,
+        of.quantity,
+        tuple(of.nights),
+        tuple(means.tolist()),
+        sum(map(len, of.values)),
+        float(last_level.mean()),
+        visible,
+        found.needed,
+        verdict,
+        tuple(shifts),
+        found.resemblance if found.resemblance > _ALIKE else 0.0,
+    )
+
+
+def _strata_said(gathered: Mapping[tuple[str, str], _Gathered]) -> list[str]:
+    """What is not compared although it is of one cell, in words."""
+    of_machines: dict[tuple[str, ...], list[str]] = {}
+    others: dict[str, set[str]] = {"protocol": set(), "hyperparameters": set()}
+    for (name, _), of in gathered.items():
+        apart = [stratum.split("|") for stratum in dict.fromkeys(of.strata)]
+        machines = tuple(sorted({parts[0] for parts in apart}))
+        if len(machines) > 1:
+            of_machines.setdefault(machines, []).append(name)
+        for place, what in ((1, "protocol"), (2, "hyperparameters")):
+            if len({parts[place] for parts in apart if len(parts) > place}) > 1:
+                others[what].add(name)
+    said = [
+        f"nights of {len(machines)} classes of machine ({'; '.join(machines)}) are compared within "
+        f"each class only: {_named(names)}"
+        for machines, names in of_machines.items()
+    ]
+    return said + [
+        f"nights of another {what} are compared among themselves only: {_named(names)}"
+        for what, names in others.items()
+        if names
+    ]
+
+
+def _named(names: Iterable[str]) -> str:
+    every = sorted(set(names))
+    return ", ".join(every[:3]) + (f" and {len(every) - 3} more" if len(every) > 3 else "")
+
+
+def _speed(nights: Sequence[Night], name: str) -> tuple[float, float]:
+    """Median steps per CPU second of the first and of the last tenth of a cell's nights."""
+    told = [
+        [value for value in night.cells[name].steps_per_cpu_second if value]
+        for night in nights
+        if name in night.cells
+    ]
+    told = [values for values in told if values]
+    if not told:
+        return math.nan, math.nan
+    tenth = max(1, len(told) // 10)
+    ends = (told[:tenth], told[-tenth:])
+    first, last = (float(np.median(np.concatenate(values))) for values in ends)
+    return first, last
+
+
+def judge(nights: Sequence[Night], left_out: Sequence[str] = (), alpha: float = 0.05) -> Trend:
+    """Look for changes in all histories of some nights.
+
+    Args:
+        nights: in the order of their dates.
+        left_out: of other nights, in words.
+        alpha: probability of a false alarm on a page without a change.
+
+    Raises:
+        UserError: no cell was judged in any night.
+    """
+    if not 0 < alpha < 1:
+        raise UserError(f"--alpha is {alpha}, expected a probability between 0 and 1, such as 0.05")
+    said = list(left_out)
+    if failed := [night.started[:10] for night in nights if night.exit_code == 2]:
+        said.append(
+            f"{len(failed)} nights could not judge all that they were asked ({failed[0]} to "
+            f"{failed[-1]}); of these only cells with a verdict count"
+        )
+    cells, of_cells = _of_cells(nights)
+    gathered = {**cells, **_of_groups(cells, nights), **_of_throughput(nights)}
+    if not gathered:
+        why = f": {'; '.join(said + of_cells)}" if said + of_cells else ""
+        raise UserError(
+            f"none of {len(nights)} nights has judged returns or measured throughput{why}"
+        )
+    said += of_cells + _strata_said(gathered)
+    found = changes.find({"\n".join(key): of.history for key, of in gathered.items()}, alpha)
+    told = {
+        name: changed_versions(nights, name) for name in {of.framework for of in gathered.values()}
+    }
+    series = {
+        key: _judged(of, found["\n".join(key)], told[of.framework]) for key, of in gathered.items()
+    }
+    rows: dict[str, dict[str, Series]] = {}
+    for (subject, quantity), of in series.items():
+        rows.setdefault(subject, {})[quantity] = of
+    verdicts: dict[str, list[str]] = {}
+    for night in nights:
+        for name, cell in night.cells.items():
+            if cell.verdict:
+                verdicts.setdefault(name, []).append(cell.verdict)
+    made = [
+        Row(
+            name,
+            of,
+            Counter(verdicts.get(name, ())),
+            verdicts.get(name, [""])[-1],
+            _speed(nights, name),
+        )
+        for name, of in rows.items()
+    ]
+    return Trend(
+        tuple(night.started for night in nights),
+        tuple(said),
+        tuple(made),
+        alpha,
+        sum(each.tested for each in found.values()),
+    )

@@ -1,0 +1,112 @@
+"""What a gate keeps of a night is what its runs and its evidence say."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from rlregress.errors import UserError
+from rlregress.gate import night, selection
+from rlregress.gate.evidence import plain
+from rlregress.gate.judging import judge
+from rlregress.gate.outcome import FrameworkOutcome, GateResult
+from rlregress.gate.session import open_session
+from rlregress.pytest_plugin import Run
+from rlregress.reporting import summary
+from rlregress.training import record
+
+from . import nightly
+from .test_outcome import entry
+
+CELL = "sb3-ppo-Hopper-v4-short"
+
+
+@pytest.fixture
+def gated(tmp_path):
+    """A real session of one cell whose runs are in the store; its entries and result."""
+    store = str(tmp_path / "runs")
+    chosen = selection.Selection("short", ["sb3"], ["ppo"], ["Hopper-v4"])
+    session = open_session(chosen, 3, store, 0.05, 1000, one_look=True)
+    (cell,) = session.cells
+    rng = np.random.default_rng(0)
+    stored = session.stored[cell].returns
+    entries = []
+    for job in session.jobs(cell):
+        final = float(rng.choice(stored))
+        content = {
+            "schema": 1,
+            "job": job.as_dict(),
+            "key": job.key,
+            "status": "finished",
+            "failure": "",
+            "curve": [],
+            "final_return": final,
+            "episode_returns": [final],
+            "training_return": final / 2,
+            "steps": job.protocol.total_steps,
+            "parameters_sha256": f"sha256:{job.seed:064x}",
+            "platform": {**nightly.MACHINE, "python": "3.11.7"},
+            "time": {"started_at": "2026-11-23T04:16:14Z", "steps_per_cpu_second": 91.0},
+        }
+        path = session.store.path(job)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        record.write(path, content)
+        made = Run(session, job).summary(content)
+        named = f"tests_performance::test_training[{job.title}]"
+        entries.append(plain(entry(named, "sb3", cell=cell.id, record=made)))
+    verdicts = judge(session)
+    entries.append(plain(entry("t::test_returns", "sb3", cell=cell.id, verdict=verdicts[cell.id])))
+    of = FrameworkOutcome("sb3", "holds", {}, (), {CELL: entries[-1]["verdict"]})
+    versions = {"sb3": {"torch": "2.13.0"}}
+    none = {"sb3": {}}
+    result = GateResult([of], [], [], versions, none, none, 0.05, "short", 12.0, 0)
+    return entries, result
+
+
+def test_a_night_is_written_and_read_again(gated, tmp_path):
+    """Returns, protocol, machine and verdict of each run are those of its record."""
+    entries, result = gated
+    (tmp_path / night.FILE).write_text(json.dumps(night.of_gate(result, entries)))
+    read = night.read(tmp_path)
+    cell = read.cells[CELL]
+    assert cell.returns == tuple(each["record"]["final_return"] for each in entries[:3])
+    assert cell.training == tuple(value / 2 for value in cell.returns)
+    assert (cell.group, cell.framework) == ("sb3-ppo", "sb3")
+    assert cell.verdict == entries[-1]["verdict"]["verdict"]
+    assert cell.protocol["total_steps"] == entries[0]["record"]["steps"]
+    assert len(cell.hyperparameters) == 12
+    assert read.machines == ({**nightly.MACHINE, "python": "3.11.7"},)
+
+
+def test_an_older_report_is_read_from_its_other_files(gated, tmp_path):
+    """Without a night.json, verdict.json, evidence.json and the date of junit.xml tell the same."""
+    entries, result = gated
+    expected = night.of_gate(result, entries)
+    (tmp_path / "evidence.json").write_text(json.dumps({"schema": 1, "tests": entries}))
+    verdict = {
+        "rlregress": "0.1.0",
+        "exit_code": 0,
+        "budget": "short",
+        "versions": result.versions,
+        "frameworks": {"sb3": {"verdict": "holds"}},
+    }
+    (tmp_path / "verdict.json").write_text(json.dumps(verdict))
+    junit = '<?xml version="1.0"?><testsuites><testsuite timestamp="2026-11-23T06:15:29+02:00">'
+    (tmp_path / "junit.xml").write_text(junit)
+    read = night.read(tmp_path)
+    assert read.started == "2026-11-23T04:15:29Z"
+    assert plain(read.cells) == plain(expected["cells"])
+    (tmp_path / "evidence.json").unlink()
+    with pytest.raises(UserError, match="the evidence in .* is missing or incomplete"):
+        night.read(tmp_path)
+
+
+def test_the_summary_describes_returns_beside_their_mean(gated):
+    """The interquartile means and the share of better pairs stand below the verdict."""
+    entries, result = gated
+    text = summary.markdown(result)
+    told = entries[-1]["verdict"]
+    assert 0 < told["improvement"] < 1
+    assert f"- descriptive: interquartile mean {told['stored_middle']:.4g} -> " in text
