@@ -456,9 +456,9 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
     config = _CONFIG.get("config")
     if config is None or report.outcome != "failed":
         return
-    entries = config.stash[_COLLECTED]
-    if all(entry["test"] != report.nodeid for entry in entries):
-        entries.append(evidence_file.uncollected(report))
+    entries, found = config.stash[_COLLECTED], evidence_file.uncollected(report)
+    if all(entry["test"] != found["test"] for entry in entries):
+        entries.append(found)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

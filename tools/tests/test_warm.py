@@ -14,7 +14,7 @@ import pytest
 
 from rlregress.tracing.run import Side
 
-from . import warm
+from tests_performance import warm
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="it takes Linux")
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.gate import baseline
 from rlregress.training import launch, plan
@@ -72,6 +73,7 @@ def record(
     if not asked.replace:
         for jobs in of_cell.values():
             baseline.check_replaceable(jobs)
+    suite.checkout("recording stored runs")
     check_writable(baseline.folder(), "stored runs")
     folder = store_in(asked.store)
     check_writable(folder.folder, "run records")

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,11 +91,13 @@ class GateOptions:
         return self.report / "throughput.json"
 
 
-def pytest_command(options: GateOptions) -> list[str]:
+def pytest_command(
+    options: GateOptions, python: str = sys.executable, tiers: Sequence[str] = TIERS
+) -> list[str]:
     """The command that does the work; a user can paste it."""
     workers = options.workers or os.cpu_count() or 1
-    command = [sys.executable, "-m", "pytest", *TIERS, "-q", "-p", "no:cacheprovider"]
-    command += ["--ignore", THROUGHPUT]
+    command = [python, *suite.pytest_arguments(*tiers), "-q", "-p", "no:cacheprovider"]
+    command += ["--ignore", suite.test_path(THROUGHPUT)]
     command += ["-n", str(workers), "--budget", options.budget, "--cells", options.cells]
     command += ["--alpha", str(options.alpha), "--seeds", str(options.seeds)]
     command += ["--first-seed", str(options.first_seed)] + ["--fixed"] * options.one_look
@@ -114,7 +116,7 @@ def pytest_command(options: GateOptions) -> list[str]:
 
 def throughput_command(options: GateOptions) -> list[str]:
     """The command that measures throughput; a user can paste it."""
-    command = [sys.executable, "-m", "pytest", THROUGHPUT, "-q", "-p", "no:cacheprovider"]
+    command = [sys.executable, *suite.pytest_arguments(THROUGHPUT), "-q", "-p", "no:cacheprovider"]
     command += ["--alpha", str(options.alpha)]
     for name, value in (("--framework", options.frameworks), ("--algorithm", options.algorithms)):
         if value:
@@ -146,7 +148,9 @@ def run(options: GateOptions) -> None:
 def _run(command: list[str]) -> None:
     # pytest's own processes run the probes: one thread each, as the trainings
     # in a group of its own, so that an interrupt reaches it once: from here
-    process = subprocess.Popen(command, cwd=suite.root(), env=launch.environment(), process_group=0)
+    process = subprocess.Popen(
+        command, cwd=suite.workplace(), env=launch.environment(), process_group=0
+    )
     try:
         status = process.wait()
     except BaseException:
@@ -180,11 +184,10 @@ def returns_alone(
         The entries of the evidence, or why the trainings did not run.
     """
     clear(options)
-    rest = [part for part in pytest_command(options)[1:] if part not in TIERS]
     ended = subprocess.run(
-        [python, *rest[:2], TIERS[-1], *rest[2:]],
-        env=dict(environment),
-        cwd=suite.root(),
+        pytest_command(options, python, TIERS[-1:]),
+        env={**environment, **suite.safe_path()},
+        cwd=suite.workplace(),
         capture_output=True,
         text=True,
         check=False,
