@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -10,23 +9,20 @@ from typing import Any
 
 import typer
 
+from rlregress import report_files
 from rlregress.errors import UserError, nearest
-from rlregress.gate import evidence, planning, recording, run, selection
+from rlregress.gate import planning, recording, run, selection
 from rlregress.gate import throughput as throughputs
 from rlregress.reporting import gate as gate_report
 from rlregress.reporting import plan as plan_report
-from rlregress.reporting import summary, terminal
+from rlregress.reporting import terminal
 from rlregress.reporting import throughput as throughput_report
-from rlregress.training.record import write_atomically
 
 
 def judge(options: run.GateOptions) -> int:
     """Judge the installed frameworks; writes the report, prints the summary; the exit code."""
     result = run.judge(options, typer.echo)
-    text = summary.markdown(result)
-    write_atomically(options.report / "summary.md", text)
-    data = json.dumps(evidence.plain(gate_report.as_json(result)), indent=1)
-    write_atomically(options.report / "verdict.json", data + "\n")
+    text = report_files.judged(result, options.report)
     typer.echo("\n" + text)
     written = [name for name in run.REPORT_FILES if (options.report / name).exists()]
     typer.echo(f"report: {options.report} ({', '.join(written)})")

@@ -7,14 +7,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rlregress import suite
+from rlregress.details.expectations import Cell
 from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
 from rlregress.gate import asked, evidence, outcome, selection
 from rlregress.gate.baseline import FIRST_NEW_SEED
 from rlregress.gate.machines import other_machines
@@ -209,9 +211,6 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
     chosen, session = options.selection(), options.session()
     frameworks, algorithms = chosen.frameworks, chosen.algorithms
     adapters = selection.adapters(frameworks)
-    versions = {adapter.full_name: identity.versions(adapter) for adapter in adapters}
-    sources = {adapter.full_name: identity.sources(adapter) for adapter in adapters}
-    copies = {adapter.full_name: identity.changed_copies(adapter) for adapter in adapters}
     to_ask = {adapter.full_name: asked.to_ask(adapter, algorithms) for adapter in adapters}
     check_writable(session.store.folder, "run records")
     clear(options)
@@ -222,20 +221,41 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
     entries = evidence.read(options.evidence)
     if options.throughput:
         entries += evidence.read(options.throughput_evidence)
-    trained = {cell.framework for cell in session.cells}
+    seconds = time.monotonic() - started
+    return conclude(adapters, session, entries, to_ask, options.alpha, options.budget, seconds)
+
+
+def conclude(
+    adapters: Sequence[Adapter],
+    session: Session | None,
+    entries: list[dict[str, Any]],
+    to_ask: Mapping[str, Collection[Cell]],
+    alpha: float,
+    budget: str,
+    seconds: float,
+) -> GateResult:
+    """Judge what a session of pytest found.
+
+    Args:
+        session: its trainings; None: it had none, and formulas and behaviour are judged alone.
+        entries: its evidence.
+        to_ask: full name of a framework -> every (detail, scope) to be asked of it.
+        seconds: of wall-clock time.
+    """
+    trained = {cell.framework for cell in session.cells} if session else set()
     outcomes = outcome.outcomes(entries, trained, to_ask)
-    unjudged = outcome.unjudged(session.verdict_names(), entries)
+    unjudged = outcome.unjudged(session.verdict_names(), entries) if session else []
     unjudged += [f"tests of {of.framework} {tier}" for of in outcomes for tier in of.untested]
     return GateResult(
         outcomes,
         outcome.broken(entries),
         unjudged,
-        versions,
-        sources,
-        copies,
-        options.alpha,
-        options.budget,
-        round(time.monotonic() - started, 1),
+        {adapter.full_name: identity.versions(adapter) for adapter in adapters},
+        {adapter.full_name: identity.sources(adapter) for adapter in adapters},
+        {adapter.full_name: identity.changed_copies(adapter) for adapter in adapters},
+        alpha,
+        budget,
+        round(seconds, 1),
         outcome.exit_code(outcomes, entries, unjudged),
-        other_machines(session),
+        other_machines(session) if session else (),
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
-from typing import Dict, List
 
 from rlregress.errors import UserError
 
@@ -67,7 +66,7 @@ def test_path(name: str) -> str:
     return str(root() / name) if installed() else name
 
 
-def pytest_arguments(*tests: str) -> List[str]:
+def pytest_arguments(*tests: str) -> list[str]:
     """Arguments of Python that run folders or files of tests by pytest in ``workplace()``.
 
     The ids of the tests are the same in a checkout and in an installed wheel.
@@ -76,7 +75,7 @@ def pytest_arguments(*tests: str) -> List[str]:
     return ["-m", "pytest", *map(test_path, tests), *(settings if installed() else ())]
 
 
-def safe_path() -> Dict[str, str]:
+def safe_path() -> dict[str, str]:
     """The variable that keeps Python from importing what the current folder happens to hold.
 
     Empty in a checkout, whose top is meant to be imported from.
