@@ -48,7 +48,7 @@ def details(id: str | None, adapters: Sequence[Adapter]) -> None:
 
 def claims(adapters: Sequence[Adapter], write: bool) -> int:
     """Settle the claims of the sources and print them; 1 if one is not as recorded."""
-    top = suite.checkout("the page of claims") if write else None
+    top = suite.checkout("claims --write") if write else None
     settled = collect.collect(adapters)
     claims_report.show(settled)
     if top is not None:

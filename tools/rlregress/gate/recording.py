@@ -67,13 +67,13 @@ def record(
             f"--seeds is {asked.seeds}, expected 2 to {baseline.FIRST_NEW_SEED} stored runs of "
             "each cell"
         )
+    suite.checkout("recording stored runs")
     cells = asked.cells()
     of_budget = load_budget(asked.budget)
     of_cell = {cell: plan.jobs(cell, range(asked.seeds)) for cell in cells}
     if not asked.replace:
         for jobs in of_cell.values():
             baseline.check_replaceable(jobs)
-    suite.checkout("recording stored runs")
     check_writable(baseline.folder(), "stored runs")
     folder = store_in(asked.store)
     check_writable(folder.folder, "run records")
