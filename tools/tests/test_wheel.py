@@ -105,7 +105,7 @@ def test_an_installed_wheel_is_not_written_to(site, tmp_path):
         "from rlregress.errors import UserError\n"
         "try: suite.checkout('recording')\n"
         "except UserError as error: print(error)"
-    ).startswith("recording writes into a checkout of rlregress, and what runs here was installed")
+    ).startswith("recording writes into a checkout of rlregress, and this was installed from a wheel; ")
 
 
 def test_a_cache_that_cannot_be_written_is_one_sentence(site, tmp_path):

@@ -47,7 +47,7 @@ def checkout(purpose: str) -> Path:
     """
     if installed():
         raise UserError(
-            f"{purpose} writes into a checkout of rlregress, and what runs here was installed from a "
+            f"{purpose} writes into a checkout of rlregress, and this was installed from a "
             "wheel; clone the repository and install that: pip install -e <clone>"
         )
     return root()
