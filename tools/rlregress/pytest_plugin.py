@@ -16,7 +16,10 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
+import sys
+import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -25,17 +28,19 @@ from typing import Any
 
 import pytest
 
-from rlregress import frameworks
+from rlregress import frameworks, report_files, suite
 from rlregress.details import catalogue
 from rlregress.details.implementation import Implementation, documented, implementations
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import asked, selection
+from rlregress.gate import asked, run, selection, shown
 from rlregress.gate import evidence as evidence_file
 from rlregress.gate.baseline import FIRST_NEW_SEED
 from rlregress.gate.judging import Verdict, judge, why_not_needed
+from rlregress.gate.outcome import GateResult
 from rlregress.gate.session import Session, open_session
 from rlregress.gate.throughput import Measured, pairs
+from rlregress.reporting import gate as gate_report
 from rlregress.reporting import terminal, words
 from rlregress.reporting import throughput as throughput_report
 from rlregress.training.budgets import budget
@@ -53,10 +58,15 @@ _OF_TRAININGS = {
     "--fixed": False,
     "--first-seed": FIRST_NEW_SEED, "--alpha": 0.05, "--store": "",
 }  # fmt: skip
+#: reports arrive without a config: that of this process
+_CONFIG: dict[str, pytest.Config] = {}
+#: markers of what takes long
+_SLOW, _NIGHTLY = "slow", "nightly"
 #: arguments of tests that judge
 _JUDGED = tuple(f"judged_{kind}" for kind in evidence_file.JUDGED)
 _INTERRUPTED = pytest.StashKey[bool]()
 _COLLECTED = pytest.StashKey[list[dict[str, Any]]]()
+_STARTED = pytest.StashKey[float]()
 
 
 @dataclass(frozen=True)
@@ -167,12 +177,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                 help=f"folder of a checkout of {adapter.title} (default: {adapter.checkout})",
             )
     group.addoption("--evidence", default="", help="write what was found to this JSON file")
+    group.addoption(
+        "--rlregress-report",
+        default="",
+        metavar="FOLDER",
+        help="write the report of rlregress gate on what this session asked, and did not ask",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register markers; hand out tests one at a time, so that long runs spread evenly."""
+    # a conftest.py that pytest --pyargs finds is loaded after the session has begun
+    _CONFIG["config"] = config
     config.addinivalue_line("markers", "detail(id): the detail of the catalogue that is asserted")
+    for name in sorted(_selectable()):
+        config.addinivalue_line("markers", f"{name}: a framework, an algorithm or a family")
+    config.addinivalue_line("markers", f"{_SLOW}: trains to judge what is learnt, or is nightly")
+    config.addinivalue_line("markers", f"{_NIGHTLY}: takes longer than a contributor waits")
+    if suite.installed() and str(suite.root()) not in sys.path:
+        # for what the tests of a folder share, as pythonpath in pyproject.toml
+        sys.path.insert(0, str(suite.root()))
     config.stash[_COLLECTED] = []
+    config.stash[_STARTED] = time.monotonic()
     warn_in_words()
     if getattr(config.option, "numprocesses", None) or _is_xdist_worker():
         # beside others nothing is timed; else pytest-benchmark says so in the midst of the tests
@@ -195,6 +221,8 @@ def pytest_configure(config: pytest.Config) -> None:
             session_of(config)
         if config.getoption("--evidence"):
             check_writable(Path(config.getoption("--evidence")).parent, "the evidence")
+        if config.getoption("--rlregress-report"):
+            check_writable(Path(config.getoption("--rlregress-report")), "the report")
         known = selection.algorithms()
         for algorithm in _names(config, "--algorithm"):
             if algorithm not in known:
@@ -386,12 +414,39 @@ def _asks(item: pytest.Item) -> str:
     return params["claim"].subject if "claim" in params else ""
 
 
+def _selectable() -> set[str]:
+    """The names that -m knows: frameworks, algorithms, and families of details."""
+    families = {detail.family for detail in catalogue.all_details()}
+    return {*frameworks.names(), *selection.algorithms(), *families}
+
+
+def _marks(item: pytest.Item) -> set[str]:
+    """What -m knows an item by, beside the markers that it has."""
+    params = _params(item)
+    algorithm = params.get("algorithm", _asks(item).partition(".")[0])
+    if "training" in params:
+        algorithm = params["training"].job.cell.algorithm
+    for name in _JUDGED:
+        if isinstance(judged := params.get(name), Judged):
+            algorithm = judged.session.algorithm_of(judged.name)
+    marks = {_subject(item).partition("@")[0], algorithm} & _selectable()
+    slow = "training" in params or _judged(item) or item.get_closest_marker(_NIGHTLY)
+    return marks | ({_SLOW} if slow else set())
+
+
 def _rank(item: pytest.Item) -> int:
     """What explains most comes first: specification, other details, the rest, claims."""
     params = _params(item)
     if "implementation" in params:
         return 0 if item.get_closest_marker("detail") else 1
     return 3 if "claim" in params else 2
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what an item is about, for -m "sac and not slow"."""
+    if not _without_subject(item):
+        for name in sorted(_marks(item)):
+            item.add_marker(name)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -465,9 +520,9 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
     config = _CONFIG.get("config")
     if config is None or report.outcome != "failed":
         return
-    entries = config.stash[_COLLECTED]
-    if all(entry["test"] != report.nodeid for entry in entries):
-        entries.append(evidence_file.uncollected(report))
+    entries, found = config.stash[_COLLECTED], evidence_file.uncollected(report)
+    if all(entry["test"] != found["test"] for entry in entries):
+        entries.append(found)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -490,14 +545,6 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def _is_xdist_worker() -> bool:
     return "PYTEST_XDIST_WORKER" in os.environ
-
-
-_CONFIG: dict[str, pytest.Config] = {}
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Reports arrive without a config; remember it."""
-    _CONFIG["config"] = session.config
 
 
 def pytest_keyboard_interrupt() -> None:
@@ -542,6 +589,32 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
         terminalreporter.write_line(line)
     for line in throughput_report.lines(evidence_file.throughput(entries)):
         terminalreporter.write_line(line)
-    target = config.getoption("--evidence")
-    if target and not _is_xdist_worker():
-        evidence_file.write(Path(target), entries)
+    if _is_xdist_worker():
+        return
+    if config.getoption("--evidence"):
+        evidence_file.write(Path(config.getoption("--evidence")), entries)
+    if config.getoption("--rlregress-report"):
+        folder = Path(config.getoption("--rlregress-report"))
+        result = _result(config, entries)
+        report_files.write(result, entries, folder)
+        for line in gate_report.verdict_lines(result):
+            terminalreporter.write_line(line)
+        terminalreporter.write_line(f"report: {folder}")
+
+
+def _result(config: pytest.Config, entries: list[dict[str, Any]]) -> GateResult:
+    """What the gate says of a session of pytest, whatever it was asked."""
+    algorithms = _names(config, "--algorithm")
+    # frameworks are to be asked everything that their algorithms have: -k and -m leave out some
+    wanted = {of.full_name: asked.to_ask(of, algorithms) for of in _adapters(config)}
+    # under xdist its workers have made theirs, and this process none
+    trained = any(entry["tier"] == "performance" for entry in entries)
+    session = session_of(config) if trained else None
+    seconds = time.monotonic() - config.stash[_STARTED]
+    told = run.Told(
+        config.getoption("--alpha"),
+        config.getoption("--budget"),
+        shown.now(seconds),
+        shlex.join(["pytest", *map(str, config.invocation_params.args)]),
+    )
+    return run.conclude(_adapters(config), session, entries, wanted, told, seconds)

@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from rlregress import cli
+from tests_performance.conftest import warm_executable, warm_python
 
-from . import warm
-
-
-@pytest.fixture(scope="session")
-def warm_executable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """What is called as Python is, and begins with torch imported; see ``warm``."""
-    if not hasattr(os, "pidfd_open"):  # not on Linux: Python itself
-        yield sys.executable
-        return
-    folder = tmp_path_factory.getbasetemp()
-    # the processes of one pytest-xdist share their servers
-    above = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
-    with warm.command(above / "warm") as executable:
-        yield executable
-
-
-@pytest.fixture
-def warm_python(warm_executable: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each new process of this Python begins with torch imported.
-
-    Not where it is asked how a process starts, or what it imports.
-    """
-    monkeypatch.setattr(sys, "executable", warm_executable)
+__all__ = ["command", "warm_executable", "warm_python"]
 
 
 @pytest.fixture

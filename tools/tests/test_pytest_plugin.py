@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +15,9 @@ from rlregress.details import catalogue
 from rlregress.details.implementation import Implementation
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import asked, selection
+from rlregress.gate import asked, evidence, selection
 from rlregress.training import launch
+from rlregress.training.cell import Cell
 
 
 class Some(Adapter):
@@ -138,6 +140,25 @@ def test_an_algorithm_leaves_out_the_families_of_the_others():
     assert left_out == ["detail sac.actor_loss", "claim td3.policy_delay"]
 
 
+def test_a_test_is_marked_with_what_it_is_about():
+    """By its framework, its algorithm or the family of its detail, and slow if it trains."""
+
+    def marks(item):
+        return pytest_plugin._marks(item)
+
+    sb3 = frameworks.get("sb3")
+    assert marks(_of_detail("gae.truncation")) == {"gae"}
+    assert marks(_of_claim("sac.discount")) == {"sac"}
+    assert marks(Item("behaves", framework=sb3, algorithm="td3")) == {"sb3", "td3"}
+    assert marks(Item("behaves", framework=sb3, algorithm="td3", marked=True)) == {
+        "sb3", "td3", "slow",
+    }  # fmt: skip
+    assert marks(Item("complete")) == set()
+    cell = Cell("sb3", "ppo", "Hopper-v4", "sb3", "short")
+    training = SimpleNamespace(job=SimpleNamespace(cell=cell))
+    assert marks(Item("trains", training=training)) == {"sb3", "ppo", "slow"}
+
+
 def _implementations(*markers):
     definition = SimpleNamespace(nodeid="test_some", iter_markers=lambda name: iter(markers))
     metafunc = SimpleNamespace(definition=definition, config=_config())
@@ -244,6 +265,39 @@ def test_the_folder_of_formulas_asks_every_detail():
         line.partition("test_detail[")[2].removesuffix("]") for line in listed.stdout.splitlines()
     }
     assert wanted - collected == set()
+
+
+@pytest.mark.usefixtures("warm_python")
+def test_a_bare_pytest_writes_the_report_of_the_gate(tmp_path):
+    """What the markers leave out is reported as not asked; nothing is said to hold."""
+    command = [sys.executable, "-m", "pytest", "tests_unit/test_sac.py", "-p", "no:cacheprovider"]
+    ended = subprocess.run(
+        [*command, "-m", "sac and sb3 and not slow", "--detail", "sac.critic_loss.scale"]
+        + ["--framework", "sb3", "--rlregress-report", str(tmp_path / "report"), "-q"],
+        cwd=suite.root(), env=launch.environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stdout
+    every = len({id for id, _ in asked.to_ask(frameworks.get("sb3"))})
+    assert f"verdict sb3: could not judge ({every - 1} of {every} details were not" in ended.stdout
+    verdict = json.loads((tmp_path / "report" / "verdict.json").read_text())
+    assert verdict["exit_code"] == 2
+    assert verdict["unjudged"] == ["tests of sb3 behavior"]
+    assert verdict["frameworks"]["sb3"]["tests"].keys() == {"unit"}
+    [test] = evidence.read(tmp_path / "report" / "evidence.json")
+    assert test["detail"] == "sac.critic_loss.scale"
+    assert (tmp_path / "report" / "summary.md").read_text().startswith("# Gate")
+
+
+@pytest.mark.parametrize(
+    "nodeid",
+    ["tests_unit/test_sac.py::test_scale[a/b::c]",
+     "../env/lib/rlregress/suite/tests_unit/test_sac.py::test_scale[a/b::c]"],
+)  # fmt: skip
+def test_a_test_has_one_name_wherever_it_lies(nodeid):
+    """The tests of an installed wheel are named, and counted, as those of a checkout."""
+    report = SimpleNamespace(nodeid=nodeid, longrepr="")
+    found = evidence.uncollected(report)
+    assert (found["test"], found["tier"]) == ("tests_unit/test_sac.py::test_scale[a/b::c]", "unit")
 
 
 def _said(answers, **options):

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from rlregress.tracing.run import Side
-
-from . import warm
+from tests_performance import warm
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="it takes Linux")
 

@@ -48,10 +48,11 @@ def details(id: str | None, adapters: Sequence[Adapter]) -> None:
 
 def claims(adapters: Sequence[Adapter], write: bool) -> int:
     """Settle the claims of the sources and print them; 1 if one is not as recorded."""
+    top = suite.checkout("claims --write") if write else None
     settled = collect.collect(adapters)
     claims_report.show(settled)
-    if write:
+    if top is not None:
         items = sources.load(suite.baselines() / "sources")
         page = claims_report.page(settled, items, collect.answers(items, adapters), adapters)
-        (suite.root() / "docs" / "claims.md").write_text(page, encoding="utf-8")
+        (top / "docs" / "claims.md").write_text(page, encoding="utf-8")
     return 1 if claims_report.differing(settled) else 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -10,15 +9,15 @@ from typing import Any
 
 import typer
 
+from rlregress import report_files
 from rlregress.errors import UserError, nearest
-from rlregress.gate import evidence, night, planning, recording, run, selection
+from rlregress.gate import planning, recording, run, selection
 from rlregress.gate import throughput as throughputs
-from rlregress.reporting import brief, summary, terminal
+from rlregress.reporting import brief, terminal
 from rlregress.reporting import gate as gate_report
 from rlregress.reporting import plan as plan_report
 from rlregress.reporting import throughput as throughput_report
 from rlregress.reporting.html import gate as gate_page
-from rlregress.training.record import write_atomically
 
 
 def judge(options: run.GateOptions, in_brief: bool = False) -> int:
@@ -29,14 +28,7 @@ def judge(options: run.GateOptions, in_brief: bool = False) -> int:
     """
     with run.new_report(options) as new:
         result = run.judge(new, typer.echo)
-        text = summary.markdown(result)
-        write_atomically(new.report / "report.html", gate_page.page(result))
-        write_atomically(new.report / "summary.md", text)
-        data = json.dumps(evidence.plain(gate_report.as_json(result)), indent=1)
-        write_atomically(new.report / "verdict.json", data + "\n")
-        of_night = night.of_gate(result, run.evidence_of(new))
-        kept = json.dumps(of_night, separators=(",", ":"))
-        write_atomically(new.report / night.FILE, kept + "\n")
+        text = report_files.judged(result, run.evidence_of(new), new.report)
     if in_brief:
         page = str(options.report / "report.html")
         for line in brief.lines(gate_page.facts(result), gate_page.cards(result), page):

@@ -20,7 +20,7 @@ def run(selection: Selection | None, seeds: int, workers: int, store: str) -> No
     Raises:
         UserError: nothing has been trained.
     """
-    folder = Path(store or suite.root() / "runs" / "pilot").resolve()
+    folder = Path(store or suite.workplace() / "runs" / "pilot").resolve()
     if selection is not None:
         study.train(selection, seeds, folder, workers or os.cpu_count() or 1, typer.echo)
     if not (folder / study.UNCHANGED).is_dir():

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NoReturn
 
+from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.tracing.run import Side
 from rlregress.training.record import check_writable
@@ -49,8 +49,7 @@ def go(versions: str, store: Store, arguments: Sequence[str]) -> NoReturn:
         arguments: of the command, with the option that names the versions.
     """
     side = environment(versions, store)
-    library = str(Path(__file__).resolve().parents[2])
-    os.environ["PYTHONPATH"] = os.pathsep.join([*side.paths, library])
+    os.environ["PYTHONPATH"] = os.pathsep.join([*side.paths, str(suite.library())])
     os.environ.update(side.variables)
     sys.stdout.flush()
     command = [side.python, "-m", "rlregress.cli", *_without(arguments)]

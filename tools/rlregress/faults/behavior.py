@@ -110,7 +110,7 @@ def _seed(fault: BehaviorFault) -> BehaviorResult:
         ended = probed.run_seeded(
             fault.framework,
             fault.fault,
-            ["-m", "pytest", *tests, "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+            [*suite.pytest_arguments(*tests), "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
             + ["--framework", fault.framework, "--algorithm", fault.algorithm]
             + ["--evidence", str(evidence)],
         )

@@ -176,11 +176,11 @@ def seeded(framework: str, fault: Fault) -> Iterator[dict[str, str]]:
 def run_seeded(
     framework: str, fault: Fault, arguments: list[str]
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``python *arguments`` in the suite's folder on a copy with the fault in it."""
+    """Run ``python *arguments`` where pytest is started, on a copy with the fault in it."""
     with seeded(framework, fault) as environment:
         return subprocess.run(
             [sys.executable, *arguments],
-            cwd=suite.root(),
+            cwd=suite.workplace(),
             env=environment,
             capture_output=True,
             text=True,

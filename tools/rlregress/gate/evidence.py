@@ -45,6 +45,14 @@ def _value(text: Any) -> Any:
         return text
 
 
+def _test_and_tier(nodeid: str) -> tuple[str, str]:
+    """A test as it is called in a checkout, and its tier, whatever folder pytest began in."""
+    file, *names = nodeid.split("::")
+    parts = file.split("/")
+    below = next((n for n, part in enumerate(parts) if part in TIERS), 0)
+    return "::".join(["/".join(parts[below:]), *names]), TIERS.get(parts[below], parts[below])
+
+
 def entry(report: Any) -> dict[str, Any]:
     """The plain entry of one pytest report.
 
@@ -54,7 +62,7 @@ def entry(report: Any) -> dict[str, Any]:
         ``framework``, one of ``JUDGED``, ``detail``, ``scope``, ``found``, ``record``,
         ``verdict``, ``diagnostics``, ``not_judged``, ``throughput``.
     """
-    folder = report.nodeid.partition("/")[0]
+    test, tier = _test_and_tier(report.nodeid)
     message = ""
     if report.outcome == "failed":
         crash = getattr(report.longrepr, "reprcrash", None)
@@ -64,8 +72,8 @@ def entry(report: Any) -> dict[str, Any]:
     properties = dict(report.user_properties)
     stopped = report.outcome == "failed" and (report.when != "call" or USER_ERROR in properties)
     return {
-        "test": report.nodeid,
-        "tier": TIERS.get(folder, folder),
+        "test": test,
+        "tier": tier,
         "outcome": "error" if stopped else report.outcome,
         "seconds": round(report.duration, 2),
         "message": message.removeprefix("AssertionError: "),
@@ -130,10 +138,10 @@ def throughput(entries: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str,
 
 def uncollected(report: Any) -> dict[str, Any]:
     """The entry of a file whose tests could not be collected."""
-    folder = report.nodeid.partition("/")[0]
+    test, tier = _test_and_tier(report.nodeid)
     return {
-        "test": report.nodeid,
-        "tier": TIERS.get(folder, folder),
+        "test": test,
+        "tier": tier,
         "outcome": "error",
         "seconds": 0.0,
         "message": f"could not be collected: {str(report.longrepr)[-1000:]}",

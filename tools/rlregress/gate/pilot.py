@@ -71,7 +71,7 @@ def _train_seeded(
         tempfile.TemporaryFile("w+") as errors,
         subprocess.Popen(
             [sys.executable, "-m", "rlregress.gate.pilot", *arguments],
-            cwd=suite.root(),
+            cwd=suite.workplace(),
             env=environment,
             stdout=subprocess.PIPE,
             stderr=errors,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.gate import baseline
 from rlregress.training import launch, plan
@@ -66,6 +67,7 @@ def record(
             f"--seeds is {asked.seeds}, expected 2 to {baseline.FIRST_NEW_SEED} stored runs of "
             "each cell"
         )
+    suite.checkout("recording stored runs")
     cells = asked.cells()
     of_budget = load_budget(asked.budget)
     of_cell = {cell: plan.jobs(cell, range(asked.seeds)) for cell in cells}

@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rlregress import suite
+from rlregress.details.expectations import Cell
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import asked, evidence, outcome, selection, shown
@@ -96,11 +97,13 @@ class GateOptions:
         return self.report / "throughput.json"
 
 
-def pytest_command(options: GateOptions) -> list[str]:
+def pytest_command(
+    options: GateOptions, python: str = sys.executable, tiers: Sequence[str] = TIERS
+) -> list[str]:
     """The command that does the work; a user can paste it."""
     workers = options.workers or os.cpu_count() or 1
-    command = [sys.executable, "-m", "pytest", *TIERS, "-q", "-p", "no:cacheprovider"]
-    command += ["--ignore", THROUGHPUT]
+    command = [python, *suite.pytest_arguments(*tiers), "-q", "-p", "no:cacheprovider"]
+    command += ["--ignore", suite.test_path(THROUGHPUT)]
     command += ["-n", str(workers), "--budget", options.budget, "--cells", options.cells]
     command += ["--alpha", str(options.alpha), "--seeds", str(options.seeds)]
     command += ["--first-seed", str(options.first_seed)] + ["--fixed"] * options.one_look
@@ -119,7 +122,7 @@ def pytest_command(options: GateOptions) -> list[str]:
 
 def throughput_command(options: GateOptions) -> list[str]:
     """The command that measures throughput; a user can paste it."""
-    command = [sys.executable, "-m", "pytest", THROUGHPUT, "-q", "-p", "no:cacheprovider"]
+    command = [sys.executable, *suite.pytest_arguments(THROUGHPUT), "-q", "-p", "no:cacheprovider"]
     command += ["--alpha", str(options.alpha)]
     for name, value in (("--framework", options.frameworks), ("--algorithm", options.algorithms)):
         if value:
@@ -195,7 +198,9 @@ def run(options: GateOptions) -> None:
 def _run(command: list[str]) -> None:
     # pytest's own processes run the probes: one thread each, as the trainings
     # in a group of its own, so that an interrupt reaches it once: from here
-    process = subprocess.Popen(command, cwd=suite.root(), env=launch.environment(), process_group=0)
+    process = subprocess.Popen(
+        command, cwd=suite.workplace(), env=launch.environment(), process_group=0
+    )
     try:
         status = process.wait()
     except BaseException:
@@ -229,11 +234,10 @@ def returns_alone(
         The entries of the evidence, or why the trainings did not run.
     """
     clear(options)
-    rest = [part for part in pytest_command(options)[1:] if part not in TIERS]
     ended = subprocess.run(
-        [python, *rest[:2], TIERS[-1], *rest[2:]],
-        env=dict(environment),
-        cwd=suite.root(),
+        pytest_command(options, python, TIERS[-1:]),
+        env={**environment, **suite.safe_path()},
+        cwd=suite.workplace(),
         capture_output=True,
         text=True,
         check=False,
@@ -261,9 +265,6 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
     chosen, session = options.selection(), options.session()
     frameworks, algorithms = chosen.frameworks, chosen.algorithms
     adapters = selection.adapters(frameworks)
-    versions = {adapter.full_name: identity.versions(adapter) for adapter in adapters}
-    sources = {adapter.full_name: identity.sources(adapter) for adapter in adapters}
-    copies = {adapter.full_name: identity.changed_copies(adapter) for adapter in adapters}
     to_ask = {adapter.full_name: asked.to_ask(adapter, algorithms) for adapter in adapters}
     check_writable(session.store.folder, "run records")
     say(f"gate: {session.describe()}")
@@ -271,46 +272,82 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
         say(f"left out: {left_out}")
     run(options)
     entries = evidence_of(options)
-    trained = {cell.framework for cell in session.cells}
+    told = Told(options.alpha, options.budget, date, repeat_command(options))
+    return conclude(adapters, session, entries, to_ask, told, time.monotonic() - started)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a session of pytest was told, and when.
+
+    Attributes:
+        alpha: probability of a false alarm.
+        date: when it began, as ``shown.now`` says it.
+        command: that repeats it.
+    """
+
+    alpha: float
+    budget: str
+    date: str
+    command: str
+
+
+def conclude(
+    adapters: Sequence[Adapter],
+    session: Session | None,
+    entries: list[dict[str, Any]],
+    to_ask: Mapping[str, Collection[Cell]],
+    told: Told,
+    seconds: float,
+) -> GateResult:
+    """Judge what a session of pytest found.
+
+    Args:
+        session: its trainings; None: it had none, and formulas and behaviour are judged alone.
+        entries: its evidence.
+        to_ask: full name of a framework -> every (detail, scope) to be asked of it.
+        seconds: of wall-clock time.
+    """
+    trained = {cell.framework for cell in session.cells} if session else set()
     outcomes = outcome.outcomes(entries, trained, to_ask)
-    unjudged = outcome.unjudged(session.verdict_names(), entries)
+    unjudged = outcome.unjudged(session.verdict_names(), entries) if session else []
     unjudged += [f"tests of {of.framework} {tier}" for of in outcomes for tier in of.untested]
     return GateResult(
         outcomes,
         outcome.broken(entries),
         unjudged,
-        versions,
-        sources,
-        copies,
-        options.alpha,
-        options.budget,
-        round(time.monotonic() - started, 1),
+        {adapter.full_name: identity.versions(adapter) for adapter in adapters},
+        {adapter.full_name: identity.sources(adapter) for adapter in adapters},
+        {adapter.full_name: identity.changed_copies(adapter) for adapter in adapters},
+        told.alpha,
+        told.budget,
+        round(seconds, 1),
         outcome.exit_code(outcomes, entries, unjudged),
-        other_machines(session),
-        _shown(options, session, date, adapters, to_ask, entries),
+        other_machines(session) if session else (),
+        _shown(told, session, adapters, to_ask, entries),
     )
 
 
 def _shown(
-    options: GateOptions,
-    session: Session,
-    date: str,
+    told: Told,
+    session: Session | None,
     adapters: Sequence[Adapter],
-    to_ask: Mapping[str, Collection[tuple[str, str]]],
+    to_ask: Mapping[str, Collection[Cell]],
     entries: list[dict[str, Any]],
 ) -> Shown:
     known, extent = selection.algorithms(), {}
+    trained = session.cells if session is not None and session.judged else ()
     for name, cells in to_ask.items():
-        judged = [cell for cell in session.cells if cell.framework == name.partition("@")[0]]
-        ids = {id for id, _ in cells}
-        extent[name] = shown.extent(ids, known, judged if session.judged else [])
+        judged = [cell for cell in trained if cell.framework == name.partition("@")[0]]
+        extent[name] = shown.extent({id for id, _ in cells}, known, judged)
     failures = [entry for entry in entries if entry["outcome"] == "failed"]
+    bands = {cell.id: band for cell, band in session.bands.items()} if session else {}
     return Shown(
-        date,
-        repeat_command(options),
+        told.date,
+        told.command,
         shown.machine(),
         extent,
-        shown.runs(entries, {cell.id: band for cell, band in session.bands.items()}),
+        shown.runs(entries, bands),
         shown.departed(failures, adapters),
         shown.changed_files(adapters),
     )

@@ -202,11 +202,16 @@ class Session:
 
     def framework_of(self, name: str) -> str:
         """The framework of what is judged under a name."""
+        return self._a_cell(name).framework
+
+    def algorithm_of(self, name: str) -> str:
+        """The algorithm of what is judged under a name."""
+        return self._a_cell(name).algorithm
+
+    def _a_cell(self, name: str) -> Cell:
         of = quantity_of(name)
         return next(
-            cell.framework
-            for cell in self.cells
-            if name in (of.named(cell.id), of.named(cell.group))
+            cell for cell in self.cells if name in (of.named(cell.id), of.named(cell.group))
         )
 
     def jobs(self, cell: Cell) -> list[Job]:

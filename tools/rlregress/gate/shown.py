@@ -7,7 +7,7 @@ import os
 import platform
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -225,9 +225,10 @@ def machine() -> str:
     )
 
 
-def now() -> str:
+def now(seconds_ago: float = 0.0) -> str:
     """Date and time, to the minute, with the distance from UTC."""
-    return datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %z")
+    of = datetime.now().astimezone() - timedelta(seconds=seconds_ago)
+    return of.strftime("%Y-%m-%d %H:%M %z")
 
 
 @dataclass(frozen=True)

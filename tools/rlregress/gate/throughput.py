@@ -196,6 +196,7 @@ def record(
     """
     if processes < 2:
         raise UserError(f"--record is {processes}, expected 2 or more processes of each algorithm")
+    suite.checkout("recording throughput")
     check_writable(folder(), "stored throughput")
     done: dict[tuple[str, str], Stored] = {}
     for pair in wanted:

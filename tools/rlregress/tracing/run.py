@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.tracing import processes, trace
 from rlregress.tracing.compare import Comparison, compare
@@ -46,8 +47,9 @@ class Side:
         made = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
         made.update(dict.fromkeys(_THREADS, "1"))
         made.update(self.variables)
-        library = str(Path(__file__).resolve().parents[2])
-        made["PYTHONPATH"] = os.pathsep.join([*self.paths, library])
+        made["PYTHONPATH"] = os.pathsep.join([*self.paths, str(suite.library())])
+        # it would leave no folder of the process to be taken from the path; see _START
+        made.pop("PYTHONSAFEPATH", None)
         made["PYTHONHASHSEED"] = "0"
         made["PYTHONDONTWRITEBYTECODE"] = "1"
         # what is compiled hides its draws and updates from the recorder
@@ -59,7 +61,7 @@ class Side:
 def current_paths() -> tuple[str, ...]:
     """What stands on this process's path before the installed packages: changed copies."""
     installed = {sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")}
-    library = str(Path(__file__).resolve().parents[2])
+    library = str(suite.library())
     given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     return tuple(p for p in given if p and p not in installed and p != library)
 

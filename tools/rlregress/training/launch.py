@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rlregress import frameworks
+from rlregress import frameworks, suite
 from rlregress.errors import UserError
 from rlregress.training import identity, record
 from rlregress.training.cell import Job
@@ -63,12 +63,13 @@ def environment(pinned: bool = True) -> dict[str, str]:
     }
     if pinned:
         made.update(dict.fromkeys(_THREAD_LIMITS, "1"))
-    # the worker imports this very library, also where it is not installed
-    library = str(Path(__file__).resolve().parents[2])
+    # the worker imports this very library, also where it is not installed, from
+    # the folder that this process has it from: on a side of an upgrade it holds nothing else
+    library = str(Path(os.path.abspath(__file__)).parents[2])
     # a worker has another working directory and must import what this process imports
     paths = [os.path.abspath(path) for path in sys.path if not path.endswith(".zip")]
     made["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*paths, library]))
-    return made
+    return {**made, **suite.safe_path()}
 
 
 def run(job: Job, store: Store, pinned: bool = True, wait: bool = True) -> dict[str, Any]:

@@ -306,7 +306,7 @@ def renamed_as_damaged(path: Path) -> Path:
 
 def store_in(given: str) -> Store:
     """The store that ``--store`` names; the suite's own, ``runs``, if it is empty."""
-    return Store(Path(given or suite.root() / "runs").resolve())
+    return Store(Path(given or suite.workplace() / "runs").resolve())
 
 
 def _names(folder: Path, above: str = "") -> Iterator[tuple[str, str]]:

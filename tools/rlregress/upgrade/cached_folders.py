@@ -19,8 +19,10 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from rlregress.errors import UserError
+from rlregress.suite import CACHE_VARIABLE, cache, cache_not_written
 
-CACHE_VARIABLE = "RLREGRESS_CACHE"
+__all__ = ["CACHE_VARIABLE", "READY", "Say", "cache", "locked", "made", "ready", "silent"]
+
 READY = ".ready.json"
 
 Say = Callable[[str], None]
@@ -28,12 +30,6 @@ Say = Callable[[str], None]
 
 def silent(_: str) -> None:
     """Say nothing."""
-
-
-def cache() -> Path:
-    """Where environments are kept."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get(CACHE_VARIABLE) or Path(home) / "rlregress").expanduser().resolve()
 
 
 @contextmanager
@@ -52,10 +48,7 @@ def locked(folder: Path, say: Say = silent) -> Iterator[None]:
             say(f"waiting for another command that uses {folder}")
             lock.acquire()
     except OSError as error:
-        raise UserError(
-            f"the cache {cache()} cannot be written: {error}; name another folder in the "
-            f"environment variable {CACHE_VARIABLE}"
-        ) from None
+        raise UserError(cache_not_written(error)) from None
     try:
         yield
     finally:

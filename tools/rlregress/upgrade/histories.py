@@ -118,6 +118,7 @@ def run(
                 f"'{name}' is no release of {framework} with one before it; known: "
                 f"{', '.join(pair.release for pair in pairs)}"
             )
+    suite.checkout("judging histories")
     results = {row.release: row for row in load(framework)}
     left = [p for p in pairs if (p.release in only if only else p.release not in results)]
     # the newest first: those that users are about to make

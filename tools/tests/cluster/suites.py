@@ -48,8 +48,7 @@ def copied(folder: Path, environment: dict[str, str]) -> Copy:
         shutil.copytree(suite.root() / name, folder / name)
     for name in ("tests_unit", "tests_behavior"):
         (folder / name).mkdir()
-    (folder / "tools" / "tests").mkdir()
-    for name in ("conftest.py", "pyproject.toml", "tools/tests/conftest.py", "tools/tests/warm.py"):
+    for name in ("conftest.py", "pyproject.toml"):
         shutil.copy(suite.root() / name, folder / name)
     path = folder / "baselines" / "budgets.toml"
     budgets = tomllib.loads(path.read_text())

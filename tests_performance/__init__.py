@@ -1,0 +1,1 @@
+"""What trainings reach, and how fast they are."""

@@ -1,0 +1,1 @@
+"""What the frameworks' code computes, detail by detail."""

@@ -1,0 +1,124 @@
+"""Where the suite lies: its tests and its data, at the top of a checkout or in an installed wheel.
+
+A wheel holds in this very folder what a checkout holds at its top: ``pyproject.toml``,
+``conftest.py``, ``baselines/`` and ``tests_*/``. What is installed is never written to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from rlregress.errors import UserError
+
+_MARKS = ("baselines", "tests_unit", "tests_behavior", "tests_performance")
+CACHE_VARIABLE = "RLREGRESS_CACHE"
+
+
+def root() -> Path:
+    """The folder of tests and baselines: the nearest above this file, or above the current folder,
+    that holds all of them."""
+    for start in (Path(__file__).resolve(), Path.cwd().resolve() / "here"):
+        for folder in start.parents:
+            if all((folder / mark).is_dir() for mark in _MARKS):
+                return folder
+    raise UserError(
+        "the suite's folders baselines/ and tests_*/ were not found above the current folder; "
+        "install rlregress from a wheel, or run it from a checkout of its repository"
+    )
+
+
+def baselines() -> Path:
+    """The folder of expectations."""
+    return root() / "baselines"
+
+
+def installed() -> bool:
+    """Whether tests and data are those of an installed wheel."""
+    return root() == Path(__file__).resolve().parent
+
+
+def checkout(purpose: str) -> Path:
+    """The top of the checkout, for what writes into it; UserError if a wheel is installed.
+
+    Args:
+        purpose: what needs it, such as "recording stored runs".
+    """
+    if installed():
+        raise UserError(
+            f"{purpose} writes into a checkout of rlregress, and this was installed from a "
+            "wheel; clone the repository and install that: pip install -e <clone>"
+        )
+    return root()
+
+
+def workplace() -> Path:
+    """Where pytest is started, and below which results lie unless a folder is named.
+
+    The top of a checkout; the current folder if a wheel is installed.
+    """
+    return Path.cwd() if installed() else root()
+
+
+def test_path(name: str) -> str:
+    """How pytest finds a folder or a file of tests, such as "tests_unit", in ``workplace()``."""
+    return str(root() / name) if installed() else name
+
+
+def pytest_arguments(*tests: str) -> list[str]:
+    """Arguments of Python that run folders or files of tests by pytest in ``workplace()``.
+
+    The ids of the tests are the same in a checkout and in an installed wheel.
+    """
+    settings = ["-c", str(root() / "pyproject.toml"), "--rootdir", str(root())]
+    return ["-m", "pytest", *map(test_path, tests), *(settings if installed() else ())]
+
+
+def safe_path() -> dict[str, str]:
+    """The variable that keeps Python from importing what the current folder happens to hold.
+
+    Empty in a checkout, whose top is meant to be imported from.
+    """
+    return {"PYTHONSAFEPATH": "1"} if installed() else {}
+
+
+def cache() -> Path:
+    """The folder of what is made once and kept, such as environments."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get(CACHE_VARIABLE) or Path(home) / "rlregress").expanduser().resolve()
+
+
+def library() -> Path:
+    """A folder to put on the path of another environment's modules: this library and no other.
+
+    What is installed beside a wheel would hide what the other environment has, so that a link to
+    this library alone is made in the cache.
+
+    Raises:
+        UserError: the cache cannot be written.
+    """
+    # not resolved: on a side of an upgrade this file is found through such a link
+    package = Path(os.path.abspath(__file__)).parents[1]
+    if not installed() or os.listdir(package.parent) == [package.name]:
+        return package.parent
+    folder = cache() / "library" / hashlib.sha256(os.fsencode(package)).hexdigest()[:16]
+    link = folder / package.name
+    try:
+        if not link.is_symlink():
+            folder.mkdir(parents=True, exist_ok=True)
+            # made beside the folder and moved in: another process may do the same
+            new = folder.with_name(f"{folder.name}.{os.getpid()}")
+            new.symlink_to(package, target_is_directory=True)
+            new.replace(link)
+    except OSError as error:
+        raise UserError(cache_not_written(error)) from None
+    return folder
+
+
+def cache_not_written(error: OSError) -> str:
+    """The sentence for a cache that cannot be written."""
+    return (
+        f"the cache {cache()} cannot be written: {error}; name another folder in the environment "
+        f"variable {CACHE_VARIABLE}"
+    )

@@ -1,0 +1,84 @@
+"""The GitHub Action and the container file: they are consistent, and their scripts run."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rlregress import suite
+
+ACTION = suite.root() / ".ci" / "gate" / "action.yml"
+
+
+@pytest.fixture
+def action() -> dict[str, Any]:
+    """The action, as the platform reads it."""
+    return yaml.safe_load(ACTION.read_text())
+
+
+def test_every_step_can_be_run(action):
+    """A composite step uses another action, or names its shell."""
+    assert action["runs"]["using"] == "composite"
+    for step in action["runs"]["steps"]:
+        assert ("uses" in step) != ({"run", "shell"} <= step.keys()), step["name"]
+
+
+def test_inputs_and_outputs_are_known(action):
+    """Every expression names an input that is declared or a step, and no input is left unread."""
+    text = ACTION.read_text()
+    assert set(re.findall(r"inputs\.([\w-]+)", text)) == set(action["inputs"])
+    steps = {step["id"] for step in action["runs"]["steps"] if "id" in step}
+    assert set(re.findall(r"steps\.(\w+)\.outputs", text)) <= steps
+    # a value of an input is no text of a script: it would be run
+    assert not [step for step in action["runs"]["steps"] if "${{" in step.get("run", "")]
+
+
+def test_the_action_installs_its_own_repository(action):
+    """What it installs, from where the platform puts the action, is the top of this repository."""
+    [step] = [step for step in action["runs"]["steps"] if "SOURCE" in step.get("env", {})]
+    source = step["env"]["SOURCE"].replace("${{ github.action_path }}", str(ACTION.parent))
+    assert Path(source).resolve() == suite.root()
+
+
+def test_the_gate_of_the_action_gets_its_arguments(action, tmp_path):
+    """Words in quotes stay together, nothing in them is run, and the exit code is the gate's."""
+    [step] = [step for step in action["runs"]["steps"] if step.get("id") == "gate"]
+    variables = {
+        "ARGUMENTS": "--framework 'sb3 $(touch here)' --budget smoke",
+        "REPORT": "report of mine",
+        "GITHUB_OUTPUT": str(tmp_path / "output"),
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(Path(suite.__file__).parents[2]),
+    }
+    ended = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+        cwd=tmp_path, env={**os.environ, **variables}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 2, ended.stderr
+    assert "unknown framework 'sb3 $(touch here)'" in ended.stderr
+    assert (tmp_path / "output").read_text() == "report=report of mine\n"
+    assert not (tmp_path / "here").exists()
+
+
+def test_the_container_holds_what_a_wheel_is_made_of():
+    """Every file that pyproject.toml builds a wheel from is copied into the image."""
+    project = tomllib.loads((suite.root() / "pyproject.toml").read_text())
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    needed = {*wheel["packages"], *wheel["force-include"], *project["project"]["license-files"]}
+    needed |= {project["project"]["readme"]}
+    copied = set()
+    for line in (suite.root() / ".ci" / "Containerfile").read_text().splitlines():
+        match line.split():
+            case ["COPY", *names, place] if place.startswith("/source"):
+                copied |= set(names)
+    assert needed <= copied
+    assert all((suite.root() / name).exists() for name in copied)

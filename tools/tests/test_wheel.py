@@ -1,0 +1,230 @@
+"""What a wheel holds is enough: in an empty folder, with nothing of the checkout in sight."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from rlregress import suite
+from rlregress.gate import outcome as gate
+from rlregress.verdicts.outcome import INCONCLUSIVE
+
+BUILDS = "hatchling comes with: pip install -e .[dev]"
+#: what a wheel takes from the top of the checkout
+TAKEN = ("pyproject.toml", "conftest.py", "baselines/", "tests_unit/", "tests_behavior/",
+         "tests_performance/")  # fmt: skip
+LIBRARY = "tools/rlregress/"
+
+
+def _call(
+    command: list[object], cwd: Path, variables: dict[str, str] | None = None, code: int = 0
+) -> subprocess.CompletedProcess[str]:
+    """Run a command that knows nothing of this checkout; fails the test unless it ends so."""
+    hidden = ("PYTHONPATH", "PYTEST_", "RLREGRESS_", "CLEANRL_HOME", "COV_")
+    clean = {name: v for name, v in os.environ.items() if not name.startswith(hidden)}
+    ended = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd, env={**clean, "OMP_NUM_THREADS": "1", **(variables or {})},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode == code, f"{command}: {ended.stdout[-2000:]}{ended.stderr[-2000:]}"
+    return ended
+
+
+def _in_git() -> list[str]:
+    """Files of the checkout that git has or would take."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=suite.root(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if listed.returncode:
+        pytest.skip("this is no clone: nothing says which files belong to the project")
+    return [name for name in listed.stdout.splitlines() if (suite.root() / name).is_file()]
+
+
+def test_a_wheel_takes_all_tests_and_data():
+    """Every file of the library, the tests and the baselines goes into a wheel, and no other."""
+    wheel = pytest.importorskip("hatchling.builders.wheel", reason=BUILDS)
+    files = _in_git()
+    expected = {name.removeprefix("tools/") for name in files if name.startswith(LIBRARY)}
+    expected |= {f"rlregress/suite/{name}" for name in files if name.startswith(TAKEN)}
+    builder = wheel.WheelBuilder(str(suite.root()))
+    forced = builder.recurse_forced_files(builder.config.get_force_include())
+    taken = [*builder.recurse_selected_project_files(), *forced]
+    assert {file.distribution_path for file in taken} == expected
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """Where a wheel and another package are installed, as far as finding the suite goes."""
+    site, library = tmp_path / "site", Path(suite.__file__).parents[1]
+    shutil.copytree(library / "suite", site / "rlregress" / "suite")
+    for name in ("__init__.py", "errors.py"):
+        shutil.copy(library / name, site / "rlregress" / name)
+    for name in ("baselines", "tests_unit", "tests_behavior", "tests_performance"):
+        (site / "rlregress" / "suite" / name).mkdir()
+    (site / "beside.py").write_text("")
+    return site
+
+
+def _python(code: str, path: Path | str, cache: Path, cwd: Path) -> str:
+    """What Python, with a path of modules, prints of ``suite``; no installed package is seen."""
+    variables = {"PYTHONPATH": str(path), suite.CACHE_VARIABLE: str(cache)}
+    program = "from rlregress import suite\n" + code
+    return _call([sys.executable, "-S", "-c", program], cwd, variables).stdout.strip()
+
+
+def test_another_environment_sees_the_library_alone(site, tmp_path):
+    """What is installed beside a wheel is not on the path of a side; its baselines are found."""
+    cache, say = tmp_path / "cache", "print(suite.library())"
+    library = _python(say, site, cache, tmp_path)
+    code = "import importlib.util as i\nprint(i.find_spec('beside') is None, suite.baselines())"
+    baselines = site / "rlregress" / "suite" / "baselines"
+    assert _python(code, library, cache, tmp_path) == f"True {baselines}"
+    assert _python(code, site, cache, tmp_path) == f"False {baselines}"
+    # a process of that side starts one of its own
+    assert _python(say, library, cache, tmp_path) == library
+    assert _python(say, site, cache, tmp_path) == library
+
+
+def test_an_installed_wheel_is_not_written_to(site, tmp_path):
+    """Results lie below the current folder; what writes into a checkout says so."""
+    (tmp_path / "here").mkdir()
+
+    def said(code: str) -> str:
+        return _python(code, site, tmp_path / "cache", tmp_path / "here")
+
+    assert said("print(suite.workplace())") == str(tmp_path / "here")
+    assert said(
+        "from rlregress.errors import UserError\n"
+        "try: suite.checkout('recording')\n"
+        "except UserError as error: print(error)"
+    ).startswith("recording writes into a checkout of rlregress, and this was installed from a ")
+
+
+def test_a_cache_that_cannot_be_written_is_one_sentence(site, tmp_path):
+    """The link to the library lies in the cache; its variable is named."""
+    (tmp_path / "file").write_text("")
+    code = (
+        "from rlregress.errors import UserError\n"
+        "try: suite.library()\n"
+        "except UserError as error: print(error)"
+    )
+    said = _python(code, site, tmp_path / "file", tmp_path)
+    assert said.startswith(f"the cache {tmp_path / 'file'} cannot be written: ")
+    assert said.endswith(suite.CACHE_VARIABLE)
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh environment with the wheel, built from the source distribution, and nothing of here.
+
+    What the wheel depends on is that of this environment, without its editable installation.
+    """
+    pytest.importorskip("hatchling", reason=BUILDS)
+    folder = tmp_path_factory.mktemp("wheel")
+    # what these import from PYTHONPATH here is no part of what is tested
+    tools = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    _call(
+        [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder],
+        suite.root(), tools,
+    )  # fmt: skip
+    [source] = folder.glob("*.tar.gz")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    _call([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", folder, source], folder, tools)
+    [wheel] = folder.glob("*.whl")
+    made = folder / "environment"
+    _call([sys.executable, "-m", "venv", "--without-pip", made], folder)
+    [packages] = made.glob("lib/python*/site-packages")
+    # a line of such a file adds a folder and reads none of the .pth files in it
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    python = made / "bin" / "python"
+    _call([*pip, "--python", python, "install", "--no-deps", "--no-index", wheel], folder)
+    uv = Path(sys.executable).with_name("uv")
+    if uv.exists():
+        (made / "bin" / "uv").symlink_to(uv)
+    assert "rlregress/suite/baselines/gate.toml" in zipfile.ZipFile(wheel).namelist()
+    where = _call([python, "-c", "import rlregress; print(rlregress.__file__)"], folder).stdout
+    assert Path(where.strip()).is_relative_to(packages)
+    return made
+
+
+def _files(environment: Path) -> set[Path]:
+    """What is installed; what Python has compiled is its own business."""
+    [package] = environment.glob("lib/python*/site-packages/rlregress")
+    return {path for path in package.rglob("*") if "__pycache__" not in path.parts}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["details", "ppo.value_clip"], "ppo.value_clip"),
+        (["plan"], "CPU minutes at most"),
+        (["probe", "--framework", "sb3"], "sac.critic_loss.scale"),
+        (["compare", "sb3", "torchrl"], "sac.critic_loss.scale"),
+        (
+            ["gate", "--framework", "sb3", "--algorithm", "td3", "--budget", "smoke"]
+            + ["--seeds", "1", "-n", "2", "--report", "report"],
+            "report: ",
+        ),
+    ],
+    ids=["details", "plan", "probe", "compare", "gate"],
+)
+def test_commands_work_in_an_empty_folder(environment, tmp_path, arguments, said):
+    """Every command answers from the wheel alone, and writes nothing into it."""
+    before = _files(environment)
+    # a training of the smoke budget says nothing of returns
+    code = gate.EXIT_CODES[INCONCLUSIVE] if arguments[0] == "gate" else 0
+    ended = _call([environment / "bin" / "rlregress", *arguments], tmp_path, code=code)
+    assert said in ended.stdout
+    assert _files(environment) == before
+    if arguments[0] == "gate":
+        verdict = json.loads((tmp_path / "report" / "verdict.json").read_text())
+        assert not verdict["unjudged"]
+        tests = verdict["frameworks"]["sb3"]["tests"]
+        assert {tier for tier, of in tests.items() if of.get("passed")} == {
+            "unit", "behavior", "performance",
+        }  # fmt: skip
+        # the run is below the current folder
+        assert list((tmp_path / "runs").rglob("*.json*"))
+
+
+@pytest.mark.nightly
+def test_two_sides_are_judged_from_a_wheel(environment, tmp_path):
+    """An upgrade: both sides are asked, each by the library of the wheel."""
+    command = ["gate", "--from", "stable-baselines3==2.8.0", "--to", "installed", "--no-returns"]
+    before = _files(environment)
+    program = environment / "bin" / "rlregress"
+    ended = subprocess.run(
+        [program, *command, "--scenario", "none", "--algorithm", "td3"],
+        cwd=tmp_path,
+        env={k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "CLEANRL_HOME")},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if "cannot be reached" in ended.stderr:
+        pytest.skip(f"an upgrade takes a package index: {ended.stderr.strip()}")
+    assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr[-2000:]
+    assert "unchanged as far as asked" in ended.stdout
+    assert _files(environment) == before
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("options", [[], ["-p", "rlregress.pytest_plugin", "--framework", "sb3"]])
+def test_pytest_finds_the_tests_of_a_wheel(environment, tmp_path, options):
+    """By the name of their package; options of the suite take its plugin."""
+    ended = _call(
+        [environment / "bin" / "python", "-m", "pytest", "-p", "no:cacheprovider", *options]
+        + ["--pyargs", "rlregress.suite", "-q", "-k", "critic_loss and sb3 and not slow"],
+        tmp_path,
+    )
+    assert " passed" in ended.stdout
+    assert "sb3: 159 of 162 details were not asked" in ended.stdout
