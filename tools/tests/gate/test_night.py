@@ -37,7 +37,7 @@ def gated(tmp_path):
         final = float(rng.choice(stored))
         content = {
             "schema": 1,
-            "job": job.as_dict(),
+            "job": {**job.as_dict(), "key": job.key},
             "key": job.key,
             "status": "finished",
             "failure": "",
