@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -227,4 +228,4 @@ def test_pytest_finds_the_tests_of_a_wheel(environment, tmp_path, options):
         tmp_path,
     )
     assert " passed" in ended.stdout
-    assert "sb3: 159 of 162 details were not asked" in ended.stdout
+    assert re.search(r"^sb3: \d+ of \d+ details were not asked", ended.stdout, re.MULTILINE)

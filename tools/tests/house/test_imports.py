@@ -41,6 +41,7 @@ NOT_IMPORTED = {
     "pytest-benchmark": "pytest loads it: the fixture of tests_performance/test_throughput.py",
     "opencv-python-headless": "gymnasium and the frameworks resize the pictures of Atari with it",
     "uv": "a command: it resolves and installs the two sides of an upgrade",
+    "hatchling": "builds the wheel that tools/tests/test_wheel.py installs, and lists its files",
     "ruff": "a command: make lint",
     "mypy": "a command: make lint",
     "import-linter": "a command: make lint",
