@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -48,25 +49,43 @@ def test_the_action_installs_its_own_repository(action):
     assert Path(source).resolve() == suite.root()
 
 
-def test_the_gate_of_the_action_gets_its_arguments(action, tmp_path):
-    """Words in quotes stay together, nothing in them is run, and the exit code is the gate's."""
+def _gate(
+    action: dict[str, Any], arguments: str, folder: Path, programs: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the script of the step that judges, as the platform does, in a folder."""
     [step] = [step for step in action["runs"]["steps"] if step.get("id") == "gate"]
     variables = {
-        "ARGUMENTS": "--framework 'sb3 $(touch here)' --budget smoke",
+        "ARGUMENTS": arguments,
         "REPORT": "report of mine",
-        "GITHUB_OUTPUT": str(tmp_path / "output"),
-        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "GITHUB_OUTPUT": str(folder / "output"),
+        "GITHUB_STEP_SUMMARY": str(folder / "summary"),
+        "PATH": programs,
         "PYTHONPATH": str(Path(suite.__file__).parents[2]),
     }
-    ended = subprocess.run(
-        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-        cwd=tmp_path, env={**os.environ, **variables}, capture_output=True, text=True, check=False,
+    bash = shutil.which("bash") or "bash"
+    return subprocess.run(
+        [bash, "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+        cwd=folder, env={**os.environ, **variables}, capture_output=True, text=True, check=False,
     )  # fmt: skip
+
+
+def test_the_gate_of_the_action_gets_its_arguments(action, tmp_path):
+    """Words in quotes stay together, nothing in them is run, and the exit code is the gate's."""
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    ended = _gate(action, "--framework 'sb3 $(touch here)' --budget smoke", tmp_path, programs)
     assert ended.returncode == 2, ended.stderr
     assert "unknown framework 'sb3 $(touch here)'" in ended.stderr
     assert (tmp_path / "output").read_text() == "report=report of mine\n"
     assert not (tmp_path / "here").exists()
+
+
+def test_arguments_of_the_action_that_cannot_be_read_start_no_gate(action, tmp_path):
+    """A quote that is never closed is one sentence, and no gate without any arguments."""
+    # without a gate among the programs: one that is started by mistake trains for hours
+    (tmp_path / "python").symlink_to(sys.executable)
+    ended = _gate(action, "--cells 'a b", tmp_path, str(tmp_path))
+    assert ended.returncode == 2
+    assert ended.stderr == "input arguments cannot be read: No closing quotation\n"
 
 
 def test_the_container_holds_what_a_wheel_is_made_of():
