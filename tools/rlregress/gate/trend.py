@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from rlregress.errors import UserError
 from rlregress.gate import night as nights_of
-from rlregress.gate.night import MACHINE, SURROUNDINGS, CellNight, Night
+from rlregress.gate.night import MACHINE, SURROUNDINGS, Night
 from rlregress.training import machine
 from rlregress.verdicts import changes, throughput
 from rlregress.verdicts.effect import scale_of
@@ -255,16 +255,24 @@ def _of_cells(nights: Sequence[Night]) -> tuple[dict[tuple[str, str], _Gathered]
                 continue
             known = seen.setdefault(name, set())
             runs = list(zip(cell.seeds, cell.parameters, strict=True))
+            # whole nights are new as a rule: a thousand of them are read in seconds
+            every = known.isdisjoint(runs) and "" not in cell.parameters
             new = [place for place, run in enumerate(runs) if not run[1] or run not in known]
-            known.update(run for run in runs if run[1])
+            known.update(runs if every else [run for run in runs if run[1]])
             again += len(runs) - len(new)
             if not new:
                 continue
-            stratum = _stratum(cell, {where[cell.machines[place]] for place in new})
+            machines = {cell.machines[place] for place in new}
+            stratum = _stratum(
+                frozenset(where[each] for each in machines),
+                tuple(cell.protocol.items()),
+                cell.hyperparameters,
+            )
             for quantity in _QUANTITIES:
-                numbers = [getattr(cell, quantity.name)[place] for place in new]
+                numbers: Sequence[float | None] = getattr(cell, quantity.name)
+                numbers = numbers if every else [numbers[place] for place in new]
                 values = [value for value in numbers if value is not None]
-                if quantity is RETURNS and math.isfinite(lowest[name]):
+                if quantity is RETURNS and math.isfinite(lowest[name]) and None in numbers:
                     values = [lowest[name] if value is None else value for value in numbers]
                 if values:
                     key = name, quantity.name
@@ -288,10 +296,13 @@ def _of_cells(nights: Sequence[Night]) -> tuple[dict[tuple[str, str], _Gathered]
     return gathered, said
 
 
-def _stratum(cell: CellNight, machines: Collection[str]) -> str:
+@cache
+def _stratum(
+    machines: Collection[str], protocol: tuple[tuple[str, int], ...], hyperparameters: str
+) -> str:
     """What runs have to share to be compared, in words."""
-    steps = ", ".join(f"{name} {value}" for name, value in cell.protocol.items())
-    return f"{' and '.join(sorted(machines))}|{steps}|{cell.hyperparameters}"
+    steps = ", ".join(f"{name} {value}" for name, value in protocol)
+    return f"{' and '.join(sorted(machines))}|{steps}|{hyperparameters}"
 
 
 def _of_groups(
