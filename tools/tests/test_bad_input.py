@@ -358,7 +358,7 @@ def test_an_unknown_detail(command):
     """An unknown detail is answered with near names and the families, not with all details."""
     code, _, error = command("details", "zzz")
     assert_one_sentence(code, error, "unknown detail 'zzz'; ", " are known, such as '")
-    assert "(a family lists its details: sac, td3, ppo" in error
+    assert "(a family lists its details: sac, td3, dqn, ddpg, ppo" in error
     assert len(error) < 400
 
 

@@ -188,9 +188,7 @@ def test_a_framework_with_several_copies_is_seeded_once(monkeypatch):
     asked = []
     copies = [frameworks.get("sb3"), frameworks.get("sb3"), frameworks.get("torchrl")]
     monkeypatch.setattr(frameworks, "installed", lambda: copies)
-    monkeypatch.setattr(
-        commands, "by_probes", lambda of, only, workers: asked.append(list(of)) or True
-    )
+    monkeypatch.setattr(commands, "by_probes", lambda of, *_: asked.append(list(of)) or True)
     with pytest.raises(typer.Exit):
         cli.faults()
     assert asked == [["sb3", "torchrl"]]

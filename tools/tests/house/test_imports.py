@@ -42,6 +42,7 @@ NOT_IMPORTED = {
     "opencv-python-headless": "gymnasium and the frameworks resize the pictures of Atari with it",
     "uv": "a command: it resolves and installs the two sides of an upgrade",
     "hatchling": "builds the wheel that tools/tests/test_wheel.py installs, and lists its files",
+    "tensorboard": "torch.utils.tensorboard writes with it what rlregress export hands out",
     "ruff": "a command: make lint",
     "mypy": "a command: make lint",
     "import-linter": "a command: make lint",
@@ -304,8 +305,12 @@ def parsers_beside_the_reader(library: Path) -> list[str]:
     Of json only where a module also looks for the folder of data.
     """
     files = [p for p in sorted(library.rglob("*.py")) if p != library / "datafiles.py"]
-    # pyproject.toml is no data file, and what a session or a process answers is none either
-    others = ("upgrade/needs.py", "faults/behavior.py", "training/throughput.py")
+    # pyproject.toml is no data file, what a session or a process answers is none either, nor is
+    # what is only written
+    others = (
+        *("upgrade/needs.py", "faults/behavior.py", "training/throughput.py"),
+        "commands/export.py",
+    )
     files = [path for path in files if path.relative_to(library).as_posix() not in others]
     found = [
         f"{path.relative_to(library)}:{line} imports {name}"
