@@ -24,6 +24,7 @@ def tree(tmp_path_factory):
     return other_code(tmp_path_factory.mktemp("tree"))
 
 
+@pytest.mark.nightly
 def test_runs_of_a_launch_with_another_version_are_done_with_it(tree, tmp_path):
     """By whoever calls ``run`` as it says; without that version a run refuses."""
     listed = rlregress("launch", "--with", str(tree), *RUNS, "--store", str(tmp_path))
