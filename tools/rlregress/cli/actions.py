@@ -29,8 +29,8 @@ def actions(
     """Draw what reaches the environment of a Gaussian policy: the thesis' figure 14.
 
     PPO's own loop makes one rollout in each framework, with a policy that says the same of every
-    observation and an action within -1 and 1. Writes actions.json and, with Matplotlib,
-    actions.svg. Exit code 0.
+    observation and an action within -1 and 1. Writes actions.json and actions.svg.
+    Exit code 0.
     """
     from rlregress.commands import actions as command
 

@@ -28,11 +28,6 @@ def show(
     write_atomically(folder / "actions.json", json.dumps(report.as_plain(found), indent=1) + "\n")
     for line in report.lines(found):
         typer.echo(line)
-    written, left_out = "actions.json", ""
-    try:
-        write_atomically(folder / "actions.svg", report.figure(found))
-        written += ", actions.svg"
-    except UserError as error:
-        left_out = f"; {error}"
-    typer.echo(f"report: {folder} ({written}){left_out}")
+    write_atomically(folder / "actions.svg", report.figure(found))
+    typer.echo(f"report: {folder} (actions.json, actions.svg)")
     return 0

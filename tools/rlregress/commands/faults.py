@@ -30,8 +30,9 @@ def by_probes(names: Sequence[str], only: Sequence[str], workers: int, page: Pag
         for each in seeding.seed(name, faults, workers or os.cpu_count() or 1):
             typer.echo(faults_report.probed_line(name, each))
             seen.append(each)
-    typer.echo(faults_report.probed_summary(seen))
-    _write(page, [faults_page.probed(each) for each in seen], faults_report.probed_summary(seen))
+    said = faults_report.probed_summary(seen)
+    typer.echo(said)
+    _write(page, [faults_page.probed(each) for each in seen], said)
     return all(each.detected for each in seen)
 
 
@@ -97,7 +98,8 @@ def by_returns(
             judged.append(each)
             for line in faults_report.returns_lines(each):
                 typer.echo(line)
-    typer.echo(faults_report.returns_summary(judged))
-    wanted = [faults_page.returns(each, each.regressed != bool(gates)) for each in judged]
-    _write(page, wanted, faults_report.returns_summary(judged))
+    said = faults_report.returns_summary(judged)
+    typer.echo(said)
+    rows = [faults_page.returns(each, each.regressed != bool(gates)) for each in judged]
+    _write(page, rows, said)
     return all(each.regressed != bool(gates) and not each.trouble for each in judged)

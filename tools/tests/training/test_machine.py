@@ -20,6 +20,7 @@ def test_a_machine_in_words_leaves_out_what_is_not_known():
     """Records of before a field was noted have none."""
     assert machine.text(ONE) == "A, AVX2, Python 3.11.7, threads: 1"
     assert machine.text(ONE, ["instructions"]) == "AVX2"
+    assert machine.text({"cpu": "A", "libc": ""}) == "A"
     assert machine.text({"libc": ""}) == "unknown"
 
 
