@@ -67,6 +67,7 @@ _JUDGED = tuple(f"judged_{kind}" for kind in evidence_file.JUDGED)
 _INTERRUPTED = pytest.StashKey[bool]()
 _COLLECTED = pytest.StashKey[list[dict[str, Any]]]()
 _STARTED = pytest.StashKey[float]()
+_SELECTABLE = pytest.StashKey[set[str]]()
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # a conftest.py that pytest --pyargs finds is loaded after the session has begun
     _CONFIG["config"] = config
     config.addinivalue_line("markers", "detail(id): the detail of the catalogue that is asserted")
-    for name in sorted(_selectable()):
+    config.stash[_SELECTABLE] = _selectable()
+    for name in sorted(config.stash[_SELECTABLE]):
         config.addinivalue_line("markers", f"{name}: a framework, an algorithm or a family")
     config.addinivalue_line("markers", f"{_SLOW}: trains to judge what is learnt, or is nightly")
     config.addinivalue_line("markers", f"{_NIGHTLY}: takes longer than a contributor waits")
@@ -420,8 +422,8 @@ def _selectable() -> set[str]:
     return {*frameworks.names(), *selection.algorithms(), *families}
 
 
-def _marks(item: pytest.Item) -> set[str]:
-    """What -m knows an item by, beside the markers that it has."""
+def _marks(item: pytest.Item, selectable: set[str]) -> set[str]:
+    """What -m knows an item by, beside the markers that it has; ``selectable``: all names."""
     params = _params(item)
     algorithm = params.get("algorithm", _asks(item).partition(".")[0])
     if "training" in params:
@@ -429,7 +431,7 @@ def _marks(item: pytest.Item) -> set[str]:
     for name in _JUDGED:
         if isinstance(judged := params.get(name), Judged):
             algorithm = judged.session.algorithm_of(judged.name)
-    marks = {_subject(item).partition("@")[0], algorithm} & _selectable()
+    marks = {_subject(item).partition("@")[0], algorithm} & selectable
     slow = "training" in params or _judged(item) or item.get_closest_marker(_NIGHTLY)
     return marks | ({_SLOW} if slow else set())
 
@@ -445,7 +447,7 @@ def _rank(item: pytest.Item) -> int:
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark what an item is about, for -m "sac and not slow"."""
     if not _without_subject(item):
-        for name in sorted(_marks(item)):
+        for name in sorted(_marks(item, item.config.stash[_SELECTABLE])):
             item.add_marker(name)
 
 

@@ -144,7 +144,7 @@ def test_a_test_is_marked_with_what_it_is_about():
     """By its framework, its algorithm or the family of its detail, and slow if it trains."""
 
     def marks(item):
-        return pytest_plugin._marks(item)
+        return pytest_plugin._marks(item, pytest_plugin._selectable())
 
     sb3 = frameworks.get("sb3")
     assert marks(_of_detail("gae.truncation")) == {"gae"}

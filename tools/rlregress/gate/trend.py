@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import chain
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -210,10 +211,9 @@ def read(given: Sequence[Path], since: str = "") -> tuple[list[Night], list[str]
             left_out.append(f"not read: {error}")
     if not read_:
         raise UserError(f"no night of {len(there)} can be read; the first: {left_out[0]}")
-    unique = {json_of(night): night for night in read_}
-    if len(unique) < len(read_):
-        left_out.append(f"{len(read_) - len(unique)} reports are copies of others")
-    ordered = sorted(unique.values(), key=lambda night: night.started)
+    ordered = sorted(_unique(read_), key=lambda night: night.started)
+    if len(ordered) < len(read_):
+        left_out.append(f"{len(read_) - len(ordered)} reports are copies of others")
     kept = [night for night in ordered if night.started >= since]
     if not kept:
         raise UserError(
@@ -225,10 +225,21 @@ def read(given: Sequence[Path], since: str = "") -> tuple[list[Night], list[str]
     return kept, left_out
 
 
-def json_of(night: Night) -> tuple[str, tuple[str, ...]]:
-    """What no two gates have in common: when it began, and the cells with their results."""
-    of_cells = tuple(f"{name}{cell.parameters}{cell.returns}" for name, cell in night.cells.items())
-    return night.started, of_cells
+def _unique(nights: Sequence[Night]) -> list[Night]:
+    """Without copies: no two gates begin at the same moment and have the same results."""
+    of_moment: dict[str, list[Night]] = {}
+    for night in nights:
+        there = of_moment.setdefault(night.started, [])
+        if not any(_same_results(night, other) for other in there):
+            there.append(night)
+    return list(chain.from_iterable(of_moment.values()))
+
+
+def _same_results(one: Night, other: Night) -> bool:
+    return list(one.cells) == list(other.cells) and all(
+        (cell.parameters, cell.returns) == (other.cells[name].parameters, other.cells[name].returns)
+        for name, cell in one.cells.items()
+    )
 
 
 def _of_cells(nights: Sequence[Night]) -> tuple[dict[tuple[str, str], _Gathered], list[str]]:
@@ -242,11 +253,6 @@ def _of_cells(nights: Sequence[Night]) -> tuple[dict[tuple[str, str], _Gathered]
     again = 0
     seen: dict[str, set[tuple[int, str]]] = {}
     lowest: dict[str, float] = {}
-    for night in nights:
-        for name, cell in night.cells.items():
-            if cell.verdict:
-                told = [value for value in cell.returns if value is not None]
-                lowest[name] = min([*told, lowest.get(name, math.inf)])
     for number, night in enumerate(nights):
         where = [machine.text(each, MACHINE) for each in night.machines]
         for name, cell in night.cells.items():
@@ -257,23 +263,32 @@ def _of_cells(nights: Sequence[Night]) -> tuple[dict[tuple[str, str], _Gathered]
             runs = list(zip(cell.seeds, cell.parameters, strict=True))
             # whole nights are new as a rule: a thousand of them are read in seconds
             every = known.isdisjoint(runs) and "" not in cell.parameters
-            new = [place for place, run in enumerate(runs) if not run[1] or run not in known]
+            new: Sequence[int] = range(len(runs))
+            if not every:
+                new = [place for place in new if not runs[place][1] or runs[place] not in known]
             known.update(runs if every else [run for run in runs if run[1]])
             again += len(runs) - len(new)
             if not new:
                 continue
-            machines = {cell.machines[place] for place in new}
             stratum = _stratum(
-                frozenset(where[each] for each in machines),
+                frozenset([where[each] for each in {cell.machines[place] for place in new}]),
                 tuple(cell.protocol.items()),
                 cell.hyperparameters,
             )
             for quantity in _QUANTITIES:
                 numbers: Sequence[float | None] = getattr(cell, quantity.name)
                 numbers = numbers if every else [numbers[place] for place in new]
-                values = [value for value in numbers if value is not None]
-                if quantity is RETURNS and math.isfinite(lowest[name]) and None in numbers:
-                    values = [lowest[name] if value is None else value for value in numbers]
+                values = cast("Sequence[float]", numbers)
+                if None in numbers:
+                    if name not in lowest:
+                        lowest[name] = _lowest(nights, name)
+                    filled = quantity is RETURNS and math.isfinite(lowest[name])
+                    instead = [lowest[name]] if filled else []
+                    values = [
+                        each
+                        for value in numbers
+                        for each in ([value] if value is not None else instead)
+                    ]
                 if values:
                     key = name, quantity.name
                     if key not in gathered:
@@ -294,6 +309,13 @@ def _of_cells(nights: Sequence[Night]) -> tuple[dict[tuple[str, str], _Gathered]
             "nothing changed): they count once; give every night seeds of its own"
         )
     return gathered, said
+
+
+def _lowest(nights: Sequence[Night], name: str) -> float:
+    """The lowest return of a cell in all nights that judged it; inf: there is none."""
+    cells = [night.cells[name] for night in nights if name in night.cells]
+    told = [value for cell in cells if cell.verdict for value in cell.returns if value is not None]
+    return min(told, default=math.inf)
 
 
 @cache

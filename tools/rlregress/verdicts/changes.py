@@ -23,11 +23,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -45,7 +45,7 @@ _AT_ONCE = 1_000_000
 CONFIDENCE = 0.95
 _LIKELY = -2 * math.log(1 - math.sqrt(CONFIDENCE))
 #: z of 80 % power
-_POWER = float(ndtri(0.8))
+_POWER = NormalDist().inv_cdf(0.8)
 
 
 @dataclass(frozen=True)
