@@ -191,8 +191,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # a conftest.py that pytest --pyargs finds is loaded after the session has begun
     _CONFIG["config"] = config
     config.addinivalue_line("markers", "detail(id): the detail of the catalogue that is asserted")
-    config.stash[_SELECTABLE] = _selectable()
-    for name in sorted(config.stash[_SELECTABLE]):
+    selectable = config.stash[_SELECTABLE] = _selectable()
+    for name in sorted(selectable):
         config.addinivalue_line("markers", f"{name}: a framework, an algorithm or a family")
     config.addinivalue_line("markers", f"{_SLOW}: trains to judge what is learnt, or is nightly")
     config.addinivalue_line("markers", f"{_NIGHTLY}: takes longer than a contributor waits")

@@ -13,14 +13,12 @@ from rlregress.frameworks.torchrl.api import (
     Collector,
     DDPGLoss,
     DDPGTrainer,
-    LazyTensorStorage,
     SoftUpdate,
     TanhModule,
-    TensorDict,
     TensorDictModule,
-    TensorDictReplayBuffer,
     TensorDictSequential,
 )
+from rlregress.frameworks.torchrl.drivers.common import batch, trainer_of
 from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
 from rlregress.frameworks.torchrl.probes.helpers.networks import q_network
 from rlregress.frameworks.torchrl.versions import action_spec, entry, made, with_gaussian_noise
@@ -118,26 +116,7 @@ class Driver:
         return targets / self._settings.discount
 
     def _batch(self) -> Any:
-        settings = self._settings
-        terminated, truncated = bool(settings.terminated), bool(settings.truncated)
-
-        def full(number: Any) -> torch.Tensor:
-            return torch.full((settings.batch_size, 1), number)
-
-        return TensorDict(
-            {
-                "observation": full(0.5),
-                "action": full(0.0),
-                "next": {
-                    "observation": full(0.5),
-                    "reward": full(settings.reward),
-                    "terminated": full(terminated),
-                    "truncated": full(truncated),
-                    "done": full(terminated or truncated),
-                },
-            },
-            [settings.batch_size],
-        )
+        return batch(self._settings, torch.zeros(self._settings.batch_size, 1))
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> Run:
         """``train``."""
@@ -157,21 +136,9 @@ class Driver:
             total_frames=settings.steps,
             init_random_frames=settings.starts,
         )
-        trainer = made(
-            DDPGTrainer,
-            collector=collector,
-            total_frames=settings.steps,
-            frame_skip=1,
-            optim_steps_per_batch=1,
-            loss_module=self._loss,
-            optimizer=torch.optim.SGD(self._loss.parameters(), lr=0.0),
-            replay_buffer=TensorDictReplayBuffer(
-                storage=LazyTensorStorage(256), batch_size=settings.batch_size
-            ),
-            target_net_updater=SoftUpdate(self._loss, tau=settings.tau),
-            progress_bar=False,
-            enable_logging=False,
-            auto_log_optim_steps=False,
+        updater = SoftUpdate(self._loss, tau=settings.tau)
+        trainer = trainer_of(
+            DDPGTrainer, settings, collector, self._loss, target_net_updater=updater
         )
         stage.environments[0].received.clear()
         begin(0)

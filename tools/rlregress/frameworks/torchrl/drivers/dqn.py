@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from typing import Any, List, Optional, Sequence, Tuple
+from contextlib import contextmanager, nullcontext
+from typing import Any, Iterator, List, Optional, Sequence, Tuple
 
 import torch
 from torch import nn
@@ -16,14 +16,13 @@ from rlregress.frameworks.torchrl.api import (
     EGreedyModule,
     ExplorationType,
     HardUpdate,
-    LazyTensorStorage,
     QValueActor,
     SerialEnv,
     TensorDict,
-    TensorDictReplayBuffer,
     TensorDictSequential,
     set_exploration_type,
 )
+from rlregress.frameworks.torchrl.drivers.common import batch, trainer_of
 from rlregress.frameworks.torchrl.probes.helpers.environments import wrapped
 from rlregress.frameworks.torchrl.versions import action_spec, made
 from rlregress.frameworks.torchrl.versions import deterministic as without_chance
@@ -88,30 +87,10 @@ class Driver:
     def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
         """What ``DQNLoss`` returns for a batch as a replay buffer gives it."""
         self.set_values(online, target)
-        settings = self._settings
-        size = settings.batch_size
-
-        def full(number: Any) -> torch.Tensor:
-            return torch.full((size, 1), number)
-
-        action = torch.zeros(size, settings.actions, dtype=torch.int64)
+        action = torch.zeros(self._settings.batch_size, self._settings.actions, dtype=torch.int64)
         action[:, 0] = 1
-        terminated, truncated = bool(settings.terminated), bool(settings.truncated)
-        batch = TensorDict(
-            {
-                "observation": full(0.5),
-                "action": action,
-                "next": {
-                    "observation": full(0.5),
-                    "reward": full(settings.reward),
-                    "terminated": full(terminated),
-                    "truncated": full(truncated),
-                    "done": full(terminated or truncated),
-                },
-            },
-            [size],
-        )
-        return float(self._loss(batch)["loss"].detach())
+        loss = self._loss(batch(self._settings, action))["loss"]
+        return float(loss.detach())
 
     def act(self, values: Sequence[float], deterministic: bool) -> Optional[int]:
         """The policy under one type of exploration or the other."""
@@ -142,25 +121,16 @@ class Driver:
             total_frames=settings.steps,
             init_random_frames=settings.starts,
         )
-        trainer = made(
+        trainer = trainer_of(
             DQNTrainer,
-            collector=collector,
-            total_frames=settings.steps,
-            frame_skip=1,
-            optim_steps_per_batch=1,
-            loss_module=self._loss,
-            optimizer=torch.optim.SGD(self._loss.parameters(), lr=0.0),
-            replay_buffer=TensorDictReplayBuffer(
-                storage=LazyTensorStorage(256), batch_size=settings.batch_size
-            ),
+            settings,
+            collector,
+            self._loss,
             target_net_updater=HardUpdate(
                 self._loss,
                 **({} if interval is None else {"value_network_update_interval": interval}),
             ),
             greedy_module=self._exploration,
-            progress_bar=False,
-            enable_logging=False,
-            auto_log_optim_steps=False,
         )
         for environment in stage.environments:
             # making them side by side tries them out
@@ -173,33 +143,29 @@ class Driver:
         return stage.run()
 
 
-class _drawing:  # noqa: N801
+@contextmanager
+def _drawing(draw: float) -> Iterator[None]:
     """The coin of ``EGreedyModule`` is fixed; what a random action is, is drawn as ever."""
+    forward = EGreedyModule.forward
 
-    def __init__(self, draw: float) -> None:
-        self._draw = draw
-        self._forward = EGreedyModule.forward
+    def fixed(module: Any, tensordict: Any) -> Any:
+        rand = torch.rand
+        first: List[bool] = []
 
-    def __enter__(self) -> None:
-        forward, draw = self._forward, self._draw
+        def coin(*shape: Any, **options: Any) -> torch.Tensor:
+            if first:
+                return rand(*shape, **options)
+            first.append(True)
+            return torch.full_like(rand(*shape, **options), draw)
 
-        def fixed(module: Any, tensordict: Any) -> Any:
-            rand = torch.rand
-            first: List[bool] = []
+        torch.rand = coin
+        try:
+            return forward(module, tensordict)
+        finally:
+            torch.rand = rand
 
-            def coin(*shape: Any, **options: Any) -> torch.Tensor:
-                if first:
-                    return rand(*shape, **options)
-                first.append(True)
-                return torch.full_like(rand(*shape, **options), draw)
-
-            torch.rand = coin
-            try:
-                return forward(module, tensordict)
-            finally:
-                torch.rand = rand
-
-        EGreedyModule.forward = fixed
-
-    def __exit__(self, *_: Any) -> None:
-        EGreedyModule.forward = self._forward
+    EGreedyModule.forward = fixed
+    try:
+        yield
+    finally:
+        EGreedyModule.forward = forward

@@ -1,0 +1,67 @@
+"""What the drivers of value-based losses share: a batch, and the trainer around a loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from rlregress.frameworks.torchrl.api import (
+    LazyTensorStorage,
+    TensorDict,
+    TensorDictReplayBuffer,
+)
+from rlregress.frameworks.torchrl.versions import made
+from rlregress.measurements.agents import Settings
+
+
+def batch(settings: Settings, action: torch.Tensor) -> Any:
+    """Equal transitions, as a replay buffer gives them.
+
+    Args:
+        action: [batch size, width].
+    """
+    terminated, truncated = bool(settings.terminated), bool(settings.truncated)
+
+    def full(number: Any) -> torch.Tensor:
+        return torch.full((settings.batch_size, 1), number)
+
+    return TensorDict(
+        {
+            "observation": full(0.5),
+            "action": action,
+            "next": {
+                "observation": full(0.5),
+                "reward": full(settings.reward),
+                "terminated": full(terminated),
+                "truncated": full(truncated),
+                "done": full(terminated or truncated),
+            },
+        },
+        [settings.batch_size],
+    )
+
+
+def trainer_of(kind: Any, settings: Settings, collector: Any, loss: Any, **options: Any) -> Any:
+    """A trainer that makes one update after each collection and moves no parameter by it.
+
+    Args:
+        kind: its class.
+        options: what it takes beside.
+    """
+    return made(
+        kind,
+        collector=collector,
+        total_frames=settings.steps,
+        frame_skip=1,
+        optim_steps_per_batch=1,
+        loss_module=loss,
+        optimizer=torch.optim.SGD(loss.parameters(), lr=0.0),
+        replay_buffer=TensorDictReplayBuffer(
+            storage=LazyTensorStorage(256), batch_size=settings.batch_size
+        ),
+        progress_bar=False,
+        enable_logging=False,
+        auto_log_optim_steps=False,
+        **options,
+    )
