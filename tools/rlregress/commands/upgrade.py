@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from packaging.utils import canonicalize_name
 
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.gate import shown
-from rlregress.reporting import brief, upgrade_data, upgrade_text
+from rlregress.reporting import brief, findings, platforms, upgrade_data, upgrade_text
 from rlregress.reporting import histories as histories_report
 from rlregress.reporting.html import upgrade as upgrade_page
 from rlregress.reporting.html.page import Facts
@@ -24,8 +26,10 @@ from rlregress.upgrade import cached_folders, changes, gate, histories
 from rlregress.upgrade.changes import ReleasePair
 from rlregress.upgrade.result import Upgrade
 
-#: where GitHub Actions shows a summary.
-_PLATFORM_SUMMARY = "GITHUB_STEP_SUMMARY"
+#: set by GitHub Actions: the file of the summary, that it is GitHub Actions.
+_PLATFORM_SUMMARY, _ON_GITHUB = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"
+#: the top of the repository, as GitHub and GitLab say it.
+_TOPS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 
 
 def judge(options: gate.Options, in_brief: bool = False) -> int:
@@ -42,9 +46,11 @@ def judge(options: gate.Options, in_brief: bool = False) -> int:
     title = upgrade_page.title(result)
     facts = Facts(title, date, seconds, shown.machine(), _command(options))
     write(result, options.report, facts)
+    if os.environ.get(_ON_GITHUB) == "true":
+        for line in platforms.annotated(findings.findings(result, _repository(result))):
+            options.say(line)
     if in_brief:
-        page = str(options.report / "upgrade.html")
-        for line in brief.lines(facts, upgrade_page.cards(result, facts), page):
+        for line in _brief(result, options.report, facts):
             options.say(line)
         return result.exit_code
     options.say("")
@@ -73,8 +79,29 @@ def _command(options: gate.Options) -> str:
     return shlex.join([*command, *["--fixed"] * options.one_look])
 
 
+def _brief(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
+    return brief.lines(facts, upgrade_page.cards(result, facts), str(folder / "upgrade.html"))
+
+
+def _repository(result: Upgrade) -> findings.Repository:
+    """The repository that the command runs in, and where side B is pinned in it."""
+    named = (os.environ[name] for name in _TOPS if os.environ.get(name))
+    top = Path(next(named, ".")).resolve()
+    lock = result.b.requested.lock
+    if lock is None or not lock.resolve().is_relative_to(top):
+        return findings.Repository(top)
+    pins: dict[str, int] = {}
+    for number, line in enumerate(lock.read_text("utf-8", "replace").splitlines(), start=1):
+        name = re.match(r"[\w.-]+", line.strip())
+        if name is not None:
+            pins.setdefault(canonicalize_name(name[0]), number)
+    return findings.Repository(top, lock.resolve().relative_to(top).as_posix(), pins)
+
+
 def write(result: Upgrade, folder: Path, facts: Facts) -> None:
-    """Write ``upgrade.html``, ``.md`` and ``.json``, and the summary where the platform shows it.
+    """Write the page, the text and the data of a report, and what hosts of code show of it.
+
+    That is the summary where GitHub shows it, the text of a comment, and GitLab's formats.
 
     Args:
         facts: when, where and how it was judged.
@@ -82,14 +109,20 @@ def write(result: Upgrade, folder: Path, facts: Facts) -> None:
     text = "\n".join([*upgrade_text.lines(result), *upgrade_text.not_reached(result)]) + "\n"
     data = json.dumps(upgrade_data.as_json(result), indent=1, default=str) + "\n"
     page = upgrade_page.page(result, facts)
+    found = findings.findings(result, _repository(result))
+    quality = json.dumps(platforms.code_quality(found), indent=1) + "\n"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / "upgrade.json", data)
         write_atomically(folder / "upgrade.md", text)
         write_atomically(folder / "upgrade.html", page)
+        said = platforms.comment(result, _brief(result, folder, facts), text)
+        write_atomically(folder / "upgrade-comment.md", said)
+        write_atomically(folder / "upgrade.xml", platforms.junit(result, facts.seconds))
+        write_atomically(folder / "upgrade-code-quality.json", quality)
         if os.environ.get(_PLATFORM_SUMMARY):
             with Path(os.environ[_PLATFORM_SUMMARY]).open("a", encoding="utf-8") as stream:
-                stream.write(text)
+                stream.write(platforms.cut(text, platforms.SUMMARY - stream.tell()))
     except OSError as error:
         raise UserError(f"the report cannot be written to {folder}: {error}") from None
 

@@ -38,6 +38,12 @@ class Passage:
     groups: tuple[tuple[Pair, ...], ...]
     left_out: int = 0
 
+    @property
+    def first_line(self) -> int | None:
+        """Number of the first line of the second version that the first one does not have."""
+        rows = [row for group in self.groups for row in group if not row.same]
+        return next((row.b[0] for row in rows if row.b is not None), None)
+
 
 def passage(
     title: str, a: Sequence[str], b: Sequence[str], first: tuple[int, int] = (1, 1)

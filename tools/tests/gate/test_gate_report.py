@@ -82,7 +82,10 @@ def test_gate_and_upgrade_leave_each_others_report(judged):
     sides = [Prepared(asked_, current(label), "not made") for label in "AB"]
     facts = Facts("a title", "today", 1.0, "a machine", "a command")
     upgrade_command.write(Upgrade(sides[0], sides[1], ()), report, facts)
-    of_upgrade = {"upgrade.html", "upgrade.md", "upgrade.json"}
+    of_upgrade = {
+        "upgrade.html", "upgrade.md", "upgrade.json", "upgrade.xml", "upgrade-comment.md",
+        "upgrade-code-quality.json",
+    }  # fmt: skip
     after = {path.name: path.read_bytes() for path in report.iterdir() if path.is_file()}
     assert after.keys() == own.keys() | of_upgrade
     assert {name: after[name] for name in own} == own

@@ -57,7 +57,7 @@ def judge(cache, tmp_path, monkeypatch):
 
     def judged(a, b, algorithms=("sac",)):
         options = gate.Options(
-            a, b, tmp_path / "report", algorithms=algorithms, scenarios=[], returns=False
+            a, b, tmp_path / "report", algorithms=algorithms, scenarios=[], returns=False, say=print
         )
         code = upgrade_command.judge(options)
         return code, json.loads((tmp_path / "report" / "upgrade.json").read_text())
@@ -66,12 +66,17 @@ def judge(cache, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("warm_python")
-def test_a_branch_with_another_loss_is_found_and_explained(judge, branch, tmp_path):
+def test_a_branch_with_another_loss_is_found_and_explained(
+    judge, branch, tmp_path, monkeypatch, capsys
+):
     """SAC without its factor 1/2 diverges at the line of the critics' backward, by name.
 
-    What is documented of the framework is violated, and the function that moves it is named.
+    What is documented of the framework is violated, and the function that moves it is named. In a
+    job of the branch's repository the changed line is annotated.
     """
     tree = branch("0.5 * sum(F.mse_loss", "1.0 * sum(F.mse_loss")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_WORKSPACE", tree)
     code, found = judge("installed", tree)
     traced = found["frameworks"]["sb3"]["traces"]["sac"]
     line = 1 + (Path(tree) / FILE).read_text().split("critic_loss.backward()")[0].count("\n")
@@ -85,6 +90,15 @@ def test_a_branch_with_another_loss_is_found_and_explained(judge, branch, tmp_pa
     assert "<del>0.5</del> * sum(F.mse_loss" in page
     assert "<ins>1.0</ins> * sum(F.mse_loss" in page
     assert "growth of the difference in sac" in page
+    text = (Path(tree) / FILE).read_text()
+    changed = 1 + text.split("1.0 * sum(F.mse_loss")[0].count("\n")
+    annotated = [row for row in capsys.readouterr().out.splitlines() if row.startswith("::")]
+    assert [row.partition(",title")[0] for row in annotated] == [
+        f"::error file={FILE},line={changed}", f"::warning file={FILE},line={changed}",
+    ]  # fmt: skip
+    (detail, trace) = json.loads((tmp_path / "report" / "upgrade-code-quality.json").read_text())
+    assert detail["check_name"] == "detail sac.critic_loss.scale"
+    assert trace["location"] == {"path": FILE, "lines": {"begin": changed}}
 
 
 @pytest.mark.nightly

@@ -396,7 +396,10 @@ def test_a_report_stays_until_there_is_another(tmp_path, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         upgrade_command.judge(upgrade_command.gate.Options("a", "b", tmp_path))
     assert (tmp_path / "upgrade.md").read_text() == before
-    names = ["upgrade.html", "upgrade.json", "upgrade.md"]
+    names = [
+        "upgrade-code-quality.json", "upgrade-comment.md", "upgrade.html", "upgrade.json",
+        "upgrade.md", "upgrade.xml",
+    ]  # fmt: skip
     assert sorted(path.name for path in tmp_path.iterdir()) == names
 
 

@@ -1,0 +1,146 @@
+"""What an upgrade has changed, one by one, each with its place in the user's repository."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rlregress.gate.passages import Passage
+from rlregress.upgrade import explained
+from rlregress.upgrade.functions import Changed
+from rlregress.upgrade.result import DOCUMENTED, VIOLATED, OfFramework, Upgrade
+from rlregress.verdicts.outcome import REGRESSED
+
+ERROR, WARNING, NOTICE = "error", "warning", "notice"
+LEVELS = (ERROR, WARNING, NOTICE)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that changed.
+
+    Attributes:
+        level: error, warning or notice.
+        check: what found it: "detail sac.critic_loss.scale", "trace", "default", "returns".
+        file: below the top of the repository; empty: it has no place there.
+        line: from 1.
+    """
+
+    level: str
+    check: str
+    title: str
+    message: str
+    file: str = ""
+    line: int = 1
+
+
+@dataclass(frozen=True)
+class Repository:
+    """The one that the upgrade is a change of.
+
+    Attributes:
+        top: its folder, absolute.
+        lock: the lock file of side B, below it; empty: there is none.
+        pins: package -> line of the lock file.
+    """
+
+    top: Path
+    lock: str = ""
+    pins: Mapping[str, int] = field(default_factory=dict)
+
+    def pin(self, packages: Iterable[str]) -> tuple[str, int]:
+        """Lock file and line of the first of some packages that it pins."""
+        lines = (self.pins[package] for package in packages if package in self.pins)
+        return self.lock, next(lines, 1)
+
+    def place(
+        self, functions: Iterable[Changed], passages: Mapping[Changed, Passage]
+    ) -> tuple[str, int]:
+        """File and changed line of the first of some functions that lies in it.
+
+        ("", 1): none does.
+        """
+        for function in functions:
+            path, own = function.paths[1], function.b
+            if path is not None and own is not None and (file := _below(path, self.top)):
+                line = passages[function].first_line if function in passages else None
+                return file, line or own.first
+        return "", 1
+
+
+def findings(result: Upgrade, repository: Repository) -> list[Finding]:
+    """Everything that changed, the worst first.
+
+    Its place is the function in a working tree, or the line of the pin in a lock file.
+    """
+    every = [each for of in result.frameworks for each in _of(of, repository)]
+    every += [
+        Finding(
+            WARNING,
+            "physics",
+            f"{moved.environment} moves differently",
+            f"from step {moved.step} on, by {moved.largest:.3g} at most",
+            *repository.pin(sorted(result.pinned)),
+        )
+        for moved in result.physics
+        if moved.moves
+    ]
+    return sorted(every, key=lambda each: (LEVELS.index(each.level), not each.file))
+
+
+def _below(path: Path, top: Path) -> str:
+    """The path below the top of the repository; empty: it lies elsewhere."""
+    try:
+        return path.resolve().relative_to(top.resolve()).as_posix()
+    except ValueError:
+        return ""
+
+
+def _of(of: OfFramework, repository: Repository) -> Iterable[Finding]:
+    pinned = repository.pin(of.versions[1])
+
+    def place(functions: Iterable[Changed]) -> tuple[str, int]:
+        inside = repository.place(functions, of.passages)
+        return inside if inside[0] else pinned
+
+    changed = [each.function for each in of.reach]
+    for finding in explained.findings(of.details.changed, changed):
+        for detail in finding.details:
+            standing = of.standing.get((detail.id, detail.scope), "")
+            level = {VIOLATED: ERROR, DOCUMENTED: NOTICE}.get(standing, WARNING)
+            yield Finding(
+                level,
+                f"detail {detail.id}",
+                f"{of.title}: {detail.id} is done differently",
+                f"{detail.a.text} -> {detail.b.text} [{detail.scope}], {standing or 'changed'}",
+                *place(finding.functions),
+            )
+    moved: dict[tuple[str, int], list[str]] = {}
+    for traced in of.diverged:
+        cause = of.causes.get(traced.name)
+        moved.setdefault(place(cause.functions if cause is not None else ()), []).append(
+            traced.name
+        )
+    for (file, line), names in moved.items():
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        yield Finding(
+            WARNING,
+            "trace",
+            f"{of.title}: trainings do something else",
+            f"{', '.join(names[:5])}{more}",
+            file,
+            line,
+        )
+    for default in of.defaults:
+        yield Finding(
+            WARNING,
+            "default",
+            f"{of.title}: another default",
+            f"{default.owner} {default.name}: {default.a} -> {default.b}",
+            *pinned,
+        )
+    if of.returns is not None and of.returns.verdict == REGRESSED:
+        yield Finding(
+            ERROR, "returns", f"{of.title}: returns regressed", "\n".join(of.returns.lines), *pinned
+        )

@@ -1,0 +1,150 @@
+"""What hosts of code show of an upgrade: annotations, comments and summaries, and code quality.
+
+GitHub: "Workflow commands" (escapes, at most 10 annotations of a kind for each step), "Adding a job
+summary" (1 MiB for each step), the length of a comment (65 536 characters). GitLab: "Code Quality",
+report format (``description``, ``check_name``, ``fingerprint``, ``severity``, ``location``), and
+"Unit test reports".
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+from rlregress.reporting.findings import ERROR, LEVELS, NOTICE, WARNING, Finding
+from rlregress.reporting.upgrade_text import headline
+from rlregress.upgrade.result import OfFramework, Upgrade
+from rlregress.verdicts.outcome import REGRESSED
+
+#: level -> GitLab's severity
+_SEVERITIES = {ERROR: "major", WARNING: "minor", NOTICE: "info"}
+#: annotations of one kind that GitHub shows for one step
+MOST = 10
+#: bytes of the summary of one step
+SUMMARY = 1024 * 1024
+#: characters of a comment
+COMMENT = 65_536
+#: finds the comment that is to be written over
+MARKER = "<!-- rlregress upgrade -->"
+
+
+def annotated(found: Sequence[Finding]) -> list[str]:
+    """Workflow commands of GitHub, as many of a kind as it shows; the last counts the rest."""
+    lines = []
+    for level in LEVELS:
+        of = [each for each in found if each.level == level]
+        shown = of if len(of) <= MOST else of[: MOST - 1]
+        lines += [_annotation(each) for each in shown]
+        if shown != of:
+            said = f"{len(of) - len(shown)} more are in the report"
+            lines.append(_annotation(Finding(level, "", "rlregress", said)))
+    return lines
+
+
+def _annotation(each: Finding) -> str:
+    place = [f"file={_property(each.file)}", f"line={each.line}"] if each.file else []
+    named = ",".join([*place, f"title={_property(each.title)}"])
+    return f"::{each.level} {named}::{_data(each.message)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def code_quality(found: Sequence[Finding]) -> list[dict[str, Any]]:
+    """GitLab's report, of what has a place in the repository."""
+    return [
+        {
+            "description": f"{each.title}: {each.message}",
+            "check_name": each.check,
+            "fingerprint": hashlib.sha256(
+                "\0".join([each.check, each.title, each.message, each.file]).encode()
+            ).hexdigest(),
+            "severity": _SEVERITIES[each.level],
+            "location": {"path": each.file, "lines": {"begin": each.line}},
+        }
+        for each in found
+        if each.file
+    ]
+
+
+def comment(result: Upgrade, brief: Sequence[str], text: str) -> str:
+    """A comment of a pull request, with the mark by which the next one is written over it.
+
+    Args:
+        brief: the five lines.
+        text: the report, which is folded.
+    """
+    title = f"{result.a.requested.text} -> {result.b.requested.text}: {headline(result)}"
+    head = [MARKER, f"### {title}", "", *(f"- {line}" for line in brief[1:]), ""]
+    fold, end = "<details><summary>Report</summary>\n\n", "\n</details>\n"
+    room = COMMENT - len("\n".join(head)) - len(fold) - len(end)
+    return "\n".join(head) + fold + cut(text, room, len) + end
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode())
+
+
+def cut(text: str, room: int, measure: Callable[[str], int] = _bytes) -> str:
+    """The text, or as many of its first lines as there is room for, and how many are left out.
+
+    Args:
+        measure: of a text; bytes by default.
+    """
+    if measure(text) <= room:
+        return text
+    lines = text.splitlines(keepends=True)
+    said = f"\n... {len(lines)} lines in all; the whole report is in the artifact\n"
+    kept: list[str] = []
+    size = measure(said)
+    for line in lines:
+        size += measure(line)
+        if size > room:
+            break
+        kept.append(line)
+    return "".join(kept) + said if measure(said) <= room else ""
+
+
+def junit(result: Upgrade, seconds: float) -> str:
+    """A case for each detail that changed or was not asked, and for each training."""
+    root = ElementTree.Element("testsuites")
+    for of in result.frameworks:
+        suite = ElementTree.SubElement(root, "testsuite", name=f"upgrade {of.name}")
+        for detail in of.details.changed:
+            case = _case(suite, of, f"{detail.id} [{detail.scope}]")
+            if detail in of.moved:
+                said = f"{detail.a.text} -> {detail.b.text}"
+                ElementTree.SubElement(case, "failure", message=said).text = said
+        for missing in of.details.not_asked:
+            case = _case(suite, of, f"{missing.id} [{missing.scope}]")
+            ElementTree.SubElement(case, "skipped", message=f"not asked: {missing.text}")
+        for traced in of.traced:
+            case = _case(suite, of, f"trace {traced.name}")
+            if not traced.proved:
+                said = traced.comparison.verdict if traced.repeats else "does not repeat itself"
+                ElementTree.SubElement(case, "failure", message=said).text = said
+        for gone in of.not_traced:
+            case = _case(suite, of, f"trace {gone.name}")
+            ElementTree.SubElement(case, "skipped", message=f"not asked: {gone}")
+        if of.returns is not None:
+            case = _case(suite, of, "returns")
+            if of.returns.verdict == REGRESSED:
+                said = "\n".join(of.returns.lines)
+                ElementTree.SubElement(case, "failure", message=REGRESSED).text = said
+        suite.set("tests", str(len(suite)))
+        suite.set("failures", str(len(suite.findall("*/failure"))))
+        suite.set("skipped", str(len(suite.findall("*/skipped"))))
+        suite.set("errors", "0")
+    root.set("time", f"{seconds:.1f}")
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _case(suite: ElementTree.Element, of: OfFramework, name: str) -> ElementTree.Element:
+    return ElementTree.SubElement(suite, "testcase", classname=f"upgrade.{of.name}", name=name)
