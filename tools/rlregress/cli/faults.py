@@ -40,6 +40,17 @@ def faults(
     cells: Annotated[
         str, typer.Option(help="With --returns: default, all, or patterns of ids of stored cells.")
     ] = "all",
+    tiers: Annotated[
+        bool,
+        typer.Option("--tiers", help="Those that operators generate, drawn by lot, by every tier."),
+    ] = False,
+    count: Annotated[
+        int, typer.Option(min=1, help="With --tiers: how many of each framework.")
+    ] = 150,
+    draw: Annotated[int, typer.Option(min=0, help="With --tiers: seed of the lot.")] = 0,
+    show: Annotated[
+        bool, typer.Option("--show", help="With --tiers: print what is kept; judge nothing.")
+    ] = False,
     html: Html = "",
 ) -> None:
     """Make known mistakes in copies of the frameworks, and print whether the probes see each.
@@ -47,8 +58,8 @@ def faults(
     Exit code 0, or 1 if a fault is not seen, or changes another detail than it should; with
     --traced, if less than nine in ten are found in the right file and function; with --optional, if
     less than nine in ten are found; with --behavior, if one does not turn its tests red; with
-    --returns, if one is not said to have regressed, or with --unchanged if one gate says so. 2: a
-    name is unknown.
+    --returns, if one is not said to have regressed, or with --unchanged if one gate says so; with
+    --tiers, if less than 95 in a hundred are seen. 2: a name is unknown.
     """
     from rlregress.commands import faults as faults_command
     from rlregress.commands import pages
@@ -63,13 +74,26 @@ def faults(
         "--behavior": (behavior, faults_command.by_behavior),
     }
     named = [option for option, (given, _) in catalogues.items() if given]
-    named += ["--returns"] * returns
+    named += ["--returns"] * returns + ["--tiers"] * tiers
     if not returns and (algorithm is not None or unchanged or cells != "all"):
         raise UserError(
             "--algorithm, --cells and --unchanged go with --returns; give it, or leave them out"
         )
     if len(named) > 1:
         raise UserError(f"{' and '.join(named)} are catalogues of faults; name one of them")
+    if not tiers and (count != 150 or draw or show):
+        raise UserError("--count, --draw and --show go with --tiers; give it, or leave them out")
+    if tiers:
+        if only or html:
+            raise UserError(
+                "--tiers draws its faults and prints Markdown; leave out --only, --html"
+            )
+        seen = (
+            faults_command.kept_tiers()
+            if show
+            else faults_command.by_tiers(adapters, count, draw, workers)
+        )
+        raise typer.Exit(0 if seen else 1)
     new_page = pages.begin(html, as_typed())
     if returns:
         algorithms = names_of("--algorithm", algorithm)

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 
 import typer
 
+from rlregress import frameworks
 from rlregress.commands.pages import Page
-from rlregress.faults import behavior, probed, seeding, traced
+from rlregress.errors import UserError
+from rlregress.faults import behavior, generated, probed, seeding, traced
 from rlregress.gate import return_faults
 from rlregress.reporting import faults as faults_report
+from rlregress.reporting import tiers as tiers_report
 from rlregress.reporting.html import faults as faults_page
-from rlregress.upgrade import optional_faults
+from rlregress.upgrade import optional_faults, tiers
 
 
 def _write(page: Page, rows: Sequence[faults_page.Row], said: str) -> None:
@@ -103,3 +106,25 @@ def by_returns(
     rows = [faults_page.returns(each, each.regressed != bool(gates)) for each in judged]
     _write(page, rows, said)
     return all(each.regressed != bool(gates) and not each.trouble for each in judged)
+
+
+def by_tiers(names: Sequence[str], count: int, draw: int, workers: int) -> bool:
+    """Draw faults, ask the tiers, and print which sees how many; whether they see enough."""
+    results = [
+        tiers.judge(frameworks.get(name), count, draw, workers or os.cpu_count() or 1, typer.echo)
+        for name in names
+    ]
+    typer.echo(tiers_report.page(results, generated.explained()))
+    typer.echo(tiers_report.summary(results))
+    return tiers.enough(results)
+
+
+def kept_tiers() -> bool:
+    """Print the page of what was judged before; whether the tiers see enough."""
+    results = [each for name in frameworks.names() if (each := generated.load(name)) is not None]
+    if not results:
+        raise UserError(
+            "no generated faults were judged yet; run rlregress faults --tiers without --show"
+        )
+    typer.echo(tiers_report.page(results, generated.explained()), nl=False)
+    return tiers.enough(results)

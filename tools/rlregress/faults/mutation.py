@@ -12,6 +12,8 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from rlregress import source
+
 _COMPARISONS = {
     ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"),
     ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="), ast.Is: ("is", "is not"),
@@ -52,8 +54,14 @@ class Mutant:
 
 
 @dataclass(frozen=True)
-class _Edit:
-    """Bytes of one line that are replaced."""
+class Edit:
+    """Bytes of one line that are replaced.
+
+    Attributes:
+        line: from 1.
+        start, end: of the bytes in the line.
+        operator: of the mutation literature.
+    """
 
     line: int
     start: int
@@ -69,25 +77,52 @@ def faults(file: str, function: str, first: int, last: int, text: str) -> list[M
         first, last: its lines.
         text: of the whole file.
     """
+    nodes = [each for each in _functions(text) if each.end_lineno == last]
     rows = text.encode().split(b"\n")
-    node = _function(ast.parse(text), first, last)
-    if node is None:
-        return []
-    mutants, known = [], set()
-    for edit in _edits(node, rows):
-        row = rows[edit.line - 1]
-        changed = row[: edit.start] + edit.new.encode() + row[edit.end :]
-        whole = b"\n".join([*rows[: edit.line - 1], changed, *rows[edit.line :]]).decode()
-        if changed == row or (edit.line, changed) in known or not _compiles(whole):
-            continue
-        known.add((edit.line, changed))
-        mutants.append(
-            Mutant(
-                file, function, edit.line, edit.operator,
-                row.decode().strip(), changed.decode().strip(), whole,
-            )
-        )  # fmt: skip
-    return sorted(mutants, key=lambda fault: fault.line)
+    known = {
+        (edit.line, _changed(rows[edit.line - 1], edit)): edit
+        for node in nodes
+        if first <= node.lineno <= last
+        for edit in _edits(node, rows)
+    }
+    made = [mutant(file, function, edit, text) for edit in known.values()]
+    return sorted((each for each in made if each is not None), key=lambda fault: fault.line)
+
+
+def _functions(text: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return [node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)]
+
+
+def edits(text: str) -> list[tuple[str, Edit]]:
+    """Qualified name of a function and what can be changed in it, for all of a file.
+
+    In the order of lines. What is inside two functions belongs to the inner one.
+    """
+    rows = text.encode().split(b"\n")
+    nodes = {(node.name, node.end_lineno): node for node in _functions(text)}
+    known: dict[tuple[int, bytes], tuple[str, Edit]] = {}
+    for function in source.parse(text).functions:
+        node = nodes.get((function.name.rpartition(".")[2], function.last))
+        for edit in _edits(node, rows) if node is not None else ():
+            known[edit.line, _changed(rows[edit.line - 1], edit)] = function.name, edit
+    return sorted(known.values(), key=lambda each: each[1].line)
+
+
+def mutant(file: str, function: str, edit: Edit, text: str) -> Mutant | None:
+    """The file with one edit; None if that changes nothing, or is no Python."""
+    rows = text.encode().split(b"\n")
+    row = rows[edit.line - 1]
+    changed = _changed(row, edit)
+    whole = b"\n".join([*rows[: edit.line - 1], changed, *rows[edit.line :]]).decode()
+    if changed == row or not _compiles(whole):
+        return None
+    old, new = row.decode().strip(), changed.decode().strip()
+    return Mutant(file, function, edit.line, edit.operator, old, new, whole)
+
+
+def _changed(row: bytes, edit: Edit) -> bytes:
+    return row[: edit.start] + edit.new.encode() + row[edit.end :]
 
 
 def spread(every: Sequence[Sequence[Mutant]], limit: int) -> list[Mutant]:
@@ -105,14 +140,6 @@ def spread(every: Sequence[Sequence[Mutant]], limit: int) -> list[Mutant]:
     return drawn
 
 
-def _function(tree: ast.AST, first: int, last: int) -> ast.AST | None:
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    for node in ast.walk(tree):
-        if isinstance(node, kinds) and node.end_lineno == last and first <= node.lineno <= last:
-            return node
-    return None
-
-
 def _compiles(text: str) -> bool:
     try:
         compile(text, "<fault>", "exec")
@@ -121,12 +148,12 @@ def _compiles(text: str) -> bool:
     return True
 
 
-def _edits(function: ast.AST, rows: Sequence[bytes]) -> Iterator[_Edit]:
+def _edits(function: ast.AST, rows: Sequence[bytes]) -> Iterator[Edit]:
     for statement in getattr(function, "body", []):
         yield from _of(statement, rows)
 
 
-def _of(node: ast.AST, rows: Sequence[bytes]) -> Iterator[_Edit]:
+def _of(node: ast.AST, rows: Sequence[bytes]) -> Iterator[Edit]:
     if _says(node):
         return
     yield from _own(node, rows)
@@ -158,7 +185,7 @@ def _named(node: ast.AST) -> bool:
     return any(word in text for word in _WORDS)
 
 
-def _own(node: ast.AST, rows: Sequence[bytes]) -> Iterator[_Edit]:
+def _own(node: ast.AST, rows: Sequence[bytes]) -> Iterator[Edit]:
     if isinstance(node, ast.Compare):
         values = [node.left, *node.comparators]
         for operator, left, right in zip(node.ops, values, values[1:], strict=False):
@@ -189,7 +216,7 @@ def _one_line(*nodes: ast.AST) -> bool:
 
 def _between(
     left: ast.expr, right: ast.expr, words: tuple[str, str], operator: str, rows: Sequence[bytes]
-) -> Iterator[_Edit]:
+) -> Iterator[Edit]:
     """The word between two operands."""
     if left.end_lineno != right.lineno or left.end_col_offset is None:
         return
@@ -197,7 +224,7 @@ def _between(
     place = segment.find(words[0].encode())
     if place >= 0:
         start = left.end_col_offset + place
-        yield _Edit(right.lineno, start, start + len(words[0]), words[1], operator)
+        yield Edit(right.lineno, start, start + len(words[0]), words[1], operator)
 
 
 def _text(node: ast.AST, rows: Sequence[bytes]) -> str:
@@ -208,14 +235,14 @@ def _text(node: ast.AST, rows: Sequence[bytes]) -> str:
 
 def _replaced(
     node: ast.expr, other: ast.expr, rows: Sequence[bytes], operator: str
-) -> Iterator[_Edit]:
+) -> Iterator[Edit]:
     """A part in place of the whole."""
     if _one_line(node, other):
         text = f"({_text(other, rows)})"
-        yield _Edit(node.lineno, node.col_offset, node.end_col_offset or 0, text, operator)
+        yield Edit(node.lineno, node.col_offset, node.end_col_offset or 0, text, operator)
 
 
-def _constant(node: ast.Constant) -> Iterator[_Edit]:
+def _constant(node: ast.Constant) -> Iterator[Edit]:
     value = node.value
     if isinstance(value, bool):
         new = str(not value)
@@ -225,16 +252,16 @@ def _constant(node: ast.Constant) -> Iterator[_Edit]:
         new = repr(value * 2 if value else 1.0)
     else:
         return
-    yield _Edit(node.lineno, node.col_offset, node.end_col_offset or 0, new, "constant")
+    yield Edit(node.lineno, node.col_offset, node.end_col_offset or 0, new, "constant")
 
 
-def _call(node: ast.Call, rows: Sequence[bytes]) -> Iterator[_Edit]:
+def _call(node: ast.Call, rows: Sequence[bytes]) -> Iterator[Edit]:
     name = node.func
     last = name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")
     if last in _EXTREMES and name.end_col_offset is not None:
         start = name.end_col_offset - len(last)
         line = name.end_lineno or name.lineno
-        yield _Edit(line, start, name.end_col_offset, _EXTREMES[last], "bound")
+        yield Edit(line, start, name.end_col_offset, _EXTREMES[last], "bound")
     for left, right in zip(node.args, node.args[1:], strict=False):
         starred = isinstance(left, ast.Starred) or isinstance(right, ast.Starred)
         if _one_line(left, right) and not starred:
@@ -242,10 +269,10 @@ def _call(node: ast.Call, rows: Sequence[bytes]) -> Iterator[_Edit]:
             between = row[left.end_col_offset : right.col_offset].decode()
             new = _text(right, rows) + between + _text(left, rows)
             start, end = left.col_offset, right.end_col_offset or 0
-            yield _Edit(left.lineno, start, end, new, "swapped argument")
+            yield Edit(left.lineno, start, end, new, "swapped argument")
 
 
-def _dropped(node: ast.AugAssign | ast.Assign | ast.Expr, rows: Sequence[bytes]) -> Iterator[_Edit]:
+def _dropped(node: ast.AugAssign | ast.Assign | ast.Expr, rows: Sequence[bytes]) -> Iterator[Edit]:
     """A statement that is left out; of assignments those that others can see."""
     if not _one_line(node):
         return
@@ -254,4 +281,4 @@ def _dropped(node: ast.AugAssign | ast.Assign | ast.Expr, rows: Sequence[bytes])
     if isinstance(node, ast.Assign) and not all(isinstance(each, seen) for each in targets):
         return
     end = node.end_col_offset or 0
-    yield _Edit(node.lineno, node.col_offset, end, "pass", "dropped statement")
+    yield Edit(node.lineno, node.col_offset, end, "pass", "dropped statement")

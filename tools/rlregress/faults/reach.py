@@ -82,13 +82,16 @@ def _statements(body: Iterable[ast.stmt]) -> Iterable[ast.stmt]:
 
 
 def probes_at(reach: Reach, path: Path, line: int, script: bool = False) -> set[Probe] | None:
-    """The probes that reach the statement at a line; None if all have to be asked."""
+    """The probes that reach the statement at a line; None if all have to be asked.
+
+    No probe is to be asked of a statement in the body of a function that none reaches.
+    """
     of_file = reach.get(str(path.resolve()))
     lines = statement(path.read_text(encoding="utf-8"), line, script)
-    if of_file is None or lines is None:
+    if lines is None:
         return None
     statement_lines = set(lines)
-    return {probe for probe, reached in of_file.items() if reached & statement_lines} or None
+    return {probe for probe, reached in (of_file or {}).items() if reached & statement_lines}
 
 
 def foreign_modules(adapter: Adapter) -> list[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import traceback
@@ -23,6 +24,8 @@ from rlregress.faults.probed import Fault, Seen, fault_line, seeded
 from rlregress.training import launch
 
 _MODULE = "rlregress.faults.seeding"
+#: seconds after which a process that asks with a fault in place is ended: some faults never end.
+PATIENCE = 300
 
 
 def seed(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[Seen]:
@@ -96,7 +99,7 @@ def _serve(framework: str, workers: int) -> None:
     from rlregress.details import implementation  # noqa: F401
 
     torch.set_num_threads(1)
-    running: dict[int, int] = {}
+    running: dict[int, tuple[int, str]] = {}
     for job in plan["jobs"]:
         if len(running) >= workers:
             _one_ended(running)
@@ -106,24 +109,31 @@ def _serve(framework: str, workers: int) -> None:
             os.close(reading)
             _child(framework, job, writing)
         os.close(writing)
-        running[child] = reading
+        running[child] = reading, job["fault"]["name"]
     while running:
         _one_ended(running)
 
 
-def _one_ended(running: dict[int, int]) -> None:
+def _one_ended(running: dict[int, tuple[int, str]]) -> None:
     # an answer may be longer than a pipe holds: read before waiting
     import select
 
-    ready, _, _ = select.select(list(running.values()), [], [])
-    child = next(pid for pid, reading in running.items() if reading == ready[0])
-    with os.fdopen(running.pop(child), encoding="utf-8") as answer:
-        print(answer.read().strip(), flush=True)
-    os.waitpid(child, 0)
+    ready, _, _ = select.select([reading for reading, _ in running.values()], [], [])
+    child = next(pid for pid, (reading, _) in running.items() if reading == ready[0])
+    reading, name = running.pop(child)
+    with os.fdopen(reading, encoding="utf-8") as answer:
+        said = answer.read().strip()
+    _, status = os.waitpid(child, 0)
+    if not said:
+        ended = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {status}"
+        why = f"the process ended by {ended}" + (f" after {PATIENCE} s" if status == 14 else "")
+        said = json.dumps({"name": name, "changed": {"": {"": why}}, "asked": []})
+    print(said, flush=True)
 
 
 def _child(framework: str, job: Mapping[str, Any], writing: int) -> None:
     """Ask with the fault in place; never returns."""
+    signal.alarm(PATIENCE)
     fields = job["fault"]
     fault = _fault(fields)
     probes = None if job["probes"] is None else {tuple(probe) for probe in job["probes"]}

@@ -58,7 +58,7 @@ def prepare(job: Dict[str, Any]) -> None:
 
 def _child(job: Dict[str, Any], work: Callable[[Dict[str, Any]], Any]) -> None:
     """Do the work of one training and end the process."""
-    signal.alarm(PATIENCE)
+    signal.alarm(job.get("patience", PATIENCE))
     errors = os.open(job["output"] + ".error", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(errors, 2)
     silent = os.open(os.devnull, os.O_WRONLY)
@@ -97,7 +97,7 @@ def forked(jobs: List[Dict[str, Any]], work: Callable[[Dict[str, Any]], Any]) ->
         elif os.WIFSIGNALED(status):
             with open(job["output"] + ".error", "a", encoding="utf-8") as file:
                 ended = signal.Signals(os.WTERMSIG(status)).name
-                late = f" after {PATIENCE} s" if ended == "SIGALRM" else ""
+                late = f" after {job.get('patience', PATIENCE)} s" if ended == "SIGALRM" else ""
                 file.write(f"\nthe process was ended by {ended}{late}\n")
         print(f"{job['name']}\t{status}\t{time.perf_counter() - begun:.2f}", flush=True)
     return 0

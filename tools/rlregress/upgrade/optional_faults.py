@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 from pydantic import Field
@@ -20,10 +18,8 @@ from rlregress.datafiles import Text
 from rlregress.faults import probed
 from rlregress.faults.mutation import Mutant
 from rlregress.frameworks.base import Adapter
-from rlregress.tracing.run import current
-from rlregress.upgrade import cached_folders, proof, traced
+from rlregress.upgrade import cached_folders, proof
 from rlregress.upgrade.proof import Seeded
-from rlregress.upgrade.sides import Sides
 
 #: share of the faults that have to be found.
 SHARE = 0.9
@@ -111,17 +107,7 @@ def _seed(
 ) -> list[OptionalResult]:
     fitting = {fault: _fault(adapter, fault) for fault in faults}
     every = [made for made in fitting.values() if made is not None]
-    here = current("installed")
-    with (
-        TemporaryDirectory(prefix="rlregress-optional-") as folder,
-        Sides((here, here), (Path(folder), Path(folder)), workers, say) as sides,
-    ):
-        trainings = {training.name: training for training in traced.every(adapter)}
-        every_trace = sides.record_once("B", list(trainings.values()), lines=True)
-        traces = {name: trace for name, trace in every_trace.items() if not trace.failure}
-        seeded = proof.seed(
-            every, trainings, traces, lambda jobs: sides.record_once("B", jobs), say
-        )
+    seeded = proof.seed_installed(adapter, every, workers, say)
     by_fault = {each.fault: each for each in seeded}
     return [
         OptionalResult(f, by_fault[made] if made is not None else None)

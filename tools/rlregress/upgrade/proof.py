@@ -8,18 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rlregress import source
 from rlregress.faults import mutation
 from rlregress.faults.mutation import Mutant
+from rlregress.frameworks.base import Adapter
 from rlregress.tracing.compare import Comparison, compare
+from rlregress.tracing.run import current
 from rlregress.tracing.trace import Trace
+from rlregress.upgrade import cached_folders, traced
 from rlregress.upgrade.coverage import Reach
 from rlregress.upgrade.functions import REMOVED
+from rlregress.upgrade.sides import Sides
 from rlregress.upgrade.traced import Training
 
 #: trainings that are recorded again for one fault: 1 + 2 + 4 + 8 + 16.
 MOST = 31
+#: seconds after which a training with a fault in it is ended: it has seen the fault.
+PATIENCE = 120
 #: how a fault cannot be put into a function that is in memory.
 _MISFIT = "Misfit"
 
@@ -139,6 +147,21 @@ def seed(
     return list(seeded.values())
 
 
+def seed_installed(
+    adapter: Adapter, faults: Sequence[Mutant], workers: int, say: cached_folders.Say
+) -> list[Seeded]:
+    """Trace every training of the installed code, and again with each fault that it runs."""
+    here = current("installed")
+    with (
+        TemporaryDirectory(prefix="rlregress-faults-") as folder,
+        Sides((here, here), (Path(folder), Path(folder)), workers, say) as sides,
+    ):
+        trainings = {training.name: training for training in traced.every(adapter)}
+        every_trace = sides.record_once("B", list(trainings.values()), lines=True)
+        traces = {name: trace for name, trace in every_trace.items() if not trace.failure}
+        return seed(faults, trainings, traces, lambda jobs: sides.record_once("B", jobs), say)
+
+
 def _tried(seeded: Seeded, name: str, before: Trace, after: Trace) -> Seeded:
     fault, trainings = seeded.fault, seeded.trainings
     if after.failure:
@@ -181,4 +204,5 @@ def _running(fault: Mutant, traces: Mapping[str, Trace]) -> list[str]:
 def _job(training: Training, fault: Mutant, number: int) -> Training:
     change = {"file": fault.file, "functions": [fault.function], "text": fault.text}
     name = f"{training.name} fault {number}"
-    return Training(training.owner, name, {**training.job, "swap": [change]})
+    job = {**training.job, "swap": [change], "patience": PATIENCE}
+    return Training(training.owner, name, job)

@@ -54,5 +54,5 @@ def test_cells_are_those_that_reach_the_statement(tmp_path):
     assert reach.probes_at(reached, path, 9) == {("one", "library")}
     assert reach.probes_at(reached, path, 12) == {("other", "library")}
     assert reach.probes_at(reached, path, 1) is None
-    assert reach.probes_at(reached, path, 1, script=True) is None, "no probe reaches it: ask all"
-    assert reach.probes_at({}, path, 9) is None
+    assert reach.probes_at(reached, path, 1, script=True) == set(), "no probe reaches it"
+    assert reach.probes_at({}, path, 9) == set()

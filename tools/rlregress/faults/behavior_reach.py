@@ -1,0 +1,53 @@
+"""Which lines each file of ``tests_behavior`` runs: a plugin of pytest.
+
+Counted by file, as tests of one file share their trainings. Written as JSON to the file that the
+environment names: source file -> test file -> lines.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+#: the environment's names of the file that is written, and of the folders of code.
+OUTPUT, FOLDERS = "RLREGRESS_REACH", "RLREGRESS_REACH_FOLDERS"
+
+
+class _Reach:
+    def __init__(self, folders: list[str]) -> None:
+        import coverage
+
+        include = [f"{folder}/*" for folder in folders]
+        self._counted = coverage.Coverage(data_file=None, include=include, config_file=False)
+        self._counted.start()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Count what a test and its fixtures run for the file of the test."""
+        self._counted.switch_context(item.path.name)
+        try:
+            return (yield)
+        finally:
+            self._counted.switch_context("")
+
+    def pytest_unconfigure(self) -> None:
+        """Write what was counted."""
+        self._counted.stop()
+        data = self._counted.get_data()
+        reached: dict[str, dict[str, list[int]]] = {}
+        for file in data.measured_files():
+            of = reached.setdefault(str(Path(file).resolve()), {})
+            for line, contexts in sorted(data.contexts_by_lineno(file).items()):
+                for test in filter(None, contexts):
+                    of.setdefault(test, []).append(line)
+        Path(os.environ[OUTPUT]).write_text(json.dumps(reached), encoding="utf-8")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin to count."""
+    config.pluginmanager.register(_Reach(os.environ[FOLDERS].split(os.pathsep)))

@@ -1,0 +1,119 @@
+"""``docs/power.md``: which tier of the suite sees faults that operators generated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from rlregress.faults.generated import GAP, KINDS, TIERS, Drawn, Explained, Outcome
+from rlregress.reporting import tables
+
+_OPERATORS = (
+    "dropped statement", "constant", "swapped argument", "comparison", "operand", "operator",
+    "condition", "sign", "bound",
+)  # fmt: skip
+_NOT_RUN, _RUN = "not seen, on a line that nothing runs", "not seen, although run"
+
+
+def page(results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]) -> str:
+    """The whole page; ``explained``: (framework, fault) -> why nothing sees it."""
+    parts = [_HEAD.strip(), "", *_shares(results, explained), "", *_by_operator(results)]
+    for of in results:
+        parts += ["", *_unseen(of, explained)]
+    return "\n".join(parts) + "\n"
+
+
+_HEAD = """
+# What the suite would miss
+
+`rlregress faults --tiers` draws single-line faults by lot from everything that operators of the
+mutation literature can change in the functions of a framework
+([files](../baselines/faults/generated.toml)): a dropped statement, a constant, swapped arguments, a
+comparison, an operand, an operator, a condition, a sign, a bound. No fault was picked or left out
+by hand. Each is put into a copy, and three tiers are asked: **unit**, the probes of the details
+(what `tests_unit` asserts); **trace**, the trainings and scenarios that an upgrade records; and, of
+what neither of the two sees, **behavior**, the files of `tests_behavior` that run its line. Returns
+are not asked. A fault counts as seen if a detail is not as documented any more, a trace parts, a
+test fails, or the framework ends in an error. This page is what `rlregress faults --tiers --show`
+prints.
+"""
+
+
+def _explanation(
+    of: Drawn, fault: Outcome, explained: Mapping[tuple[str, str], Explained]
+) -> Explained | None:
+    return explained.get((of.framework, fault.name)) if not fault.seen_by else None
+
+
+def _shares(
+    results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]
+) -> Iterable[str]:
+    head = [
+        "framework", "drawn", "of", "unit", "trace", "seen by either", "behavior, of the rest",
+        "seen by any", *KINDS[:-1], "seen of those that count",
+    ]  # fmt: skip
+    rows = []
+    for of in results:
+        faults = of.faults
+        kinds = Counter(
+            why.kind for each in faults if (why := _explanation(of, each, explained)) is not None
+        )
+        seen = sum(bool(each.seen_by) for each in faults)
+        counted = len(faults) - sum(kinds[kind] for kind in KINDS if kind != GAP)
+        either = [each for each in faults if each.seen_by in TIERS[:2]]
+        rows.append([
+            f"{of.framework} {next(iter(of.versions.values()), '')}".strip(),
+            str(len(faults)), str(of.of), *(_asked(faults, tier) for tier in TIERS[:2]),
+            _part(len(either), len(faults)), _asked(faults, TIERS[2]), _part(seen, len(faults)),
+            *(str(kinds[kind]) for kind in KINDS if kind != GAP), _part(seen, counted),
+        ])  # fmt: skip
+    return [*tables.head(*head, numbers=len(head) - 1), *(tables.row(*each) for each in rows)]
+
+
+def _asked(faults: Sequence[Outcome], tier: str) -> str:
+    """How many a tier sees, of those that it was asked about."""
+    asked = [each for each in faults if tier in each.said]
+    return _part(sum(bool(each.said[tier]) for each in asked), len(asked))
+
+
+def _part(part: int, whole: int) -> str:
+    return f"{part} of {whole} ({part / whole:.0%})" if whole else "none"
+
+
+def _by_operator(results: Sequence[Drawn]) -> Iterable[str]:
+    faults = [each for of in results for each in of.faults]
+    names = [name for name in _OPERATORS if any(each.operator == name for each in faults)]
+    names += sorted({each.operator for each in faults} - set(names))
+    rows = []
+    for name in names:
+        of = [each for each in faults if each.operator == name]
+        first = Counter(each.seen_by for each in of)
+        rows.append([
+            name, str(len(of)), *(str(first[tier]) for tier in TIERS),
+            str(sum(not each.seen_by and each.run for each in of)),
+            str(sum(not each.seen_by and not each.run for each in of)),
+        ])  # fmt: skip
+    head = ["operator", "faults", *(f"first seen by {tier}" for tier in TIERS), _RUN, _NOT_RUN]
+    return [*tables.head(*head, numbers=len(head) - 1), *(tables.row(*each) for each in rows)]
+
+
+def _unseen(of: Drawn, explained: Mapping[tuple[str, str], Explained]) -> Iterable[str]:
+    yield f"## Not seen: {of.framework}"
+    for title, run in ((_RUN, True), (_NOT_RUN, False)):
+        chosen = [each for each in of.faults if not each.seen_by and each.run == run]
+        yield from ("", f"### {title.capitalize()}: {len(chosen)}", "")
+        for each in chosen:
+            why = _explanation(of, each, explained)
+            said = f" **{why.kind}**: {why.why}" if why is not None else ""
+            yield (
+                f"- `{each.file}:{each.line}` `{each.function}` ({each.operator}): "
+                f"`{each.old}` -> `{each.new}`{said}"
+            )
+
+
+def summary(results: Sequence[Drawn]) -> str:
+    """One line."""
+    faults = [each for of in results for each in of.faults]
+    seen = sum(bool(each.seen_by) for each in faults)
+    said = f"{', '.join(TIERS[:-1])} or {TIERS[-1]}"
+    return f"of the generated faults {_part(seen, len(faults))} are seen by {said}"

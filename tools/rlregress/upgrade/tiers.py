@@ -1,0 +1,234 @@
+"""The power of the suite: which tier sees faults that operators generated from a framework's code?
+
+Three tiers are asked. The probes of all details that reach the line of a fault (``tests_unit``
+asserts their answers); traces of the trainings that run it; and, of what neither sees, the files of
+``tests_behavior`` that run it. Returns are not asked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rlregress import suite
+from rlregress.errors import UserError
+from rlregress.faults import behavior_reach, generated, probed, seeding
+from rlregress.faults.generated import BEHAVIOR, TRACE, UNIT, Drawn, Outcome
+from rlregress.faults.mutation import Mutant
+from rlregress.faults.probed import Fault
+from rlregress.frameworks.base import Adapter
+from rlregress.training import launch
+from rlregress.upgrade import proof
+from rlregress.upgrade.cached_folders import Say
+
+#: seconds after which the behaviour tests of a fault are ended.
+PATIENCE = 900
+
+#: share of the faults that have to be seen.
+SHARE = 0.95
+
+
+def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Drawn:
+    """Draw faults and ask the tiers; what was asked of the same faults before is kept.
+
+    Args:
+        count: how many.
+        draw: seed of the lot.
+        workers: processes at once.
+        say: is told how far it is.
+
+    Raises:
+        UserError: no files of the framework are named, or its faults cannot be seeded.
+    """
+    suite.checkout("judging generated faults")
+    if not adapter.modules:
+        raise UserError(
+            f"{adapter.full_name} is made of scripts, whose statements stand in no function; "
+            "generated faults are put into functions"
+        )
+    faults, of = generated.drawn(adapter, count, draw)
+    kept = generated.load(adapter.name)
+    said = {}
+    if kept is not None and dict(kept.versions) == dict(adapter.versions()):
+        said = {each.name: each for each in kept.faults}
+    outcomes = {n: said.get(new.name, new) for n, new in enumerate(map(generated.outcome, faults))}
+    sound = {
+        each.file: path.read_text(encoding="utf-8")
+        for each in faults
+        if (path := adapter.locate(each.file)) is not None
+    }
+    seeds = {n: generated.as_fault(each, sound[each.file], str(n)) for n, each in enumerate(faults)}
+
+    def keep() -> Drawn:
+        results = Drawn(
+            adapter.name,
+            dict(adapter.versions()),
+            of,
+            draw,
+            tuple(outcomes[n] for n in sorted(outcomes)),
+        )
+        generated.keep(results)
+        return results
+
+    def left(tier: str) -> list[int]:
+        return [n for n, each in outcomes.items() if tier not in each.said]
+
+    for number, answer, run in _unit(adapter, {n: seeds[n] for n in left(UNIT)}, workers):
+        outcomes[number] = outcomes[number].with_(UNIT, answer, run)
+    say(_so_far(keep().faults, UNIT))
+    for number, answer, run in _traced(adapter, {n: faults[n] for n in left(TRACE)}, workers, say):
+        outcomes[number] = outcomes[number].with_(TRACE, answer, run)
+    say(_so_far(keep().faults, TRACE))
+    unseen = [n for n in left(BEHAVIOR) if not outcomes[n].seen_by]
+    for number, answer, run in _behaving(adapter, {n: seeds[n] for n in unseen}, workers, say):
+        outcomes[number] = outcomes[number].with_(BEHAVIOR, answer, run)
+        keep()
+    return keep()
+
+
+def _so_far(outcomes: Sequence[Outcome], tier: str) -> str:
+    asked = [each for each in outcomes if tier in each.said]
+    return f"{tier}: {sum(bool(each.said[tier]) for each in asked)} of {len(asked)} seen"
+
+
+def _unit(
+    adapter: Adapter, faults: Mapping[int, Fault], workers: int
+) -> list[tuple[int, str, bool]]:
+    answers = []
+    for seen in seeding.seed(adapter.name, list(faults.values()), workers) if faults else ():
+        changed = ", ".join(sorted(seen.changed))
+        error = seen.changed.get("", {}).get("", "").strip()
+        said = changed.strip(", ") or (error.splitlines()[-1] if error else "")
+        answers.append((int(seen.fault.name), said, bool(seen.asked) or bool(error)))
+    return answers
+
+
+def _traced(
+    adapter: Adapter, faults: Mapping[int, Mutant], workers: int, say: Say
+) -> list[tuple[int, str, bool]]:
+    if not faults:
+        return []
+    seeded = proof.seed_installed(adapter, list(faults.values()), workers, say)
+    return [
+        (number, each.seen, bool(each.trainings))
+        for number, each in zip(faults, seeded, strict=True)
+        # what cannot be put into a function in memory was not asked
+        if not each.misfit
+    ]
+
+
+def _behaving(
+    adapter: Adapter, faults: Mapping[int, Fault], workers: int, say: Say
+) -> list[tuple[int, str, bool]]:
+    """What the tests of ``tests_behavior`` say, of the files that run a fault's statement."""
+    if not faults:
+        return []
+    reached = _reach(adapter)
+    with ThreadPoolExecutor(workers) as pool:
+        jobs = [
+            (number, pool.submit(_red, adapter, fault, _files_at(adapter, fault, reached)))
+            for number, fault in faults.items()
+        ]
+        answers = []
+        for done, (number, job) in enumerate(jobs, start=1):
+            answers.append((number, *job.result()))
+            say(f"behavior: {done} of {len(jobs)} asked")
+    return answers
+
+
+_Reached = Mapping[str, Mapping[str, Sequence[int]]]
+
+
+def _reach(adapter: Adapter) -> _Reached:
+    """Source file -> file of tests -> lines that it runs."""
+    with TemporaryDirectory(prefix="rlregress-reach-") as folder:
+        output = Path(folder) / "reach.json"
+        ended = subprocess.run(
+            [sys.executable, *_tests(adapter, ["tests_behavior"])]
+            + ["-p", behavior_reach.__name__, "-m", "not nightly"],
+            env={
+                **launch.environment(),
+                behavior_reach.OUTPUT: str(output),
+                behavior_reach.FOLDERS: os.pathsep.join(adapter.code_folders()),
+            },
+            cwd=suite.workplace(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if ended.returncode or not output.is_file():
+            raise UserError(
+                f"the behaviour tests of {adapter.full_name} do not pass without a fault, so they "
+                f"cannot be asked for one: {ended.stdout.strip().splitlines()[-1:]}"
+            )
+        reached: _Reached = json.loads(output.read_text(encoding="utf-8"))
+    return reached
+
+
+def _tests(adapter: Adapter, paths: Sequence[str]) -> list[str]:
+    return [
+        *suite.pytest_arguments(*paths), "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
+        "--framework", adapter.name,
+    ]  # fmt: skip
+
+
+def _files_at(adapter: Adapter, fault: Fault, reached: _Reached) -> list[str]:
+    place = probed.fault_line(adapter, fault)
+    if place is None:
+        return []
+    path, line = place
+    of = reached.get(str(path.resolve()), {})
+    return sorted(f"tests_behavior/{test}" for test, lines in of.items() if line in set(lines))
+
+
+def _red(adapter: Adapter, fault: Fault, files: Sequence[str]) -> tuple[str, bool]:
+    """The first test that fails, and whether any was asked."""
+    if not files:
+        return "", False
+    with (
+        TemporaryDirectory(prefix="rlregress-behavior-") as folder,
+        probed.seeded(adapter.name, fault) as environment,
+    ):
+        evidence = Path(folder) / "evidence.json"
+        command = [sys.executable, *_tests(adapter, files), "-x", "-m", "not nightly"]
+        try:
+            subprocess.run(
+                [*command, "--evidence", str(evidence)],
+                env=environment,
+                cwd=suite.workplace(),
+                capture_output=True,
+                check=False,
+                timeout=PATIENCE,
+            )
+        except subprocess.TimeoutExpired:
+            return f"not ended after {PATIENCE} s", True
+        if not evidence.is_file():
+            return "the tests ended without a result", True
+        entries = json.loads(evidence.read_text(encoding="utf-8"))["tests"]
+    failed = [str(each["test"]) for each in entries if each["outcome"] == "failed"]
+    return failed[0] if failed else "", True
+
+
+def shares(results: Drawn) -> tuple[int, int]:
+    """How many faults some tier sees, and of how many: those that are not explained as no fault."""
+    known = generated.explained()
+    counted = [
+        each
+        for each in results.faults
+        if each.seen_by
+        or (why := known.get((results.framework, each.name))) is None
+        or why.kind == generated.GAP
+    ]
+    return sum(bool(each.seen_by) for each in counted), len(counted)
+
+
+def enough(results: Sequence[Drawn]) -> bool:
+    """Whether 95 % of all that count are seen."""
+    counts = [shares(each) for each in results]
+    return sum(seen for seen, _ in counts) >= SHARE * max(sum(of for _, of in counts), 1)

@@ -1,0 +1,172 @@
+"""Faults drawn by lot from a framework's code, and the page of what sees them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from dataclasses import replace
+
+import pytest
+
+from rlregress import frameworks, source, suite
+from rlregress.errors import UserError
+from rlregress.faults import generated, mutation, seeding
+from rlregress.faults.generated import (
+    BEHAVIOR,
+    EQUIVALENT,
+    GAP,
+    TRACE,
+    UNIT,
+    Drawn,
+    Explained,
+    Outcome,
+)
+from rlregress.reporting import tiers as tiers_report
+from rlregress.upgrade import tiers
+
+KEPT = [each for name in frameworks.names() if (each := generated.load(name)) is not None]
+
+
+def faults_of(name, count, draw):
+    """Faults of a framework by lot, and how many places there are."""
+    return generated.drawn(frameworks.get(name), count, draw)
+
+
+@pytest.mark.parametrize("name", ["sb3", "torchrl"])
+def test_a_lot_is_drawn_from_all_files_and_can_be_drawn_again(name):
+    """The same seed draws the same faults, another one others, of more than ten files."""
+    first, of = faults_of(name, 60, 0)
+    assert first == faults_of(name, 60, 0)[0]
+    assert first != faults_of(name, 60, 1)[0]
+    assert len(first) == 60 < of
+    assert len({each.file for each in first}) > 10
+    assert len({each.operator for each in first}) > 5
+
+
+def test_the_seeder_makes_the_drawn_fault_and_no_other():
+    """What the seeder of probes writes is the drawn file, also of lines that stand there twice."""
+    adapter = frameworks.get("sb3")
+    for number, fault in enumerate(faults_of("sb3", 60, 2)[0]):
+        sound = adapter.locate(fault.file).read_text(encoding="utf-8")
+        made = generated.as_fault(fault, sound, str(number))
+        assert source.replaced(sound, made.old, made.new, made.occurrence) == fault.text
+
+
+def test_the_second_of_two_equal_lines_is_meant():
+    """The line of the fault decides, not the first that looks alike."""
+    text = "def f(x):\n    x += 1\n    x += 1\n    return x\n"
+    (fault,) = [
+        each
+        for each in mutation.faults("m.py", "f", 1, 4, text)
+        if (each.line, each.operator) == (3, "constant")
+    ]
+    made = generated.as_fault(fault, text, "f")
+    assert made.occurrence == 2
+    assert source.replaced(text, made.old, made.new, 2) == fault.text
+    assert source.replaced(text, made.old, made.new, 1) != fault.text
+
+
+def test_edits_of_a_file_are_those_of_its_functions():
+    """Each place once, under the innermost function; statements of the module have none."""
+    text = "y = 1 + 1\n\n\ndef f(x):\n    def g(z):\n        return z + 1\n    return g(x) * 2\n"
+    named = {(name, edit.line, edit.operator) for name, edit in mutation.edits(text)}
+    assert named == {
+        ("f.g", 6, "operator"), ("f.g", 6, "operand"), ("f.g", 6, "constant"),
+        ("f", 7, "operator"), ("f", 7, "operand"), ("f", 7, "constant"),
+    }  # fmt: skip
+
+
+def test_a_framework_without_files_is_refused():
+    """One sentence says where to name them."""
+    with pytest.raises(UserError, match=r"no files of cleanrl .* known: sb3, torchrl; name some"):
+        generated.scope("cleanrl")
+
+
+def test_a_pattern_without_a_file_is_refused(monkeypatch):
+    """A file that a release has moved is not left out in silence."""
+    monkeypatch.setattr(generated, "scope", lambda name: ("stable_baselines3/gone/*.py",))
+    with pytest.raises(UserError, match=r"'stable_baselines3/gone/\*.py' names no file"):
+        faults_of("sb3", 1, 0)
+
+
+def test_a_process_that_a_fault_keeps_busy_is_ended_and_told(capfd):
+    """A fork without an answer is one that the fault ended, not an error of the suite."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(1)
+        while True:
+            pass
+    os.close(writing)
+    running = {child: (reading, "never ends")}
+    seeding._one_ended(running)
+    told = json.loads(capfd.readouterr().out)
+    assert told["name"] == "never ends"
+    assert told["changed"][""][""].startswith("the process ended by signal 14 after ")
+    assert running == {}
+
+
+def outcome(line, said, run=True, operator="sign"):
+    """A fault of one line, and what the tiers said of it."""
+    return Outcome("m.py", "f", line, operator, "x", "-x", said, run)
+
+
+SEEN = outcome(1, {UNIT: "sac.critic_loss.scale", TRACE: ""})
+BY_TEST = outcome(2, {UNIT: "", TRACE: "", BEHAVIOR: "tests_behavior/test_counts.py::test_it"})
+UNSEEN = outcome(3, {UNIT: "", TRACE: "", BEHAVIOR: ""})
+NOT_RUN = outcome(4, {UNIT: "", TRACE: "", BEHAVIOR: ""}, run=False, operator="bound")
+DRAWN = Drawn("sb3", {"stable-baselines3": "9.9.9"}, 40, 0, (SEEN, BY_TEST, UNSEEN, NOT_RUN))
+
+
+def explain(monkeypatch, *rows):
+    """Let these faults of one framework be explained so."""
+    known = {
+        ("sb3", fault.name): Explained("sb3", fault.name, kind, why) for fault, kind, why in rows
+    }
+    monkeypatch.setattr(generated, "explained", lambda: known)
+    return known
+
+
+def test_only_what_is_explained_as_no_fault_is_left_out(monkeypatch):
+    """A gap counts as a miss, as does what nobody has looked at; an equivalent one does not."""
+    explain(monkeypatch)
+    assert tiers.shares(DRAWN) == (2, 4)
+    explain(monkeypatch, (UNSEEN, EQUIVALENT, "x is 0"), (NOT_RUN, GAP, "no test has two rows"))
+    assert tiers.shares(DRAWN) == (2, 3)
+    # what a tier has seen was no equivalent one, whatever somebody wrote
+    explain(monkeypatch, (SEEN, EQUIVALENT, "wrong"))
+    assert tiers.shares(DRAWN) == (2, 4)
+    assert not tiers.enough([DRAWN])
+    assert tiers.enough([replace(DRAWN, faults=(SEEN, BY_TEST))])
+
+
+def test_the_page_names_what_nothing_sees(monkeypatch):
+    """Shares by tier and by operator, and each miss with its explanation."""
+    page = tiers_report.page([DRAWN], explain(monkeypatch, (UNSEEN, EQUIVALENT, "x is 0")))
+    cells = {
+        line.split(" | ")[0].strip("| "): [each.strip(" |") for each in line.split(" | ")[1:]]
+        for line in page.splitlines()
+        if line.startswith("| ")
+    }
+    assert cells["sb3 9.9.9"] == [
+        "4", "40", "1 of 4 (25%)", "0 of 4 (0%)", "1 of 4 (25%)", "1 of 3 (33%)", "2 of 4 (50%)",
+        "1", "0", "0", "2 of 3 (67%)",
+    ]  # fmt: skip
+    assert cells["sign"] == ["3", "1", "0", "1", "1", "0"]
+    assert cells["bound"] == ["1", "0", "0", "0", "0", "1"]
+    assert "- `m.py:3` `f` (sign): `x` -> `-x` **equivalent**: x is 0" in page
+    assert "- `m.py:4` `f` (bound): `x` -> `-x`\n" in page
+    assert "`m.py:1`" not in page
+
+
+def test_the_page_of_the_documentation_is_the_one_of_the_kept_results():
+    """docs/power.md is what the command prints."""
+    text = (suite.root() / "docs" / "power.md").read_text(encoding="utf-8")
+    assert text == tiers_report.page(KEPT, generated.explained())
+
+
+def test_explanations_are_of_kept_faults_that_nothing_sees():
+    """None is left of a fault that is seen, or that was never drawn."""
+    unseen = {(of.framework, each.name) for of in KEPT for each in of.faults if not each.seen_by}
+    assert set(generated.explained()) <= unseen
