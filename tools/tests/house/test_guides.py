@@ -1,14 +1,9 @@
-"""The guides for contributors show what is there, and their commands run."""
+"""The guides for contributors show what is there."""
 
 from __future__ import annotations
 
 import re
-import shlex
-import subprocess
-import sys
 from pathlib import Path
-
-import pytest
 
 import rlregress
 from rlregress import suite
@@ -17,9 +12,6 @@ DOCS = suite.root() / "docs"
 LIBRARY = Path(rlregress.__file__).parent
 GUIDE = DOCS / "adding-a-detail.md"
 SHOWN = re.compile(r"<!-- from (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
-COMMAND = re.compile(r"^    \$ (.+)$", re.MULTILINE)
-#: commands that seed faults or ask every detail take longer than a contributor waits.
-SLOW = ("rlregress probe", "rlregress faults")
 
 
 def not_shown(text: str, root: Path) -> list[str]:
@@ -42,24 +34,6 @@ def test_a_block_that_is_not_there_is_found(tmp_path):
     assert not_shown(page.format("two\nthree"), tmp_path) == []
     assert not_shown(page.format("two\nfour"), tmp_path) == ["a.py"]
     assert not_shown(page.format("one\nthree"), tmp_path) == ["a.py"]
-
-
-@pytest.mark.usefixtures("warm_python")
-@pytest.mark.parametrize(
-    "command",
-    [
-        pytest.param(command, marks=pytest.mark.nightly) if command.startswith(SLOW) else command
-        for command in COMMAND.findall(GUIDE.read_text("utf-8"))
-    ],
-)
-def test_a_command_of_the_guide_runs(command):
-    """It ends with exit code 0."""
-    name, *arguments = shlex.split(command)
-    module = {"rlregress": "rlregress.cli", "pytest": "pytest"}[name]
-    ended = subprocess.run(
-        [sys.executable, "-m", module, *arguments], cwd=suite.root(), capture_output=True, text=True
-    )
-    assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr[-2000:]
 
 
 def test_every_room_is_in_the_picture():
