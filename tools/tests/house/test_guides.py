@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 import rlregress
 from rlregress import suite
 
 DOCS = suite.root() / "docs"
 LIBRARY = Path(rlregress.__file__).parent
-GUIDE = DOCS / "adding-a-detail.md"
+GUIDES = [page for page in DOCS.glob("*.md") if "<!-- from " in page.read_text("utf-8")]
 SHOWN = re.compile(r"<!-- from (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
 
 
@@ -20,11 +22,17 @@ def not_shown(text: str, root: Path) -> list[str]:
     return [path for path, block in blocks if block not in (root / path).read_text("utf-8")]
 
 
-def test_what_the_guide_shows_is_there():
-    """Every block of the guide is a part of the file that it names."""
-    text = GUIDE.read_text("utf-8")
-    assert text.count("<!-- from ") == len(SHOWN.findall(text)) > 4
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.name)
+def test_what_a_guide_shows_is_there(guide):
+    """Every block of a guide is a part of the file that it names."""
+    text = guide.read_text("utf-8")
+    assert text.count("<!-- from ") == len(SHOWN.findall(text))
     assert not_shown(text, suite.root()) == []
+
+
+def test_the_guides_are_found():
+    """They are the pages that show parts of files."""
+    assert {guide.stem for guide in GUIDES} == {"adding-a-detail", "adding-a-fault"}
 
 
 def test_a_block_that_is_not_there_is_found(tmp_path):

@@ -10,17 +10,22 @@ import sys
 import threading
 from collections.abc import Iterator
 from functools import partial
+from html import unescape
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from rlregress import suite
 from rlregress.details import catalogue
 from rlregress.faults import probed
 from rlregress.upgrade import changes
 
+from ..house import pages
+from ..house.command_lines import why_not_understood
+from ..house.pages import Command
 from ..reporting import browser
 from ..reporting.browser import Browser
 
@@ -91,11 +96,11 @@ def read(path: Path) -> _Loaded:
 
 def test_nothing_is_loaded_from_elsewhere(site):
     """No page and no style loads a script, a style, a font or a picture over the network."""
-    pages = sorted(site.rglob("*.html"))
-    assert len(pages) > 60
+    built = sorted(site.rglob("*.html"))
+    assert len(built) > 60
     foreign = {
         f"{path.relative_to(site)}: {address}"
-        for path in pages
+        for path in built
         for address in read(path).loads
         if re.match(r"(https?:)?//", address)
     }
@@ -108,9 +113,9 @@ def test_nothing_is_loaded_from_elsewhere(site):
 
 def test_every_link_of_the_site_leads_somewhere(site):
     """Every file and every heading that a built page leads to is there, pages of data included."""
-    pages = {path.resolve(): read(path) for path in site.rglob("*.html")}
+    built = {path.resolve(): read(path) for path in site.rglob("*.html")}
     dead = []
-    for path, page in pages.items():
+    for path, page in built.items():
         if path.name == "404.html":
             continue
         for address in page.leads:
@@ -119,7 +124,7 @@ def test_every_link_of_the_site_leads_somewhere(site):
                 continue
             place = (path.parent / name).resolve() if name else path
             there = place.exists() and (
-                not anchor or place not in pages or anchor in pages[place].ids
+                not anchor or place not in built or anchor in built[place].ids
             )
             if not there:
                 dead.append(f"{path.relative_to(site)}: {address}")
@@ -135,6 +140,42 @@ def test_pages_of_data_hold_all_data(site):
     for name in changes.known():
         rows = (site / "histories" / f"{name}.html").read_text("utf-8").partition('id="changes"')[2]
         assert rows.count("<tr>") == len(changes.load(name)) + 1
+
+
+def test_commands_on_pages_of_data_are_understood(site, pytestconfig):
+    """Every command that a page made of data names is one that the program takes."""
+    shown = {
+        unescape(text)
+        for path in site.rglob("*.html")
+        for text in re.findall(r"<code>(rlregress \S.*?)</code>", path.read_text("utf-8"))
+    }
+    assert "rlregress histories --show --framework sb3" in shown
+    lines = [Command("", 0, " ".join(text.split()), True) for text in sorted(shown)]
+    assert {
+        line.text: why for line in lines if (why := why_not_understood(line, pytestconfig))
+    } == {}
+
+
+#: what a page is made of, as elements
+_MADE_OF = ("li", "pre", "table", "h2", "h3", "code", "strong", "em", "p")
+
+
+def test_a_page_is_the_same_on_github(site):
+    """A page has as many items, blocks, tables and paragraphs in the site as on GitHub."""
+    other = {}
+    for page in pages.PAGES:
+        name = {"README": "index", "CONTRIBUTING": "contributing"}.get(page.stem, page.stem)
+        if name in ("claims", "comparison"):
+            continue
+        text = MarkdownIt("commonmark").enable("table").render(page.read_text("utf-8"))
+        shown = (site / f"{name}.html").read_text("utf-8")
+        shown = shown.partition("<article")[2].partition("</article")[0]
+        shown = re.sub(r"<aside.*?</aside>", "", shown, flags=re.DOTALL)
+        for element in _MADE_OF:
+            counts = [len(re.findall(rf"<{element}[ >]", each)) for each in (text, shown)]
+            if counts[0] != counts[1]:
+                other[f"{name} <{element}>"] = counts
+    assert other == {}
 
 
 def test_what_was_divided_is_whole(site):
