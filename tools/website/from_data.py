@@ -207,8 +207,8 @@ def faults() -> Pages:
         "# Seeded faults",
         "",
         "A test that has never been red proves nothing. These mistakes are made in copies of the "
-        "frameworks, one line at a time, and each has to be noticed. What came of them: "
-        "[on returns](verdicts.md#measured), [under options](upgrades.md#proof), "
+        "frameworks, one line at a time, to see whether they are noticed. How many are: "
+        "[by returns](verdicts.md#training-returns), [under options](upgrades.md#proof), "
         "[of real releases](upgrades.md#real-histories). "
         "One more: [a fault](adding-a-fault.md).",
         "",

@@ -249,11 +249,13 @@ def test_the_site_in_a_browser(served, width):
         )
         found = "document.querySelectorAll('.md-search-result__item a').length"
         assert chromium.wait(f"{found} > 0"), chromium.value("document.body.innerText")[:500]
+        light = chromium.value("getComputedStyle(document.body).backgroundColor")
         said, asked = chromium.said, chromium.asked
         assert said == []
         assert [a for a in asked if not a.startswith((served, "data:", "blob:"))] == []
 
         chromium.open_address(f"{served}/details/sac.html", width, dark=True)
+        assert chromium.value("getComputedStyle(document.body).backgroundColor") != light
         rows = "[...document.querySelector('.md-content table').tBodies[0].rows]"
         before = chromium.value(f"{rows}.length")
         chromium.value(
