@@ -1,7 +1,7 @@
 # `make gate` and `make test` need only a Python (>= 3.11, with venv): each makes the virtual
 # environment first, and again when the packaging or the constraints change.
 .DELETE_ON_ERROR:
-.PHONY: help venv gate test nightly lint clean
+.PHONY: help venv gate test nightly lint site clean
 
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -29,6 +29,7 @@ help:
 	@echo "make test   the test suite, trainings with the smoke budget"
 	@echo "make nightly  make test, and the tests that take long"
 	@echo "make lint   ruff, mypy and the import rules of the house"
+	@echo "make site   the documentation as a site, in build/site"
 	@echo "make venv   only make the virtual environment ($(VENV))"
 	@echo "make clean  remove the virtual environment and caches"
 	@echo
@@ -48,6 +49,13 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Not --quiet, which hides warnings from --strict. The variable silences a note: Material for MkDocs
+# is maintained until May 2027, and Zensical follows it.
+site: $(INSTALLED)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict \
+	  --config-file tools/website/mkdocs.yml
+	@echo "read it: $(BIN)/python -m http.server -d build/site -b 127.0.0.1"
 
 venv: $(INSTALLED)
 

@@ -88,7 +88,8 @@ def probes_at(reach: Reach, path: Path, line: int, script: bool = False) -> set[
     """
     of_file = reach.get(str(path.resolve()))
     lines = statement(path.read_text(encoding="utf-8"), line, script)
-    if lines is None:
+    # a script that was not counted at all may run under another name
+    if lines is None or (script and of_file is None):
         return None
     statement_lines = set(lines)
     return {probe for probe, reached in (of_file or {}).items() if reached & statement_lines}

@@ -56,3 +56,4 @@ def test_cells_are_those_that_reach_the_statement(tmp_path):
     assert reach.probes_at(reached, path, 1) is None
     assert reach.probes_at(reached, path, 1, script=True) == set(), "no probe reaches it"
     assert reach.probes_at({}, path, 9) == set()
+    assert reach.probes_at({}, path, 9, script=True) is None

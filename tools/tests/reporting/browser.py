@@ -112,6 +112,10 @@ class Browser:
 
     def open(self, path: Path, width: int, dark: bool) -> None:
         """Open a file in a window of that width, and wait for it."""
+        self.open_address(path.resolve().as_uri(), width, dark)
+
+    def open_address(self, address: str, width: int, dark: bool) -> None:
+        """Open a page in a window of that width, and wait for it."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call(
@@ -119,7 +123,7 @@ class Browser:
             width=width, height=900, deviceScaleFactor=1, mobile=width < 700,
         )  # fmt: skip
         self.said, self.asked, self._loaded = [], [], False
-        self.call("Page.navigate", url=path.resolve().as_uri())
+        self.call("Page.navigate", url=address)
         while not self._loaded:
             self._note(self._next())
 
@@ -128,6 +132,13 @@ class Browser:
         told = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in told, told["exceptionDetails"]
         return told["result"].get("value")
+
+    def wait(self, expression: str, seconds: float = 20.0) -> bool:
+        """Whether an expression of JavaScript comes true in the page within that time."""
+        until = time.monotonic() + seconds
+        while not (true := bool(self.value(expression))) and time.monotonic() < until:
+            time.sleep(0.1)
+        return true
 
     def press(self, key: str, code: int) -> None:
         """Press and let go of a key."""

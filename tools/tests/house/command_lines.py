@@ -1,0 +1,75 @@
+"""Whether a command line is one that the program takes, as far as its own parser says."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import subprocess
+from functools import cache
+
+import pytest
+import typer
+
+from rlregress import cli
+from rlregress.details import catalogue
+
+from .pages import ROOT, Command
+
+#: typer carries a copy of click, or takes the installed one
+_UsageError = typer.BadParameter.__base__ or Exception
+
+
+@cache
+def _app() -> typer.core.TyperGroup:
+    app = typer.main.get_command(cli.app)
+    assert isinstance(app, typer.core.TyperGroup)
+    return app
+
+
+def why_not_understood(command: Command, config: pytest.Config) -> str:
+    """What is wrong with a command line as the program itself reads it; empty: nothing."""
+    program, *words = command.words()
+    if program == "rlregress":
+        return _why_not_rlregress(words, command.in_text)
+    if program == "pytest":
+        return _why_not_pytest(words, config)
+    if program == "make":
+        ended = subprocess.run(
+            ["make", "--dry-run", *words], cwd=ROOT, capture_output=True, text=True
+        )
+        return ended.stderr
+    if words[:2] == ["-m", "pip"]:
+        return ""
+    return "" if words[0] == "-m" and importlib.util.find_spec(words[1]) else "no such module"
+
+
+def _why_not_rlregress(words: list[str], named_only: bool) -> str:
+    """An ellipsis is left out; what a sentence only names may lack what it takes."""
+    app, (name, *rest) = _app(), words
+    if name not in app.commands:
+        return f"no such command: {name}"
+    try:
+        with app.make_context("rlregress", [name]) as context:
+            app.commands[name].make_context(name, rest, parent=context).close()
+    except _UsageError as error:
+        missing = type(error).__name__ == "MissingParameter"
+        return "" if missing and named_only else f"{type(error).__name__}: {error}"
+    return ""
+
+
+def _why_not_pytest(words: list[str], config: pytest.Config) -> str:
+    found, unknown = config._parser.parse_known_and_unknown_args(words)
+    if unknown:
+        return f"no such option: {' '.join(unknown)}"
+    for path in found.file_or_dir:
+        if not (ROOT / path.partition("::")[0]).exists():
+            return f"no such file: {path}"
+    registered = {re.split(r"[:(]", line)[0].strip() for line in config.getini("markers")}
+    names = {node.id for node in ast.walk(ast.parse(found.markexpr)) if isinstance(node, ast.Name)}
+    if names - registered:
+        return f"no such marker: {', '.join(sorted(names - registered))}"
+    for of in (found.detail or "").split(","):
+        if of and not any(f"{id}.".startswith(f"{of}.") for id in catalogue.ids()):
+            return f"no such detail: {of}"
+    return ""

@@ -1,0 +1,229 @@
+"""What the pages show: commands are real, outputs are theirs, links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rlregress import suite
+from rlregress.faults import probed
+
+from . import pages
+from .command_lines import why_not_understood
+from .pages import PAGES, Block, Command
+
+COMMANDS = [command for page in PAGES for command in pages.commands(page)]
+TEXTS = sorted({command.text for command in COMMANDS})
+BLOCKS = [block for page in PAGES if page.name not in pages.WRITTEN for block in pages.blocks(page)]
+DATA: dict[str, list[dict[str, Any]]] = tomllib.loads(
+    (Path(__file__).parent / "shown.toml").read_text("utf-8")
+)
+RUN = {entry["command"]: entry.get("nightly", False) for entry in DATA["run"]}
+#: languages of blocks that are no output
+_SOURCE = {"python", "toml", "yaml", "sh"}
+
+
+def test_the_pages_are_read():
+    """Commands are found in blocks, in workflows, behind variables, and in sentences."""
+    shown = {(command.page, command.text) for command in COMMANDS}
+    assert ("README.md", "rlregress throughput") in shown
+    github = "rlregress gate --from old.txt --to new.txt --no-returns --report upgrade"
+    assert ("docs/github-actions.md", github) in shown
+    assert ("docs/scripts.md", "rlregress diff a.trace b.trace") in shown
+    assert ("docs/upgrades.md", "rlregress histories --show") in shown
+    assert len(TEXTS) > 100
+
+
+def test_every_command_is_understood(pytestconfig):
+    """Every command line that a page shows is one that the program takes."""
+    wrong = {
+        f"{command.page}:{command.line} {command.text}": why
+        for command in COMMANDS
+        if (why := why_not_understood(command, pytestconfig))
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rlregress gat",
+        "rlregress gate --frmework sb3",
+        "rlregress gate --alpha much",
+        "rlregress run",
+        "rlregress histories --show sb3",
+        "pytest tests_unit --detial sac",
+        "pytest test_unit",
+        "pytest tests_unit --detail sac.critic",
+        "pytest tests_unit -m sac3",
+        "pytest tests_unit --seeds few",
+        "make tests",
+        "python -m rlregress.simulate",
+    ],
+)
+def test_a_command_that_is_none_is_found(pytestconfig, line, tmp_path):
+    """Names, options, values, paths, markers and modules that are not there."""
+    page = tmp_path / "page.md"
+    page.write_text(f"Do\n\n    {line}  # so\n")
+    [command] = pages.commands(page)
+    assert command.text == line
+    try:
+        why = why_not_understood(command, pytestconfig)
+    except pytest.UsageError as error:
+        why = str(error)
+    assert why
+
+
+def test_every_command_is_run_or_says_why_not():
+    """A command is run by a test, or shown.toml says what it takes; no entry is left over."""
+    begins = [entry["begins"] for entry in DATA["parsed"]]
+    rest = [text for text in TEXTS if text not in RUN]
+    of = {text: [each for each in begins if text.startswith(each)] for text in rest}
+    assert [text for text, found in of.items() if not found] == []
+    assert set(begins) - {each for found in of.values() for each in found} == set()
+    assert set(RUN) - set(TEXTS) == set()
+
+
+def test_every_output_is_compared_or_says_why_not():
+    """A block is source, commands, the output of a command, or listed; no entry is left over."""
+    listed = {entry["begins"]: False for kind in ("kept", "drawn") for entry in DATA[kind]}
+    unknown = []
+    with_commands = {(command.page, command.line) for command in COMMANDS}
+    for block in BLOCKS:
+        found = [begins for begins in listed if block.text.startswith(begins)]
+        listed.update(dict.fromkeys(found, True))
+        lines = range(block.line, block.line + block.text.count("\n") + 1)
+        known = block.kind in _SOURCE or block.output_of or found
+        if not known and not any((block.page, line) in with_commands for line in lines):
+            unknown.append(f"{block.page}:{block.line}")
+    assert unknown == []
+    assert [begins for begins, used in listed.items() if not used] == []
+
+
+def _said(text: str) -> str:
+    """A text in one line, without what pytest puts before the lines of a failure."""
+    return " ".join(re.sub(r"(?m)^E\s", " ", text).split())
+
+
+def not_said(block: Block, output: str) -> str:
+    """The first piece of a block, between ellipses, that does not follow in an output."""
+    rest = _said(output)
+    for piece in re.split(r"(?m)^\s*\.\.\.$", block.text):
+        before, found, rest = rest.partition(_said(piece))
+        if not found:
+            return f"{block.page}:{block.line} shows\n{piece}\nthe command says\n{before}"
+    return ""
+
+
+@pytest.mark.usefixtures("warm_python")
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(text, marks=pytest.mark.nightly if nightly else ())
+        for text, nightly in RUN.items()
+    ],
+)
+def test_a_shown_command_runs(text, command, tmp_path, monkeypatch):
+    """It ends with exit code 0, and says what a page shows as its output."""
+    program, *words = Command("", 0, text, False).words()
+    if program == "rlregress":
+        monkeypatch.chdir(tmp_path)
+        code, output, error = command(*words)
+    else:
+        ended = subprocess.run(
+            [sys.executable, "-m", program, *words],
+            cwd=pages.ROOT, capture_output=True, text=True,
+        )  # fmt: skip
+        code, output, error = ended.returncode, ended.stdout, ended.stderr
+    assert code == 0, output[-2000:] + error[-2000:]
+    assert [
+        no for block in BLOCKS if block.output_of == text and (no := not_said(block, output))
+    ] == []
+
+
+KEPT_IN = [block for block in BLOCKS if " kept in " in block.output_of]
+FAULTY = [block for block in BLOCKS if " with the fault " in block.output_of]
+
+
+@pytest.mark.parametrize("block", KEPT_IN, ids=lambda block: f"{block.page}:{block.line}")
+def test_an_output_is_as_it_is_kept(block):
+    """A part of a page that a command writes is a part of that page."""
+    text, _, page = block.output_of.partition(" kept in ")
+    assert page.rpartition("/")[2] in pages.WRITTEN
+    assert text in TEXTS
+    assert not_said(block, (pages.ROOT / page).read_text("utf-8")) == ""
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("warm_python")
+@pytest.mark.parametrize("block", FAULTY, ids=lambda block: f"{block.page}:{block.line}")
+def test_an_output_is_that_of_a_fault(block):
+    """With the fault in a copy of the framework, the command says what the page shows."""
+    text, _, name = block.output_of.partition(" with the fault ")
+    program, *words = Command("", 0, text, False).words()
+    [(framework, fault)] = probed.chosen(["sb3"], [name])
+    ended = probed.run_seeded(framework, fault, ["-m", program, *words, "-p", "no:cacheprovider"])
+    assert ended.returncode == 1, ended.stdout[-2000:] + ended.stderr[-2000:]
+    assert not_said(block, ended.stdout) == ""
+
+
+def test_the_outputs_are_read():
+    """Each way to say whose output a block is, is used."""
+    assert KEPT_IN
+    assert FAULTY
+    assert any(block.output_of in RUN for block in BLOCKS)
+
+
+def test_another_output_is_found(tmp_path):
+    """A number, a line or an order that is not the output's is named; "..." leaves out some."""
+
+    def shown(text: str) -> Block:
+        page = tmp_path / "page.md"
+        page.write_text(f"<!-- output of rlregress version -->\n\n{text}\n")
+        [block] = pages.blocks(page)
+        assert block.output_of == "rlregress version"
+        return block
+
+    output = "one 1\ntwo 2\nE   three 3\n"
+    assert not_said(shown("    one 1\n    two 2"), output) == ""
+    assert not_said(shown("    one 1\n    ...\n    three 3"), output) == ""
+    assert "two 3" in not_said(shown("    one 1\n    two 3"), output)
+    assert not_said(shown("    one 1\n    three 3"), output)
+    assert not_said(shown("    two 2\n    ...\n    one 1"), output)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    """Every link within the project leads to a file that is there, and to a heading of it."""
+    assert pages.dead_links(page) == []
+
+
+def test_a_dead_link_is_found(tmp_path):
+    """A file and a heading that are not there; headings are named as GitHub names them."""
+    page, other = tmp_path / "page.md", tmp_path / "other.md"
+    other.write_text("# One: `two.three` - 4\n\n## Again\n\n## Again\n")
+    page.write_text(
+        "[a](other.md) [b](other.md#one-twothree---4) [c](other.md#again-1) [d](#none)\n"
+        "[e](other.md#again-2) ![f](none.svg) [g](https://example.org/none)\n\n"
+        "| [h](none.md) |\n|---|\n"
+    )
+    dead = [line.partition(" ")[2].partition(":")[0] for line in pages.dead_links(page)]
+    assert dead == ["#none", "other.md#again-2", "none.svg", "none.md"]
+
+
+def test_every_page_is_reached():
+    """From the README, by links, a reader comes to every page."""
+    found, new = set(), [suite.root() / "README.md"]
+    while new:
+        page = new.pop()
+        found.add(page)
+        names = [target.partition("#")[0] for _, target in pages.links(page)]
+        reached = {(page.parent / name).resolve() for name in names if name.endswith(".md")}
+        new += sorted(reached - found - set(new))
+    assert [page.name for page in PAGES if page.resolve() not in found] == []

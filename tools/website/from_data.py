@@ -1,0 +1,280 @@
+"""Pages made of the data of the suite: the catalogue, real releases, seeded faults."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from written import Pages
+
+from rlregress import frameworks
+from rlregress.details import catalogue, expectations
+from rlregress.details.catalogue import Detail
+from rlregress.details.expectations import Expectation
+from rlregress.details.implementation import expectations_path
+from rlregress.faults import behavior, probed, traced
+from rlregress.frameworks.base import Adapter
+from rlregress.gate import return_faults
+from rlregress.reporting import histories as histories_report
+from rlregress.upgrade import changes, optional_faults
+from rlregress.upgrade import histories as kept
+
+
+def _adapters() -> list[Adapter]:
+    """The frameworks that this repository has expectations of."""
+    every = map(frameworks.get, frameworks.names())
+    return [adapter for adapter in every if adapter.expectations() is None]
+
+
+def _code(text: str) -> str:
+    """Source in one cell of a table."""
+    shown = html.escape(text, quote=False)
+    for special in "|`*_[]\\":
+        shown = shown.replace(special, f"&#{ord(special)};")
+    return f"<code>{'<br>'.join(shown.splitlines())}</code>" if text else ""
+
+
+def _words(text: str) -> str:
+    """Prose in one cell of a table, or in a paragraph."""
+    shown = html.escape(" ".join(text.split()), quote=False)
+    # ``name`` of docstrings
+    shown = re.sub(r"``(.+?)``", r"<code>\1</code>", shown)
+    for special in "|*_[]":
+        shown = shown.replace(special, f"&#{ord(special)};")
+    return shown
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield "|" + "---|" * len(head)
+    for row in rows:
+        yield f"| {' | '.join(map(str, row))} |"
+    yield ""
+
+
+def _anchor(id: str) -> str:
+    return id.replace(".", "")
+
+
+def details() -> Pages:
+    """The catalogue, one page for each family: what is asked, and documented of each framework."""
+    known = {
+        adapter.name: [e for e in expectations.load(expectations_path(adapter)) if e.until is None]
+        for adapter in _adapters()
+    }
+    families = list(dict.fromkeys(detail.family for detail in catalogue.all_details()))
+    pages: Pages = {}
+    rows = []
+    for family in families:
+        inside = catalogue.of_family(family)
+        variants = sum(len(detail.variants) for detail in inside)
+        rows.append((f"[{family}](details/{family}.md)", len(inside), variants))
+        pages[f"details/{family}.md"] = (family, "\n".join(_family(family, inside, known)))
+    start = [
+        "# Details",
+        "",
+        "What is asked of every framework, and what each is documented to do. Deviations are known "
+        "and pinned: somebody may be hurt by them.",
+        "",
+        *_table(("family", "details", "variants"), rows),
+        "## Known deviations",
+        "",
+        *_deviations(known),
+    ]
+    return {"details.md": ("All families", "\n".join(start)), **pages}
+
+
+def _deviations(known: dict[str, list[Expectation]]) -> Iterator[str]:
+    rows = [
+        (
+            f"[{entry.id}](details/{entry.id.partition('.')[0]}.md#{_anchor(entry.id)})",
+            name,
+            entry.scope,
+            _words(entry.deviation),
+            f"[known]({entry.upstream})" if entry.upstream else "",
+        )
+        for name, entries in known.items()
+        for entry in entries
+        if entry.deviation
+    ]
+    yield from _table(("detail", "framework", "scope", "whom it hurts", "upstream"), rows)
+
+
+def _family(
+    family: str, inside: Sequence[Detail], known: dict[str, list[Expectation]]
+) -> Iterator[str]:
+    def documented(name: str, id: str) -> str:
+        of: dict[str, list[str]] = {}
+        for entry in known[name]:
+            if entry.id == id:
+                of.setdefault(entry.variant, []).append(entry.scope)
+        return "; ".join(f"{_code(variant)} ({', '.join(s)})" for variant, s in of.items())
+
+    yield from (f"# Details: {family}", "")
+    yield from _table(
+        ("detail", *known),
+        ((f"[{d.id}](#{_anchor(d.id)})", *(documented(n, d.id) for n in known)) for d in inside),
+    )
+    for detail in inside:
+        yield from (f"## `{detail.id}`", "", f"{_words(detail.question)} ", "")
+        yield from (_words(detail.consequence), "")
+        yield from (f"Described in: {_words('; '.join(detail.sources))}", "")
+        yield from _table(
+            ("variant", "meaning", "documented of"),
+            (
+                (_code(name), _words(variant.meaning), _documented_of(detail.id, name, known))
+                for name, variant in detail.variants.items()
+            ),
+        )
+        for name, entries in known.items():
+            for entry in entries:
+                if entry.id == detail.id and (said := entry.deviation or entry.note):
+                    how = "deviates" if entry.deviation else "note"
+                    yield f"- **{name}** ({entry.scope}), {how}: {_words(said)}"
+        yield ""
+
+
+def _documented_of(id: str, variant: str, known: dict[str, list[Expectation]]) -> str:
+    return "; ".join(
+        f"{name} ({entry.scope}) since {entry.since}: {_words(entry.source)}"
+        for name, entries in known.items()
+        for entry in entries
+        if entry.id == id and entry.variant == variant
+    )
+
+
+def histories() -> Pages:
+    """The gate held against real releases: a page for each framework, a row for each change."""
+    pages: Pages = {}
+    for name in changes.known():
+        title, pairs, judged = frameworks.get(name).title, changes.pairs(name), kept.load(name)
+        shown = histories_report.lines(title, len(pairs), judged)
+        outcome = {seen.id: seen for row in judged for seen in row.changes}
+        counts = shown[1 : next(i for i, line in enumerate(shown) if line.startswith("- "))]
+        text = [
+            f"# {title}: every release against the one before",
+            "",
+            f"`rlregress histories --show --framework {name}` prints the counts and the pairs; how "
+            "it works: [upgrades](../upgrades.md#real-histories).",
+            *counts,
+            "## Pairs",
+            "",
+            *_table(
+                ("from", "to", "the gate said", "s"),
+                ((r.before, r.release, _words(r.headline), round(r.seconds)) for r in judged),
+            ),
+            "## Changes",
+            "",
+            *_table(
+                ("release", "algorithms", "what changed", "only with", "outcome", "named by"),
+                (
+                    (
+                        change.release,
+                        ", ".join(change.algorithms),
+                        _words(change.what),
+                        _words(change.condition),
+                        outcome[change.id].outcome if change.id in outcome else "out of scope",
+                        _code(outcome[change.id].by) if change.id in outcome else "",
+                    )
+                    for change in changes.load(name)
+                ),
+            ),
+        ]
+        pages[f"histories/{name}.md"] = (title, "\n".join(text))
+    return pages
+
+
+def faults() -> Pages:
+    """The suite's own power: every fault that is seeded to see whether it is noticed."""
+    by_name = {adapter.name: adapter.title for adapter in _adapters()}
+    catalogues = {
+        "details": {name: len(probed.load(name)) for name in by_name},
+        "traces": _counted(traced.load(), by_name),
+        "options": _counted(optional_faults.load(), by_name),
+        "behaviour": _counted(behavior.load(), by_name),
+        "returns": _counted(return_faults.load(), by_name),
+    }
+    asked = {
+        "details": "`rlregress faults`",
+        "traces": "`rlregress faults --traced`",
+        "options": "`rlregress faults --optional`",
+        "behaviour": "`rlregress faults --behavior`",
+        "returns": "`rlregress faults --returns`",
+    }
+    start = [
+        "# Seeded faults",
+        "",
+        "A test that has never been red proves nothing. These mistakes are made in copies of the "
+        "frameworks, one line at a time, to see whether they are noticed. How many are: "
+        "[by returns](verdicts.md#training-returns), [under options](upgrades.md#proof), "
+        "[of real releases](upgrades.md#real-histories). "
+        "One more: [a fault](adding-a-fault.md).",
+        "",
+        *_table(
+            ("seen by", *by_name, "seeded by"),
+            ((kind, *(c[n] for n in by_name), asked[kind]) for kind, c in catalogues.items()),
+        ),
+    ]
+    pages: Pages = {"faults.md": ("All frameworks", "\n".join(start))}
+    for name, title in by_name.items():
+        pages[f"faults/{name}.md"] = (title, "\n".join(_faults_of(name, title)))
+    return pages
+
+
+def _counted(entries: Iterable[object], names: Iterable[str]) -> dict[str, int]:
+    of = [getattr(entry, "framework", "") for entry in entries]
+    return {name: of.count(name) for name in names}
+
+
+def _change(of: Any) -> str:
+    """The fragment of a line and what takes its place, of any kind of fault."""
+    return f"{_code(of.old)}<br>becomes {_code(of.new) or 'nothing'}"
+
+
+def _faults_of(name: str, title: str) -> Iterator[str]:
+    yield from (f"# Faults seeded into {title}", "", "## Seen by details", "")
+    yield from _table(
+        ("fault, in file", "change", "turns", "into"),
+        (
+            (f"{f.name}<br>{f.file}", _change(f), "<br>".join(f.turns), _code(f.finds))
+            for f in probed.load(name)
+        ),
+    )
+    yield from ("## Seen by traces", "")
+    yield from _table(
+        ("fault", "algorithm", "change", "parts at", "in"),
+        (
+            (f.name, f.algorithm, _change(f), f.kind, "<br>".join(f.at))
+            for f in traced.load()
+            if f.framework == name
+        ),
+    )
+    yield from ("## Under options", "")
+    yield from _table(
+        ("fault", "option", "function", "change"),
+        (
+            (f.name, _code(f.option), _code(f.function), _change(f))
+            for f in optional_faults.load()
+            if f.framework == name
+        ),
+    )
+    yield from ("## Seen by behaviour", "")
+    yield from _table(
+        ("fault", "algorithm", "change", "turns"),
+        (
+            (f.name, f.algorithm, _change(f), "<br>".join(map(_code, f.turns)))
+            for f in behavior.load()
+            if f.framework == name
+        ),
+    )
+    yield from ("## Seen by returns", "")
+    yield from _table(
+        ("fault", "algorithm", "change"),
+        (
+            (f.name, f.algorithm, _change(f.change))
+            for f in return_faults.load()
+            if f.framework == name
+        ),
+    )
