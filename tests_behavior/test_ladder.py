@@ -1,13 +1,14 @@
 """A ladder of the smallest environments: the lowest rung that fails names the suspect.
 
-False alarms: a test trains with seed 0, so that it is the same in every run of the same versions;
-where a version draws other numbers, it is as with another seed. With 6 or 7 seeds, of each framework,
-algorithm and rung, 492 trainings in all, none was red but the documented deviation: below 3 / 485 =
-0.6 % of trainings with 95 % confidence. Values were up to 0.07 away (0.2 are tolerated), actions up
-to 0.41 (0.8), and in all but SB3's TD3 and DDPG on the highest rung up to 0.02.
-What it sees: a discount of 0 instead of 0.5 (a value is 0.5 away), a policy that says the same of
-both observations (an action is at least 1 away), anything that learns nothing or the opposite. What
-it does not see: what is smaller than the tolerance, such as a discount of 0.4.
+False alarms: a test trains with seed 0, so that it says the same in every run of the same versions;
+where a version draws other numbers, it is as with another seed. With 6 or 7 seeds of each
+framework, algorithm and rung, 492 trainings in all, none was red but the documented deviation:
+below 0.6 % of trainings with 95 % confidence (3 / 485). Values were up to 0.07 away (0.2 is
+tolerated), actions up to 0.41 (0.8), and but for SB3's TD3 and DDPG on the highest rung up to 0.02.
+
+It sees a discount of 0 instead of 0.5 (a value is 0.5 away), a policy that says the same of both
+observations (an action is at least 1 away), and what learns nothing or the opposite. It does not
+see what is smaller than the tolerance, such as a discount of 0.4.
 """
 
 from __future__ import annotations

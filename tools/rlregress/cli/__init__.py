@@ -111,6 +111,7 @@ for _command in _COMMANDS:
 _KEPT = {
     "gate": "finished trainings and traces are kept, and the same command goes on from there",
     "throughput": "stored processes are kept, and the same command goes on from there",
+    "determinism": "finished trainings are kept, and the same command goes on from there",
     "pilot": "finished runs are kept, and the same command goes on from there",
     "record": "finished runs are kept, and the same command goes on from there",
     "launch": "finished runs are kept, and the same command goes on from there",

@@ -37,6 +37,12 @@ class Spread:
     value_deviation: list[float]
 
 
+def _deviations(numbers: np.ndarray) -> list[float]:
+    # the mean of equal numbers may be another one, by rounding
+    deviations: list[float] = np.where(np.ptp(numbers, axis=1) == 0.0, 0.0, numbers.std(1)).tolist()
+    return deviations
+
+
 def spread(runs: Runs) -> Spread:
     """Of the trainings of one group, which have the same number of checkpoints."""
     columns = list(zip(*runs, strict=True))
@@ -50,9 +56,9 @@ def spread(runs: Runs) -> Spread:
         distinct=weights[-1],
         steps=steps,
         score_mean=scores.mean(1).tolist(),
-        score_deviation=scores.std(1).tolist(),
+        score_deviation=_deviations(scores),
         value_mean=values.mean(1).tolist(),
-        value_deviation=values.std(1).tolist(),
+        value_deviation=_deviations(values),
     )
 
 

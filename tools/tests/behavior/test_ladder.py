@@ -64,7 +64,7 @@ def test_a_value_that_is_wrong_names_the_suspect():
     )
 
 
-@pytest.mark.parametrize("found", [[1.0, 1.0], [-1.0, np.nan], [-0.4, 1.0]])
+@pytest.mark.parametrize("found", [[1.0, 1.0], [-1.0, np.nan], [-0.1, 1.0]])
 def test_an_action_that_is_wrong_names_the_suspect(found):
     """The wrong bound, no number, and one that is too far away."""
     both = ladder.RUNGS[-1]
