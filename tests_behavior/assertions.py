@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rlregress.frameworks.base import Minibatch
-from tests_behavior import clock
+from tests_behavior import clock, ladder
 from tests_behavior.counter import ENVIRONMENT, EPISODE, STEP
 
 
@@ -330,4 +330,37 @@ def assert_other_parameters(
         raise AssertionError(
             f"{who}, {setting}: expected different parameters, found all {len(first)} identical "
             "to the bit"
+        )
+
+
+def assert_climbed(
+    who: str,
+    rung: ladder.Rung,
+    values: np.ndarray,
+    actions: np.ndarray,
+    discrete: bool,
+) -> None:
+    """What a rung of the ladder asks for is learned; the message names the suspect.
+
+    Args:
+        who: framework and algorithm.
+        rung: of the ladder.
+        values: of its observations [n], in the order of ``ladder.observations``.
+        actions: the best ones, as the agent says [n] or [n, 1].
+        discrete: one of two actions.
+    """
+    __tracebackhide__ = True
+    best = ladder.actions(rung, discrete)
+    what, expected, found, tolerance = "value", ladder.values(rung), values, ladder.VALUE_TOLERANCE
+    if best is not None:
+        what, expected, found, tolerance = "action", best, actions, ladder.ACTION_TOLERANCE
+    found = np.ravel(found).astype(np.float64)
+    wrong = np.flatnonzero(~(np.abs(found - expected) <= tolerance))
+    if len(wrong):
+        first = wrong[0]
+        seen = ladder.observations(rung)[first, 0]
+        raise AssertionError(
+            f"{who}, rung '{rung.name}': expected the {what} of observation {seen:g} to be "
+            f"{expected[first]:g} within {tolerance:g} ({rung.because}), found {found[first]:.3g}; "
+            f"suspect: {rung.suspect}"
         )

@@ -19,6 +19,8 @@ from rlregress.frameworks.base import Minibatch
 from rlregress.hyperparameters import hyperparameter_set
 
 _STORED = ("observations", "next_observations", "rewards", "done", "terminated")
+#: trained by ``Adapter.train_seeded``: ``changes`` are all of their hyperparameters
+SEEDED = ("dqn", "ddpg")
 _READ = tuple(each.name for each in fields(Minibatch))
 
 
@@ -93,9 +95,11 @@ def setting(framework: str, topic: str, algorithm: str) -> Setting:
     topics = datafiles.remembered(path, Mapping[str, Mapping[str, _Table]])
     algorithms = _entry(topics, topic, str(path), "topic")
     entry = dict(vars(_entry(algorithms, algorithm, f"{path}: {topic}", "algorithm")))
+    changes = entry.pop("changes")
+    if algorithm in SEEDED:
+        return Setting(hyperparameters=changes, **entry)
     sets = f"the hyperparameter set '{framework}'"
     base = _entry(hyperparameter_set(framework), algorithm, sets, "algorithm")
-    changes = entry.pop("changes")
     for name in changes:
         _entry(base, name, f"{path}: {topic}.{algorithm}: {sets}", "hyperparameter")
     return Setting(hyperparameters={**base, **changes}, **entry)

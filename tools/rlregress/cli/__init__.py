@@ -15,6 +15,7 @@ from rlregress.cli import (
     actions,
     cluster,
     details,
+    determinism,
     faults,
     gate,
     histories,
@@ -81,6 +82,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     details.details,
     details.claims,
     actions.actions,
+    determinism.determinism,
     gate.plan,
     nights.trend,
     nights.export,
@@ -109,6 +111,7 @@ for _command in _COMMANDS:
 _KEPT = {
     "gate": "finished trainings and traces are kept, and the same command goes on from there",
     "throughput": "stored processes are kept, and the same command goes on from there",
+    "determinism": "finished trainings are kept, and the same command goes on from there",
     "pilot": "finished runs are kept, and the same command goes on from there",
     "record": "finished runs are kept, and the same command goes on from there",
     "launch": "finished runs are kept, and the same command goes on from there",

@@ -448,6 +448,21 @@ class Adapter:
         """
         return self._beside("halves").train_in_halves(request, restored)
 
+    def train_seeded(self, request: Any) -> Trained:
+        """Train DQN or DDPG with the framework's own loop, each source of chance with its own seed.
+
+        Args:
+            request: a ``rlregress.frameworks.seeded.SeededTraining``.
+
+        Raises:
+            NotOffered: the framework, in this version, has no such algorithm.
+        """
+        return self._beside("seeded").train_seeded(request)
+
+    def sources_of_chance(self) -> Mapping[str, str]:
+        """Source, in the names of ``seeded.Seeds`` -> what draws it, and how it is set apart."""
+        return self._beside("seeded").SOURCES
+
     def trace_trainings(self) -> Mapping[str, TraceTraining]:
         """Built-in trainings for traces, by algorithm: short, and through as much as they can.
 

@@ -6,6 +6,7 @@ import os
 import random
 import sys
 from functools import partial
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 import torch
 
 from rlregress.errors import UserError
-from rlregress.frameworks.cleanrl import oldvec, shim
+from rlregress.frameworks.cleanrl import oldvec, restored, shim
 from rlregress.frameworks.cleanrl.running import StopRun, run_script
 from tests_behavior.counter import StepCounter
 from tests_behavior.limit import LimitIs
@@ -256,3 +257,16 @@ def test_a_vectorised_script_for_gym_is_reset_by_its_environment(script):
     assert run["rows"][7][3][1]["terminal_observation"][2] == 8
     assert run.steps == 20
     assert isinstance(run["envs"].venv, oldvec.VecEnv)
+
+
+def test_who_stops_a_script_stops_it():
+    """An end from outside is none of the arguments' making; argparse's own is one sentence."""
+    path = Path("dqn.py")
+    with pytest.raises(SystemExit) as end, restored.argument_errors(path, False):
+        raise SystemExit(143)
+    assert end.value.code == 143
+    with (
+        pytest.raises(UserError, match=r"dqn\.py does not take these arguments"),
+        restored.argument_errors(path, False),
+    ):
+        raise SystemExit(2)

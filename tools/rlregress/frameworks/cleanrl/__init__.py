@@ -113,6 +113,10 @@ class CleanRL(Adapter):
         """Train with the script's own loop."""
         return self._beside("training").train(request, self.source)
 
+    def train_seeded(self, request: Any) -> Any:
+        """Train with the loop of ``dqn.py``, ``dqn_atari.py`` or ``ddpg_continuous_action.py``."""
+        return self._beside("seeded").train_seeded(request, self.source)
+
     def train_in_halves(self, request: Any, restored: bool = False) -> Any:
         """A script is started once and trains to its end."""
         raise NotOffered("a script trains once, from the beginning to its end")

@@ -20,6 +20,8 @@ from rlregress.errors import UserError
 _MISSING = object()
 #: beside the scripts in a checkout; what is imported from one checkout must not serve another.
 _BESIDE = "cleanrl_utils"
+#: what ``argparse`` ends a program with
+_WRONG_ARGUMENTS = 2
 
 
 @contextlib.contextmanager
@@ -99,7 +101,9 @@ def argument_errors(path: Path, old: bool) -> Iterator[None]:
     with contextlib.redirect_stderr(said) if old else contextlib.nullcontext():
         try:
             yield
-        except SystemExit:
+        except SystemExit as end:
+            if end.code != _WRONG_ARGUMENTS:
+                raise  # who is stopped amid a script, stops
             lines = said.getvalue().strip().splitlines()
             raise UserError(
                 f"{path.name} does not take these arguments: {lines[-1] if lines else 'it ended'}"

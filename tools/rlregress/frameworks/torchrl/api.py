@@ -28,6 +28,7 @@ _PLACES: Dict[str, Sequence[str]] = {
     "ClipPPOLoss": ("torchrl.objectives",),
     "Compose": ("torchrl.envs",),
     "Collector": ("torchrl.collectors", "torchrl.collectors:SyncDataCollector"),
+    "ConvNet": ("torchrl.modules",),
     "DoubleToFloat": ("torchrl.envs",),
     "DDPGLoss": ("torchrl.objectives",),
     "DDPGTrainer": ("torchrl.trainers.algorithms",),
