@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import traceback
@@ -28,7 +29,6 @@ from rlregress.errors import UserError
 from rlregress.training.store import warn_in_words
 
 app = typer.Typer(
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -74,38 +74,26 @@ def every_command(
     """
 
 
-#: in the order of the help.
-_COMMANDS: tuple[Callable[..., None], ...] = (
-    gate.gate,
-    details.probe,
-    details.compare,
-    details.details,
-    details.claims,
-    actions.actions,
-    determinism.determinism,
-    gate.plan,
-    nights.trend,
-    nights.export,
-    rank.rank,
-    rank.study,
-    runs.pilot,
-    runs.record,
-    runs.throughput,
-    cluster.launch,
-    cluster.run,
-    cluster.status,
-    cluster.watch,
-    cluster.verify,
-    cluster.merge,
-    faults.faults,
-    traces.trace,
-    traces.diff,
-    histories.histories,
-    version,
-)
-for _command in _COMMANDS:
-    _takes_script = _command in (gate.gate, traces.trace)
-    app.command(context_settings=_WITH_SCRIPT if _takes_script else None)(_command)
+#: what one wants to do -> its commands, in the order of the help.
+_COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Judge": (gate.gate, gate.plan, nights.trend),
+    "Ask": (
+        details.probe, details.compare, details.details, details.claims, actions.actions,
+        determinism.determinism,
+    ),
+    "Train and record": (runs.pilot, runs.record, runs.throughput, traces.trace, traces.diff),
+    "Rank and plot": (rank.rank, rank.study, nights.export),
+    "Many runs": (
+        cluster.launch, cluster.run, cluster.status, cluster.watch, cluster.verify, cluster.merge,
+    ),
+    "Prove the suite": (faults.faults, histories.histories),
+    "This installation": (version,),
+}  # fmt: skip
+for _panel, _commands in _COMMANDS.items():
+    for _command in _commands:
+        _takes_script = _command in (gate.gate, traces.trace)
+        _context = _WITH_SCRIPT if _takes_script else None
+        app.command(context_settings=_context, rich_help_panel=_panel)(_command)
 
 #: command -> what is kept of it when it is interrupted; of the others nothing is.
 _KEPT = {
@@ -123,6 +111,9 @@ def _interrupted(command: str) -> str:
     kept = _KEPT.get(command, "nothing is kept; start it again")
     return f"interrupted; {kept}"
 
+
+#: set by the shell that asks for completions
+_COMPLETING = "_RLREGRESS_COMPLETE"
 
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -159,7 +150,9 @@ def main() -> None:
             signal.signal(number, _end)
     warn_in_words()
     try:
-        sys.argv[1:] = _take_checkouts(sys.argv[1:])
+        # a shell that completes waits, and its words are not in the arguments
+        if _COMPLETING not in os.environ:
+            sys.argv[1:] = _take_checkouts(sys.argv[1:])
         app()
     except UserError as error:
         typer.echo(f"rlregress: {error}", err=True)

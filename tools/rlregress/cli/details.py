@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from rlregress.cli import complete
 from rlregress.cli.options import Frameworks, Html, as_typed, names_of
 from rlregress.errors import UserError
 
@@ -28,7 +29,11 @@ def probe(
 def compare(
     frameworks_: Annotated[
         list[str],
-        typer.Argument(metavar="FRAMEWORK...", help="Two or more names, or copies: name@version."),
+        typer.Argument(
+            metavar="FRAMEWORK...",
+            help="Two or more names, or copies: name@version.",
+            autocompletion=complete.of_frameworks,
+        ),
     ],
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -59,7 +64,11 @@ def compare(
 
 def details(
     detail: Annotated[
-        str | None, typer.Argument(help="Id of one detail, or a family of them, such as sac.")
+        str | None,
+        typer.Argument(
+            help="Id of one detail, or a family of them, such as sac.",
+            autocompletion=complete.of_details,
+        ),
     ] = None,
     framework: Frameworks = None,
 ) -> None:

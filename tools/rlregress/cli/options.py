@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rlregress.cli import complete
 from rlregress.errors import UserError
 
 if TYPE_CHECKING:
@@ -18,7 +19,11 @@ if TYPE_CHECKING:
 
 Frameworks = Annotated[
     str | None,
-    typer.Option("--framework", help="Names, comma-separated; default: the installed ones."),
+    typer.Option(
+        "--framework",
+        help="Names, comma-separated; default: the installed ones.",
+        autocompletion=complete.of_frameworks,
+    ),
 ]
 Algorithms = Annotated[
     str | None, typer.Option("--algorithm", help="Names, comma-separated; default: all.")
@@ -42,7 +47,10 @@ Inconclusive = Annotated[
 ]
 Cells = Annotated[
     str,
-    typer.Option(help="Cells to train: default, all, patterns of ids of stored cells, or a study."),
+    typer.Option(
+        help="Cells to train: default, all, patterns of ids of stored cells, or a study.",
+        autocompletion=complete.of_cells,
+    ),
 ]
 BudgetName = Annotated[str, typer.Option("--budget", help="smoke, short, pilot or full.")]
 UsualBudget = Annotated[
