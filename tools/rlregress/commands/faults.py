@@ -12,6 +12,7 @@ from rlregress.commands.pages import Page
 from rlregress.errors import UserError
 from rlregress.faults import behavior, generated, probed, seeding, traced
 from rlregress.gate import return_faults
+from rlregress.progress import Progress
 from rlregress.reporting import faults as faults_report
 from rlregress.reporting import tiers as tiers_report
 from rlregress.reporting.html import faults as faults_page
@@ -22,6 +23,11 @@ def _write(page: Page, rows: Sequence[faults_page.Row], said: str) -> None:
     page.write(faults_page.TITLE, lambda facts: faults_page.page(rows, said, facts))
 
 
+def _progress(total: int, what: str) -> Progress:
+    """Beside the results, not among them."""
+    return Progress(total, lambda line: typer.echo(line, err=True), what)
+
+
 def by_probes(names: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
     """Seed, probe and print, fault by fault; whether all of them were seen as expected."""
     pairs = probed.chosen(names, only)
@@ -30,9 +36,12 @@ def by_probes(names: Sequence[str], only: Sequence[str], workers: int, page: Pag
         faults = [fault for of, fault in pairs if of == name]
         if not faults:
             continue
+        typer.echo(f"{name}: {len(faults)} faults; first, which probe reaches which line", err=True)
+        progress = _progress(len(faults), "faults asked of probes")
         for each in seeding.seed(name, faults, workers or os.cpu_count() or 1):
             typer.echo(faults_report.probed_line(name, each))
             seen.append(each)
+            progress.done()
     said = faults_report.probed_summary(seen)
     typer.echo(said)
     _write(page, [faults_page.probed(each) for each in seen], said)
@@ -42,9 +51,12 @@ def by_probes(names: Sequence[str], only: Sequence[str], workers: int, page: Pag
 def by_traces(names: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
     """Seed, trace and print, fault by fault; whether enough were found in the right place."""
     results: list[traced.TracedResult] = []
-    for result in traced.seed(traced.chosen(names, only), workers or os.cpu_count() or 1):
+    faults = traced.chosen(names, only)
+    progress = _progress(len(faults), "faults traced")
+    for result in traced.seed(faults, workers or os.cpu_count() or 1):
         typer.echo(faults_report.traced_line(result))
         results.append(result)
+        progress.done()
     said = faults_report.traced_summary(results)
     typer.echo(said)
     _write(page, [faults_page.traced(each) for each in results], said)
@@ -54,9 +66,12 @@ def by_traces(names: Sequence[str], only: Sequence[str], workers: int, page: Pag
 def by_behavior(names: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
     """Seed, run the behaviour tests and print, fault by fault; whether all of them turned red."""
     results: list[behavior.BehaviorResult] = []
-    for result in behavior.seed(behavior.chosen(names, only), workers or os.cpu_count() or 1):
+    faults = behavior.chosen(names, only)
+    progress = _progress(len(faults), "faults asked of behaviour tests")
+    for result in behavior.seed(faults, workers or os.cpu_count() or 1):
         typer.echo(faults_report.behavior_line(result))
         results.append(result)
+        progress.done()
     said = faults_report.behavior_summary(results)
     typer.echo(said)
     _write(page, [faults_page.behavior(each) for each in results], said)

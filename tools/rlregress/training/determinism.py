@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from rlregress import datafiles
 from rlregress.environments import discrete
 from rlregress.frameworks.base import Adapter, Trained
 from rlregress.frameworks.seeded import SeededTraining, Seeds
@@ -205,7 +206,9 @@ class Kept:
         path = self._path(adapter, plan, member)
         if not path.is_file():
             return None
-        return [Checkpoint(**each) for each in json.loads(path.read_text("utf-8"))]
+        remedy = "remove the file: the training is then done again"
+        content: list[Checkpoint] = datafiles.read(path, list[Checkpoint], remedy)
+        return content
 
     def put(
         self, adapter: Adapter, plan: Plan, member: Member, found: Sequence[Checkpoint]
@@ -229,6 +232,7 @@ def every(
         NotOffered: the framework has no DQN here.
     """
     groups: dict[str, Runs] = {}
+    left = len(plan.groups) * plan.runs
     for group in plan.groups:
         runs = []
         for number, member in enumerate(members(group, plan.runs)):
@@ -238,7 +242,9 @@ def every(
                 found = train(adapter, plan, member, starts)
                 kept.put(adapter, plan, member, found)
                 took = time.monotonic() - began
-                say(f"{adapter.title}, {group}: {number + 1} of {plan.runs} in {took:.0f} s")
+                after = f"; about {took * (left - 1):.0f} s left" if left > 1 else ""
+                say(f"{adapter.title}, {group}: {number + 1} of {plan.runs} in {took:.0f} s{after}")
+            left -= 1
             runs.append(found)
         groups[group] = runs
     return groups

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rlregress.errors import UserError
+from rlregress.progress import Progress
 from rlregress.tracing import processes, run, trace
 from rlregress.tracing.run import Side
 from rlregress.tracing.trace import Trace
@@ -20,10 +19,6 @@ from rlregress.upgrade import cached_folders
 from rlregress.upgrade.selection import Telling
 from rlregress.upgrade.traced import Training
 
-#: seconds between two words on how far the recording is.
-_PATIENCE = 10.0
-#: trainings after which the time that is left can be told.
-_FIRST = 4
 #: marks of the two sides, as the files of their answers carry them.
 MARKS = ("a", "b")
 #: whether it is noted what is reached: the lines of all functions, or of some; see
@@ -81,7 +76,7 @@ class Sides:
             lines: label of a side -> what is noted there of the code that is reached.
             again: record each once more.
         """
-        progress = _Progress(len(trainings) * len(self._sides), self._say)
+        progress = Progress(len(trainings) * len(self._sides), self._say, "traces")
         mark = "-2" if again else ""
         tasks: dict[str, list[Future[dict[str, Trace]]]] = {"A": [], "B": []}
         # in parts, so that a worker that is done with one side takes over from the other
@@ -103,7 +98,7 @@ class Sides:
     ) -> dict[str, Trace]:
         """Traces on one side alone that are not kept, such as those of a fault."""
         side = self._sides["AB".index(label)]
-        progress = _Progress(len(trainings), self._say)
+        progress = Progress(len(trainings), self._say, "traces")
         with TemporaryDirectory(prefix="rlregress-trace-") as folder:
             tasks = [
                 self._pool.submit(
@@ -126,7 +121,7 @@ class Sides:
             folders: of side B's code.
             files: of which it is noted what is entered, beside those of what tells.
         """
-        progress = _Progress(len(trainings), self._say, "code that is run")
+        progress = Progress(len(trainings), self._say, "code that is run")
         tasks = [
             self._pool.submit(
                 entered,
@@ -142,38 +137,13 @@ class Sides:
         return {name: each for task in tasks for name, each in task.result().items()}
 
 
-class _Progress:
-    """Says now and then how many trainings are recorded, and how long the rest may take."""
-
-    def __init__(self, total: int, say: cached_folders.Say, what: str = "traces") -> None:
-        self._total, self._say, self._what = total, say, what
-        self._done = 0
-        self._begun = self._said = time.monotonic()
-        self._lock = threading.Lock()
-
-    def done(self, count: int = 1, kept: bool = False) -> None:
-        """So many more are there."""
-        with self._lock:
-            self._done += count
-            if kept:
-                self._total -= count
-                self._done -= count
-            now = time.monotonic()
-            # the first of either side begin with what all of them import
-            if now - self._said < _PATIENCE or self._done < _FIRST:
-                return
-            self._said = now
-            left = (now - self._begun) / self._done * (self._total - self._done)
-            self._say(f"{self._what}: {self._done} of {self._total}, about {left:.0f} s left")
-
-
 def recorded(
     trainings: Sequence[Training],
     side: Side,
     folder: Path,
     mark: str = "",
     lines: Noted = False,
-    progress: _Progress | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, Trace]:
     """Traces by name: those that an interrupted gate has left in a folder, and new ones.
 
@@ -219,7 +189,7 @@ def entered(
     telling: Telling,
     folders: Sequence[str],
     files: Sequence[str] = (),
-    progress: _Progress | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, Entered]:
     """What trainings enter, by name: all from one process, which forks for each."""
     if not trainings:
@@ -262,7 +232,7 @@ def _script(training: Training, side: Side, path: Path, lines: Noted) -> Trace:
     return new
 
 
-def _tell(progress: _Progress | None, kept: bool = False) -> None:
+def _tell(progress: Progress | None, kept: bool = False) -> None:
     if progress is not None:
         progress.done(kept=kept)
 
@@ -277,7 +247,7 @@ def _batch(
     folder: Path,
     mark: str,
     lines: Noted,
-    progress: _Progress | None,
+    progress: Progress | None,
 ) -> dict[str, Trace]:
     """New traces, all from one process, which forks for each."""
     traces: dict[str, Trace] = {}

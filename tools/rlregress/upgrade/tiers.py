@@ -23,6 +23,7 @@ from rlregress.faults.generated import BEHAVIOR, TRACE, UNIT, Drawn, Outcome
 from rlregress.faults.mutation import Mutant
 from rlregress.faults.probed import Fault
 from rlregress.frameworks.base import Adapter
+from rlregress.progress import Progress
 from rlregress.training import launch
 from rlregress.upgrade import proof
 from rlregress.upgrade.cached_folders import Say
@@ -79,7 +80,7 @@ def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Dr
     def left(tier: str) -> list[int]:
         return [n for n, each in outcomes.items() if tier not in each.said]
 
-    for number, answer, run in _unit(adapter, {n: seeds[n] for n in left(UNIT)}, workers):
+    for number, answer, run in _unit(adapter, {n: seeds[n] for n in left(UNIT)}, workers, say):
         outcomes[number] = outcomes[number].with_(UNIT, answer, run)
     say(_so_far(keep().faults, UNIT))
     for number, answer, run in _traced(adapter, {n: faults[n] for n in left(TRACE)}, workers, say):
@@ -98,14 +99,16 @@ def _so_far(outcomes: Sequence[Outcome], tier: str) -> str:
 
 
 def _unit(
-    adapter: Adapter, faults: Mapping[int, Fault], workers: int
+    adapter: Adapter, faults: Mapping[int, Fault], workers: int, say: Say
 ) -> list[tuple[int, str, bool]]:
+    progress = Progress(len(faults), say, "faults asked of probes")
     answers = []
     for seen in seeding.seed(adapter.name, list(faults.values()), workers) if faults else ():
         changed = ", ".join(sorted(seen.changed))
         error = seen.changed.get("", {}).get("", "").strip()
         said = changed.strip(", ") or (error.splitlines()[-1] if error else "")
         answers.append((int(seen.fault.name), said, bool(seen.asked) or bool(error)))
+        progress.done()
     return answers
 
 
