@@ -65,6 +65,10 @@ def test_what_is_held_stays_and_what_is_varied_moves(name, tmp_path, capsys):
     ElementTree.fromstring(figure.read_text())
     assert command.measure([adapter.full_name], SMALL, tmp_path) == 0
     assert " of 2 in" not in capsys.readouterr().out
+    damaged = sorted((tmp_path / "runs").iterdir())[0]
+    damaged.write_text('[{"steps": 10')
+    with pytest.raises(UserError, match=f"{damaged.name}.*remove the file"):
+        command.measure([adapter.full_name], SMALL, tmp_path)
 
 
 def _adapters(name: str):
