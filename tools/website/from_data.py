@@ -18,6 +18,7 @@ from rlregress.faults import behavior, probed, traced
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import return_faults
 from rlregress.reporting import histories as histories_report
+from rlregress.reporting import tables
 from rlregress.upgrade import changes, optional_faults
 from rlregress.upgrade import histories as kept
 
@@ -47,11 +48,7 @@ def _words(text: str) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    yield f"| {' | '.join(head)} |"
-    yield "|" + "---|" * len(head)
-    for row in rows:
-        yield f"| {' | '.join(map(str, row))} |"
-    yield ""
+    yield from (*tables.head(*head), *(tables.row(*row) for row in rows), "")
 
 
 def _anchor(id: str) -> str:

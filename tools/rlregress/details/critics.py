@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from rlregress.details.catalogue import Detail, Formula, Inputs, make_detail
+from rlregress.details.measured import measured_detail
 from rlregress.formulas import critics, target_update
 
 _BATCH = 8
@@ -238,4 +239,28 @@ def polyak(id: str, sources: tuple[str, ...]) -> Detail:
             "A flipped coefficient copies the networks nearly whole at every update: the targets "
             "move as fast as the critics."
         ),
+    )
+
+
+def measured_terminal(id: str, measurement: Callable[..., np.ndarray], source: str) -> Detail:
+    """Detail: termination and truncation in the target, as a driven agent shows them."""
+
+    def with_mask(mask: str) -> Formula:
+        return lambda i: masked_target(i, i["target_q"], mask)
+
+    return measured_detail(
+        id,
+        measurement,
+        "Does a truncated step bootstrap from the next value, and a terminated one not?",
+        (source, "Pardo et al. 2018"),
+        {
+            "terminated": [0.0, 1.0, 0.0],
+            "truncated": [0.0, 0.0, 1.0],
+            "target_q": 0.5,
+            "reward": 0.25,
+            "discount": 0.5,
+        },
+        {name: (meaning, with_mask(mask)) for name, (meaning, mask) in BOOTSTRAP_MASKS.items()},
+        """Values near a time limit are wrong by everything that would have followed: the agent
+        learns to fear the limit.""",
     )

@@ -75,31 +75,6 @@ def _target_action() -> Detail:
     )
 
 
-def _terminal() -> Detail:
-    def with_mask(mask: str) -> Formula:
-        return lambda i: critics.masked_target(i, i["target_q"], mask)
-
-    return measured_detail(
-        "ddpg.target.terminal",
-        measured.target_terminal,
-        "Does a truncated step bootstrap from the next value, and a terminated one not?",
-        (_ALGORITHM, "Pardo et al. 2018"),
-        {
-            "terminated": [0.0, 1.0, 0.0],
-            "truncated": [0.0, 0.0, 1.0],
-            "target_q": 0.5,
-            "reward": 0.25,
-            "discount": 0.5,
-        },
-        {
-            name: (meaning, with_mask(mask))
-            for name, (meaning, mask) in critics.BOOTSTRAP_MASKS.items()
-        },
-        """Values near a time limit are wrong by everything that would have followed: the agent
-        learns to fear the limit.""",
-    )
-
-
 def _critic_loss() -> Detail:
     def of(distance: str, factor: Callable[[Inputs], float] = lambda i: 1.0) -> Formula:
         return lambda i: factor(i) * distances.DISTANCES[distance](i["errors"])
@@ -290,7 +265,7 @@ def _clip() -> Detail:
 DETAILS: tuple[Detail, ...] = (
     _networks(),
     _target_action(),
-    _terminal(),
+    critics.measured_terminal("ddpg.target.terminal", measured.target_terminal, _ALGORITHM),
     _critic_loss(),
     _actor_loss(),
     _delay(),

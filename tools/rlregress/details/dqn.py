@@ -77,31 +77,6 @@ def _ties() -> Detail:
     )
 
 
-def _terminal() -> Detail:
-    def with_mask(mask: str) -> Formula:
-        return lambda i: critics.masked_target(i, i["target_q"], mask)
-
-    return measured_detail(
-        "dqn.target.terminal",
-        measured.target_terminal,
-        "Does a truncated step bootstrap from the next value, and a terminated one not?",
-        (_MNIH, "Pardo et al. 2018"),
-        {
-            "terminated": [0.0, 1.0, 0.0],
-            "truncated": [0.0, 0.0, 1.0],
-            "target_q": 0.5,
-            "reward": 0.25,
-            "discount": 0.5,
-        },
-        {
-            name: (meaning, with_mask(mask))
-            for name, (meaning, mask) in critics.BOOTSTRAP_MASKS.items()
-        },
-        """Values near a time limit are wrong by everything that would have followed: the agent
-        learns to fear the limit.""",
-    )
-
-
 def _loss() -> Detail:
     def of(distance: str, factor: Callable[[Inputs], float] = lambda i: 1.0) -> Formula:
         return lambda i: factor(i) * distances.DISTANCES[distance](i["errors"])
@@ -396,7 +371,7 @@ def _frequency() -> Detail:
 DETAILS: tuple[Detail, ...] = (
     _double(),
     _ties(),
-    _terminal(),
+    critics.measured_terminal("dqn.target.terminal", measured.target_terminal, _MNIH),
     _loss(),
     _clip(),
     _interval(),

@@ -11,7 +11,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -128,21 +128,21 @@ def _traced(
 
 def _behaving(
     adapter: Adapter, faults: Mapping[int, Fault], workers: int, say: Say
-) -> list[tuple[int, str, bool]]:
+) -> Iterator[tuple[int, str, bool]]:
     """What the tests of ``tests_behavior`` say, of the files that run a fault's statement."""
     if not faults:
-        return []
+        return
     reached = _reach(adapter)
+    progress = Progress(len(faults), say, "faults asked of behaviour tests", first=1)
     with ThreadPoolExecutor(workers) as pool:
         jobs = [
             (number, pool.submit(_red, adapter, fault, _files_at(adapter, fault, reached)))
             for number, fault in faults.items()
         ]
-        answers = []
-        for done, (number, job) in enumerate(jobs, start=1):
-            answers.append((number, *job.result()))
-            say(f"behavior: {done} of {len(jobs)} asked")
-    return answers
+        for number, job in jobs:
+            answer = job.result()
+            progress.done()
+            yield (number, *answer)
 
 
 _Reached = Mapping[str, Mapping[str, Sequence[int]]]
