@@ -10,6 +10,7 @@ import json
 import math
 import os
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any, Dict, Mapping
 
 from rlregress.errors import UserError
@@ -54,8 +55,8 @@ def check_writable(folder: Path, what: str) -> None:
     """UserError unless ``what`` can be written to ``folder``, which is made if it is not there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / ".writable", "")
-        (folder / ".writable").unlink()
+        with NamedTemporaryFile(dir=folder, prefix=".writable-"):
+            pass
     except OSError as error:
         raise UserError(
             f"{what} cannot be written to {folder}: {error.strerror}; expected a folder that you "

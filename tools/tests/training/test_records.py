@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -174,6 +175,15 @@ def test_a_write_that_fails_leaves_the_old_record(store, monkeypatch):
     with pytest.raises(OSError, match="no space"):
         record.write(path, {**content(job()), "final_return": 2.0})
     assert store.find(job())["final_return"] == 1.5
+
+
+def test_many_may_ask_at_once_whether_a_folder_can_be_written(tmp_path):
+    """Two gates that begin with one report's folder are both told yes; nothing is left in it."""
+    folder = tmp_path / "report"
+    with ThreadPoolExecutor(8) as pool:
+        for asked in [pool.submit(record.check_writable, folder, "it") for _ in range(800)]:
+            asked.result()
+    assert list(folder.iterdir()) == []
 
 
 def test_the_key_of_a_run_is_the_digest_of_all_that_decides_it():
