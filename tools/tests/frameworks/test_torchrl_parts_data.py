@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,15 @@ FAULTS = {
 }  # fmt: skip
 
 
+#: start processes of their own, seconds each
+SLOW = ("environments-in-processes", "collected-in-a-process")
+
+
+def but_for_the_slow(names: Iterable[str]) -> list[Any]:
+    """Parameters, those of the slow parts nightly."""
+    return [pytest.param(n, marks=pytest.mark.nightly) if n in SLOW else n for n in names]
+
+
 def used(name: str) -> dict[str, Any]:
     """What a part returns, as it is recorded."""
     with warnings.catch_warnings():
@@ -94,7 +104,7 @@ def used(name: str) -> dict[str, Any]:
     return {label: parts_of_output(value) for label, value in found.items()}
 
 
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", but_for_the_slow(OWN))
 def test_a_part_repeats_itself(name):
     """It runs on the installed version and returns the same twice."""
     try:
@@ -117,14 +127,7 @@ def function_of(file: str, name: str) -> Any:
     return functools.reduce(getattr, name.split("."), module)
 
 
-#: start processes of their own, seconds each
-SLOW = ("environments-in-processes", "collected-in-a-process")
-
-
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.nightly) if name in SLOW else name for name in FAULTS],
-)
+@pytest.mark.parametrize("name", but_for_the_slow(FAULTS))
 def test_a_fault_changes_what_a_part_returns(name):
     """What is put into the function that a part is about differs in its outputs."""
     file, called, old, new = FAULTS[name]

@@ -43,6 +43,7 @@ def recorded(tmp_path_factory):
     return process, folder
 
 
+@pytest.mark.nightly
 def test_trainings_of_a_batch_are_those_of_processes_of_their_own(recorded, tmp_path):
     """The first and the last one are equal to the bit to each other, and to one recorded alone."""
     _, folder = recorded

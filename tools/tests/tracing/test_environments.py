@@ -84,7 +84,7 @@ def play(thunk, results):
     results.put(environment.reset(seed=1)[0].tolist())
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.nightly)])
 def test_thunks_are_sent_to_workers(recorder, method):
     """A function that makes environments by name, or with the name's function, can be sent."""
     from gymnasium.vector.utils import CloudpickleWrapper

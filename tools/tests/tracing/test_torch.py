@@ -73,6 +73,7 @@ def test_functions_compiled_by_jit_mean_the_original(tmp_path):
     assert _builtins._get_builtin_table() == before
 
 
+@pytest.mark.nightly
 def test_functions_compiled_whole_are_taken_as_ever(tmp_path):
     """A function that torch.compile has to take in one piece draws and writes, in one process."""
     script = tmp_path / "whole.py"

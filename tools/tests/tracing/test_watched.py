@@ -100,6 +100,7 @@ def test_what_a_vector_environment_hands_out_is_an_event(recorder):
     assert words == "flags [bool 2, bool 2]; observation float32 2x4; reward float64 2"
 
 
+@pytest.mark.nightly
 def test_environments_of_other_processes_are_stepped_as_one(recorder):
     """What no environment of this process tells is a step, and the report says how to see it."""
     apart = gymnasium.vector.AsyncVectorEnv([make, make])

@@ -123,7 +123,7 @@ NIGHTLY = pytest.mark.nightly
         ("sb3", "ppo", "Hopper-v4"),
         ("sb3", "sac", "Pendulum-v1"),
         pytest.param("sb3", "td3", "Hopper-v4", marks=NIGHTLY),
-        ("torchrl", "sac", "Pendulum-v1"),
+        pytest.param("torchrl", "sac", "Pendulum-v1", marks=NIGHTLY),
         pytest.param("sb3", "ppo", "Pendulum-v1", marks=NIGHTLY),
         pytest.param("sb3", "sac", "Hopper-v4", marks=NIGHTLY),
         pytest.param("sb3", "td3", "Pendulum-v1", marks=NIGHTLY),

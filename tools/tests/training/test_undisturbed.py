@@ -42,8 +42,8 @@ def job_of(algorithm: str, steps: int, seed: int) -> Job:
 @pytest.mark.parametrize(
     ("name", "algorithm", "steps"),
     [
-        # the two that replay go one way through the suite
-        pytest.param(*case, id=case[0], marks=pytest.mark.nightly if case[0] == "td3" else ())
+        # all three go one way through the suite
+        pytest.param(*case, id=case[0], marks=() if case[0] == "sac" else pytest.mark.nightly)
         for case in CASES
     ],
 )

@@ -74,7 +74,7 @@ def sessions(change, loss, growth, correlation, seeds=(3, 5, 7)):
         (NOTHING, 0.0, 1.0),
         pytest.param(Change(0.4), 0.0, 1.0, marks=pytest.mark.nightly),
         pytest.param(NOTHING, 0.3, 1.0, marks=pytest.mark.nightly),
-        (NOTHING, 0.0, 1.3),
+        pytest.param(NOTHING, 0.0, 1.3, marks=pytest.mark.nightly),
     ],
 )
 def test_the_simulation_of_all_numbers_decides_what_the_gate_decides(change, loss, growth):
@@ -100,7 +100,8 @@ def test_the_simulation_of_all_numbers_decides_what_the_gate_decides(change, los
             assert used == judged.runs[s, 0, e]
 
 
-@pytest.mark.parametrize("correlation", [pytest.param(0.0, marks=pytest.mark.nightly), 0.8])
+@pytest.mark.nightly
+@pytest.mark.parametrize("correlation", [0.0, 0.8])
 def test_what_is_judged_beside_returns_does_not_raise_false_alarms(correlation):
     """Eight cells ring in at most 5 %, whether their numbers go together or not."""
     gates = 100

@@ -183,6 +183,7 @@ def test_inconclusive_says_how_many_seeds_would_decide():
     assert few == "not even 500 stored and new seeds would see a drop of 5%"
 
 
+@pytest.mark.nightly
 def test_the_seeds_that_are_said_to_decide_do_see_the_drop():
     """With the stored seeds that it names, the gate's own simulation sees the drop."""
     stored = np.tile([0.6, 1.4], 5)  # mean 1, no ceiling above: half of them at the best
@@ -242,7 +243,7 @@ def test_the_rules_by_hand():
     "change",
     [
         NOTHING,
-        Change(0.3),
+        pytest.param(Change(0.3), marks=pytest.mark.nightly),
         pytest.param(Change(0.5), marks=pytest.mark.nightly),
         pytest.param(Change(collapsed=0.5), marks=pytest.mark.nightly),
     ],

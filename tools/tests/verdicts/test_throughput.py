@@ -86,6 +86,7 @@ def test_the_smallest_visible_change_is_seen_in_four_of_five_sessions():
         assert 0.72 < seen / 400 < 0.88, f"{spread}: seen in {seen} of 400"
 
 
+@pytest.mark.nightly
 def test_false_alarms_of_a_session_keep_to_alpha():
     """Of sessions of 27 unchanged quantities that repeat within 15 %, 5 % ring at most."""
     rng = np.random.default_rng(1)
