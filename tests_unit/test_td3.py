@@ -99,16 +99,17 @@ def test_target_noise_law(implementation):
 
 @pytest.mark.detail("td3.target_noise.bounds")
 def test_target_noise_bounds(implementation):
-    """A target action at its upper bound never leaves it: 6 in the first dimension, 1 in the other.
+    """A target action at a bound never leaves it: -2 and 6 in one dimension, -1 and 1 in the other.
 
-    Half of the noise is upward; the shares are of samples beyond the bound (equation 18).
+    Half of the noise is outward; the shares are of samples above the upper bounds, then below the
+    lower ones (equation 18).
     """
     beyond = implementation.ask(squashed=1.0, low=[-2.0, -1.0], high=[6.0, 1.0])
     implementation.assert_documented(
         beyond,
-        own_bounds=[0.0, 0.0],  # Stable-Baselines3, TorchRL
-        first_dimension=[0.0, 0.5],  # CleanRL clips every dimension to the bounds of the first
-        unclipped=[0.5, 0.5],
+        own_bounds=[0.0, 0.0, 0.0, 0.0],  # Stable-Baselines3, TorchRL
+        first_dimension=[0.0, 0.5, 0.0, 0.5],  # CleanRL: by the first dimension
+        unclipped=[0.5, 0.5, 0.5, 0.5],
     )
 
 

@@ -64,17 +64,18 @@ def _bounds() -> Detail:
         "Is the smoothed target action clipped to the bounds of its own dimension?",
         _SMOOTHED
         + _EACH_DRAWN
-        + """Two action dimensions; a' is [samples, 2]. Observed, [2]: per dimension the fraction of
-        samples with a' above ``high`` by more than 1e-4 of the range.""",
+        + """Two action dimensions; a' is [samples, 2]. Observed, [4]: per dimension the fraction of
+        samples with a' above ``high`` by more than 1e-4 of the range; the same below ``low``, with
+        the policy at minus ``squashed``.""",
         ("thesis, equation 18", "Fujimoto et al. 2018, section 5.3"),
         {"squashed": 1.0, "low": [-2.0, -1.0], "high": [6.0, 1.0], "samples": 100_000, "seed": 0},
         {
-            "own_bounds": ("each dimension within its bounds", lambda i: np.zeros(2)),
+            "own_bounds": ("each dimension within its bounds", lambda i: np.zeros(4)),
             "first_dimension": (
                 "every dimension clipped to the bounds of the first",
-                lambda i: np.array([0.0, 0.5]),
+                lambda i: np.array([0.0, 0.5, 0.0, 0.5]),
             ),
-            "unclipped": ("not clipped to the bounds", lambda i: np.array([0.5, 0.5])),
+            "unclipped": ("not clipped to the bounds", lambda i: np.full(4, 0.5)),
         },
         # A fraction near 1/2 of 100 000 samples has a standard error of 0.0016, 0.32 % of 1/2; the
         # few samples nearer to the bound than the threshold lower it by less than 0.1 %.

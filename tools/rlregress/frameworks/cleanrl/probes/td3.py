@@ -15,6 +15,7 @@ from rlregress.frameworks.cleanrl.probes.helpers.learner import Learner
 from rlregress.frameworks.cleanrl.probes.helpers.target_noise import smoothed_actions
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import last_linear, make_constant, replaced
+from rlregress.measurements.target_noise import beyond_bounds
 
 SCRIPT = "td3_continuous_action"
 
@@ -31,10 +32,8 @@ def noise_law(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def noise_bounds(source: Source, inputs: Inputs) -> np.ndarray:
-    """Fraction of target actions above their upper bound, per dimension."""
-    actions = smoothed_actions(source, inputs, each_its_own=True)
-    high, span = inputs["high"], inputs["high"] - inputs["low"]
-    return np.mean(actions > high + 1e-4 * span, axis=0)
+    """Shares of target actions above their upper and below their lower bounds."""
+    return beyond_bounds(partial(smoothed_actions, source, each_its_own=True), inputs)
 
 
 def noise_draw(source: Source, inputs: Inputs) -> np.ndarray:

@@ -14,6 +14,7 @@ from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.sb3.probes.helpers import agents, critics, watched_updates
 from rlregress.frameworks.sb3.probes.helpers.target_noise import smoothed_actions
 from rlregress.frameworks.scripted import Scripted
+from rlregress.measurements.target_noise import beyond_bounds
 
 
 def _leave(agent: Any, inputs: Inputs) -> None:
@@ -42,8 +43,7 @@ def _noise_law(inputs: Inputs) -> np.ndarray:
 
 
 def _noise_bounds(inputs: Inputs) -> np.ndarray:
-    high = inputs["high"]
-    return np.mean(smoothed_actions(inputs) > high + 1e-4 * (high - inputs["low"]), axis=0)
+    return beyond_bounds(smoothed_actions, inputs)
 
 
 def _noise_draw(inputs: Inputs) -> np.ndarray:

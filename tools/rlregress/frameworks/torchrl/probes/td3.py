@@ -37,6 +37,7 @@ from rlregress.frameworks.torchrl.versions import (
     td3_loss,
     with_gaussian_noise,
 )
+from rlregress.measurements.target_noise import beyond_bounds
 
 
 def _noise(i: Inputs) -> np.ndarray:
@@ -50,8 +51,7 @@ def _law(i: Inputs) -> List[float]:
 
 
 def _bounds(i: Inputs) -> np.ndarray:
-    above = off_policy_losses.smoothed_actions(i) > i["high"] + 1e-4 * (i["high"] - i["low"])
-    return above.mean(axis=0)
+    return beyond_bounds(off_policy_losses.smoothed_actions, i)
 
 
 def _draw(i: Inputs) -> float:
