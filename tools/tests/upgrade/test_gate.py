@@ -174,6 +174,7 @@ for job in json.loads(Path(path).read_text())["jobs"]:
 """
 
 
+@pytest.mark.nightly
 def test_an_interrupted_gate_goes_on_where_it_was(cache, branch, tmp_path, warm_executable):
     """What a killed gate has recorded is not recorded again, and half a trace is."""
     log = tmp_path / "log"
