@@ -436,10 +436,18 @@ def test_traces_without_events(command, tmp_path):
     assert_one_sentence(code, error, f"{path} holds no events, and nothing is compared")
 
 
-def test_histories_shown_and_judged(command):
+@pytest.mark.parametrize("given", [("--only", "2.0.0"), ("--scenario", "gsde")])
+def test_histories_shown_and_judged(command, given):
     """An option that would be ignored is refused."""
-    code, _, error = command("histories", "--show", "--only", "2.0.0")
-    assert_one_sentence(code, error, "--only says what to judge, and --show judges nothing")
+    code, _, error = command("histories", "--show", *given)
+    said = "--only and --scenario say what to judge, and --show judges nothing"
+    assert_one_sentence(code, error, said)
+
+
+def test_histories_added_to_without_a_pair(command):
+    """Scenarios alone add to what was judged, and it has to be said to which pairs."""
+    code, _, error = command("histories", "--scenario", "gsde")
+    assert_one_sentence(code, error, "--scenario adds to the results of pairs that were judged")
 
 
 def test_a_gate_without_a_default(command, copied_suite):

@@ -21,6 +21,13 @@ def histories(
             "have no result."
         ),
     ] = None,
+    scenario: Annotated[
+        str | None,
+        typer.Option(
+            help="Names of scenarios to trace alone, comma-separated; what they name is added to "
+            "the results of --only."
+        ),
+    ] = None,
     show: Annotated[
         bool, typer.Option("--show", help="Print what is kept; judge nothing.")
     ] = False,
@@ -34,9 +41,20 @@ def histories(
     from rlregress.commands import upgrade as upgrade_command
     from rlregress.upgrade import changes
 
-    if show and only is not None:
-        raise UserError("--only says what to judge, and --show judges nothing; leave one out")
+    if show and (only is not None or scenario is not None):
+        raise UserError(
+            "--only and --scenario say what to judge, and --show judges nothing; leave it out"
+        )
+    if scenario is not None and only is None:
+        raise UserError(
+            "--scenario adds to the results of pairs that were judged; say which with --only"
+        )
     names = names_of("--framework", framework) or list(changes.known())
     if not show:
-        upgrade_command.judge_histories(names, names_of("--only", only), workers)
+        upgrade_command.judge_histories(
+            names,
+            names_of("--only", only),
+            names_of("--scenario", scenario),
+            workers,
+        )
     upgrade_command.show_histories(names)

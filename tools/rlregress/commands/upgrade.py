@@ -127,15 +127,24 @@ def write(result: Upgrade, folder: Path, facts: Facts) -> None:
         raise UserError(f"the report cannot be written to {folder}: {error}") from None
 
 
-def judge_histories(names: Sequence[str], only: Sequence[str], workers: int) -> None:
-    """Judge what has no result yet, framework after framework, and say what came of each pair."""
+def judge_histories(
+    names: Sequence[str], only: Sequence[str], scenarios: Sequence[str], workers: int
+) -> None:
+    """Judge what has no result yet, framework after framework, and say what came of each pair.
+
+    Args:
+        scenarios: trace these alone, and add what they name to the results.
+    """
     for name in names:
-        for row in histories.run(name, _judge_pair(name, workers), only, typer.echo):
+        judge = _judge_pair(name, scenarios, workers)
+        for row in histories.run(name, judge, only, typer.echo, further=bool(scenarios)):
             for line in histories_report.pair_lines(row):
                 typer.echo(line)
 
 
-def _judge_pair(name: str, workers: int) -> Callable[[ReleasePair], Mapping[str, Any]]:
+def _judge_pair(
+    name: str, scenarios: Sequence[str], workers: int
+) -> Callable[[ReleasePair], Mapping[str, Any]]:
     package = frameworks.get(name).packages[0]
     kept = cached_folders.cache() / "histories"
 
@@ -145,13 +154,17 @@ def _judge_pair(name: str, workers: int) -> Callable[[ReleasePair], Mapping[str,
             b=" ".join([f"{package}=={pair.release}", *pair.requires]),
             report=kept / "report",
             frameworks=[name],
+            scenarios=scenarios or None,
+            only_scenarios=bool(scenarios),
             returns=False,
             workers=workers,
             keep=kept,
             say=lambda line: typer.echo(f"  {line}"),
         )
         report = upgrade_data.as_json(gate.run(options))
-        write_atomically(kept / f"{name}-{pair.release}.json", json.dumps(report, indent=1))
+        mark = "-scenarios" if scenarios else ""
+        path = kept / f"{name}-{pair.release}{mark}.json"
+        write_atomically(path, json.dumps(report, indent=1))
         return report
 
     return judge

@@ -43,6 +43,12 @@ def _counts(rows: Sequence[Judged]) -> list[str]:
         return ["No change in scope was judged."]
     text = tables.head("changes in scope", "", "share")
     text += [tables.row(name, counted[name], f"{counted[name] / total:.0%}") for name in OUTCOMES]
+    later = sum(seen.later for row in rows for seen in row.changes)
+    if later:
+        text += [
+            "",
+            f"Of those with the cause, {later} were named later, by gates of some scenarios alone.",
+        ]
     healthy = [row for row in rows if row.healthy]
     red = [row for row in healthy if row.red]
     text += ["", f"Pairs without a known change: {len(healthy)}, called changed: {len(red)}."]

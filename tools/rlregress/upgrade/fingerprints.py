@@ -6,7 +6,7 @@ an answer, on one side or on both, is the third: it is neither equality nor a ch
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rlregress.details import catalogue
+from rlregress.details.catalogue import Detail
 from rlregress.details.judge import judge
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import Side
@@ -78,14 +79,14 @@ class Fingerprint:
     folders: tuple[str, ...] = ()
 
 
-def fingerprint(side: Side, kept: Path, adapter: Adapter) -> Fingerprint:
-    """Ask every detail on a side; judged here."""
+def fingerprint(side: Side, kept: Path, adapter: Adapter, details: Iterable[Detail]) -> Fingerprint:
+    """Ask details on a side; judged here."""
     inputs = {
         detail.id: {
             key: value.tolist() if isinstance(value, np.ndarray) else value
             for key, value in detail.inputs.items()
         }
-        for detail in catalogue.all_details()
+        for detail in details
     }
     job = {"framework": adapter.full_name, "inputs": inputs}
     return _read(side_process.ask(side, "rlregress.frameworks.ask", job, kept))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from rlregress.details import catalogue
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import current
@@ -54,6 +55,7 @@ class Options:
 
     Attributes:
         scenarios: names of the scenarios to trace; None: all of them.
+        only_scenarios: trace these alone, no plain training, and ask no details.
         asked: share of the details and of the trainings that has to be asked for a verdict.
         prove: how many faults to seed into what differs; 0: none.
         script: the job of a script that is traced instead of the built-in trainings.
@@ -69,6 +71,7 @@ class Options:
     frameworks: Sequence[str] = ()
     algorithms: Sequence[str] = ()
     scenarios: Sequence[str] | None = None
+    only_scenarios: bool = False
     asked: float = ASKED
     prove: int = 0
     every: bool = False
@@ -197,8 +200,10 @@ def _compared(
     """Everything that is asked of both sides."""
     adapters = pair.adapters
     with Sides((a.side, b.side), folders, options.workers, options.say) as sides:
+        details = () if options.only_scenarios else catalogue.all_details()
+        name = "no-details" if options.only_scenarios else "details"
         prints = [
-            sides.ask(f"{adapter.full_name}-details", fingerprints.fingerprint, adapter)
+            sides.ask(f"{adapter.full_name}-{name}", fingerprints.fingerprint, adapter, details)
             for adapter in adapters
         ]
         played = sides.ask("physics", physics.played) if pair.moves_physics else None
@@ -241,9 +246,12 @@ def _trainings(
     def wanted_(name: str) -> bool:
         return not options.algorithms or name in options.algorithms
 
+    def plain_(name: str) -> bool:
+        return wanted_(name) and not options.only_scenarios
+
     return [
         [
-            *(traced.built_in(adapter, name) for name in names if wanted_(name)),
+            *(traced.built_in(adapter, name) for name in names if plain_(name)),
             *(
                 traced.scenario_training(adapter, name, scenario)
                 for scenario in of

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +41,13 @@ class JudgedChange:
     Attributes:
         outcome: one of ``OUTCOMES``.
         by: what names it: a detail, a default, or a function that moves a training.
+        later: a gate of some scenarios alone has named it, after the pair was judged.
     """
 
     id: str
     outcome: str
     by: str = ""
+    later: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,14 +103,17 @@ def run(
     judge: Judge,
     only: Sequence[str] = (),
     say: cached_folders.Say = cached_folders.silent,
+    further: bool = False,
 ) -> Iterator[Judged]:
     """Judge every pair that has no result yet, and keep what was said after each.
 
     Args:
         only: releases whose pair with the one before is judged, also if it has a result.
+        further: ``judge`` asks some scenarios alone: what it names is added to the results of
+            pairs that were judged.
 
     Raises:
-        UserError: a release that is not published.
+        UserError: a release that is not published, or, with ``further``, that has no result.
     """
     pairs = changes.pairs(framework)
     known = {pair.release for pair in pairs}
@@ -120,7 +125,16 @@ def run(
             )
     suite.checkout("judging histories")
     results = {row.release: row for row in load(framework)}
-    left = [p for p in pairs if (p.release in only if only else p.release not in results)]
+    if further:
+        left = [p for p in pairs if p.release in only]
+        for pair in left:
+            if pair.release not in results:
+                raise UserError(
+                    f"{framework} {pair.before} -> {pair.release} has no result to add to; judge "
+                    "the pair first, without --scenario"
+                )
+    else:
+        left = [p for p in pairs if (p.release in only if only else p.release not in results)]
     # the newest first: those that users are about to make
     chosen = left[::-1]
     for number, pair in enumerate(chosen, start=1):
@@ -131,6 +145,8 @@ def run(
         except UserError as error:
             data = {"verdict": COULD_NOT_JUDGE, "headline": f"could not judge: {error}"}
         result = judged(pair, data, time.monotonic() - begun)
+        if further:
+            result = with_named(results[pair.release], result)
         results[pair.release] = result
         _keep(framework, [results[p.release] for p in pairs if p.release in results])
         yield result
@@ -151,6 +167,16 @@ def judged(pair: ReleasePair, data: Mapping[str, Any], seconds: float) -> Judged
         round(seconds, 1),
         tuple(_seen(change, data) for change in pair.in_scope),
     )
+
+
+def with_named(kept: Judged, further: Judged) -> Judged:
+    """What is kept of a pair, with the causes that a gate of some scenarios alone has named."""
+    named = {seen.id: seen for seen in further.changes if seen.outcome == CAUSE}
+    changes = tuple(
+        replace(named[seen.id], later=True) if seen.outcome != CAUSE and seen.id in named else seen
+        for seen in kept.changes
+    )
+    return replace(kept, changes=changes)
 
 
 def _seen(change: Change, data: Mapping[str, Any]) -> JudgedChange:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rlregress import suite
@@ -274,6 +276,29 @@ def test_a_pair_that_cannot_be_judged_does_not_end_the_others(folder):
     assert [row.verdict for row in found] == ["could not judge"] * 3
     assert found[0].headline == "could not judge: no such wheel"
     assert [each.outcome for each in found[2].changes] == [NOT_JUDGED]
+
+
+def test_what_scenarios_alone_name_is_added(folder):
+    """A cause that was not named before; the verdict of the whole gate stays."""
+    (whole,) = histories.run("x", Judge(report(traces=trained())), only=["1.1"])
+    assert whole.changes == (JudgedChange("x-1.1-halved", FLAGGED),)
+    blind = Judge(report("unchanged"))
+    assert list(histories.run("x", blind, only=["1.1"], further=True)) == [whole]
+    named = report("regressed", traces=trained("sac gsde", alone=TRAIN))
+    (added,) = histories.run("x", Judge(named), only=["1.1"], further=True)
+    later = JudgedChange("x-1.1-halved", CAUSE, f"sac gsde: {TRAIN}", later=True)
+    assert added == replace(whole, changes=(later,))
+    other = report(traces=trained("sac n-step", alone=TRAIN))
+    assert list(histories.run("x", Judge(other), only=["1.1"], further=True)) == [added]
+    assert histories.load("x") == (added,)
+
+
+def test_scenarios_alone_judge_no_pair(folder):
+    """They add to the verdict of a whole gate, and need one."""
+    judge = Judge(report())
+    with pytest.raises(UserError, match="x 1.1 -> 1.2 has no result to add to"):
+        list(histories.run("x", judge, only=["1.2"], further=True))
+    assert judge.asked == []
 
 
 @pytest.mark.parametrize(
