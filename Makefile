@@ -20,7 +20,8 @@ export OMP_NUM_THREADS := 1
 # The tests start hundreds of processes: the suite's modules are compiled once, not in each of them.
 unexport PYTHONDONTWRITEBYTECODE
 
-TESTS = $(BIN)/python -m pytest -n $(JOBS) \
+# Neighbouring tests go to one process, which shares what it has asked and trained.
+TESTS = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal \
 	tests_unit tests_behavior tools/tests tests_performance --budget smoke
 TEST_COMMAND = $(TESTS) -m "not nightly"
 

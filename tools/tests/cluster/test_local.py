@@ -29,9 +29,8 @@ def launched(store: Store, manifest, workers: int = 2) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_launch_that_is_ended_goes_on_when_it_is_launched_again(tmp_path, number):
     """What it started ends with it, however it ends; what is done is not done again."""
     every = jobs(range(3) if number == signal.SIGKILL else range(2))

@@ -99,14 +99,8 @@ def middle(seed: int) -> Job:
     return replace(job, hyperparameters={**job.hyperparameters, **SMALL})
 
 
-@pytest.mark.parametrize(
-    "number",
-    [
-        signal.SIGTERM,
-        pytest.param(signal.SIGUSR1, marks=pytest.mark.nightly),
-        pytest.param(signal.SIGKILL, marks=pytest.mark.nightly),
-    ],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1, signal.SIGKILL])
 def test_a_run_that_is_stopped_is_continued(store, tmp_path, monkeypatch, number):
     """The next attempt goes on from the checkpoint, and comes to what one attempt comes to."""
     warm = sys.executable

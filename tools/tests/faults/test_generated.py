@@ -33,7 +33,7 @@ def faults_of(name, count, draw):
     return generated.drawn(frameworks.get(name), count, draw)
 
 
-@pytest.mark.parametrize("name", ["sb3", "torchrl"])
+@pytest.mark.parametrize("name", ["sb3", pytest.param("torchrl", marks=pytest.mark.nightly)])
 def test_a_lot_is_drawn_from_all_files_and_can_be_drawn_again(name):
     """The same seed draws the same faults, another one others, of more than ten files."""
     first, of = faults_of(name, 60, 0)

@@ -49,6 +49,7 @@ def _run(environment, *arguments):
     )
 
 
+@pytest.mark.nightly
 def test_it_is_compared_with_the_others(example):
     """``compare`` shows a framework that lives outside of this repository, with its lines."""
     name, environment = example

@@ -25,6 +25,7 @@ SB3 = frameworks.get("sb3")
 SAC = ("stable_baselines3/sac/sac.py", "SAC.train")
 
 
+@pytest.mark.nightly
 def test_the_same_is_entered_as_in_a_recording(tmp_path: Path) -> None:
     """Unseen generators are seeded alike, so that the same way is gone."""
     names = ("ppo kl-stop", "a2c gsde-simple")

@@ -208,7 +208,12 @@ PENDULUM = "sb3-ppo-InvertedPendulum-v4-short"
     ("missing", "reason", "said"),
     [
         ("pytest", "the trainings did not run: ", "built for another Python"),
-        ("mujoco", f"all 3 runs of {PENDULUM} failed; the last: ", "MuJoCo is not installed"),
+        pytest.param(
+            "mujoco",
+            f"all 3 runs of {PENDULUM} failed; the last: ",
+            "MuJoCo is not installed",
+            marks=pytest.mark.nightly,
+        ),
     ],
 )
 def test_an_alarm_is_inconclusive_where_side_a_cannot_train(tmp_path, missing, reason, said):
