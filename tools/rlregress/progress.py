@@ -16,6 +16,22 @@ ON_TERMINAL, ELSEWHERE = 10.0, 60.0
 _FIRST = 4
 
 
+class Pace:
+    """When the next line is due; one thread at a time."""
+
+    def __init__(self) -> None:
+        self.begun = self._said = time.monotonic()
+        self._patience = ON_TERMINAL if sys.stdout.isatty() else ELSEWHERE
+
+    def due(self) -> bool:
+        """Whether a line is due now; the next one then is so much later."""
+        now = time.monotonic()
+        if now - self._said < self._patience:
+            return False
+        self._said = now
+        return True
+
+
 class Progress:
     """Counts what is done; safe to be told from several threads.
 
@@ -31,8 +47,7 @@ class Progress:
     ) -> None:
         self._total, self._say, self._what, self._first = total, say, what, first
         self._done = 0
-        self._begun = self._said = time.monotonic()
-        self._patience = ON_TERMINAL if sys.stdout.isatty() else ELSEWHERE
+        self._pace = Pace()
         self._lock = threading.Lock()
 
     def done(self, count: int = 1, kept: bool = False) -> None:
@@ -42,13 +57,13 @@ class Progress:
                 self._total -= count
                 return
             self._done += count
-            now = time.monotonic()
-            if now - self._said < self._patience or self._done < self._first:
+            if self._done < self._first or not self._pace.due():
                 return
-            self._said = now
-            left = (now - self._begun) / self._done * (self._total - self._done)
-            self._say(f"{self._what}: {self._done} of {self._total}, {_about(left)} left")
+            each = (time.monotonic() - self._pace.begun) / self._done
+            left = about(each * (self._total - self._done))
+            self._say(f"{self._what}: {self._done} of {self._total}, {left} left")
 
 
-def _about(seconds: float) -> str:
+def about(seconds: float) -> str:
+    """Seconds in words, as exact as a guess is."""
     return f"about {seconds:.0f} s" if seconds < 100 else f"about {seconds / 60:.0f} min"

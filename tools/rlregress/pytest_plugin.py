@@ -20,7 +20,7 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -40,6 +40,7 @@ from rlregress.gate.judging import Verdict, judge, why_not_needed
 from rlregress.gate.outcome import GateResult
 from rlregress.gate.session import Session, open_session
 from rlregress.gate.throughput import Measured, pairs
+from rlregress.gate.tiers import TiersProgress, recorded
 from rlregress.reporting import gate as gate_report
 from rlregress.reporting import terminal, words
 from rlregress.reporting import throughput as throughput_report
@@ -68,6 +69,7 @@ _INTERRUPTED = pytest.StashKey[bool]()
 _COLLECTED = pytest.StashKey[list[dict[str, Any]]]()
 _STARTED = pytest.StashKey[float]()
 _SELECTABLE = pytest.StashKey[set[str]]()
+_TIERS = pytest.StashKey[TiersProgress]()
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                 default="",
                 help=f"folder of a checkout of {adapter.title} (default: {adapter.checkout})",
             )
+    group.addoption(
+        "--how-far",
+        action="store_true",
+        help="say now and then how far each tier is, in place of a letter for each test",
+    )
     group.addoption("--evidence", default="", help="write what was found to this JSON file")
     group.addoption(
         "--rlregress-report",
@@ -485,6 +492,58 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.user_properties.append(judged)
 
 
+def _say_how_far(config: pytest.Config, tests: Iterable[str]) -> None:
+    """From here on, where that was asked for and this process makes the summary."""
+    if not config.getoption("--how-far") or _is_xdist_worker():
+        return
+    if _TIERS not in config.stash:
+        config.stash[_TIERS] = TiersProgress(
+            recorded(),
+            getattr(config.option, "numprocesses", None) or 1,
+            lambda: _runs(config),
+            lambda line: _write_line(config, line),
+        )
+    config.stash[_TIERS].begun(tests)
+
+
+def _runs(config: pytest.Config) -> tuple[int, int, float]:
+    """Ended trainings, how many there are at most, seconds that those of the first look take."""
+    if not any("tests_performance" in str(argument) for argument in config.args):
+        return 0, 0, 0.0
+    session, entries = session_of(config), config.stash[_COLLECTED]
+    left = session.seconds_to_do(evidence_file.measured(entries))
+    return sum("record" in each for each in entries), session.size, left
+
+
+def _write_line(config: pytest.Config, line: str) -> None:
+    writer = config.pluginmanager.get_plugin("terminalreporter")
+    if writer is not None:
+        writer.ensure_newline()
+        writer.write_line(line)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """All tests of this process are known."""
+    _say_how_far(session.config, [item.nodeid for item in session.items])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
+    """A worker knows all tests, in the controller."""
+    _say_how_far(node.config, ids)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_report_teststatus(
+    report: pytest.TestReport | pytest.CollectReport, config: pytest.Config
+) -> tuple[str, str, str] | None:
+    """No letter for a test of which the lines on tiers tell."""
+    if not config.getoption("--how-far") or report.failed:
+        return None
+    ended = report.when == "call" or report.skipped
+    return (report.outcome, "", "") if ended and not hasattr(report, "wasxfail") else None
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
     """A test that asks an implementation and asserts nothing of the answer is an error."""
@@ -534,15 +593,15 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         return
     entry = evidence_file.entry(report)
     config.stash[_COLLECTED].append(entry)
-    writer = config.pluginmanager.get_plugin("terminalreporter")
-    if "record" in entry and writer is not None and not _is_xdist_worker():
+    if _TIERS in config.stash:
+        config.stash[_TIERS].done(entry)
+    if "record" in entry and not _is_xdist_worker():
         session = session_of(config)
         done = sum("record" in each for each in config.stash[_COLLECTED])
         processes = getattr(config.option, "numprocesses", None) or 1
         measured = evidence_file.measured(config.stash[_COLLECTED])
         left = session.seconds_to_do(measured) / processes
-        writer.ensure_newline()
-        writer.write_line(terminal.training_line(entry, done, session.size, left))
+        _write_line(config, terminal.training_line(entry, done, session.size, left))
 
 
 def _is_xdist_worker() -> bool:

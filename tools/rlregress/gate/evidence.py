@@ -53,6 +53,11 @@ def _test_and_tier(nodeid: str) -> tuple[str, str]:
     return "::".join(["/".join(parts[below:]), *names]), TIERS.get(parts[below], parts[below])
 
 
+def tier_of(nodeid: str) -> str:
+    """The tier of a test; its first folder if that is none."""
+    return _test_and_tier(nodeid)[1]
+
+
 def entry(report: Any) -> dict[str, Any]:
     """The plain entry of one pytest report.
 

@@ -104,6 +104,7 @@ def pytest_command(
     workers = options.workers or os.cpu_count() or 1
     command = [python, *suite.pytest_arguments(*tiers), "-q", "-p", "no:cacheprovider"]
     command += ["--ignore", suite.test_path(THROUGHPUT)]
+    command += ["--how-far", "-o", "console_output_style=classic"]
     command += ["-n", str(workers), "--budget", options.budget, "--cells", options.cells]
     command += ["--alpha", str(options.alpha), "--seeds", str(options.seeds)]
     command += ["--first-seed", str(options.first_seed)] + ["--fixed"] * options.one_look

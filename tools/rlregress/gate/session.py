@@ -302,7 +302,9 @@ class Session:
         least = self.looks.seeds[0] * len(self.cells)
         left = sum(len(self.undone(cell)) for cell in self.cells)
         runs = f"{least}" if least == self.size else f"{least} to {self.size}"
-        said = f"{runs} runs of budget {self.cells[0].budget} in {len(self.cells)} cells"
+        one, cells = self.size == 1, len(self.cells)
+        said = f"{runs} run{'s' * (not one)} of budget {self.cells[0].budget} in {cells} "
+        said += "cells" if cells > 1 else "cell"
         if least == self.size:
             allowed = self._one_look_asked or not self.one_look_because
             why = "" if allowed else f" (one look: {self.one_look_because})"
