@@ -390,11 +390,39 @@ FAULTS = {
     ),
     "ppo atari-bare": ("common/atari_wrappers.py", "if noop_max > 0:", "if noop_max >= 0:"),
 }
+#: several of one scenario: helpers that users call by themselves.
+HELPERS = [
+    ("ppo helpers", ("common/monitor.py", "self.total_steps = 0", "self.total_steps = 1")),
+    ("ppo helpers", ("common/policies.py", "th.nn.utils.vector_to_parameters(", "list((")),
+    ("ppo helpers", ("common/utils.py", "(1 - progress_remaining) * (end", "(2) * (end")),
+    ("ppo helpers", ("common/vec_env/dummy_vec_env.py", "self._reset_seeds()", "pass")),
+    (
+        "ppo helpers",
+        (
+            "common/on_policy_algorithm.py",
+            "callback.on_training_start(locals(), globals())",
+            "callback.on_training_start(globals(), locals())",
+        ),
+    ),
+    ("ppo helpers", ("common/noise.py", "        self.reset()\n", "")),
+    ("sac helpers-of-critics", ("sac/policies.py", "self.net_arch = net_arch", "pass")),
+    ("sac gsde-unclipped", ("sac/policies.py", "if clip_mean > 0.0:", "if clip_mean >= 0.0:")),
+    (
+        "ppo single-categories",
+        (
+            "common/utils.py",
+            "    if observation.shape == (len(observation_space.nvec),):\n        return False",
+            "    if observation.shape == (len(observation_space.nvec),):\n        return True",
+        ),
+    ),
+]
 LOWER = ("ppo/ppo.py", "1 - clip_range, 1 + clip_range)", "-1e9, 1 + clip_range)")
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("title", "fault"), [*FAULTS.items(), ("ppo clip-active", LOWER)], ids=str)
+@pytest.mark.parametrize(
+    ("title", "fault"), [*FAULTS.items(), *HELPERS, ("ppo clip-active", LOWER)], ids=str
+)
 def test_a_fault_of_the_option_is_seen(traced, tmp_path, title, fault):
     """A fault in code that only an option runs makes the trace of its scenario diverge."""
     file, before, after = fault

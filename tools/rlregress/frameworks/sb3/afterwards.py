@@ -10,7 +10,7 @@ from typing import Any, Iterator, List
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from rlregress.frameworks.base import NotOffered
-from rlregress.frameworks.sb3 import gyms, own
+from rlregress.frameworks.sb3 import gyms, helpers, own
 from rlregress.frameworks.sb3.asked import Asked, library, silent
 from rlregress.frameworks.sb3.surroundings import Surroundings
 
@@ -37,6 +37,8 @@ class Afterwards:
         self._policy_again = asked.take("policy_again")
         self._stop = asked.take("stop_after_episodes")
         self._silent_callback = asked.take("silent_callback")
+        self._starting_callback = asked.take("starting_callback")
+        self._helpers = list(asked.take("helpers", []))
 
     def callbacks(self) -> Any:
         """What is called at every step of the first training."""
@@ -49,6 +51,8 @@ class Afterwards:
             callbacks.append(library("common.callbacks", "StopTrainingOnMaxEpisodes")(self._stop))
         if self._silent_callback:
             callbacks.append(own.SilentCallback())
+        if self._starting_callback:
+            callbacks.append(own.StartingCallback())
         return callbacks or None
 
     def all(self, model: Any, steps: int) -> None:
@@ -70,6 +74,8 @@ class Afterwards:
             _act(model, self._surroundings, kind == "deterministic")
         if self._policy_again:
             self._load_policy(model)
+        for name in self._helpers:
+            helpers.USED[name](model, self._surroundings, self._folder)
 
     def _evaluate(self, model: Any) -> None:
         from stable_baselines3.common.evaluation import evaluate_policy

@@ -276,6 +276,16 @@ class SilentCallback(BaseCallback):
         return None
 
 
+class StartingCallback(BaseCallback):
+    """A callback that looks at what it is given when the training begins."""
+
+    def _on_training_start(self) -> None:
+        Shown().value([int(self.locals["total_timesteps"])])
+
+    def _on_step(self) -> bool:
+        return True
+
+
 def linear(initial: float, number: Any = float) -> Callable[[float], Any]:
     """A rate that falls to zero in a straight line, as a number of that kind."""
     return lambda progress_remaining: number(max(progress_remaining, 0.0) * initial)

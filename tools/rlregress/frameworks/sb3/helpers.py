@@ -1,0 +1,88 @@
+"""Helpers of the library that users call by themselves, on an agent that was trained.
+
+What they hand back is shown to the trace. Runs inside old environments: Python 3.9 syntax.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Dict
+
+import numpy as np
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.sb3 import gyms, own
+from rlregress.frameworks.sb3.asked import library
+from rlregress.frameworks.sb3.surroundings import Surroundings
+
+#: episodes that are counted, of 7 and 10 steps.
+_EPISODES = 2
+
+
+def _count_episodes(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """Steps, returns and lengths as the monitor of an environment has counted them."""
+    del model, folder
+    monitor = library("common.monitor", "Monitor")(surroundings.made(0))
+    for _ in range(_EPISODES):
+        gyms.reset(monitor)
+        ended = False
+        while not ended:
+            _, _, ended = gyms.step(monitor, monitor.action_space.low)
+    counted = [monitor.get_total_steps(), monitor.get_episode_lengths()]
+    own.Shown().value([*counted, monitor.get_episode_rewards()])
+
+
+def _load_vector(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """The parameters as one vector, halved and put back; the policy acts with them."""
+    del folder
+    if not hasattr(model.policy, "load_from_vector"):
+        raise NotOffered("a policy takes no vector of parameters")
+    model.policy.load_from_vector(0.5 * model.policy.parameters_to_vector())
+    observation = gyms.reset(surroundings.made(0))
+    own.Shown().value([model.predict(observation, deterministic=True)[0]])
+
+
+def _falling_rate(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """A rate that falls from 1 to 0.1 in the first half of a training."""
+    del model, surroundings, folder
+    rate = library("common.utils", "get_linear_fn")(1.0, 0.1, 0.5)
+    own.Shown().value([float(rate(left)) for left in (1.0, 0.8, 0.5, 0.2)])
+
+
+def _draw_noise(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """Correlated noise that does not begin at zero, three draws before and after a reset."""
+    del model, surroundings, folder
+    kind = library("common.noise", "OrnsteinUhlenbeckActionNoise")
+    noise = kind(np.zeros(2), 0.3 * np.ones(2), initial_noise=np.array([0.4, -0.2]))
+    rows = [noise() for _ in range(3)]
+    noise.reset()
+    own.Shown().value(rows + [noise() for _ in range(3)])
+
+
+def _save_actor(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """The actor is saved by itself, loaded, and asked."""
+    path = os.path.join(folder, "actor.pkl")
+    model.policy.actor.save(path)
+    actor = type(model.policy.actor).load(path)
+    observation, _ = model.policy.obs_to_tensor(gyms.reset(surroundings.made(0)))
+    own.Shown().value([actor(observation, deterministic=True).detach().numpy()])
+
+
+def _reset_again(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """Environments side by side that are seeded once and reset three times."""
+    del model, folder
+    environment = DummyVecEnv([lambda: surroundings.made(0)])
+    environment.seed(3)
+    own.Shown().value([np.array(environment.reset()) for _ in range(3)])
+
+
+#: word of ``helpers`` -> what is done with agent, environments and a folder.
+USED: Dict[str, Callable[[Any, Surroundings, str], None]] = {
+    "episodes-counted": _count_episodes,
+    "parameters-as-a-vector": _load_vector,
+    "falling-rate": _falling_rate,
+    "correlated-noise": _draw_noise,
+    "actor-alone": _save_actor,
+    "reset-again": _reset_again,
+}
