@@ -517,9 +517,15 @@ def _runs(config: pytest.Config) -> tuple[int, int, float]:
 
 def _write_line(config: pytest.Config, line: str) -> None:
     writer = config.pluginmanager.get_plugin("terminalreporter")
-    if writer is not None:
+    if writer is None:
+        return
+    if writer.isatty and config.getoption("--how-far"):
+        # over what pytest-xdist has left on this line
+        writer.rewrite("", erase=True)
+        line = f"\r{line}"
+    else:
         writer.ensure_newline()
-        writer.write_line(line)
+    writer.write_line(line)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -29,14 +29,17 @@ def judge(options: run.GateOptions, in_brief: bool = False) -> int:
     with run.new_report(options) as new:
         result = run.judge(new, typer.echo)
         text = report_files.judged(result, run.evidence_of(new), new.report)
+    cards = gate_page.cards(result)
     if in_brief:
         page = str(options.report / "report.html")
-        for line in brief.lines(gate_page.facts(result), gate_page.cards(result), page):
+        for line in brief.lines(gate_page.facts(result), cards, page):
             typer.echo(line)
         return result.exit_code
     typer.echo("\n" + text)
     written = [name for name in run.REPORT_FILES if (options.report / name).exists()]
     typer.echo(f"report: {options.report} ({', '.join(written)})")
+    for step in brief.steps(cards):
+        typer.echo(f"next: {step}")
     for line in gate_report.verdict_lines(result):
         typer.echo(line)
     return result.exit_code

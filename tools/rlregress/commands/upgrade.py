@@ -49,14 +49,15 @@ def judge(options: gate.Options, in_brief: bool = False) -> int:
     if os.environ.get(_ON_GITHUB) == "true":
         for line in platforms.annotated(findings.findings(result, _repository(result))):
             options.say(line)
+    cards = upgrade_page.cards(result, facts)
     if in_brief:
-        for line in _brief(result, options.report, facts):
+        for line in brief.lines(facts, cards, str(options.report / "upgrade.html")):
             options.say(line)
         return result.exit_code
     options.say("")
-    for line in upgrade_text.lines(result):
-        options.say(line)
-    for line in upgrade_text.last_lines(result, options.report):
+    report, verdict = upgrade_text.last_lines(result, options.report)
+    following = [f"next: {step}" for step in brief.steps(cards)]
+    for line in (*upgrade_text.lines(result), report, *following, verdict):
         options.say(line)
     return result.exit_code
 
@@ -77,10 +78,6 @@ def _command(options: gate.Options) -> str:
         command += ["--prove", str(options.prove)]
     command += ["--every-training"] * options.every + ["--no-returns"] * (not options.returns)
     return shlex.join([*command, *["--fixed"] * options.one_look])
-
-
-def _brief(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
-    return brief.lines(facts, upgrade_page.cards(result, facts), str(folder / "upgrade.html"))
 
 
 def _repository(result: Upgrade) -> findings.Repository:
@@ -116,7 +113,9 @@ def write(result: Upgrade, folder: Path, facts: Facts) -> None:
         write_atomically(folder / "upgrade.json", data)
         write_atomically(folder / "upgrade.md", text)
         write_atomically(folder / "upgrade.html", page)
-        said = platforms.comment(result, _brief(result, folder, facts), text)
+        cards = upgrade_page.cards(result, facts)
+        short = brief.lines(facts, cards, str(folder / "upgrade.html"))
+        said = platforms.comment(result, short, text)
         write_atomically(folder / "upgrade-comment.md", said)
         write_atomically(folder / "upgrade.xml", platforms.junit(result, facts.seconds))
         write_atomically(folder / "upgrade-code-quality.json", quality)

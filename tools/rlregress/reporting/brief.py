@@ -17,14 +17,19 @@ def lines(facts: Facts, cards: Sequence[Card], report: str) -> list[str]:
         report: where the page is.
     """
     several = len(cards) > 1
-    steps = (f"{step.said} {step.command}".strip() for card in cards for step in card.steps[:1])
     return [
         _short(facts.title),
         _short(f"Not judged: {_of(cards, several, 'not_judged') or 'nothing that was asked.'}"),
         _short(f"What changed: {_of(cards, several, 'changed') or 'nothing that was seen.'}"),
-        _short(f"Next: {'; '.join(dict.fromkeys(steps)) or 'nothing.'}"),
+        _short(f"Next: {'; '.join(steps(cards)) or 'nothing.'}"),
         _short(f"{facts.started}, {facts.duration}, {facts.machine}: {report}"),
     ]
+
+
+def steps(cards: Sequence[Card]) -> list[str]:
+    """What to do next, the first step of each card; once if it is the same."""
+    said = (f"{step.said} {step.command}".strip() for card in cards for step in card.steps[:1])
+    return list(dict.fromkeys(said))
 
 
 def _of(cards: Sequence[Card], several: bool, name: str) -> str:

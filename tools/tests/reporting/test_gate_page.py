@@ -197,6 +197,16 @@ def test_five_lines_say_it_to_a_chat(night, capsys):
     assert max(map(len, lines)) == 280
 
 
+def test_the_last_lines_say_what_to_do_next(night, capsys):
+    """The report, the next step, the verdict; the same step as on the page."""
+    _, _, report = night({HOPPER: 0.5})
+    *_, named, following, verdict = capsys.readouterr().out.splitlines()
+    assert named.startswith(f"report: {report} (report.html")
+    assert following.startswith("next: Confirm with fresh seeds: rlregress gate ")
+    assert f"--cells {HOPPER} --first-seed 2000" in following
+    assert verdict.startswith("verdict sb3: regressed")
+
+
 @pytest.mark.nightly
 def test_72_cells_fit_into_two_megabytes():
     """Of cells with all that a page shows, with the new runs that the looks of one family ask."""

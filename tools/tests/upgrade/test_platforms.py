@@ -150,3 +150,24 @@ def test_the_unit_test_report_counts_what_it_holds():
     counted = {name: int(suite.get(name)) for name in ("tests", "failures", "skipped", "errors")}
     assert counted == {"tests": 6, "failures": 3, "skipped": 3, "errors": 0}
     assert all(case.get("classname") for case in suite)
+
+
+@pytest.mark.parametrize("in_brief", [False, True])
+def test_the_last_lines_say_what_to_do_next(monkeypatch, tmp_path, in_brief):
+    """The report, the next step, the verdict; or five lines with the same."""
+    monkeypatch.setattr(upgrade_command.gate, "run", lambda options: upgrade(CHANGED))
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    said: list[str] = []
+    options = upgrade_command.gate.Options("a==1", "b==2", tmp_path, say=said.append)
+    assert upgrade_command.judge(options, in_brief) == 1
+    step = "Read the lines that changed, and report them upstream."
+    if in_brief:
+        assert len(said) == 5
+        assert said[0] == "a==1 → installed: regressed"
+        assert said[3] == f"Next: {step}"
+        assert said[4].endswith(str(tmp_path / "upgrade.html"))
+    else:
+        report, following, verdict = said[-3:]
+        assert report.startswith(f"report: {tmp_path} (upgrade.html")
+        assert following == f"next: {step}"
+        assert verdict.startswith("verdict ")

@@ -227,13 +227,13 @@ def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
         if other:
             steps.append(Step("Find the cause:", f"rlregress gate --from '{' '.join(other)}'"))
     if outcome.failures and not departed:
-        steps.append(Step("Read what the failed tests say, below."))
+        steps.append(Step("Read what the failed tests say."))
     if outcome.not_asked:
         steps.append(Step("Ask the rest:", f"pytest {summary.TESTS_OF_DETAILS}"))
     if outcome.verdict == COULD_NOT_JUDGE and not outcome.not_asked:
         steps.append(Step("Run the tests that did not pass again:", result.shown.command))
     if outcome.verdict == INCONCLUSIVE:
-        said = "Train as many seeds as are named above; what gates cost, and what they would see:"
+        said = "Train as many seeds as are lacking; what gates cost, and what they would see:"
         command = f"rlregress plan --must-see 50% --framework {outcome.framework}"
         steps.append(Step(said, command))
     if outcome.verdict == FORMULAS_HOLD:

@@ -166,9 +166,9 @@ def _steps(of: OfFramework, command: str) -> list[Step]:
         return [Step("Nothing: upgrade.")]
     steps = []
     if of.violated:
-        steps.append(Step("Read the lines that changed, below, and report them upstream."))
+        steps.append(Step("Read the lines that changed, and report them upstream."))
     elif of.details.changed or of.diverged:
-        steps.append(Step("Read what changed, below: is it what the release notes say?"))
+        steps.append(Step("Read what changed: is it what the release notes say?"))
     if of.verdict == CHANGED and of.returns is None and of.to_train:
         without = [part for part in shlex.split(command) if part != "--no-returns"]
         steps.append(Step("Train side B, where runs are stored:", shlex.join(without)))
