@@ -16,16 +16,18 @@ import os
 import shutil
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from rlregress.errors import UserError
 from rlregress.frameworks import families, metadata
 
+if TYPE_CHECKING:
+    # not at run time: what names a framework, such as a shell's completion, starts without it
+    import numpy as np
+
 #: observations [n, *observation_shape] -> deterministic actions [n, *action_shape], in the units
 #: of the environment; any observation normalisation is applied inside, with frozen statistics.
-Policy = Callable[[np.ndarray], np.ndarray]
+Policy = Callable[["np.ndarray"], "np.ndarray"]
 
 #: Called with (environment steps done, policy at that moment).
 Checkpoint = Callable[[int, Policy], None]
@@ -40,7 +42,7 @@ TraceTraining = Callable[[Callable[..., Any], int], None]
 Inputs = Mapping[str, Any]
 
 #: inputs -> observed quantity, a float array whose meaning the detail's catalogue entry defines.
-Probe = Callable[[Inputs], np.ndarray]
+Probe = Callable[[Inputs], "np.ndarray"]
 
 
 def absences(families: Sequence[Any]) -> Mapping[str, str]:
