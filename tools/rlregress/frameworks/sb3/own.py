@@ -276,6 +276,22 @@ class SilentCallback(BaseCallback):
         return None
 
 
+class CountingCallback(BaseCallback):
+    """A callback that looks at the number of steps, and ends the training after so many.
+
+    Args:
+        steps: those after which the training ends.
+    """
+
+    def __init__(self, steps: int) -> None:
+        super().__init__()
+        self._steps = steps
+
+    def _on_step(self) -> bool:
+        Shown().value([self.num_timesteps, self.model.num_timesteps])
+        return self.num_timesteps < self._steps
+
+
 def linear(initial: float, number: Any = float) -> Callable[[float], Any]:
     """A rate that falls to zero in a straight line, as a number of that kind."""
     return lambda progress_remaining: number(max(progress_remaining, 0.0) * initial)

@@ -28,6 +28,7 @@ from rlregress.frameworks.sb3.asked import (
     by_library,
     library,
     made,
+    missing_device,
 )
 from rlregress.frameworks.sb3.surroundings import Surroundings
 
@@ -117,6 +118,7 @@ def _train(asked: Asked, make_env: Callable[..., Any], seed: int, folder: str) -
     surroundings = Surroundings(asked, make_env)
     afterwards = Afterwards(asked, surroundings, folder)
     unseeded = asked.take("unseeded", False)
+    device = missing_device() if asked.take("missing_device") else "cpu"
     steps = int(asked.take("steps", _STEPS))
     arguments = _arguments(asked, algorithm, surroundings)
     asked.nothing_left()
@@ -125,8 +127,9 @@ def _train(asked: Asked, make_env: Callable[..., Any], seed: int, folder: str) -
     environment = surroundings.around()
     if unseeded:
         environment.seed(None)
-    seeded = {} if unseeded else {"seed": seed}
-    model = made(algorithm, surroundings.policy, environment, **seeded, **arguments)
+    if not unseeded:
+        arguments["seed"] = seed
+    model = made(algorithm, surroundings.policy, environment, device, **arguments)
     model.learn(steps, callback=afterwards.callbacks())
     afterwards.all(model, steps)
     if isinstance(environment, VecEnv):
@@ -233,6 +236,7 @@ def _policy_arguments(asked: Asked, algorithm: Any, policy: str) -> Dict[str, An
     for name, make in _EXTRACTORS.items():
         if asked.take(name):
             arguments["features_extractor_class"] = make()
+            arguments.pop("features_extractor_kwargs", None)
     _set_optimizer(asked, arguments)
     check_arguments(_policy_class(algorithm, policy), arguments, f"{algorithm.__name__}'s policy")
     return arguments
