@@ -389,6 +389,29 @@ FAULTS = {
         "if self.use_sde and not isinstance(self.observation_space,",
     ),
     "ppo atari-bare": ("common/atari_wrappers.py", "if noop_max > 0:", "if noop_max >= 0:"),
+    "ppo stopped": (
+        "common/callbacks.py",
+        "self.num_timesteps = self.model.num_timesteps",
+        "self.num_timesteps = self.model.num_timesteps + 1",
+    ),
+    "ppo missing-device": (
+        "common/utils.py",
+        'device.type == th.device("cuda").type',
+        'device == th.device("cuda")',
+    ),
+    "sac rows-from-elsewhere": (
+        "common/off_policy_algorithm.py",
+        "self.replay_buffer.device = self.device",
+        "pass",
+    ),
+    "ppo starts": ("common/base_class.py", "starts = np.ones((self", "starts = np.zeros((self"),
+    "ppo normalised-images-own-features": (
+        "common/vec_env/vec_normalize.py",
+        "if is_image_space(self.observation_space):",
+        "if False:",
+    ),
+    "sac integers": ("common/buffers.py", "dtype=observation_space.dtype)", "dtype=np.float32)"),
+    "sac double-actions": ("common/buffers.py", "if dtype == np.float64:", "if False:"),
 }
 LOWER = ("ppo/ppo.py", "1 - clip_range, 1 + clip_range)", "-1e9, 1 + clip_range)")
 
