@@ -303,9 +303,23 @@ def _level(
         level.came.update((yield from _ask(state, [every])))
         if every in level.came and level.came[every].moves:
             level.still, level.together = [], list(every)
+    if level.alone is None and not (level.moving or level.together):
+        yield from _across_files(state, level, ranked)
     so_far.still += level.still
     so_far.failed.update(level.failed)
     return (yield from _further(state, level, so_far))
+
+
+def _across_files(
+    state: _State, level: _Level, ranked: Sequence[Changed]
+) -> Generator[list[Group], Mapping[Group, Trace], None]:
+    """All that fail by themselves, where they may need each other in several files."""
+    group = tuple(each for each in ranked if each in level.failed)
+    if len({each.file for each in group}) > 1:
+        turn = yield from _ask(state, [group])
+        level.came.update(turn)
+        if group in turn and turn[group].moves:
+            level.together += yield from _needed(state, group, turn[group], level.came)
 
 
 def _ranked(

@@ -363,6 +363,17 @@ def test_what_fails_by_itself_is_put_back_with_its_like(functions):
     assert (names(found.together), found.whole, found.failed) == (["f2", "f11"], True, ())
 
 
+def test_what_fails_by_itself_is_put_back_with_that_of_another_file(functions, tmp_path):
+    """Nothing of one file is enough: all that fail are put back, and what is not needed is left."""
+    other = function("g", file="package/other.py", path=tmp_path / "agent.py")
+    one = sac()
+    for side in (one.a, one.b):
+        side.header["functions"][other.file] = [other.name]
+    recorder = Recorder({"f2": -2.0}, failing={"f2", "g"})
+    found = looked(recorder, [*functions, other], one)["sac"]
+    assert (names(found.together), found.whole) == (["f2", "g"], True)
+
+
 class Counting(Recorder):
     """Of trainings with different numbers of losses, and effects by training in place of these."""
 

@@ -378,6 +378,11 @@ FAULTS = {
         'if hasattr(env_tmp, "obs_rms"):',
         "if True:",
     ),
+    "ppo normalised-rewards-of-dictionaries": (
+        "common/vec_env/vec_normalize.py",
+        "        if self.norm_obs:\n",
+        "        if True:\n",
+    ),
     "ppo normalised-rewards-of-choices": (
         "common/vec_env/vec_normalize.py",
         "        if self.norm_obs:\n",
