@@ -394,6 +394,7 @@ FAULTS = {
         "if self.use_sde and not isinstance(self.observation_space,",
     ),
     "ppo atari-bare": ("common/atari_wrappers.py", "if noop_max > 0:", "if noop_max >= 0:"),
+    "sac dropout": ("sac/policies.py", "self.critic_target.set_training_mode(False)", "pass"),
     "ppo stopped": (
         "common/callbacks.py",
         "self.num_timesteps = self.model.num_timesteps",

@@ -229,6 +229,15 @@ def batch_norm() -> Any:
     return _extractor(layers)
 
 
+def dropout() -> Any:
+    """A features extractor that leaves out some numbers by chance while it is trained."""
+
+    def layers(size: int) -> Any:
+        return nn.Sequential(nn.Flatten(), nn.Linear(size, size), nn.Dropout(0.5))
+
+    return _extractor(layers)
+
+
 def without_bias() -> Any:
     """A features extractor of a layer without bias."""
 

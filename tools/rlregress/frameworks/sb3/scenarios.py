@@ -81,7 +81,11 @@ _POLICY_ARGUMENTS = {
     "normalize_images": "normalize_images",
     "gsde_hidden_sizes": "sde_net_arch",
 }
-_EXTRACTORS = {"batch_norm": own.batch_norm, "without_bias": own.without_bias}
+_EXTRACTORS = {
+    "batch_norm": own.batch_norm,
+    "dropout": own.dropout,
+    "without_bias": own.without_bias,
+}
 _SWITCHES = {
     "gsde": "use_sde",
     "gsde_sample_freq": "sde_sample_freq",
