@@ -9,10 +9,11 @@ from __future__ import annotations
 import __future__
 
 import ast
+import contextlib
 import copy
 import types
 from functools import lru_cache
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -57,6 +58,23 @@ def defaults(module: types.ModuleType, name: str, texts: Sequence[str]) -> Optio
     except Exception as why:  # whatever they are made of
         raise Misfit(f"the defaults of {name} cannot be had: {why}") from None
     return function.__defaults__, function.__kwdefaults__
+
+
+def lend(module: types.ModuleType, text: str, names: Iterable[str]) -> None:
+    """Import into a module what another text of it imports under these names, if it has none."""
+    missing = set(names) - set(vars(module))
+    for statement in _tree(text).body:
+        if not isinstance(statement, (ast.Import, ast.ImportFrom)):
+            continue
+        bound = [(one.asname or one.name.partition(".")[0], one) for one in statement.names]
+        wanted = [one for name, one in bound if name in missing]
+        if not wanted:
+            continue
+        alone = copy.copy(statement)
+        alone.names = wanted
+        # what cannot be imported on this side stays missing
+        with contextlib.suppress(ImportError):
+            exec(compile(ast.Module([alone], []), "<imports>", "exec"), vars(module))
 
 
 @lru_cache(maxsize=32)

@@ -153,7 +153,11 @@ def run(
 
 
 def _keep(framework: str, rows: Sequence[Judged]) -> None:
-    text = json.dumps({"pairs": [asdict(row) for row in rows]}, indent=1)
+    pairs = [asdict(row) for row in rows]
+    for seen in (seen for pair in pairs for seen in pair["changes"]):
+        if not seen["later"]:
+            del seen["later"]
+    text = json.dumps({"pairs": pairs}, indent=1)
     write_atomically(path_of(framework), text + "\n")
 
 

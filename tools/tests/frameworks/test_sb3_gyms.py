@@ -61,6 +61,16 @@ def test_a_seed_is_that_of_the_next_reset():
     assert environment.seeds == [None, 7, None]
 
 
+def test_a_seed_at_a_reset_seeds_all_generators():
+    """As gymnasium has it: the environment's, and the one that wrappers of gym draw from."""
+    environment = Counting()
+    first, second = gyms.Native(environment), gyms.Native(Counting())
+    for native in (first, second):
+        native.reset(seed=7)
+    assert environment.seeds == [7]
+    assert first._draws.random() == second._draws.random()
+
+
 def test_what_gym_does_not_have_is_asked_of_the_environment():
     """Attributes are those of the environment, within its wrappers too; private ones are not."""
     environment = Counting()

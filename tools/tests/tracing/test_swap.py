@@ -97,6 +97,17 @@ def test_a_method_does_what_the_other_code_does(package):
     assert (agent.train(1), found.Other().train(1)) == (20, -2)
 
 
+def test_what_only_the_other_code_imports_is_there(package):
+    """Under the names that it uses; other names, and what cannot be imported, are left out."""
+    imports = "import math as m, json\nfrom nowhere import lost\n"
+    text = imports + CODE.replace("x + by", "m.pi + by if x < 1 else lost")
+    change = {"file": f"{package.name}/agent.py", "functions": ["Agent.fixed"], "text": text}
+    assert swap([change], [str(package)]) == []
+    held = module(package)
+    assert held.Agent.fixed(0, 1) == pytest.approx(4.1416, abs=1e-4)
+    assert not {"json", "lost"} & set(vars(held))
+
+
 def test_a_function_behind_a_decorator_is_swapped(package):
     """The decorator goes on doing what it did."""
     agent = module(package).Agent()

@@ -291,6 +291,8 @@ def test_what_scenarios_alone_name_is_added(folder):
     other = report(traces=trained("sac n-step", alone=TRAIN))
     assert list(histories.run("x", Judge(other), only=["1.1"], further=True)) == [added]
     assert histories.load("x") == (added,)
+    list(histories.run("x", Judge(report()), only=["1.2"]))
+    assert histories.path_of("x").read_text().count('"later"') == 1
 
 
 def test_scenarios_alone_judge_no_pair(folder):

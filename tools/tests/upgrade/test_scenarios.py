@@ -378,6 +378,11 @@ FAULTS = {
         'if hasattr(env_tmp, "obs_rms"):',
         "if True:",
     ),
+    "ppo normalised-rewards-of-dictionaries": (
+        "common/vec_env/vec_normalize.py",
+        "        if self.norm_obs:\n",
+        "        if True:\n",
+    ),
     "ppo normalised-rewards-of-choices": (
         "common/vec_env/vec_normalize.py",
         "        if self.norm_obs:\n",
@@ -389,6 +394,30 @@ FAULTS = {
         "if self.use_sde and not isinstance(self.observation_space,",
     ),
     "ppo atari-bare": ("common/atari_wrappers.py", "if noop_max > 0:", "if noop_max >= 0:"),
+    "sac dropout": ("sac/policies.py", "self.critic_target.set_training_mode(False)", "pass"),
+    "ppo stopped": (
+        "common/callbacks.py",
+        "self.num_timesteps = self.model.num_timesteps",
+        "self.num_timesteps = self.model.num_timesteps + 1",
+    ),
+    "ppo missing-device": (
+        "common/utils.py",
+        'device.type == th.device("cuda").type',
+        'device == th.device("cuda")',
+    ),
+    "sac rows-from-elsewhere": (
+        "common/off_policy_algorithm.py",
+        "self.replay_buffer.device = self.device",
+        "pass",
+    ),
+    "ppo starts": ("common/base_class.py", "starts = np.ones((self", "starts = np.zeros((self"),
+    "ppo normalised-images-own-features": (
+        "common/vec_env/vec_normalize.py",
+        "if is_image_space(self.observation_space):",
+        "if False:",
+    ),
+    "sac integers": ("common/buffers.py", "dtype=observation_space.dtype)", "dtype=np.float32)"),
+    "sac double-actions": ("common/buffers.py", "if dtype == np.float64:", "if False:"),
 }
 #: several of one scenario: helpers that users call by themselves.
 HELPERS = [

@@ -7,11 +7,12 @@ import os
 from functools import partial
 from typing import Any, Iterator, List
 
+import torch
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from rlregress.frameworks.base import NotOffered
-from rlregress.frameworks.sb3 import gyms, helpers, own
-from rlregress.frameworks.sb3.asked import Asked, library, silent
+from rlregress.frameworks.sb3 import gyms, helpers, older, own
+from rlregress.frameworks.sb3.asked import Asked, library, missing_device, silent
 from rlregress.frameworks.sb3.surroundings import Surroundings
 
 #: steps of an agent that acts alone: two ends of episodes are among them.
@@ -36,9 +37,11 @@ class Afterwards:
         self._alone = list(asked.take("act_alone", []))
         self._policy_again = asked.take("policy_again")
         self._stop = asked.take("stop_after_episodes")
+        self._stop_at = asked.take("stop_after_steps")
         self._silent_callback = asked.take("silent_callback")
         self._starting_callback = asked.take("starting_callback")
         self._helpers = list(asked.take("helpers", []))
+        self._elsewhere = missing_device() if asked.take("rows_from_elsewhere") else ""
 
     def callbacks(self) -> Any:
         """What is called at every step of the first training."""
@@ -49,6 +52,8 @@ class Afterwards:
             callbacks.append(evaluation(aside, n_eval_episodes=2, eval_freq=40, verbose=0))
         if self._stop is not None:
             callbacks.append(library("common.callbacks", "StopTrainingOnMaxEpisodes")(self._stop))
+        if self._stop_at is not None:
+            callbacks.append(own.CountingCallback(self._stop_at))
         if self._silent_callback:
             callbacks.append(own.SilentCallback())
         if self._starting_callback:
@@ -59,6 +64,8 @@ class Afterwards:
         """Everything that comes after the first training of so many steps."""
         if "episodes" in self._reports:
             _report_episodes(model)
+        if "starts" in self._reports:
+            own.Shown().value(older.episode_starts(model).astype(int).tolist())
         if self._by_hand:
             model.train(gradient_steps=self._by_hand, batch_size=16)
         if self._another:
@@ -108,6 +115,9 @@ class Afterwards:
         loaded = silent(type(model).load(path, env=environment, device="cpu"))
         if hasattr(model, "save_replay_buffer") and not self._loaded_copies:
             rows = os.path.join(self._folder, "rows.pkl")
+            if self._elsewhere:
+                # as if they came from a machine that has it
+                model.replay_buffer.device = torch.device(self._elsewhere)
             model.save_replay_buffer(rows)
             loaded.load_replay_buffer(rows)
         return loaded
@@ -151,7 +161,9 @@ def _save_policy(model: Any, surroundings: Surroundings, folder: str) -> None:
     path = os.path.join(folder, "policy.pkl")
     _check_saving(model)
     model.policy.save(path)
-    policy = type(model.policy).load(path)
+    # that a version does not trust its own files is another scenario's question
+    with _trusting():
+        policy = type(model.policy).load(path)
     environment = DummyVecEnv([partial(surroundings.made, 0)])
     policy.predict(environment.reset(), deterministic=True)
 

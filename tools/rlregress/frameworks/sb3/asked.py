@@ -12,6 +12,7 @@ import traceback
 from typing import Any, Mapping
 
 import stable_baselines3
+import torch
 
 from rlregress.frameworks.base import NotOffered
 from rlregress.frameworks.offered import check_arguments
@@ -46,16 +47,25 @@ def algorithm_named(name: str) -> Any:
     return algorithm
 
 
-def made(algorithm: Any, policy: Any, environment: Any, **arguments: Any) -> Any:
+def made(
+    algorithm: Any, policy: Any, environment: Any, device: str = "cpu", **arguments: Any
+) -> Any:
     """An agent that logs nothing; NotOffered where the class lacks an argument."""
     check_arguments(algorithm, arguments)
     try:
-        model = algorithm(policy, environment, device="cpu", **arguments)
+        model = algorithm(policy, environment, device=device, **arguments)
     except (AssertionError, ValueError) as error:
         if "only supports" not in str(error) and "support multiple envs" not in str(error):
             raise
         raise NotOffered(f"{algorithm.__name__}: {error}") from None
     return silent(model)
+
+
+def missing_device() -> str:
+    """A device that this machine lacks; NotOffered where it has it."""
+    if torch.cuda.is_available():
+        raise NotOffered("no device is missing: this machine has CUDA")
+    return "cuda:0"
 
 
 def silent(model: Any) -> Any:

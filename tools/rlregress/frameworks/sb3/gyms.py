@@ -92,6 +92,9 @@ class Native(Env):
 
     def reset(self, **options: Any) -> Any:
         """The first observation."""
+        if options.get("seed") is not None:
+            # of who takes it for one of gymnasium's
+            self.seed(options.pop("seed"))
         seed, self._next_seed = self._next_seed, None
         return self._environment.reset(seed=seed, options=options or None)[0]
 

@@ -229,6 +229,15 @@ def batch_norm() -> Any:
     return _extractor(layers)
 
 
+def dropout() -> Any:
+    """A features extractor that leaves out some numbers by chance while it is trained."""
+
+    def layers(size: int) -> Any:
+        return nn.Sequential(nn.Flatten(), nn.Linear(size, size), nn.Dropout(0.5))
+
+    return _extractor(layers)
+
+
 def without_bias() -> Any:
     """A features extractor of a layer without bias."""
 
@@ -284,6 +293,22 @@ class StartingCallback(BaseCallback):
 
     def _on_step(self) -> bool:
         return True
+
+
+class CountingCallback(BaseCallback):
+    """A callback that looks at the number of steps, and ends the training after so many.
+
+    Args:
+        steps: those after which the training ends.
+    """
+
+    def __init__(self, steps: int) -> None:
+        super().__init__()
+        self._steps = steps
+
+    def _on_step(self) -> bool:
+        Shown().value([self.num_timesteps, self.model.num_timesteps])
+        return self.num_timesteps < self._steps
 
 
 def linear(initial: float, number: Any = float) -> Callable[[float], Any]:

@@ -28,6 +28,7 @@ from rlregress.frameworks.sb3.asked import (
     by_library,
     library,
     made,
+    missing_device,
 )
 from rlregress.frameworks.sb3.surroundings import Surroundings
 
@@ -80,7 +81,11 @@ _POLICY_ARGUMENTS = {
     "normalize_images": "normalize_images",
     "gsde_hidden_sizes": "sde_net_arch",
 }
-_EXTRACTORS = {"batch_norm": own.batch_norm, "without_bias": own.without_bias}
+_EXTRACTORS = {
+    "batch_norm": own.batch_norm,
+    "dropout": own.dropout,
+    "without_bias": own.without_bias,
+}
 _SWITCHES = {
     "gsde": "use_sde",
     "gsde_sample_freq": "sde_sample_freq",
@@ -117,6 +122,7 @@ def _train(asked: Asked, make_env: Callable[..., Any], seed: int, folder: str) -
     surroundings = Surroundings(asked, make_env)
     afterwards = Afterwards(asked, surroundings, folder)
     unseeded = asked.take("unseeded", False)
+    device = missing_device() if asked.take("missing_device") else "cpu"
     steps = int(asked.take("steps", _STEPS))
     arguments = _arguments(asked, algorithm, surroundings)
     asked.nothing_left()
@@ -125,8 +131,9 @@ def _train(asked: Asked, make_env: Callable[..., Any], seed: int, folder: str) -
     environment = surroundings.around()
     if unseeded:
         environment.seed(None)
-    seeded = {} if unseeded else {"seed": seed}
-    model = made(algorithm, surroundings.policy, environment, **seeded, **arguments)
+    if not unseeded:
+        arguments["seed"] = seed
+    model = made(algorithm, surroundings.policy, environment, device, **arguments)
     model.learn(steps, callback=afterwards.callbacks())
     afterwards.all(model, steps)
     if isinstance(environment, VecEnv):
@@ -233,6 +240,7 @@ def _policy_arguments(asked: Asked, algorithm: Any, policy: str) -> Dict[str, An
     for name, make in _EXTRACTORS.items():
         if asked.take(name):
             arguments["features_extractor_class"] = make()
+            arguments.pop("features_extractor_kwargs", None)
     _set_optimizer(asked, arguments)
     check_arguments(_policy_class(algorithm, policy), arguments, f"{algorithm.__name__}'s policy")
     return arguments
