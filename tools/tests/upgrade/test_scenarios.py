@@ -330,6 +330,11 @@ FAULTS = {
         'obs["desired_goal"],\n',
     ),
     "dqn again": ("dqn/dqn.py", "self._n_calls % max(", "self.num_timesteps % max("),
+    "sac loaded-for-other-steps": (
+        "common/off_policy_algorithm.py",
+        "        self._convert_train_freq()\n",
+        "",
+    ),
     "ppo saved-compiled": ("common/base_class.py", 'getattr(attr, "_orig_mod", attr)', "attr"),
     "ppo saved-numbers": ("common/save_util.py", "weights_only=True", "weights_only=False"),
     "ppo saved-rate": (

@@ -29,6 +29,8 @@ class Afterwards:
         self._folder = folder
         self._save_load, self._save_policy = asked.take("save_load"), asked.take("save_policy")
         self._loaded_copies = int(asked.take("loaded_copies", 0))
+        frequency = asked.take("loaded_frequency")
+        self._loaded_with = {} if frequency is None else {"train_freq": int(frequency)}
         self._compiled, self._learn_again = asked.take("compiled"), asked.take("learn_again")
         self._another = asked.take("another_environment")
         self._by_hand = int(asked.take("updates_by_hand", 0))
@@ -112,7 +114,8 @@ class Afterwards:
             environment = self._surroundings.around(copies=self._loaded_copies)
         else:
             environment = self._surroundings.again(model.get_env(), self._folder)
-        loaded = silent(type(model).load(path, env=environment, device="cpu"))
+        given = {"env": environment, "device": "cpu", **self._loaded_with}
+        loaded = silent(type(model).load(path, **given))
         if hasattr(model, "save_replay_buffer") and not self._loaded_copies:
             rows = os.path.join(self._folder, "rows.pkl")
             if self._elsewhere:
