@@ -13,7 +13,7 @@ import contextlib
 import copy
 import types
 from functools import lru_cache
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -60,21 +60,48 @@ def defaults(module: types.ModuleType, name: str, texts: Sequence[str]) -> Optio
     return function.__defaults__, function.__kwdefaults__
 
 
-def lend(module: types.ModuleType, text: str, names: Iterable[str]) -> None:
-    """Import into a module what another text of it imports under these names, if it has none."""
-    missing = set(names) - set(vars(module))
-    for statement in _tree(text).body:
-        if not isinstance(statement, (ast.Import, ast.ImportFrom)):
-            continue
-        bound = [(one.asname or one.name.partition(".")[0], one) for one in statement.names]
-        wanted = [one for name, one in bound if name in missing]
-        if not wanted:
-            continue
+def lend(module: types.ModuleType, text: str, functions: Iterable[str]) -> None:
+    """Give a module what functions of another text of it use there and it has not itself.
+
+    That is what the other text imports, defines or assigns at its top, and what that uses in turn.
+
+    Args:
+        functions: qualified names.
+    """
+    tree = _tree(text)
+    used = {name for function in functions for name in _names(_definitions(tree, function))}
+    missing = used - set(vars(module))
+    while missing:
+        lent = [part for statement in tree.body for part in _binding(statement, missing)]
+        for part in lent:
+            # what cannot be had on this side stays missing
+            with contextlib.suppress(Exception):
+                exec(compile(ast.Module([part], []), "<lent>", "exec"), vars(module))
+        # each is tried once
+        used |= missing
+        missing = _names(lent) - used - set(vars(module))
+
+
+def _names(nodes: Iterable[ast.AST]) -> Set[str]:
+    return {each.id for node in nodes for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def _binding(statement: ast.stmt, names: Set[str]) -> List[ast.stmt]:
+    """The statement, or the part of an import, if it gives one of the names a meaning."""
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        wanted = [
+            one for one in statement.names if (one.asname or one.name.partition(".")[0]) in names
+        ]
         alone = copy.copy(statement)
         alone.names = wanted
-        # what cannot be imported on this side stays missing
-        with contextlib.suppress(ImportError):
-            exec(compile(ast.Module([alone], []), "<imports>", "exec"), vars(module))
+        return [alone] if wanted else []
+    if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
+        return [statement] if statement.name in names else []
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        bound = {each.id for each in targets if isinstance(each, ast.Name)}
+        return [statement] if bound & names else []
+    return []
 
 
 @lru_cache(maxsize=32)

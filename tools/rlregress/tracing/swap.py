@@ -81,9 +81,10 @@ def _swap(
         instead.update(fitting)
         if given is not None:
             defaults.update(dict.fromkeys(fitting, given))
-    if instead:
-        named = {name for code in instead.values() for name in _names(code)}
-        methods.lend(sys.modules[_module(file)], change["text"], named)
+    left_out = {name for _, name, _ in misfits}
+    fitted = [name for name in names if name not in left_out]
+    if fitted:
+        methods.lend(sys.modules[_module(file)], change["text"], fitted)
     used: Set[_Key] = set()
     for function in in_memory.get(os.path.realpath(path), []):
         own = _key(function.__code__)
@@ -208,11 +209,6 @@ def _inside(code: types.CodeType) -> Iterator[types.CodeType]:
         if isinstance(constant, types.CodeType):
             yield constant
             yield from _inside(constant)
-
-
-def _names(code: types.CodeType) -> Iterator[str]:
-    for each in (code, *_inside(code)):
-        yield from each.co_names
 
 
 def _in_memory() -> Dict[str, List[types.FunctionType]]:

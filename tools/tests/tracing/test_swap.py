@@ -108,6 +108,28 @@ def test_what_only_the_other_code_imports_is_there(package):
     assert not {"json", "lost"} & set(vars(held))
 
 
+def test_what_only_the_other_code_defines_is_there(package):
+    """A function, what it uses in turn, and for a method that is put into its class, too."""
+    text = CODE.replace("x + by", "third(x) + by").replace(
+        "class Other:\n", "class Other:\n    def new(self):\n        return third(30)\n\n"
+    )
+    beside = "\nPARTS = 3\nUNUSED = 1\n\n\ndef third(x):\n    return x / PARTS\n"
+    file = f"{package.name}/agent.py"
+    change = {"file": file, "functions": ["Agent.fixed", "Other.new"], "text": text + beside}
+    assert swap([change], [str(package)]) == []
+    held = module(package)
+    assert (held.Agent.fixed(6, 1), held.Other().new()) == (3, 10)
+    assert not hasattr(held, "UNUSED")
+
+
+def test_what_both_define_stays_as_it_is(package):
+    """Only the functions that are named are those of the other text."""
+    text = CODE.replace("step = 1", "step = 7").replace("x + by", "counter(1)(x) - by")
+    change = {"file": f"{package.name}/agent.py", "functions": ["Agent.fixed"], "text": text}
+    assert swap([change], [str(package)]) == []
+    assert module(package).Agent.fixed(6, 1) == 7
+
+
 def test_a_function_behind_a_decorator_is_swapped(package):
     """The decorator goes on doing what it did."""
     agent = module(package).Agent()
