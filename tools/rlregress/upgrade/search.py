@@ -24,6 +24,8 @@ from rlregress.upgrade.traced import Traced, Training, held_against
 _NEAR = 8
 #: how often a search goes on with what moves the training put back.
 _DEPTHS = 3
+#: functions that are named together, of all that are put back at once.
+_FEW = 5
 #: what came of putting functions back.
 _AS_A, _AS_B, _ELSEWHERE, _FAILED = "as A", "as B", "elsewhere", "failed"
 
@@ -303,9 +305,27 @@ def _level(
         level.came.update((yield from _ask(state, [every])))
         if every in level.came and level.came[every].moves:
             level.still, level.together = [], list(every)
+    if level.failed and level.alone is None and not (level.moving or level.together):
+        yield from _all_at_once(state, level, ranked)
     so_far.still += level.still
     so_far.failed.update(level.failed)
     return (yield from _further(state, level, so_far))
+
+
+def _all_at_once(
+    state: _State, level: _Level, ranked: Sequence[Changed]
+) -> Generator[list[Group], Mapping[Group, Trace], None]:
+    """Where some fail by themselves, a few of all that is entered, which need each other.
+
+    They may lie in several files, and some of them do nothing by themselves.
+    """
+    every = tuple(ranked)
+    turn = yield from _ask(state, [every])
+    level.came.update(turn)
+    if every in turn and turn[every].moves:
+        needed = yield from _needed(state, every, turn[every], level.came)
+        # so many say of none that it is the cause
+        level.together += needed if len(needed) <= _FEW else ()
 
 
 def _ranked(

@@ -138,12 +138,14 @@ class Recorder:
         effects: names of functions that act -> how much side A's code of them adds to side B's 4.
         together: names that act only when all of them are put back, by -2.
         failing: a set of names that cannot be put back without one another.
+        needing: names that cannot be put back without another one, which can.
         misfits: names that cannot be put back at all.
     """
 
-    def __init__(self, effects=(), together=(), failing=(), misfits=()):
+    def __init__(self, effects=(), together=(), failing=(), misfits=(), needing=()):
         self._effects, self._together = dict(effects), set(together)
         self._failing, self._misfits = set(failing), set(misfits)
+        self._needing = dict(needing)
         self.groups = []
 
     def __call__(self, jobs):
@@ -154,7 +156,8 @@ class Recorder:
         self.groups.append((job.name.partition(" trial ")[0], sorted(names)))
         misfits = [[FILE, name, "other variables"] for name in sorted(names & self._misfits)]
         names -= self._misfits
-        if names & self._failing and not self._failing <= names:
+        lacking = any(self._needing[name] not in names for name in names & set(self._needing))
+        if lacking or (names & self._failing and not self._failing <= names):
             return failed("Traceback\nAttributeError: no such thing")
         value = 4.0 + sum(self._effects.get(name, 0.0) for name in names)
         value -= 2.0 if self._together and self._together <= names else 0.0
@@ -361,6 +364,25 @@ def test_what_fails_by_itself_is_put_back_with_its_like(functions):
     recorder = Recorder({"f2": -2.0}, failing={"f2", "f11"})
     found = looked(recorder, functions, sac())["sac"]
     assert (names(found.together), found.whole, found.failed) == (["f2", "f11"], True, ())
+
+
+def test_what_fails_by_itself_is_put_back_with_what_does_nothing_by_itself(functions, tmp_path):
+    """Of all that is entered, in several files, what is not needed is left."""
+    other = function("g", file="package/other.py", path=tmp_path / "agent.py")
+    one = sac()
+    for side in (one.a, one.b):
+        side.header["functions"][other.file] = [other.name]
+    recorder = Recorder({"f2": -2.0}, needing={"f2": "g"})
+    found = looked(recorder, [*functions, other], one)["sac"]
+    assert (names(found.together), found.whole, found.failed) == (["f2", "g"], True, ())
+    assert not {"f2", "g"} & set(names(found.still))
+
+
+def test_too_many_that_need_each_other_name_none(functions):
+    """All of a file but one, which is in the way of none: six are no cause of their own."""
+    needing = {f"f{n}": f"f{n + 1}" for n in range(5)}
+    found = looked(Recorder({"f0": -2.0}, needing=needing), functions, sac())["sac"]
+    assert (found.functions, set(names(found.failed[n][0] for n in range(5)))) == ((), set(needing))
 
 
 class Counting(Recorder):
