@@ -68,7 +68,7 @@ def _swap(
     defaults: Dict[_Key, Defaults] = {}
     for name in names:
         try:
-            if _of_one_alone(change["text"], path, file, name):
+            if _as_a_whole(change["text"], path, file, name):
                 continue
             fitting = _instead(change["text"], path, file, name)
             given = methods.defaults(
@@ -99,20 +99,29 @@ def _swap(
     return misfits
 
 
-def _of_one_alone(text: str, path: str, file: str, name: str) -> bool:
-    """Take away a method that the other text does not have, or put one that it has alone."""
+def _as_a_whole(text: str, path: str, file: str, name: str) -> bool:
+    """Take away a method that the other text does not have, or put one that it has alone.
+
+    Or one that asks its class for the next one, ``super()``, on one side alone.
+    """
     new, old = _codes(text, path, name), _of_file(path, name)
-    if bool(old) == bool(new) or "." not in name:
+    if "." not in name or (bool(old) == bool(new) and not _by_super(old, new)):
         return False
     module = sys.modules[_module(file)]
     try:
-        if old:
-            methods.take_away(module, name)
-        else:
+        if new:
             methods.put(module, name, text, path)
+        else:
+            methods.take_away(module, name)
     except Exception as why:  # whatever its decorators and defaults raise
-        raise Misfit(f"{name} of one side alone in {file}: {why}") from None
+        raise Misfit(f"{name} of {file} as a whole: {why}") from None
     return True
+
+
+def _by_super(old: Sequence[types.CodeType], new: Sequence[types.CodeType]) -> bool:
+    """Whether what they refer to around them differs by the class alone."""
+    around = [set(one.co_freevars) ^ set(other.co_freevars) for one, other in zip(old, new)]
+    return len(old) == len(new) == 1 and around == [{"__class__"}]
 
 
 def _instead(text: str, path: str, file: str, name: str) -> Dict[_Key, types.CodeType]:

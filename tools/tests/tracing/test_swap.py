@@ -97,6 +97,17 @@ def test_a_method_does_what_the_other_code_does(package):
     assert (agent.train(1), found.Other().train(1)) == (20, -2)
 
 
+def test_a_method_that_asks_its_class_for_the_next_one_is_swapped(package):
+    """It refers to its class, as the code that is there does not; classes below see it, too."""
+    first = module(package).Agent()
+    text = CODE.replace("self._rate = 1", "super().__init__()\n        self._rate = 9")
+    change = {"file": f"{package.name}/agent.py", "functions": ["Agent.__init__"], "text": text}
+    assert swap([change], [str(package)]) == []
+    agent = module(package).Agent
+    derived = type("Derived", (agent,), {})
+    assert (first._rate, agent()._rate, derived()._rate) == (1, 9, 9)
+
+
 def test_what_only_the_other_code_imports_is_there(package):
     """Under the names that it uses; other names, and what cannot be imported, are left out."""
     imports = "import math as m, json\nfrom nowhere import lost\n"
@@ -225,7 +236,7 @@ MISFITS = {
         "Agent.__init__.gone", "self._rate = 1", "def gone(): pass", "Agent.__init__ is no class"),
     "a method whose decorator is not there": (
         "Agent.new", "    @staticmethod\n", "    @gone\n    def new(self): 1\n    @property\n",
-        "Agent.new of one side alone .*'gone' is not defined"),
+        "Agent.new of .* as a whole: .*'gone' is not defined"),
     "no Python": ("Agent.fixed", "def fixed", "def (", "syntax"),
     "a setter that the other text lacks": (
         "Agent.rate",
