@@ -71,9 +71,9 @@ def _swap(
             if _as_a_whole(change["text"], path, file, name):
                 continue
             fitting = _instead(change["text"], path, file, name)
-            given = methods.defaults(
-                sys.modules[_module(file)], name, (_text(path), change["text"])
-            )
+            module = sys.modules[_module(file)]
+            methods.lend(module, change["text"], [name])
+            given = methods.defaults(module, name, (_text(path), change["text"]))
         except Misfit as why:
             misfits.append([file, name, str(why)])
             continue
@@ -81,10 +81,6 @@ def _swap(
         instead.update(fitting)
         if given is not None:
             defaults.update(dict.fromkeys(fitting, given))
-    left_out = {name for _, name, _ in misfits}
-    fitted = [name for name in names if name not in left_out]
-    if fitted:
-        methods.lend(sys.modules[_module(file)], change["text"], fitted)
     used: Set[_Key] = set()
     for function in in_memory.get(os.path.realpath(path), []):
         own = _key(function.__code__)
@@ -110,6 +106,7 @@ def _as_a_whole(text: str, path: str, file: str, name: str) -> bool:
     module = sys.modules[_module(file)]
     try:
         if new:
+            methods.lend(module, text, [name])
             methods.put(module, name, text, path)
         else:
             methods.take_away(module, name)

@@ -121,15 +121,17 @@ def test_what_only_the_other_code_imports_is_there(package):
 
 def test_what_only_the_other_code_defines_is_there(package):
     """A function, what it uses in turn, and for a method that is put into its class, too."""
-    text = CODE.replace("x + by", "third(x) + by").replace(
-        "class Other:\n", "class Other:\n    def new(self):\n        return third(30)\n\n"
+    text = (
+        CODE.replace("by=3", "by=PARTS")
+        .replace("x + by", "third(x) + by")
+        .replace("class Other:\n", "class Other:\n    def new(self):\n        return third(30)\n\n")
     )
     beside = "\nPARTS = 3\nUNUSED = 1\n\n\ndef third(x):\n    return x / PARTS\n"
     file = f"{package.name}/agent.py"
     change = {"file": file, "functions": ["Agent.fixed", "Other.new"], "text": text + beside}
     assert swap([change], [str(package)]) == []
     held = module(package)
-    assert (held.Agent.fixed(6, 1), held.Other().new()) == (3, 10)
+    assert (held.Agent.fixed(6, 1), held.Agent.fixed(6), held.Other().new()) == (3, 5, 10)
     assert not hasattr(held, "UNUSED")
 
 
