@@ -49,14 +49,13 @@ def judge(options: gate.Options, in_brief: bool = False) -> int:
     if os.environ.get(_ON_GITHUB) == "true":
         for line in platforms.annotated(findings.findings(result, _repository(result))):
             options.say(line)
-    cards = upgrade_page.cards(result, facts)
     if in_brief:
-        for line in brief.lines(facts, cards, str(options.report / "upgrade.html")):
+        for line in _brief(result, options.report, facts):
             options.say(line)
         return result.exit_code
     options.say("")
     report, verdict = upgrade_text.last_lines(result, options.report)
-    following = [f"next: {step}" for step in brief.steps(cards)]
+    following = [f"next: {step}" for step in brief.steps(upgrade_page.cards(result, facts))]
     for line in (*upgrade_text.lines(result), report, *following, verdict):
         options.say(line)
     return result.exit_code
@@ -78,6 +77,10 @@ def _command(options: gate.Options) -> str:
         command += ["--prove", str(options.prove)]
     command += ["--every-training"] * options.every + ["--no-returns"] * (not options.returns)
     return shlex.join([*command, *["--fixed"] * options.one_look])
+
+
+def _brief(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
+    return brief.lines(facts, upgrade_page.cards(result, facts), str(folder / "upgrade.html"))
 
 
 def _repository(result: Upgrade) -> findings.Repository:
@@ -113,9 +116,7 @@ def write(result: Upgrade, folder: Path, facts: Facts) -> None:
         write_atomically(folder / "upgrade.json", data)
         write_atomically(folder / "upgrade.md", text)
         write_atomically(folder / "upgrade.html", page)
-        cards = upgrade_page.cards(result, facts)
-        short = brief.lines(facts, cards, str(folder / "upgrade.html"))
-        said = platforms.comment(result, short, text)
+        said = platforms.comment(result, _brief(result, folder, facts), text)
         write_atomically(folder / "upgrade-comment.md", said)
         write_atomically(folder / "upgrade.xml", platforms.junit(result, facts.seconds))
         write_atomically(folder / "upgrade-code-quality.json", quality)

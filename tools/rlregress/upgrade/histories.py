@@ -125,16 +125,13 @@ def run(
             )
     suite.checkout("judging histories")
     results = {row.release: row for row in load(framework)}
-    if further:
-        left = [p for p in pairs if p.release in only]
-        for pair in left:
-            if pair.release not in results:
-                raise UserError(
-                    f"{framework} {pair.before} -> {pair.release} has no result to add to; judge "
-                    "the pair first, without --scenario"
-                )
-    else:
-        left = [p for p in pairs if (p.release in only if only else p.release not in results)]
+    left = [p for p in pairs if (p.release in only if only else p.release not in results)]
+    for pair in left if further else ():
+        if pair.release not in results:
+            raise UserError(
+                f"{framework} {pair.before} -> {pair.release} has no result to add to; judge "
+                "the pair first, without --scenario"
+            )
     # the newest first: those that users are about to make
     chosen = left[::-1]
     for number, pair in enumerate(chosen, start=1):
