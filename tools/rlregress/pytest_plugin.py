@@ -20,7 +20,7 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -492,24 +492,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.user_properties.append(judged)
 
 
-def _say_how_far(config: pytest.Config, tests: Iterable[str]) -> None:
+def _say_how_far(config: pytest.Config, tests: Sequence[str]) -> None:
     """From here on, where that was asked for and this process makes the summary."""
     if not config.getoption("--how-far") or _is_xdist_worker():
         return
+    trains = any(evidence_file.tier_of(test) == "performance" for test in tests)
     if _TIERS not in config.stash:
         config.stash[_TIERS] = TiersProgress(
             recorded(),
-            getattr(config.option, "numprocesses", None) or 1,
-            lambda: _runs(config),
+            _processes(config),
+            lambda: _runs(config) if trains else (0, 0, 0.0),
             lambda line: _write_line(config, line),
         )
     config.stash[_TIERS].begun(tests)
 
 
+def _processes(config: pytest.Config) -> int:
+    return getattr(config.option, "numprocesses", None) or 1
+
+
 def _runs(config: pytest.Config) -> tuple[int, int, float]:
     """Ended trainings, how many there are at most, seconds that those of the first look take."""
-    if not any("tests_performance" in str(argument) for argument in config.args):
-        return 0, 0, 0.0
     session, entries = session_of(config), config.stash[_COLLECTED]
     left = session.seconds_to_do(evidence_file.measured(entries))
     return sum("record" in each for each in entries), session.size, left
@@ -602,12 +605,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if _TIERS in config.stash:
         config.stash[_TIERS].done(entry)
     if "record" in entry and not _is_xdist_worker():
-        session = session_of(config)
-        done = sum("record" in each for each in config.stash[_COLLECTED])
-        processes = getattr(config.option, "numprocesses", None) or 1
-        measured = evidence_file.measured(config.stash[_COLLECTED])
-        left = session.seconds_to_do(measured) / processes
-        _write_line(config, terminal.training_line(entry, done, session.size, left))
+        done, most, left = _runs(config)
+        _write_line(config, terminal.training_line(entry, done, most, left / _processes(config)))
 
 
 def _is_xdist_worker() -> bool:
