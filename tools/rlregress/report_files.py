@@ -9,17 +9,18 @@ from typing import Any
 
 from rlregress.gate import evidence, night
 from rlregress.gate.outcome import GateResult
+from rlregress.reporting import brief, gate_findings, platforms, summary
 from rlregress.reporting import gate as gate_report
-from rlregress.reporting import summary
 from rlregress.reporting.html import gate as page
 from rlregress.training.record import write_atomically
 
 
-def judged(result: GateResult, entries: Sequence[dict[str, Any]], folder: Path) -> str:
-    """Write the page, ``summary.md`` and what machines read; the text of the summary.
+def judged(result: GateResult, entries: Sequence[dict[str, Any]], folder: Path, top: Path) -> str:
+    """Write the page, ``summary.md`` and what machines and hosts of code read; the summary's text.
 
     Args:
         entries: the evidence.
+        top: of the repository, below which places are named.
     """
     text = summary.markdown(result)
     write_atomically(folder / "report.html", page.page(result))
@@ -28,10 +29,15 @@ def judged(result: GateResult, entries: Sequence[dict[str, Any]], folder: Path) 
     write_atomically(folder / "verdict.json", data + "\n")
     of_night = json.dumps(night.of_gate(result, entries), separators=(",", ":"))
     write_atomically(folder / night.FILE, of_night + "\n")
+    in_brief = brief.lines(page.facts(result), page.cards(result), "report.html")
+    comment = platforms.comment(platforms.GATE, in_brief, text)
+    write_atomically(folder / "comment.md", comment)
+    quality = platforms.code_quality(gate_findings.findings(result, top))
+    write_atomically(folder / "code-quality.json", json.dumps(quality, indent=1) + "\n")
     return text
 
 
 def write(result: GateResult, entries: Sequence[dict[str, Any]], folder: Path) -> None:
     """Write what is judged, and the evidence that it rests on."""
     evidence.write(folder / "evidence.json", list(entries))
-    judged(result, entries, folder)
+    judged(result, entries, folder, Path.cwd())

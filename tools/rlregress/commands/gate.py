@@ -10,10 +10,11 @@ from typing import Any
 import typer
 
 from rlregress import report_files
+from rlregress.commands import hosts
 from rlregress.errors import UserError, nearest
 from rlregress.gate import planning, recording, run, selection
 from rlregress.gate import throughput as throughputs
-from rlregress.reporting import brief, terminal
+from rlregress.reporting import brief, gate_findings, terminal
 from rlregress.reporting import gate as gate_report
 from rlregress.reporting import plan as plan_report
 from rlregress.reporting import throughput as throughput_report
@@ -28,7 +29,9 @@ def judge(options: run.GateOptions, in_brief: bool = False) -> int:
     """
     with run.new_report(options) as new:
         result = run.judge(new, typer.echo)
-        text = report_files.judged(result, run.evidence_of(new), new.report)
+        text = report_files.judged(result, run.evidence_of(new), new.report, hosts.top())
+    hosts.annotate(gate_findings.findings(result, hosts.top()), typer.echo)
+    hosts.summarise(text)
     cards = gate_page.cards(result)
     if in_brief:
         page = str(options.report / "report.html")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import time
@@ -15,6 +14,7 @@ import typer
 from packaging.utils import canonicalize_name
 
 from rlregress import frameworks
+from rlregress.commands import hosts
 from rlregress.errors import UserError
 from rlregress.gate import shown
 from rlregress.reporting import brief, findings, platforms, upgrade_data, upgrade_text
@@ -25,11 +25,6 @@ from rlregress.training.record import check_writable, write_atomically
 from rlregress.upgrade import cached_folders, changes, gate, histories
 from rlregress.upgrade.changes import ReleasePair
 from rlregress.upgrade.result import Upgrade
-
-#: set by GitHub Actions: the file of the summary, that it is GitHub Actions.
-_PLATFORM_SUMMARY, _ON_GITHUB = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"
-#: the top of the repository, as GitHub and GitLab say it.
-_TOPS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 
 
 def judge(options: gate.Options, in_brief: bool = False) -> int:
@@ -46,9 +41,7 @@ def judge(options: gate.Options, in_brief: bool = False) -> int:
     title = upgrade_page.title(result)
     facts = Facts(title, date, seconds, shown.machine(), _command(options))
     write(result, options.report, facts)
-    if os.environ.get(_ON_GITHUB) == "true":
-        for line in platforms.annotated(findings.findings(result, _repository(result))):
-            options.say(line)
+    hosts.annotate(findings.findings(result, _repository(result)), options.say)
     if in_brief:
         for line in _brief(result, options.report, facts):
             options.say(line)
@@ -85,8 +78,7 @@ def _brief(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
 
 def _repository(result: Upgrade) -> findings.Repository:
     """The repository that the command runs in, and where side B is pinned in it."""
-    named = (os.environ[name] for name in _TOPS if os.environ.get(name))
-    top = Path(next(named, ".")).resolve()
+    top = hosts.top()
     lock = result.b.requested.lock
     if lock is None or not lock.resolve().is_relative_to(top):
         return findings.Repository(top)
@@ -116,13 +108,11 @@ def write(result: Upgrade, folder: Path, facts: Facts) -> None:
         write_atomically(folder / "upgrade.json", data)
         write_atomically(folder / "upgrade.md", text)
         write_atomically(folder / "upgrade.html", page)
-        said = platforms.comment(result, _brief(result, folder, facts), text)
+        said = platforms.comment(platforms.UPGRADE, _brief(result, folder, facts), text)
         write_atomically(folder / "upgrade-comment.md", said)
         write_atomically(folder / "upgrade.xml", platforms.junit(result, facts.seconds))
         write_atomically(folder / "upgrade-code-quality.json", quality)
-        if os.environ.get(_PLATFORM_SUMMARY):
-            with Path(os.environ[_PLATFORM_SUMMARY]).open("a", encoding="utf-8") as stream:
-                stream.write(platforms.cut(text, platforms.SUMMARY - stream.tell()))
+        hosts.summarise(text)
     except OSError as error:
         raise UserError(f"the report cannot be written to {folder}: {error}") from None
 

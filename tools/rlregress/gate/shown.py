@@ -119,6 +119,7 @@ class Departed:
             is on record is not there.
         place: of that line.
         said: the failure as the test says it.
+        path, line: where that line is on this machine; None: the file is not there.
     """
 
     framework: str
@@ -131,6 +132,8 @@ class Departed:
     place: str
     code: tuple[tuple[int, str], ...]
     said: str
+    path: Path | None = None
+    line: int = 1
 
 
 def departed(
@@ -175,6 +178,8 @@ def _departed(adapter: Adapter, entry: Mapping[str, Any]) -> Departed:
         str(line) if line is not None else "",
         code,
         str(entry["message"]),
+        path,
+        line.line if line is not None else 1,
     )
 
 

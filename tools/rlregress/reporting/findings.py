@@ -35,6 +35,19 @@ class Finding:
     line: int = 1
 
 
+def ordered(found: Iterable[Finding]) -> list[Finding]:
+    """The worst first, of one level those with a place."""
+    return sorted(found, key=lambda each: (LEVELS.index(each.level), not each.file))
+
+
+def below(path: Path, top: Path) -> str:
+    """The path below the top of a repository; empty: it lies elsewhere."""
+    try:
+        return path.resolve().relative_to(top.resolve()).as_posix()
+    except ValueError:
+        return ""
+
+
 @dataclass(frozen=True)
 class Repository:
     """The one that the upgrade is a change of.
@@ -63,7 +76,7 @@ class Repository:
         """
         for function in functions:
             path, own = function.paths[1], function.b
-            if path is not None and own is not None and (file := _below(path, self.top)):
+            if path is not None and own is not None and (file := below(path, self.top)):
                 line = passages[function].first_line if function in passages else None
                 return file, line or own.first
         return "", 1
@@ -86,15 +99,7 @@ def findings(result: Upgrade, repository: Repository) -> list[Finding]:
         for moved in result.physics
         if moved.moves
     ]
-    return sorted(every, key=lambda each: (LEVELS.index(each.level), not each.file))
-
-
-def _below(path: Path, top: Path) -> str:
-    """The path below the top of the repository; empty: it lies elsewhere."""
-    try:
-        return path.resolve().relative_to(top.resolve()).as_posix()
-    except ValueError:
-        return ""
+    return ordered(every)
 
 
 def _of(of: OfFramework, repository: Repository) -> Iterable[Finding]:

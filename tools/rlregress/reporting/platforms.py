@@ -1,4 +1,4 @@
-"""What hosts of code show of an upgrade: annotations, comments and summaries, and code quality.
+"""What hosts of code show of a verdict: annotations, comments and summaries, and code quality.
 
 GitHub: "Workflow commands" (escapes, at most 10 annotations of a kind for each step), "Adding a job
 summary" (1 MiB for each step), the length of a comment (65 536 characters). GitLab: "Code Quality",
@@ -14,7 +14,6 @@ from typing import Any
 from xml.etree import ElementTree
 
 from rlregress.reporting.findings import ERROR, LEVELS, NOTICE, WARNING, Finding
-from rlregress.reporting.upgrade_text import headline
 from rlregress.upgrade.result import OfFramework, Upgrade
 from rlregress.verdicts.outcome import REGRESSED
 
@@ -26,8 +25,8 @@ MOST = 10
 SUMMARY = 1024 * 1024
 #: characters of a comment
 COMMENT = 65_536
-#: finds the comment that is to be written over
-MARKER = "<!-- rlregress upgrade -->"
+#: of gates and of upgrades: finds the comment that is to be written over
+GATE, UPGRADE = "<!-- rlregress gate -->", "<!-- rlregress upgrade -->"
 
 
 def annotated(found: Sequence[Finding]) -> list[str]:
@@ -74,15 +73,15 @@ def code_quality(found: Sequence[Finding]) -> list[dict[str, Any]]:
     ]
 
 
-def comment(result: Upgrade, brief: Sequence[str], text: str) -> str:
+def comment(mark: str, brief: Sequence[str], text: str) -> str:
     """A comment of a pull request, with the mark by which the next one is written over it.
 
     Args:
-        brief: the five lines.
+        mark: ``GATE`` or ``UPGRADE``.
+        brief: the five lines, the verdict first.
         text: the report, which is folded.
     """
-    title = f"{result.a.requested.text} -> {result.b.requested.text}: {headline(result)}"
-    head = [MARKER, f"### {title}", "", *(f"- {line}" for line in brief[1:]), ""]
+    head = [mark, f"### {brief[0]}", "", *(f"- {line}" for line in brief[1:]), ""]
     fold, end = "<details><summary>Report</summary>\n\n", "\n</details>\n"
     room = COMMENT - len("\n".join(head)) - len(fold) - len(end)
     return "\n".join(head) + fold + cut(text, room, len) + end

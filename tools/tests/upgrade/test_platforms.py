@@ -104,11 +104,11 @@ def test_a_pin_is_found_in_the_lock_file(tmp_path, monkeypatch):
 
 def test_a_comment_is_found_again_and_fits():
     """The mark first, the verdict and the five lines unfolded; a long report is cut at a line."""
-    brief = ["title", "Not judged: x.", "What changed: y.", "Next: z.", "today"]
+    brief = ["a==1 → b==2: regressed", "Not judged: x.", "What changed: y.", "Next: z.", "today"]
     text = "".join(f"line {n} é\n" for n in range(20_000))
     for report in ("short\n", text):
-        said = platforms.comment(upgrade(CHANGED), brief, report)
-        assert said.startswith(platforms.MARKER + "\n### a==1 -> installed: regressed")
+        said = platforms.comment(platforms.UPGRADE, brief, report)
+        assert said.startswith(platforms.UPGRADE + "\n### a==1 → b==2: regressed")
         assert len(said) <= platforms.COMMENT
         assert said.count("<details>") == said.count("</details>") == 1
         assert all(f"- {line}" in said for line in brief[1:])

@@ -1,0 +1,40 @@
+"""What a command shows where a host of code runs it: annotations, and a summary of the run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from rlregress.errors import UserError
+from rlregress.reporting import platforms
+from rlregress.reporting.findings import Finding
+
+#: set by GitHub Actions: the file of the summary, that it is GitHub Actions.
+_SUMMARY, _ON_GITHUB = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"
+#: the top of the repository, as GitHub and GitLab say it.
+_TOPS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
+
+
+def top() -> Path:
+    """The folder of the repository that a command runs in; without a host the working folder."""
+    named = (os.environ[name] for name in _TOPS if os.environ.get(name))
+    return Path(next(named, ".")).resolve()
+
+
+def annotate(found: Sequence[Finding], say: Callable[[str], None]) -> None:
+    """Say annotations, in a job of GitHub alone."""
+    if os.environ.get(_ON_GITHUB) == "true":
+        for line in platforms.annotated(found):
+            say(line)
+
+
+def summarise(text: str) -> None:
+    """Append a report to the page of the run, as much as is taken there; UserError if it fails."""
+    if not os.environ.get(_SUMMARY):
+        return
+    try:
+        with Path(os.environ[_SUMMARY]).open("a", encoding="utf-8") as stream:
+            stream.write(platforms.cut(text, platforms.SUMMARY - stream.tell()))
+    except OSError as error:
+        raise UserError(f"the file that {_SUMMARY} names cannot be written: {error}") from None

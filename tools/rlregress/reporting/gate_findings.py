@@ -1,0 +1,71 @@
+"""What a gate found, one by one, each with its place in the user's repository."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rlregress.gate.outcome import FrameworkOutcome, GateResult
+from rlregress.reporting.findings import ERROR, NOTICE, WARNING, Finding, below, ordered
+from rlregress.verdicts.outcome import IMPROVED, MOVED, REGRESSED
+
+_LEVELS = {REGRESSED: ERROR, IMPROVED: NOTICE, MOVED: NOTICE}
+
+
+def findings(result: GateResult, top: Path) -> list[Finding]:
+    """Everything that is not as documented or as stored, the worst first.
+
+    The place of a detail is the line that decides it, where the framework lies in the repository.
+
+    Args:
+        top: folder of the repository.
+    """
+    found = [
+        Finding(
+            ERROR,
+            f"detail {each.id}",
+            f"{each.framework}: {each.id} is not done as documented",
+            f"documented '{each.documented[0]}', found '{each.found[0]}' [{each.scope}]",
+            *_place(each.path, each.line, top),
+        )
+        for each in result.shown.departed
+    ]
+    for outcome in result.outcomes:
+        found += _of(outcome)
+    found += [
+        Finding(WARNING, "suite", "the suite itself failed", _first_line(failure))
+        for failure in result.broken
+    ]
+    if result.unjudged:
+        said = f"{len(result.unjudged)}: {', '.join(result.unjudged[:5])}"
+        found.append(Finding(WARNING, "unjudged", "no verdict was reached", said))
+    return ordered(found)
+
+
+def _place(path: Path | None, line: int, top: Path) -> tuple[str, int]:
+    file = below(path, top) if path is not None else ""
+    return (file, line) if file else ("", 1)
+
+
+def _of(outcome: FrameworkOutcome) -> Iterable[Finding]:
+    for failure in outcome.failures:
+        if "detail" not in failure and "verdict" not in failure:
+            name = failure["test"].rpartition("::")[2]
+            yield Finding(
+                ERROR, "test", f"{outcome.framework}: {name} failed", _first_line(failure)
+            )
+    for name, verdict in sorted(outcome.verdicts.items()):
+        if verdict["verdict"] in _LEVELS:
+            level, said = _LEVELS[verdict["verdict"]], verdict["reason"]
+            yield Finding(level, "returns", f"{name}: {verdict['verdict']}", said)
+    for algorithm, measured in outcome.throughput.items():
+        for quantity, verdict in measured.get("verdicts", {}).items():
+            if verdict["verdict"] in _LEVELS:
+                title = f"{outcome.framework} {algorithm}, {quantity}: {verdict['verdict']}"
+                level = _LEVELS[verdict["verdict"]]
+                yield Finding(level, "throughput", title, verdict["reason"])
+
+
+def _first_line(failure: Mapping[str, Any]) -> str:
+    return next(iter(str(failure["message"]).splitlines()), "")
