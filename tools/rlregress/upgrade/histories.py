@@ -210,7 +210,7 @@ def _named(change: Change, of: Mapping[str, Any]) -> str:
         ]
         still = set(cause.get("still", ()))
         for function in named:
-            if function in change.functions and function not in still:
+            if _lies_in(function, change) and function not in still:
                 return f"{name}: {function}"
     for default in of["defaults"]:
         if _is_default(change, default):
@@ -221,6 +221,13 @@ def _named(change: Change, of: Mapping[str, Any]) -> str:
         if detail["id"] in change.details or alone in change.functions:
             return f"{detail['id']}: {detail['a']} -> {detail['b']}"
     return ""
+
+
+def _lies_in(function: str | None, change: Change) -> bool:
+    """Whether it is a function that the change names, or one that is defined within such a one."""
+    return function is not None and any(
+        function == named or function.startswith(f"{named}.") for named in change.functions
+    )
 
 
 def _is_default(change: Change, default: Mapping[str, str]) -> bool:

@@ -94,6 +94,8 @@ NAMED = {
         change(functions=("package/__init__.py train",)), "package.train x: 100 -> 256"),
     "by the only function that moves a training": (
         report(traces=trained("td3 gsde", alone=TRAIN)), change(), f"td3 gsde: {TRAIN}"),
+    "by a function that is defined within it": (
+        report(traces=trained(alone=f"{TRAIN}.halved")), change(), f"sac: {TRAIN}.halved"),
     "by one of several that move it": (
         report(traces=trained(alone=None, moving=[OTHER, TRAIN])), change(), f"sac: {TRAIN}"),
     "by the function where the traces part": (
@@ -120,6 +122,8 @@ NOT_NAMED = {
     "a default of another file": (
         report(defaults=[default("package.td3.SAC.train", "x")]), change()),
     "another function": (report(traces=trained(verdict="equal", alone=OTHER)), change()),
+    "a function whose name begins alike": (
+        report(traces=trained(verdict="equal", alone=f"{TRAIN}er")), change()),
     "a function that was shown to do nothing": (
         report(traces=trained(verdict="equal", place=[TRAIN], still=[TRAIN])), change()),
     "no cause": (report(traces=trained(verdict="equal")), change()),
