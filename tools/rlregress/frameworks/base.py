@@ -489,7 +489,8 @@ class Adapter:
                 ``rlregress.tracing.toys.Ends``.
 
         Returns:
-            What is recorded beside the training: name -> numbers, tensors, words, trees of them.
+            What is recorded beside the training: name -> numbers, tensors, words, trees of them,
+            or a ``raised.Refusal`` where the framework answers with an error.
 
         Raises:
             NotOffered: this framework, in this version, lacks an algorithm, a setting or a feature.

@@ -8,12 +8,29 @@ import os
 import sys
 import traceback
 from pathlib import Path
-from typing import Any, Dict, Sequence
+from typing import Any, Dict, List, Sequence, Tuple
 
 from rlregress.frameworks import families
 
 #: frames that say nothing of who is to blame: they pass on what happened elsewhere.
 _PASSING = tuple(str(module.__file__) for module in (families, importlib))
+
+
+class Refusal(str):
+    """That a framework answers with an error: the name of its type, in words.
+
+    Attributes:
+        frames: file, line and function of its traceback, the innermost first.
+    """
+
+    frames: List[Tuple[str, int, str]]
+
+    def __new__(cls, error: BaseException) -> Refusal:
+        """Of an error as it was caught."""
+        made = super().__new__(cls, f"refused: {type(error).__name__}")
+        frames = traceback.extract_tb(error.__traceback__)
+        made.frames = [(f.filename, f.lineno or 0, f.name) for f in reversed(frames)]
+        return made
 
 
 def raised_in(error: BaseException, package: str) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rlregress.tracing.align import difference, event_difference, event_differences, resume
+from rlregress.tracing.events import REFUSED
 from rlregress.tracing.trace import Event, Part, Trace
 
 #: relative difference of reordered arithmetic in float32, at first.
@@ -386,6 +387,13 @@ def _other_answers(a: Sequence[Event], b: Sequence[Event]) -> Divergence | None:
 def is_answer(event: Event) -> bool:
     """Whether a training itself shows it, outside of the traced code."""
     return event.kind == "output" and not event.file
+
+
+def refusal(event: Event) -> str:
+    """The error that a framework answers with, in words; empty: it answers otherwise."""
+    types = event.parts.get("types")
+    refused = is_answer(event) and types is not None and types.text == REFUSED
+    return event.parts["value"].text if refused else ""
 
 
 def _first(events: Sequence[Event]) -> Event | None:

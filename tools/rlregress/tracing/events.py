@@ -19,11 +19,11 @@ import os
 import re
 import sys
 from functools import lru_cache
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-SCHEMA = 5
+SCHEMA = 6
 #: values of an array that are kept.
 KEPT = 4
 #: significant digits that are kept of a number; the digest is of all of them.
@@ -32,6 +32,9 @@ DIGITS = 9
 _SHELLS = ("FakeTensor", "FunctionalTensor")
 #: frames of the traced code that are kept above the nearest one.
 CALLERS = 2
+
+#: the types of an answer that is an error.
+REFUSED = "value refused"
 
 Part = List[Any]
 Event = Dict[str, Any]
@@ -226,6 +229,11 @@ class Places:
                 frames.append([name, frame.f_lineno, frame.f_code.co_name])
             frame = frame.f_back
         return [*frames[0], frames[1:]] if frames else None
+
+    def of(self, frames: Iterable[Tuple[str, int, str]]) -> List[List[Any]]:
+        """The nearest of some frames that are of the traced code, named as in an event."""
+        named = [[self.name(file), line, function] for file, line, function in frames]
+        return [frame for frame in named if frame[0] is not None][: CALLERS + 1]
 
 
 def write(path: str, header: Dict[str, Any], events: Sequence[Event]) -> None:

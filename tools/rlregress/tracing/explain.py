@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlregress.tracing.compare import Comparison, Divergence, Growth
+from rlregress.tracing.compare import Comparison, Divergence, Growth, refusal
 from rlregress.tracing.trace import Event, Part, Trace
 
 #: kind of event -> what happened there.
@@ -89,7 +89,8 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
         lines.append(f"  {side}: {event(shown)}{value}")
         above = [f"{c.file}:{c.line} in {c.function}" for c in shown.callers]
         if above:
-            lines.append(f"     called from {', from '.join(above)}")
+            how = "raised in" if refusal(shown) else "called from"
+            lines.append(f"     {how} {', from '.join(above)}")
     if first.ratio is not None:
         lines.append(f"  B / A: x{first.ratio:.6g}")
     if first.before:

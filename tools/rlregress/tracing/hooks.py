@@ -20,12 +20,23 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import numpy as np
 import torch
 
+from rlregress.frameworks.raised import Refusal
 from rlregress.tracing import final
 from rlregress.tracing.elsewhere import Elsewhere
 from rlregress.tracing.environments import Environments
-from rlregress.tracing.events import Event, Places, as_array, joined, part, parts_of, readable
+from rlregress.tracing.events import (
+    REFUSED,
+    Event,
+    Places,
+    as_array,
+    in_words,
+    joined,
+    part,
+    parts_of,
+    readable,
+)
 from rlregress.tracing.losses import Losses
-from rlregress.tracing.watched import GYMNASIUM, Depth, Importing, Watched
+from rlregress.tracing.watched import GYMNASIUM, Depth, Importing, Watched, parts_of_output
 
 _TORCH_DRAWS = (
     "rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "randint_like",
@@ -129,6 +140,14 @@ class Recorder:
         # not while a network is being made: with draws and writes
         if kind in ("reset", "step", "backward", "optimizer"):
             self._networks.look()
+
+    def answer(self, name: str, value: Any) -> None:
+        """What a training shows itself; of an error where it was raised, and no value."""
+        if not isinstance(value, Refusal):
+            self.add("output", name, parts_of_output(value), None)
+            return
+        parts = {"value": in_words(value), "types": in_words(REFUSED)}
+        self.add("output", name, parts, ["", 0, "", self.places.of(value.frames)])
 
     def end(self) -> None:
         """The last event: the networks as the training leaves them."""

@@ -40,11 +40,8 @@ def defaults(module: types.ModuleType, name: str, texts: Sequence[str]) -> Optio
     if not (own and other):
         _inner(texts, name)
         return None
-    for one, two in zip(own, other):
-        if [ast.dump(each) for each in one.decorator_list] != [
-            ast.dump(each) for each in two.decorator_list
-        ]:
-            raise Misfit(f"{name} is decorated otherwise")
+    if decorated_otherwise(name, texts):
+        raise Misfit(f"{name} is decorated otherwise")
     if len(own) != 1 or _takes(own[0]) == _takes(other[0]):
         return None
     above = name.rpartition(".")[0]
@@ -60,16 +57,34 @@ def defaults(module: types.ModuleType, name: str, texts: Sequence[str]) -> Optio
     return function.__defaults__, function.__kwdefaults__
 
 
-def lend(module: types.ModuleType, text: str, functions: Iterable[str]) -> None:
-    """Give a module what functions of another text of it use there and it has not itself.
+def of_a_class(name: str, texts: Sequence[str]) -> bool:
+    """Whether it is a method in both texts, and no function within another one."""
+    return "." in name and all(_definitions(_tree(text), name) for text in texts)
 
-    That is what the other text imports, defines or assigns at its top, and what that uses in turn.
+
+def decorated_otherwise(name: str, texts: Sequence[str]) -> bool:
+    """Whether a function, or one of several of its name, has other decorators in the other text."""
+    own, other = (
+        [[ast.dump(each) for each in definition.decorator_list] for definition in definitions]
+        for definitions in (_definitions(_tree(text), name) for text in texts)
+    )
+    return any(one != two for one, two in zip(own, other))
+
+
+def lend(module: types.ModuleType, name: str, texts: Sequence[str], path: str) -> None:
+    """Give a module what a function of another text of it uses there and it has not itself.
+
+    That is what the other text imports, defines or assigns at its top, the methods that its class
+    has there, and what all that uses in turn.
 
     Args:
-        functions: qualified names.
+        name: qualified.
+        texts: of the whole file: as it is, and the other one.
+        path: of the file, as its code shall know it.
     """
-    tree = _tree(text)
-    used = {name for function in functions for name in _names(_definitions(tree, function))}
+    tree = _tree(texts[1])
+    definitions = _definitions(tree, name)
+    used = _names(definitions)
     missing = used - set(vars(module))
     while missing:
         lent = [part for statement in tree.body for part in _binding(statement, missing)]
@@ -80,6 +95,28 @@ def lend(module: types.ModuleType, text: str, functions: Iterable[str]) -> None:
         # each is tried once
         used |= missing
         missing = _names(lent) - used - set(vars(module))
+    above = name.rpartition(".")[0]
+    for own in sorted(_own_attributes(definitions)):
+        method = f"{above}.{own}"
+        # what objects hold under that name is theirs
+        if _definitions(tree, method) and own not in _own_attributes([_tree(texts[0])], ast.Store):
+            with contextlib.suppress(Exception):
+                if not hasattr(_class(module, name)[0], own):
+                    put(module, method, texts[1], path)
+                    lend(module, method, texts, path)
+
+
+def _own_attributes(nodes: Iterable[ast.AST], context: type = ast.Load) -> Set[str]:
+    """Names of what functions read, or set, of their own object or class."""
+    return {
+        each.attr
+        for node in nodes
+        for each in ast.walk(node)
+        if isinstance(each, ast.Attribute)
+        and isinstance(each.ctx, context)
+        and isinstance(each.value, ast.Name)
+        and each.value.id in ("self", "cls")
+    }
 
 
 def _names(nodes: Iterable[ast.AST]) -> Set[str]:

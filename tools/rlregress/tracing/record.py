@@ -35,7 +35,6 @@ from rlregress.tracing import events, swap
 from rlregress.tracing.activity import Activity
 from rlregress.tracing.hooks import Recorder, Stop
 from rlregress.tracing.lines import Lines
-from rlregress.tracing.watched import parts_of_output
 
 
 def roots_of(packages: List[str]) -> List[str]:
@@ -117,7 +116,7 @@ def built_in(job: Dict[str, Any]) -> Callable[[Any], None]:
         if job.get("scenario"):
             outputs = adapter.trace_scenario(job["scenario"], make_env, seed)
             for name, value in (outputs or {}).items():
-                recorder.add("output", name, parts_of_output(value), None)
+                recorder.answer(name, value)
         else:
             adapter.trace_trainings()[job["algorithm"]](make_env, seed)
 

@@ -71,9 +71,9 @@ def _swap(
             if _as_a_whole(change["text"], path, file, name):
                 continue
             fitting = _instead(change["text"], path, file, name)
-            module = sys.modules[_module(file)]
-            methods.lend(module, change["text"], [name])
-            given = methods.defaults(module, name, (_text(path), change["text"]))
+            module, texts = sys.modules[_module(file)], (_text(path), change["text"])
+            methods.lend(module, name, texts, path)
+            given = methods.defaults(module, name, texts)
         except Misfit as why:
             misfits.append([file, name, str(why)])
             continue
@@ -98,15 +98,18 @@ def _swap(
 def _as_a_whole(text: str, path: str, file: str, name: str) -> bool:
     """Take away a method that the other text does not have, or put one that it has alone.
 
-    Or one that asks its class for the next one, ``super()``, on one side alone.
+    Or one that is decorated otherwise, or with other setters, or that asks its class for the next
+    one, ``super()``, on one side alone.
     """
     new, old = _codes(text, path, name), _of_file(path, name)
-    if "." not in name or (bool(old) == bool(new) and not _by_super(old, new)):
+    if "." not in name or not (old or new):
+        return False
+    if old and new and _fits(old, new, name, (_text(path), text)):
         return False
     module = sys.modules[_module(file)]
     try:
         if new:
-            methods.lend(module, text, [name])
+            methods.lend(module, name, (_text(path), text), path)
             methods.put(module, name, text, path)
         else:
             methods.take_away(module, name)
@@ -115,10 +118,16 @@ def _as_a_whole(text: str, path: str, file: str, name: str) -> bool:
     return True
 
 
-def _by_super(old: Sequence[types.CodeType], new: Sequence[types.CodeType]) -> bool:
-    """Whether what they refer to around them differs by the class alone."""
+def _fits(
+    old: Sequence[types.CodeType], new: Sequence[types.CodeType], name: str, texts: Sequence[str]
+) -> bool:
+    """Whether the one code can stand where the other does, or no class holds it."""
+    if not methods.of_a_class(name, texts):
+        return True
+    if len(old) != len(new) or methods.decorated_otherwise(name, texts):
+        return False
     around = [set(one.co_freevars) ^ set(other.co_freevars) for one, other in zip(old, new)]
-    return len(old) == len(new) == 1 and around == [{"__class__"}]
+    return len(old) != 1 or around != [{"__class__"}]
 
 
 def _instead(text: str, path: str, file: str, name: str) -> Dict[_Key, types.CodeType]:

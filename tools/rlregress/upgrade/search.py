@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rlregress.tracing.compare import Divergence, is_answer
+from rlregress.tracing.compare import Divergence, refusal
 from rlregress.tracing.processes import last_words
 from rlregress.tracing.trace import Trace
 from rlregress.upgrade.functions import Changed, Function
@@ -84,13 +84,26 @@ def at(first: Divergence | None, functions: Iterable[Changed]) -> tuple[Changed,
         if event is not None and event.file:
             frames.append((side, event.file, event.line))
             frames += [(side, caller.file, caller.line) for caller in event.callers]
-    known = list(functions)
+    return _standing(frames, list(functions))
+
+
+def _standing(
+    frames: Iterable[tuple[str, str, int]], functions: Sequence[Changed]
+) -> tuple[Changed, ...]:
+    """The functions that frames (side, file, line) stand in, the innermost of each."""
     nearest = []
     for side, file, line in frames:
-        inside = [f for f in known if f.file_on(side) == file and _holds(getattr(f, side), line)]
-        # the innermost one
+        inside = [
+            f for f in functions if f.file_on(side) == file and _holds(getattr(f, side), line)
+        ]
         nearest += sorted(inside, key=lambda f: -getattr(f, side).first)[:1]
     return tuple(dict.fromkeys(nearest))
+
+
+def _place(one: Traced, functions: Sequence[Changed]) -> Group:
+    """Where traces part, and what raises the errors that one side alone answers with."""
+    parting = at(one.comparison.first, functions)
+    return tuple(dict.fromkeys((*parting, *_refusing(one, functions))))
 
 
 def _holds(function: Function | None, line: int) -> bool:
@@ -181,7 +194,7 @@ def search(one: Traced, functions: Sequence[Changed], known: Iterable[Changed]) 
         functions: those that differ.
         known: those of them that move other trainings.
     """
-    place = at(one.comparison.first, functions)
+    place = _place(one, functions)
     entered = [each for each in dict.fromkeys((*place, *_entered(one, functions))) if _fits(each)]
     so_far, state = _SoFar(), _State(one)
     before = [each for each in entered if each in set(known)]
@@ -333,7 +346,7 @@ def _ranked(
 ) -> list[Changed]:
     """What is put back at this level, the nearest to the place where the traces part first."""
     first = state.one.comparison.first
-    near = at(first, functions)
+    near = _place(state.one, functions)
     # what did nothing before may do something with what is put back since
     left_out = {*state.base, *(each for each in so_far.failed if each not in near)}
     left = [each for each in entered if each not in left_out]
@@ -476,17 +489,24 @@ def _came(one: Traced, group: Group, trace: Trace) -> _Came:
             return _Came(said, trace, misfits=misfits)
     if trace.failure:
         return _Came(_FAILED, trace, last_words(trace.failure), misfits)
-    refused = _refused(trace) - _refused(one.a) - _refused(one.b)
-    if refused:
-        why = f"{min(refused)[0]} is refused, as on neither side"
+    if others := _refused(trace) - _refused(one.a) - _refused(one.b):
+        name, error = min(others)
+        why = f"{name} is {error}, as on neither side"
         return _Came(_FAILED, trace, why, misfits)
     return _Came(_ELSEWHERE, trace, misfits=misfits)
 
 
 def _refused(trace: Trace) -> set[tuple[str, str]]:
-    """Name and digest of the answers that are words: that the library raises an error."""
-    return {
-        (event.name, event.parts["value"].digest)
-        for event in trace.events
-        if is_answer(event) and "value" in event.parts and event.parts["types"].text == "value str"
-    }
+    """Name and error of the answers that are none."""
+    return {(event.name, refusal(event)) for event in trace.events if refusal(event)}
+
+
+def _refusing(one: Traced, functions: Sequence[Changed]) -> Group:
+    """The functions that raise what one side alone answers with an error."""
+    nearest: Group = ()
+    for trace, other, side in ((one.b, one.a, "b"), (one.a, one.b, "a")):
+        refused = {name for name, _ in _refused(other)}
+        for event in trace.events:
+            if refusal(event) and event.name not in refused:
+                nearest += _standing([(side, *each[:2]) for each in event.callers], functions)[:1]
+    return tuple(dict.fromkeys(nearest))

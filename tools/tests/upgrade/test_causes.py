@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rlregress.tracing.compare import Comparison, Divergence, compare
+from rlregress.tracing.events import REFUSED
 from rlregress.tracing.trace import Event, Part, Place, Trace, failed
 from rlregress.upgrade import causes, search
 from rlregress.upgrade.functions import ADDED, CHANGED, REMOVED, Changed, Function
@@ -77,13 +78,14 @@ def test_functions_of_one_side_stand_with_what_calls_them():
     assert causes.with_new(Cause(place=(caller,), still=(caller,)), functions).new == ()
 
 
-def answers(**values):
-    """A trace of what a training shows itself; words are what the library refuses with."""
+def answers(*raised, **values):
+    """A trace of what a training shows itself; words are errors, raised in lines of the file."""
+    above = tuple(Place(FILE, line, "train") for line in raised)
     events = tuple(
         Event(n, "output", f"part.{name}", "", 0, "", {
-            "value": Part(str(value), None, ()),
-            "types": Part("", None, (), text=f"value {type(value).__name__}"),
-        }, ())
+            "value": Part(str(value), None, (), text=str(value)),
+            "types": Part("", None, (), text=REFUSED if value == str(value) else "value float"),
+        }, above)
         for n, (name, value) in enumerate(values.items())
     )  # fmt: skip
     return Trace({"failure": "", "functions": {FILE: ["train"]}}, events)
@@ -93,9 +95,24 @@ def test_what_is_refused_with_a_function_put_back_says_nothing_of_it():
     """It fails where neither side does; what one side refuses, too, is an answer as any other."""
     one = Traced("x", Comparison("diverged", 0), answers(loss=1.0), answers(loss=2.0), True, ())
     came = search._came(one, (TRAIN,), answers(loss="refused: TypeError"))
-    assert (came.said, came.why) == ("failed", "part.loss is refused, as on neither side")
+    why = "part.loss is refused: TypeError, as on neither side"
+    assert (came.said, came.why) == ("failed", why)
     refusing = replace(one, a=answers(loss="refused: TypeError"))
     assert search._came(refusing, (TRAIN,), answers(loss="refused: TypeError")).said == "as A"
+
+
+def test_what_one_side_alone_refuses_is_placed_where_it_is_raised():
+    """In the nearest function that differs, by the lines of that side; not what both refuse."""
+    fine, error = {"loss": 1.0}, {"loss": "refused: TypeError"}
+
+    def place(a, b):
+        one = Traced("x", Comparison("diverged", 0), a, b, True, ())
+        return search._place(one, [STEP, TRAIN])
+
+    assert place(answers(**fine), answers(5, 115, 155, **error)) == (TRAIN,)
+    assert place(answers(5, 15, 55, **error), answers(**fine)) == (TRAIN,)
+    assert place(answers(15, **error), answers(115, **error)) == ()
+    assert place(answers(15, **fine), answers(115, **fine)) == ()
 
 
 @pytest.mark.parametrize("line", [110, 120])

@@ -72,9 +72,9 @@ class StableBaselines3(Adapter):
         before = int(self.version().partition(".")[0]) < 2
         return "that versions before 2.0 go on exactly is not known" if before else ""
 
-    def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> None:
+    def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> Any:
         """Train with the library's own classes through what a scenario switches on."""
-        self._beside("scenarios").trace(scenario, make_env, seed)
+        return self._beside("scenarios").trace(scenario, make_env, seed)
 
     def other_defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
         """Arguments of A2C, DDPG and DQN, and what their optimisers and networks are made with."""

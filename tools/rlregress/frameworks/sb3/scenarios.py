@@ -19,6 +19,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from rlregress.frameworks.base import NotOffered
 from rlregress.frameworks.offered import check_arguments
+from rlregress.frameworks.raised import Refusal
 from rlregress.frameworks.sb3 import older, own
 from rlregress.frameworks.sb3.afterwards import Afterwards
 from rlregress.frameworks.sb3.asked import (
@@ -94,7 +95,9 @@ _SWITCHES = {
 }
 
 
-def trace(scenario: Mapping[str, Any], make_env: Callable[..., Any], seed: int) -> None:
+def trace(
+    scenario: Mapping[str, Any], make_env: Callable[..., Any], seed: int
+) -> Mapping[str, Any]:
     """Train, and save, load, evaluate and train again where the scenario says so."""
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         # about what a scenario does on purpose
@@ -108,7 +111,10 @@ def trace(scenario: Mapping[str, Any], make_env: Callable[..., Any], seed: int) 
         except Exception as error:
             if not (instead and by_library(error)):
                 raise
+            refusal = Refusal(error)
             _train(_plain(asked.algorithm), make_env, seed, folder)
+            return {"refused": refusal}
+        return {}
 
 
 def _plain(algorithm: str) -> Asked:

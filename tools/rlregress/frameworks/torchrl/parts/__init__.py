@@ -16,6 +16,8 @@ from typing import Any, Callable, Dict
 import numpy as np
 import torch
 
+from rlregress.frameworks.raised import Refusal
+
 Part = Callable[[Callable[..., Any], int], Dict[str, Any]]
 
 
@@ -43,4 +45,4 @@ def refused(call: Callable[[], Any]) -> Any:
     try:
         return call()
     except Exception as error:
-        return f"refused: {type(error).__name__}"
+        return Refusal(error)

@@ -39,6 +39,18 @@ class Drawn(nn.Module):
         return (action, *more) if more else action
 
 
+class Nameless(nn.Module):
+    """A policy that names neither what it reads nor what it writes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.drawn = Drawn()
+
+    def forward(self, tensordict: Any) -> Any:
+        """The same entries with an action."""
+        return tensordict.set("action", self.drawn(tensordict.get("observation")))
+
+
 def _environments(make_env: Any, seed: int, copies: int) -> Any:
     def made(first: int) -> Any:
         return GymWrapper(make_env(first=first), device="cpu")
@@ -142,10 +154,7 @@ def _first_call(make_env: Any, seed: int) -> Dict[str, Any]:
         named = options.pop("named", None)
         if named:
             policy.spec = type(spec)(action=spec["action"], **{key: _number() for key in named})
-        collector = small_collector(make_env, seed, policy=policy, **options)
-        batch = next(iter(collector)).clone()
-        collector.shutdown()
-        return batch
+        return _first_batch(make_env, seed, policy, **options)
 
     outputs: Dict[str, Any] = {}
     for label, entries, described, options in (
@@ -160,7 +169,16 @@ def _first_call(make_env: Any, seed: int) -> Dict[str, Any]:
     ):
         answer = refused(partial(collected, entries, described, **options))
         outputs.update(read(label, answer, "action", "sum", "more"))
+    answer = refused(partial(_first_batch, make_env, seed, Nameless(), use_buffers=False))
+    outputs.update(read("without-buffers-nameless", answer, "action"))
     return outputs
+
+
+def _first_batch(make_env: Any, seed: int, policy: Any, **options: Any) -> Any:
+    collector = small_collector(make_env, seed, policy=policy, **options)
+    batch = next(iter(collector)).clone()
+    collector.shutdown()
+    return batch
 
 
 def _number() -> Any:
@@ -180,25 +198,36 @@ def _full(spec: Any) -> Any:
 
 
 def _saved_collector(make_env: Any, seed: int) -> Dict[str, Any]:
-    """A collector's state, saved after a batch and loaded into another."""
-    first = small_collector(make_env, seed)
-    next(iter(first))
-    state = refused(first.state_dict)
-    first.shutdown()
-    if isinstance(state, str):
-        return {"state": state}
-    outputs = {
-        f"state.{name}": " ".join(sorted(str(key) for key in entry))
-        for name, entry in state.items()
-        if hasattr(entry, "keys")
-    }
-    outputs["counters"] = " ".join(
-        sorted(name for name in state if not hasattr(state[name], "keys"))
-    )
-    second = small_collector(make_env, seed)
-    loaded = refused(lambda: second.load_state_dict(state))
-    outputs["loaded"] = "yes" if loaded is None else str(loaded)
-    second.shutdown()
+    """A collector's state, saved after a batch and loaded into another.
+
+    Of a policy that names what it reads, and of one that the collector has to wrap.
+    """
+
+    def saved(wrapped: bool) -> Dict[str, Any]:
+        options: Dict[str, Any] = {"policy": Drawn()} if wrapped else {}
+        first = small_collector(make_env, seed, **options)
+        next(iter(first))
+        state = first.state_dict()
+        first.shutdown()
+        outputs = {
+            f"state.{name}": " ".join(sorted(str(key) for key in entry))
+            for name, entry in state.items()
+            if hasattr(entry, "keys")
+        }
+        outputs["counters"] = " ".join(
+            sorted(name for name in state if not hasattr(state[name], "keys"))
+        )
+        second = small_collector(make_env, seed, **options)
+        loaded = refused(lambda: second.load_state_dict(state))
+        outputs["loaded"] = "yes" if loaded is None else str(loaded)
+        second.shutdown()
+        return outputs
+
+    outputs: Dict[str, Any] = {}
+    for label, wrapped in (("", False), ("wrapped.", True)):
+        answer = refused(partial(saved, wrapped))
+        answer = {"state": answer} if isinstance(answer, str) else answer
+        outputs.update({f"{label}{name}": value for name, value in answer.items()})
     return outputs
 
 
