@@ -72,10 +72,11 @@ def decorated_otherwise(name: str, texts: Sequence[str]) -> bool:
 
 
 def lend(module: types.ModuleType, name: str, texts: Sequence[str], path: str) -> None:
-    """Give a module what a function of another text of it uses there and it has not itself.
+    """Let a module have what a function of another text of it uses there.
 
     That is what the other text imports, defines or assigns at its top, the methods that its class
-    has there, and what all that uses in turn.
+    has there, and what all that uses in turn; what the module has itself stays as it is. What the
+    function sets of its object, no property that only this module has hides.
 
     Args:
         name: qualified.
@@ -84,7 +85,29 @@ def lend(module: types.ModuleType, name: str, texts: Sequence[str], path: str) -
     """
     tree = _tree(texts[1])
     definitions = _definitions(tree, name)
-    used = _names(definitions)
+    _lend_names(module, tree, _names(definitions))
+    try:
+        kind, _ = _class(module, name)
+    except NoClass:
+        return
+    above = name.rpartition(".")[0]
+    held = _own_attributes([_tree(texts[0])], ast.Store)
+    for own in sorted(_own_attributes(definitions)):
+        method = f"{above}.{own}"
+        # what objects hold under that name is theirs
+        if own not in held and not hasattr(kind, own) and _definitions(tree, method):
+            with contextlib.suppress(Exception):
+                put(module, method, texts[1], path)
+                lend(module, method, texts, path)
+    for own in _own_attributes(definitions, ast.Store):
+        hides = vars(kind).get(own)
+        unset = isinstance(hides, property) and hides.fset is None
+        if unset and not _definitions(tree, f"{above}.{own}"):
+            delattr(kind, own)
+
+
+def _lend_names(module: types.ModuleType, tree: ast.Module, used: Set[str]) -> None:
+    """Give a module what a text has at its top under some names, and what that uses in turn."""
     missing = used - set(vars(module))
     while missing:
         lent = [part for statement in tree.body for part in _binding(statement, missing)]
@@ -93,17 +116,8 @@ def lend(module: types.ModuleType, name: str, texts: Sequence[str], path: str) -
             with contextlib.suppress(Exception):
                 exec(compile(ast.Module([part], []), "<lent>", "exec"), vars(module))
         # each is tried once
-        used |= missing
+        used = used | missing
         missing = _names(lent) - used - set(vars(module))
-    above = name.rpartition(".")[0]
-    for own in sorted(_own_attributes(definitions)):
-        method = f"{above}.{own}"
-        # what objects hold under that name is theirs
-        if _definitions(tree, method) and own not in _own_attributes([_tree(texts[0])], ast.Store):
-            with contextlib.suppress(Exception):
-                if not hasattr(_class(module, name)[0], own):
-                    put(module, method, texts[1], path)
-                    lend(module, method, texts, path)
 
 
 def _own_attributes(nodes: Iterable[ast.AST], context: type = ast.Load) -> Set[str]:

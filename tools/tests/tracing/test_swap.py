@@ -174,6 +174,31 @@ def test_a_method_does_not_take_the_place_of_what_objects_hold(package):
     assert module(package).Agent().train(3) == 2 * 4 * 3
 
 
+def test_a_property_of_this_side_does_not_hide_what_the_other_code_sets(package):
+    """It goes; one that has a setter, or that the other code has, too, stays."""
+    path = package / "agent.py"
+    old = """class Agent:
+    @property
+    def start(self):
+        return 1
+
+    @property
+    def size(self):
+        return self._size
+
+    @size.setter
+    def size(self, value):
+        self._size = 2 * value
+
+"""
+    path.write_text(CODE.replace("class Agent:\n", old))
+    text = CODE.replace("self._rate = 1", "self.start = self.rate = self.size = 4")
+    change = {"file": f"{package.name}/agent.py", "functions": ["Agent.__init__"], "text": text}
+    assert swap([change], [str(package)]) == []
+    agent = module(package).Agent()
+    assert (agent.start, agent.rate, agent.size) == (4, 4 + 5 + 1, 2 * 4)
+
+
 def test_a_method_that_is_decorated_otherwise_is_put_as_a_whole(package):
     """Decorators cannot be exchanged in what is there; objects that are there have it, too."""
     agent = module(package).Agent()
