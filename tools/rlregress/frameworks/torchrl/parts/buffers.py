@@ -37,11 +37,11 @@ def _prefetched_samples(make_env: Any, seed: int) -> Dict[str, Any]:
 
 
 def _prefetched_passes(make_env: Any, seed: int) -> Dict[str, Any]:
-    """Two passes over a buffer that prefetches."""
+    """Two passes over a buffer that prefetches one batch, and over one that prefetches a pass."""
     sampler = library("SamplerWithoutReplacement", *_SAMPLERS)
 
-    def passes() -> Any:
-        buffer = _buffer(12, 4, prefetch=1, sampler=sampler(shuffle=False))
+    def passes(ahead: int) -> Any:
+        buffer = _buffer(12, 4, prefetch=ahead, sampler=sampler(shuffle=False))
         buffer.extend(steps("....t......t"))
         observations = []
         for _ in range(2):
@@ -51,7 +51,7 @@ def _prefetched_passes(make_env: Any, seed: int) -> Dict[str, Any]:
             observations.append(torch.tensor([-1.0]))
         return torch.cat(observations)
 
-    return {"passes": refused(passes)}
+    return {"passes": refused(partial(passes, 1)), "ahead": refused(partial(passes, 3))}
 
 
 def _restored_buffer(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -116,7 +116,9 @@ def _stored_batch(make_env: Any, seed: int) -> Dict[str, Any]:
 
 
 def _filled_by_steps(make_env: Any, seed: int) -> Dict[str, Any]:
-    """A transform on the way into a buffer sees single steps and batches."""
+    """A transform on the way into a buffer sees single steps and batches, whichever buffer."""
+    from torchrl.data import LazyTensorStorage, ReplayBuffer
+
     transform = library("Transform", "torchrl.envs.transforms", "torchrl.envs")
 
     class Seen(transform):  # type: ignore[misc, valid-type]
@@ -133,17 +135,22 @@ def _filled_by_steps(make_env: Any, seed: int) -> Dict[str, Any]:
             self.shapes.append(shape(tensordict.batch_size))
             return tensordict
 
-    seen = Seen()
-    buffer = _buffer(6, 4, transform=seen)
-    rows = steps("..t...")
-    added = refused(lambda: [int(buffer.add(row)) for row in rows[:3].unbind(0)])
-    extended = refused(lambda: buffer.extend(rows[3:]))
-    return {
-        "added": torch.as_tensor(added) if isinstance(added, list) else added,
-        "extended": torch.as_tensor(extended) if not isinstance(extended, str) else extended,
-        "shapes": " ".join(seen.shapes),
-        **read("sample", buffer.sample(), "observation"),
-    }
+    def filled(buffer: Any, seen: Any) -> Dict[str, Any]:
+        rows = steps("..t...")
+        added = refused(lambda: [int(buffer.add(row)) for row in rows[:3].unbind(0)])
+        extended = refused(lambda: buffer.extend(rows[3:]))
+        return {
+            "added": torch.as_tensor(added) if isinstance(added, list) else added,
+            "extended": torch.as_tensor(extended) if not isinstance(extended, str) else extended,
+            "shapes": " ".join(seen.shapes),
+            **read("sample", buffer.sample(), "observation"),
+        }
+
+    one, other = Seen(), Seen()
+    plain = ReplayBuffer(storage=LazyTensorStorage(6), batch_size=4, transform=other)
+    outputs = filled(_buffer(6, 4, transform=one), one)
+    outputs.update({f"plain.{name}": item for name, item in filled(plain, other).items()})
+    return outputs
 
 
 PARTS = {

@@ -216,16 +216,20 @@ def _information(make_env: Any, seed: int) -> Dict[str, Any]:
     first.set_info_dict_reader(reader(["resets"]))
     second = GymWrapper(_Counted(make_env()), device="cpu")
 
-    def rolled(environment: Any) -> Any:
+    def stepped(environment: Any) -> Any:
         environment.set_seed(seed)
-        torch.manual_seed(seed)
-        return environment.rollout(12, break_when_any_done=False)
+        steps = []
+        for _ in range(2):
+            begun = environment.reset()
+            begun["action"] = torch.zeros(2)
+            steps.append(environment.step(begun))
+        return torch.stack(steps)
 
     keys = ("resets", ("next", "resets"))
     return _finite(
         {
-            **read("first", refused(partial(rolled, first)), *keys),
-            **read("second", refused(partial(rolled, second)), *keys),
+            **read("first", refused(partial(stepped, first)), *keys),
+            **read("second", refused(partial(stepped, second)), *keys),
         }
     )
 

@@ -11,6 +11,7 @@ from rlregress.frameworks.offered import check_arguments
 from rlregress.frameworks.torchrl.api import GymWrapper, MultiStep, TensorDict
 from rlregress.frameworks.torchrl.parts import refused
 from rlregress.frameworks.torchrl.rows import library, names, read, steps
+from rlregress.frameworks.torchrl.versions import action_spec
 
 _ENVS = ("torchrl.envs", "torchrl.envs.transforms", "torchrl.envs.transforms.transforms")
 
@@ -128,6 +129,37 @@ def _normalised(make_env: Any, seed: int) -> Dict[str, Any]:
     return outputs
 
 
+def _normalised_rows(make_env: Any, seed: int) -> Dict[str, Any]:
+    """VecNorm as it runs over batches, with an output of another name; its state saved, loaded."""
+    normalise = library("VecNorm", *_ENVS)
+
+    def over(transform: Any, count: int) -> Any:
+        torch.manual_seed(seed)
+        batches = [TensorDict({"observation": torch.randn(5, 3)}, [5]) for _ in range(count)]
+        return torch.stack([transform(batch) for batch in batches])
+
+    def made(**options: Any) -> Any:
+        return normalise(in_keys=["observation"], decay=0.9, **options)
+
+    def loaded() -> Any:
+        first, second = made(), made()
+        over(first, 3)
+        over(second, 1)
+        second.load_state_dict(first.state_dict())
+        return over(second, 2)
+
+    return {
+        **read("same", refused(lambda: over(made(), 4)), "observation"),
+        **read(
+            "other",
+            refused(lambda: over(made(out_keys=["normalised"]), 4)),
+            "observation",
+            "normalised",
+        ),
+        **read("loaded", refused(loaded), "observation"),
+    }
+
+
 def _flat(state: Any) -> Sequence[str]:
     """The names of a state, and of what is in mappings in it."""
     keys: List[str] = []
@@ -202,16 +234,20 @@ def _rewards_by_sign(make_env: Any, seed: int) -> Dict[str, Any]:
 
 
 def _casts(make_env: Any, seed: int) -> Dict[str, Any]:
-    """Observations cast on the way out of an environment that takes actions of 64 bits."""
+    """Observations cast on the way out of an environment that takes actions of 64 bits.
+
+    Whether its actions are cast, too, shows in what it says that it takes.
+    """
     transformed = library("TransformedEnv", *_ENVS)
     cast = library("DoubleToFloat", *_ENVS)
 
-    def rolled(**keys: Any) -> Any:
+    def stepped(**keys: Any) -> Any:
         options = {"observations": "float64", "actions": "float64"}
         environment = transformed(GymWrapper(make_env(**options), device="cpu"), cast(**keys))
         environment.set_seed(seed)
-        torch.manual_seed(seed)
-        return environment.rollout(4)
+        begun = environment.reset()
+        begun["action"] = torch.full((2,), 0.1, dtype=action_spec(environment).dtype)
+        return environment.step(begun)
 
     outputs: Dict[str, Any] = {}
     for label, keys in (
@@ -221,7 +257,11 @@ def _casts(make_env: Any, seed: int) -> Dict[str, Any]:
     ):
         outputs.update(
             read(
-                label, refused(partial(rolled, **keys)), "observation", "action", ("next", "reward")
+                label,
+                refused(partial(stepped, **keys)),
+                "observation",
+                "action",
+                ("next", "reward"),
             )
         )
     return outputs
@@ -392,6 +432,7 @@ PARTS = {
     "frames-of-batches": _frames_of_batches,
     "frames-in-a-buffer": _frames_in_a_buffer,
     "running-normalisation": _normalised,
+    "running-normalisation-of-rows": _normalised_rows,
     "fixed-normalisation": _fixed_normalisation,
     "counted-steps": _counted_steps,
     "rewards-by-sign": _rewards_by_sign,
