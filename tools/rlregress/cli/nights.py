@@ -31,8 +31,9 @@ def trend(
 ) -> None:
     """Read the reports of many gates, and print what changed, since when, and with which versions.
 
-    Trains nothing. Writes trend.md and trend.json. Exit code 0: nothing is worse than it was; 1:
-    something dropped and did not recover; 2: nothing can be judged; 3: the data cannot tell.
+    Trains nothing. Writes trend.html, trend.md and trend.json. Exit code 0: nothing is worse than
+    it was; 1: something dropped and did not recover; 2: nothing can be judged; 3: the data cannot
+    tell.
     """
     from rlregress.commands import trend as trend_command
 

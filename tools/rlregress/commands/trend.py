@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import gc
 import json
+import shlex
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import typer
 
-from rlregress.gate import evidence
+from rlregress.gate import evidence, shown
 from rlregress.gate import trend as trends
+from rlregress.reporting import brief
 from rlregress.reporting import trend as trend_report
+from rlregress.reporting.html import trend as trend_page
+from rlregress.reporting.html.page import Facts
 from rlregress.training.record import check_writable, write_atomically
 
 
 def trend(given: Sequence[Path], since: str, alpha: float, report: Path) -> int:
     """Judge the nights below these folders; the exit code."""
+    started, date = time.monotonic(), shown.now()
     # a thousand nights are a million small objects without a cycle: there is nothing to collect
     gc.disable()
     try:
@@ -29,7 +35,14 @@ def trend(given: Sequence[Path], since: str, alpha: float, report: Path) -> int:
     write_atomically(report / "trend.md", text)
     data = json.dumps(evidence.plain(trend_report.as_json(judged)), separators=(",", ":"))
     write_atomically(report / "trend.json", data + "\n")
+    # what was found is read while the page is drawn
     typer.echo(text)
-    typer.echo(f"report: {report} (trend.md, trend.json)")
+    command = ["rlregress", "trend", *map(str, given)] + ["--since", since] * bool(since)
+    seconds = round(time.monotonic() - started, 1)
+    facts = Facts(trend_page.title(judged), date, seconds, shown.machine(), shlex.join(command))
+    write_atomically(report / "trend.html", trend_page.page(judged, facts))
+    typer.echo(f"report: {report} (trend.html, trend.md, trend.json)")
+    for step in brief.steps([trend_page.card(judged)]):
+        typer.echo(f"next: {step}")
     typer.echo(f"verdict: {judged.verdict}")
     return judged.exit_code

@@ -61,7 +61,7 @@ def shift_line(trend: Trend, series: Series, shift: Shift) -> str:
     )
 
 
-def _shifts(trend: Trend) -> list[tuple[Series, Shift]]:
+def shifts(trend: Trend) -> list[tuple[Series, Shift]]:
     """Every change that matters; what regressed and did not recover first, then by night."""
     every = [
         (series, shift)
@@ -121,6 +121,40 @@ def _row(trend: Trend, row: Row) -> list[str]:
     ]
 
 
+def not_judged(trend: Trend) -> list[str]:
+    """What is not judged, or not compared, or less certain, in sentences."""
+    said = list(trend.left_out)
+    untested = [series for series in trend.every if math.isnan(series.visible)]
+    if untested:
+        said.append(
+            f"{len(untested)} of {len(trend.every)} histories are too short, or in too many "
+            "parts that cannot be compared, to show any change"
+        )
+    said += [
+        f"consecutive nights of {series.subject} {series.quantity} resemble each other "
+        f"(z {series.alike:.1f}): its changes are less certain than the error rate says"
+        for series in trend.every
+        if series.alike
+    ]
+    return said
+
+
+def table(trend: Trend) -> tuple[tuple[str, ...], list[list[str]]]:
+    """Heads, and a row for each cell, group and throughput."""
+    return _COLUMNS, [_row(trend, row) for row in trend.rows]
+
+
+def error_rate(trend: Trend) -> str:
+    """How often a page says that something changed where nothing did, and what 'sees' is."""
+    return (
+        f"Error rate: if nothing changed, some change is named above in about {trend.alpha:.0%} "
+        f"of such pages ({trend.histories} histories tested together; nights are taken as "
+        "independent of each other). 'sees': the drop of returns, begun half-way, that is seen "
+        "with 80 % power. Steps per CPU second, first and last nights, are descriptive: the load "
+        "of the machine is in them."
+    )
+
+
 def lines(trend: Trend) -> list[str]:
     """The page, in Markdown: what is not judged, what changed, and the table."""
     begin, end = trend.dates[0][:10], trend.dates[-1][:10]
@@ -129,38 +163,18 @@ def lines(trend: Trend) -> list[str]:
         f"# Trend of {len(trend.dates)} nights, {begin} to {end}, {cells} cells: {trend.verdict}",
         "",
     ]
-    said += [f"- {sentence}" for sentence in trend.left_out]
-    untested = [series for series in trend.every if math.isnan(series.visible)]
-    if untested:
-        said.append(
-            f"- {len(untested)} of {len(trend.every)} histories are too short, or in too many "
-            "parts that cannot be compared, to show any change"
-        )
-    said += [
-        f"- consecutive nights of {series.subject} {series.quantity} resemble each other "
-        f"(z {series.alike:.1f}): its changes are less certain than the error rate says"
-        for series in trend.every
-        if series.alike
-    ]
+    said += [f"- {sentence}" for sentence in not_judged(trend)]
     said += [""] if said[-1] else []
-    shifts = _shifts(trend)
-    told = [shift_line(trend, *each) for each in shifts[:_TOLD]]
-    if len(shifts) > _TOLD:
-        told.append(f"{len(shifts) - _TOLD} more changes: see the table")
+    every = shifts(trend)
+    told = [shift_line(trend, *each) for each in every[:_TOLD]]
+    if len(every) > _TOLD:
+        told.append(f"{len(every) - _TOLD} more changes: see the table")
     small = sum(shift.verdict == SMALL for series in trend.every for shift in series.shifts)
     if small:
         told.append(f"{small} changes that are too small to matter: see trend.json")
     said += [f"- {line}" for line in told] or ["No history changed."]
-    said += ["", *tables.head(*_COLUMNS)]
-    said += [tables.row(*_row(trend, row)) for row in trend.rows]
-    said += [
-        "",
-        f"Error rate: if nothing changed, some change is named above in about {trend.alpha:.0%} "
-        f"of such pages ({trend.histories} histories tested together; nights are taken as "
-        "independent of each other). 'sees': the drop of returns, begun half-way, that is seen "
-        "with 80 % power. Steps per CPU second, first and last nights, are descriptive: the load "
-        "of the machine is in them.",
-    ]
+    head, rows = table(trend)
+    said += ["", *tables.head(*head), *(tables.row(*row) for row in rows), "", error_rate(trend)]
     return said
 
 

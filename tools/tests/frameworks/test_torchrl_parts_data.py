@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
@@ -76,6 +77,25 @@ FAULTS = {
         "envs/transforms/_reward.py", "TargetReturn._apply_transform",
         "target_return = target_return - reward", "target_return = target_return + reward",
     ),
+    "running-normalisation-of-rows": (
+        "envs/transforms/_normalization.py", "VecNorm._update",
+        "(_ssq / _count - mean.pow(2))", "(_ssq / _count - mean.abs())",
+    ),
+    "filled-by-steps": (
+        "data/replay_buffers/replay_buffers/base.py", "ReplayBuffer.add",
+        "data.unsqueeze(-1) if is_tc", "data.unsqueeze(0).unsqueeze(0) if is_tc",
+    ),
+    "prefetched-passes": (
+        "data/replay_buffers/replay_buffers/base.py", "ReplayBuffer.__iter__",
+        "self._prefetch and len(self._prefetch_queue)", "False",
+    ),
+    "saved-collector": (
+        "collectors/_single.py", "Collector.state_dict",
+        "self._policy_w_state_dict.state_dict()", "self._wrapped_policy.state_dict()",
+    ),
+    "marked-batches": (
+        "collectors/_single.py", "Collector._maybe_set_truncated", "done | truncated", "truncated",
+    ),
     "running-statistics": (
         "envs/transforms/vecnorm.py", "VecNormV2._norm",
         "var = var - loc.pow(2)", "var = var - loc.abs()",
@@ -122,9 +142,9 @@ def test_each_part_is_a_scenario():
 
 
 def function_of(file: str, name: str) -> Any:
-    """A function of the installed version."""
+    """A function of the installed version, behind its decorators."""
     module = importlib.import_module(f"torchrl.{file[:-3].replace('/', '.')}")
-    return functools.reduce(getattr, name.split("."), module)
+    return inspect.unwrap(functools.reduce(getattr, name.split("."), module))
 
 
 @pytest.mark.parametrize("name", but_for_the_slow(FAULTS))

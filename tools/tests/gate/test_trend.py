@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from ..reporting.test_gate_page import stands_alone
 from . import nightly
 
 
@@ -41,6 +42,45 @@ def test_a_drop_is_dated_and_its_versions_are_named(judged, tmp_path):
     written = json.loads((tmp_path / "report" / "trend.json").read_text())
     assert (written["exit_code"], written["verdict"]) == (1, "regressed")
     assert (tmp_path / "report" / "trend.md").read_text() in page
+    *_, following, _ = page.splitlines()
+    command = "rlregress gate --from torch==2.12.1 --to torch==2.13.0"
+    assert following == f"next: See what that version changed: {command}"
+
+
+def test_a_page_shows_what_changed_with_its_numbers(judged, tmp_path):
+    """On the first screen the drop and what to do; below it drawn, with every mean in a table."""
+    judged(nightly.nights(40, 4, drop=0.3, begin=25))
+    page = stands_alone((tmp_path / "report" / "trend.html").read_text("utf-8"))
+    assert page.texts("h1") == ["Trend of 40 nights: regressed"]
+    (card,) = page.texts("article", "card")
+    assert "Something dropped and did not recover." in card
+    assert f"first night {nightly.day(25)}" in card
+    assert "rlregress gate --from torch==2.12.1 --to torch==2.13.0" in card
+    assert "sb3-ppo-Env0-v4-short, returns" in page.texts("h3")
+    drawn = page.texts("figure")[0]
+    assert nightly.day(0) in drawn
+    assert nightly.day(39) in drawn
+    assert len([row for row in page.texts("tr") if row.startswith(nightly.day(30))]) >= 1
+
+
+def test_many_nights_are_drawn_as_means_of_several(judged, tmp_path):
+    """No more points than can be told apart, and it is said of how many nights one is."""
+    judged(nightly.nights(450, 1, runs=1, drop=0.5, begin=300))
+    text = (tmp_path / "report" / "trend.html").read_text("utf-8")
+    assert "Each circle is the mean of 3 nights" in text
+    page = stands_alone(text)
+    rows = [row for row in page.texts("tr") if row.startswith("202")]
+    assert len(rows) == 150 * len(page.texts("figure")) > 0
+
+
+def test_nights_without_a_change_have_nothing_to_draw(judged, tmp_path):
+    """The page says so, and that there is nothing to do."""
+    judged(nightly.nights(40, 4))
+    page = stands_alone((tmp_path / "report" / "trend.html").read_text("utf-8"))
+    (card,) = page.texts("article", "card")
+    assert "Nothing is worse than it was" in card
+    assert "Nothing: go on." in card
+    assert page.texts("figure") == []
 
 
 def test_nights_without_a_change_hold(judged):

@@ -14,6 +14,7 @@ from rlregress.faults.probed import Fault, Seen
 from rlregress.reporting.html import faults as faults_page
 from rlregress.reporting.html import upgrade as upgrade_page
 
+from ..gate import nightly
 from ..gate.stored import with_returns_alone
 from ..upgrade import test_result as upgrades
 from . import browser, simulated
@@ -73,7 +74,7 @@ def opened() -> Iterator[Browser]:
 @pytest.fixture(
     params=[
         "unchanged", "regressed", "inconclusive", "could not judge", "upgrade", "unchanged upgrade",
-        "rank", "compare", "faults",
+        "rank", "compare", "faults", "trend",
     ]
 )  # fmt: skip
 def page(request, night, tmp_path, monkeypatch, command) -> Path:
@@ -95,6 +96,10 @@ def page(request, night, tmp_path, monkeypatch, command) -> Path:
     if request.param == "rank":
         assert command("rank", "--algorithm", "ppo", "--report", str(tmp_path))[0] in (0, 3)
         return tmp_path / "rank.html"
+    if request.param == "trend":
+        folder = nightly.written(tmp_path / "nights", nightly.nights(40, 4, drop=0.3, begin=25))
+        assert command("trend", str(folder), "--report", str(tmp_path))[0] == 1
+        return tmp_path / "trend.html"
     if request.param == "compare":
         code, _, error = command("compare", "sb3", "torchrl", "--html", str(made))
         assert code == 0, error

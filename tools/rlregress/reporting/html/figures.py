@@ -233,3 +233,47 @@ def _standings(axes: Axes, rows: Mapping[str, Sequence[float]]) -> None:
     axes.spines["left"].set_visible(False)
     axes.locator_params(axis="x", nbins=5)
     axes.set_xlabel("return")
+
+
+@dataclass(frozen=True)
+class Nights:
+    """A history over nights.
+
+    Attributes:
+        at, means: first night and mean of each point [P].
+        nights, values: number and mean of every night [T].
+        changes: first night of the new level, and the ends of its interval, of each change.
+        dates: of the nights, by number.
+    """
+
+    at: Sequence[int]
+    means: Sequence[float]
+    nights: Sequence[int]
+    values: Sequence[float]
+    changes: Sequence[tuple[int, int, int]]
+    dates: Sequence[str]
+
+
+def nights(given: Nights, name: str, said: str) -> Markup:
+    """A level over nights: points, levels between changes, and the intervals of their dates."""
+    return svg.drawn(lambda axes: _nights(axes, given), name, said, _WIDTH, 170.0, (50, 30, 26, 8))
+
+
+def _nights(axes: Axes, given: Nights) -> None:
+    axes.plot(given.at, given.means, ls="", marker="o", markersize=3, color=svg.STORED,
+              markerfacecolor="none")  # fmt: skip
+    changes = sorted(given.changes)
+    ends = [given.nights[0], *(night for night, _, _ in changes), given.nights[-1] + 1]
+    numbers, values = np.asarray(given.nights), np.asarray(given.values)
+    for begin, end in zip(ends, ends[1:], strict=False):
+        inside = values[(numbers >= begin) & (numbers < end)]
+        if len(inside):
+            level = float(inside.mean())
+            axes.plot([begin, end - 1], [level, level], color=svg.INK, lw=2)
+    for night, earliest, latest in changes:
+        axes.axvspan(earliest - 0.5, latest + 0.5, color=svg.LIMIT, alpha=0.2, lw=0)
+        axes.axvline(night, color=svg.LIMIT, lw=1.2, ls=(0, (4, 3)))
+    ticks = sorted({int(n) for n in np.linspace(given.nights[0], given.nights[-1], 4)})
+    axes.set_xticks(ticks, [given.dates[n] for n in ticks])
+    axes.locator_params(axis="y", nbins=5)
+    axes.margins(x=0.02)
