@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
@@ -13,11 +15,13 @@ import typer
 from rlregress.environments import discrete
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import NotOffered
-from rlregress.gate import selection
+from rlregress.gate import selection, shown
 from rlregress.reporting import determinism as report
+from rlregress.reporting.html import determinism as page
+from rlregress.reporting.html.page import Facts
 from rlregress.training import chance, determinism
 from rlregress.training.record import check_writable, write_atomically
-from rlregress.training.starts import Starts
+from rlregress.training.starts import Protocol, Starts
 
 
 def checked(groups: Sequence[str]) -> tuple[str, ...]:
@@ -38,6 +42,7 @@ def measure(frameworks: Sequence[str], plan: determinism.Plan, folder: Path) -> 
         )
     discrete.check(plan.environment)
     check_writable(folder, "the report")
+    started, date = time.monotonic(), shown.now()
     adapters = selection.adapters(frameworks)
     starts = Starts(partial(discrete.make, plan.environment, training=False), plan.protocol)
     kept = determinism.Kept(folder / "runs")
@@ -57,7 +62,8 @@ def measure(frameworks: Sequence[str], plan: determinism.Plan, folder: Path) -> 
     if not found:
         reasons = "; ".join(f"{name}: {why}" for name, why in absent.items())
         raise UserError(f"no framework trains DQN here ({reasons}); expected at least one")
-    wrong = [line for name, groups in found.items() for line in chance.faults(name, groups)]
+    wrong_of = {name: chance.faults(name, groups) for name, groups in found.items()}
+    wrong = [line for said in wrong_of.values() for line in said]
     lines = [
         f"DQN on {plan.environment}, {plan.steps} steps, after the last of which:",
         "",
@@ -74,5 +80,37 @@ def measure(frameworks: Sequence[str], plan: determinism.Plan, folder: Path) -> 
     for name, groups in found.items():
         figure = folder / f"determinism-{name.lower().replace(' ', '-')}.svg"
         write_atomically(figure, report.figure(name, groups))
-    typer.echo(f"report: {folder} (determinism.json, and a figure for each framework)")
+    facts = Facts(
+        f"Chance in DQN on {plan.environment}, {plan.steps} steps",
+        date,
+        round(time.monotonic() - started, 1),
+        shown.machine(),
+        _command(frameworks, plan),
+    )
+    written = page.page(found, drawn, absent, wrong_of, facts)
+    write_atomically(folder / "determinism.html", written)
+    typer.echo(
+        f"report: {folder} (determinism.html, determinism.json, and a figure for each framework)"
+    )
     return 1 if wrong else 0
+
+
+def _command(frameworks: Sequence[str], plan: determinism.Plan) -> str:
+    """The command that measures the same again."""
+    usual, protocol = Protocol(), plan.protocol
+    command = ["rlregress", "determinism"]
+    for name, value, default in (
+        ("--framework", ",".join(frameworks), ""),
+        ("--environment", plan.environment, ""),
+        ("--steps", plan.steps, 0),
+        ("--runs", plan.runs, 0),
+        ("--checkpoints", plan.checkpoints, 0),
+        ("--vary", ",".join(group for group in plan.groups if group != determinism.HELD), ""),
+        ("--sticky", plan.sticky, 0.0),
+        ("--starts", protocol.starts, usual.starts),
+        ("--cap", protocol.cap, usual.cap),
+        ("--states", protocol.states, usual.states),
+    ):
+        if value != default:
+            command += [name, str(value)]
+    return shlex.join(command)

@@ -6,34 +6,43 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rlregress.reporting import tables
 from rlregress.training.chance import Spread
 
 #: framework's title -> group -> what its source of chance causes
 Found = Mapping[str, Mapping[str, Spread]]
 
+#: the group in which nothing is varied
+HELD = "deterministic"
 _HEAD = (
-    "| framework | varied | runs | weights | score | deviation | mean maximum Q | deviation |",
-    "|---|---|---|---|---|---|---|---|",
-)
+    "framework", "varied", "runs", "weights", "score", "deviation", "mean maximum Q", "deviation",
+)  # fmt: skip
 
 
-def _weights(found: Spread) -> str:
+def weights(found: Spread) -> str:
+    """Whether the trainings of a group end with the same weights, and from when on they differ."""
     if found.parted is None:
         return "identical"
     return f"{found.distinct} different, from step {found.parted} on"
 
 
-def table(found: Found) -> Iterator[str]:
-    """A row of Markdown for each framework and group, of the last checkpoint."""
-    yield from _HEAD
-    for framework, groups in found.items():
-        for group, each in groups.items():
-            varied = "nothing" if group == "deterministic" else group
-            yield (
-                f"| {framework} | {varied} | {each.runs} | {_weights(each)} "
-                f"| {each.score_mean[-1]:.3g} | {each.score_deviation[-1]:.3g} "
-                f"| {each.value_mean[-1]:.4g} | {each.value_deviation[-1]:.3g} |"
-            )
+def cells(found: Found) -> tuple[tuple[str, ...], list[list[str]]]:
+    """Heads, and a row for each framework and group, of the last checkpoint."""
+    return _HEAD, [
+        [
+            framework, "nothing" if group == HELD else group, str(each.runs), weights(each),
+            f"{each.score_mean[-1]:.3g}", f"{each.score_deviation[-1]:.3g}",
+            f"{each.value_mean[-1]:.4g}", f"{each.value_deviation[-1]:.3g}",
+        ]
+        for framework, groups in found.items()
+        for group, each in groups.items()
+    ]  # fmt: skip
+
+
+def table(found: Found) -> list[str]:
+    """The same in Markdown."""
+    head, rows = cells(found)
+    return [*tables.head(*head), *(tables.row(*row) for row in rows)]
 
 
 def sources(by_framework: Mapping[str, Mapping[str, str]]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from ..upgrade import test_result as upgrades
 from . import browser, simulated
 from .browser import Browser
 from .test_gate_page import CRITIC_DETAIL, HOPPER, failed
-from .test_other_pages import FACTS, parted  # noqa: F401 (a fixture)
+from .test_other_pages import FACTS, determinism, parted  # noqa: F401 (a fixture)
 
 pytestmark = [
     pytest.mark.nightly,
@@ -74,7 +74,7 @@ def opened() -> Iterator[Browser]:
 @pytest.fixture(
     params=[
         "unchanged", "regressed", "inconclusive", "could not judge", "upgrade", "unchanged upgrade",
-        "rank", "compare", "faults", "trend",
+        "rank", "compare", "faults", "trend", "determinism",
     ]
 )  # fmt: skip
 def page(request, night, tmp_path, monkeypatch, command) -> Path:
@@ -96,6 +96,9 @@ def page(request, night, tmp_path, monkeypatch, command) -> Path:
     if request.param == "rank":
         assert command("rank", "--algorithm", "ppo", "--report", str(tmp_path))[0] in (0, 3)
         return tmp_path / "rank.html"
+    if request.param == "determinism":
+        made.write_text(determinism())
+        return made
     if request.param == "trend":
         folder = nightly.written(tmp_path / "nights", nightly.nights(40, 4, drop=0.3, begin=25))
         assert command("trend", str(folder), "--report", str(tmp_path))[0] == 1

@@ -11,11 +11,13 @@ from rlregress.faults.probed import Fault, Seen
 from rlregress.gate.passages import passage
 from rlregress.gate.return_faults import GateOnFault
 from rlregress.reporting import words
+from rlregress.reporting.html import determinism as determinism_page
 from rlregress.reporting.html import faults as faults_page
 from rlregress.reporting.html import page as pages
 from rlregress.reporting.html import upgrade as upgrade_page
 from rlregress.reporting.html.page import Facts
 from rlregress.tracing.compare import Growth
+from rlregress.training.chance import Spread
 from rlregress.upgrade import returns
 from rlregress.upgrade.search import Cause
 
@@ -185,3 +187,38 @@ def test_every_verdict_has_a_sign_of_its_own_tone():
 
     for word in {*result.ORDER, *summary.MEANING}:
         assert word in pages._TONES
+
+
+STEPS = [50, 100]
+HELD = Spread(3, None, 1, STEPS, [1.0, 2.0], [0.0, 0.0], [3.0, 4.0], [0.0, 0.0])
+VARIED = Spread(3, 100, 3, STEPS, [1.0, 7.5], [0.0, 0.25], [3.0, 9.25], [0.0, 0.5])
+
+
+def determinism(wrong=()) -> str:
+    """The page of two frameworks, one of which was not asked."""
+    groups = {"deterministic": HELD, "exploration": VARIED}
+    sources = {"One": {"exploration": "numpy.random"}}
+    absent = {"Other": "no DQN"}
+    return determinism_page.page({"One": groups}, sources, absent, {"One": wrong}, FACTS)
+
+
+def test_chance_is_told_for_each_source_with_its_numbers():
+    """Whether weights differ, from when on, and score and maximum Q of every checkpoint."""
+    page = stands_alone(determinism())
+    (card,) = page.texts("article", "card")
+    assert "everything held: identical." in card
+    assert "exploration varied: 3 different, from step 100 on." in card
+    assert "Nothing: go on." in card
+    assert len(page.texts("figure")) == 4
+    assert "100 7.5 0.25" in page.texts("tr")
+    assert "100 9.25 0.5" in page.texts("tr")
+    assert "exploration: numpy.random" in page.texts("li")
+    assert "Other was not asked: no DQN" in " ".join(page.texts("body"))
+
+
+def test_chance_that_nobody_seeded_is_said_first():
+    """What is not as it has to be comes before what was measured."""
+    (card,) = stands_alone(determinism(["it moves by itself"])).texts("article", "card")
+    assert "not as it has to be" in card
+    assert card.index("it moves by itself") < card.index("everything held")
+    assert "Find what draws without a seed." in card
