@@ -16,6 +16,7 @@ from rlregress.environments import discrete
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import NotOffered
 from rlregress.gate import selection, shown
+from rlregress.reporting import brief
 from rlregress.reporting import determinism as report
 from rlregress.reporting.html import determinism as page
 from rlregress.reporting.html.page import Facts
@@ -92,6 +93,8 @@ def measure(frameworks: Sequence[str], plan: determinism.Plan, folder: Path) -> 
     typer.echo(
         f"report: {folder} (determinism.html, determinism.json, and a figure for each framework)"
     )
+    for step in brief.steps(page.cards(found, wrong_of)):
+        typer.echo(f"next: {step}")
     return 1 if wrong else 0
 
 

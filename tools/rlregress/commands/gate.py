@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -80,6 +81,7 @@ def throughput(
         )
     for line in throughput_report.lines(measured):
         typer.echo(line)
+    typer.echo("next: judge the installed frameworks by it: rlregress gate --throughput")
 
 
 def record(asked: recording.Recording, workers: int) -> None:
@@ -101,8 +103,29 @@ def plan(
     one_look: bool,
     must_see: float | None,
 ) -> None:
-    """Print what a session would do."""
+    """Print what a session would do, and the command that does it."""
     workers = workers or os.cpu_count() or 1
     planned = planning.plan(chosen, seeds, store, one_look, must_see, workers)
     for line in plan_report.lines(planned, workers):
         typer.echo(line)
+    proposed = [of.gate.name for of in planned.wanted if of.gate is not None]
+    if selection.is_study(chosen.cells):
+        typer.echo(f"next: rlregress launch --cells {chosen.cells}, as docs/cluster.md shows")
+    elif not planned.wanted or proposed:
+        options = _options(chosen, run.GateOptions(Path(), seeds=seeds, store=store))
+        command = run.repeat_command(replace(options, one_look=one_look))
+        own = [name for name in proposed[:1] if name.startswith("--")]
+        typer.echo(f"next: {' '.join([command, *own])}")
+
+
+def _options(chosen: selection.Selection, options: run.GateOptions) -> run.GateOptions:
+    """The same of a gate on what was chosen."""
+    return replace(
+        options,
+        budget=chosen.budget,
+        frameworks=",".join(chosen.frameworks) or None,
+        algorithms=",".join(chosen.algorithms) or None,
+        environments=",".join(chosen.environments) or None,
+        cells=chosen.cells,
+        hyperparameters=chosen.hyperparameters,
+    )

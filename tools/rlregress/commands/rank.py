@@ -15,6 +15,7 @@ from rlregress import frameworks
 from rlregress.errors import UserError, nearest
 from rlregress.gate import baseline, ranking, shown
 from rlregress.gate import study as thesis_study
+from rlregress.reporting import brief
 from rlregress.reporting import rank as rank_report
 from rlregress.reporting import study as study_report
 from rlregress.reporting.html import rank as rank_page
@@ -104,6 +105,8 @@ def _rank(runs: Sequence[ranking.Run], options: Options) -> int:
     for line in rank_report.lines(ranked):
         typer.echo(line)
     typer.echo(f"report: {options.report} (rank.html, rank.json, rank.svg)")
+    for step in brief.steps(rank_page.cards(ranked)):
+        typer.echo(f"next: {step}")
     return 3 if ranked.undecided else 0
 
 

@@ -136,7 +136,12 @@ def _file() -> _File:
 
 def usual_budget(cells: str) -> str:
     """The budget of a gate that names none: a study has that of its published table."""
-    return "full" if cells in _file().studies else "short"
+    return "full" if is_study(cells) else "short"
+
+
+def is_study(cells: str) -> bool:
+    """Whether cells are those of a published table."""
+    return cells in _file().studies
 
 
 def study_table(name: str) -> str:

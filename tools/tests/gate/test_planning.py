@@ -89,6 +89,31 @@ def test_a_plan_goes_by_the_runs_that_are_done(session, tmp_path):
     assert "at the speed of the 1 runs that are done" in _cost(then)
 
 
+GATE = "next: rlregress gate --budget short --framework sb3 --algorithm ppo"
+
+
+@pytest.mark.parametrize(
+    ("options", "following"),
+    [
+        ([], GATE),
+        (["--fixed", "--environment", "Hopper-v4"], f"{GATE} --environment Hopper-v4 --fixed"),
+        (["--must-see", "20%"], f"{GATE} --seeds 5"),
+    ],
+)
+def test_a_plan_ends_in_the_gate_that_it_plans(command, options, following):
+    """With the options that it was asked with, or with those of the cheapest gate that sees it."""
+    code, output, _ = command("plan", "--framework", "sb3", "--algorithm", "ppo", *options)
+    assert (code, output.splitlines()[-1]) == (0, following)
+
+
+def test_a_plan_proposes_no_gate_that_does_not_see_what_it_must(command):
+    """It ends in what is missing; a study is nothing for a gate on one machine."""
+    _, output, _ = command("plan", "--framework", "sb3", "--algorithm", "ppo", "--must-see", "1%")
+    assert "next:" not in output
+    _, output, _ = command("plan", "--cells", "thesis", "--framework", "sb3", "--algorithm", "ppo")
+    assert output.splitlines()[-1].startswith("next: rlregress launch --cells thesis")
+
+
 def test_only_what_was_trained_now_is_measured():
     """A run that was in the store already, and one that failed, do not tell how long runs take."""
     records = {

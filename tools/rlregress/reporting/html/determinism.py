@@ -43,7 +43,6 @@ def page(
         absent: framework -> why it was not asked.
         wrong: framework -> what is not as it has to be.
     """
-    cards = [_card(name, groups, wrong.get(name, ())) for name, groups in found.items()]
     sections = [
         Section("table", "After the last step", "", [Table(*report.cells(found), numbers=4)]),
         *(_figures(name, groups) for name, groups in found.items()),
@@ -52,7 +51,12 @@ def page(
         ),
     ]
     notes = [f"{name} was not asked: {why}" for name, why in absent.items()]
-    return pages.page(facts, cards, sections, notes)
+    return pages.page(facts, cards(found, wrong), sections, notes)
+
+
+def cards(found: Found, wrong: Mapping[str, Sequence[str]]) -> list[Card]:
+    """The first screen: a card for each framework."""
+    return [_card(name, groups, wrong.get(name, ())) for name, groups in found.items()]
 
 
 def _said(sources: Mapping[str, str]) -> Sequence[str]:

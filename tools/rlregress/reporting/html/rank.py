@@ -26,7 +26,12 @@ def page(ranking: Ranking, facts: Facts) -> str:
     """The page of a ranking."""
     sections = [_task(task, facts.command) for task in ranking.tasks]
     sections.append(Section("rests-on", "What this rests on", "", [rank.conclusions(ranking)]))
-    return pages.page(facts, [_card(ranking, task) for task in ranking.tasks], sections)
+    return pages.page(facts, cards(ranking), sections)
+
+
+def cards(ranking: Ranking) -> list[Card]:
+    """The first screen: a card for each task."""
+    return [_card(ranking, task) for task in ranking.tasks]
 
 
 def _card(ranking: Ranking, task: TaskRanking) -> Card:
