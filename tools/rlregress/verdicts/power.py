@@ -69,15 +69,20 @@ def rejected_from(
         float64 [R]; inf where no drop is rejected.
     """
     rows = arrangements.astype(np.float32)
-    values = returns.astype(np.float32)
-    rejecting = math.ceil(level * len(rows) - 1e-9) - 1  # this many as extreme still reject
     replaced = n - rows[:, -n:].sum(axis=1)
-    same = replaced == 0
-    bounds = values[:, -n:].sum(axis=1, keepdims=True) - values @ rows.T
-    bounds /= np.where(same, 1, replaced).astype(np.float32)
-    bounds[:, same] = np.inf
+    # arrangements of the same new runs are as extreme at any drop
+    others = replaced > 0
+    rejecting = math.ceil(level * len(rows) - 1e-9) - 1  # this many as extreme still reject
+    rejecting -= int(np.count_nonzero(~others))
+    if rejecting < 0:
+        return np.full(len(returns), np.inf)
+    # (sum(new) - sum(arrangement)) / replaced as one product
+    weights = rows[others] / -replaced[others, None]
+    weights[:, -n:] += 1 / replaced[others, None]
+    bounds = returns.astype(np.float32) @ weights.T
     position = bounds.shape[1] - 1 - rejecting
-    return np.partition(bounds, position, axis=1)[:, position].astype(np.float64)
+    bounds.partition(position, axis=1)
+    return np.asarray(bounds[:, position], dtype=np.float64)
 
 
 def _quantile(drops: NDArray[np.float64], power: float, level: float) -> SmallestDrop:
