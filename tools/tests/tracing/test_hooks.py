@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 import torch
 
+from rlregress.frameworks.raised import Refusal
 from rlregress.tracing import hooks
-from rlregress.tracing.events import Places
+from rlregress.tracing.events import REFUSED, Places
 from rlregress.tracing.hooks import Recorder, Stop
 
 from .scripts import TRAINING, changed, recorded_here
@@ -222,6 +223,25 @@ def test_a_draw_outside_of_the_traced_code_is_no_event():
         torch.rand(2)
         np.random.rand(2)
     assert recorder.events == []
+
+
+def test_a_refusal_is_recorded_with_where_it_was_raised(tmp_path):
+    """Its type in words, and the frames of the traced code, the innermost first."""
+    file = tmp_path / "package.py"
+    file.write_text("def inner():\n    raise KeyError('x')\n\n\ndef outer():\n    inner()\n")
+    names: dict = {}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+
+    with pytest.raises(KeyError) as raised:
+        names["outer"]()
+    recorder = Recorder(Places([str(file)]))
+    recorder.answer("asked", Refusal(raised.value))
+    recorder.answer("told", "refused: KeyError")
+    recorded, plain = recorder.events
+    assert recorded["at"] == ["", 0, "", [["package.py", 2, "inner"], ["package.py", 6, "outer"]]]
+    assert recorded["parts"]["value"][-1] == "refused: KeyError"
+    assert recorded["parts"]["types"][-1] == REFUSED != plain["parts"]["types"][-1]
+    assert plain["at"] is None
 
 
 def test_parts_of_a_draw_are_not_drawn_twice(tmp_path):
