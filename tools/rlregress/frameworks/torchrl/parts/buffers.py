@@ -40,18 +40,25 @@ def _prefetched_passes(make_env: Any, seed: int) -> Dict[str, Any]:
     """Two passes over a buffer that prefetches one batch, and over one that prefetches a pass."""
     sampler = library("SamplerWithoutReplacement", *_SAMPLERS)
 
-    def passes(ahead: int) -> Any:
+    def passes(ahead: int) -> List[Any]:
         buffer = _buffer(12, 4, prefetch=ahead, sampler=sampler(shuffle=False))
         buffer.extend(steps("....t......t"))
-        observations = []
+        seen: List[Any] = []
         for _ in range(2):
+            seen.append([])
             for batch in buffer:
-                observations.append(batch["observation"].flatten().clone())
+                seen[-1].append(batch["observation"].flatten().clone())
                 _settled(buffer)
-            observations.append(torch.tensor([-1.0]))
-        return torch.cat(observations)
+        return seen
 
-    return {"passes": refused(partial(passes, 1)), "ahead": refused(partial(passes, 3))}
+    def observations() -> Any:
+        return torch.cat([torch.cat([*of, torch.tensor([-1.0])]) for of in passes(1)])
+
+    def batches() -> Any:
+        # of several threads it is not told which one draws first
+        return torch.tensor([len(of) for of in passes(3)])
+
+    return {"passes": refused(observations), "ahead": refused(batches)}
 
 
 def _restored_buffer(make_env: Any, seed: int) -> Dict[str, Any]:

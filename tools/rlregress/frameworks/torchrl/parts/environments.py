@@ -217,7 +217,6 @@ def _information(make_env: Any, seed: int) -> Dict[str, Any]:
     second = GymWrapper(_Counted(make_env()), device="cpu")
 
     def stepped(environment: Any) -> Any:
-        environment.set_seed(seed)
         steps = []
         for _ in range(2):
             begun = environment.reset()
