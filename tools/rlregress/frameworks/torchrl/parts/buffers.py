@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 from typing import Any, Dict, List
 
 import torch
@@ -46,7 +47,8 @@ def _prefetched_passes(make_env: Any, seed: int) -> Dict[str, Any]:
         seen: List[Any] = []
         for _ in range(2):
             seen.append([])
-            for batch in buffer:
+            # three are a pass: one that never ends is told, too
+            for batch in islice(buffer, 9):
                 seen[-1].append(batch["observation"].flatten().clone())
                 _settled(buffer)
         return seen
