@@ -188,8 +188,7 @@ def launch(
         listed = cluster_command.chosen(chosen, seeds, first_seed, store)
     folder = store_in(store)
     if local:
-        done = folder.contents().done
-        raise typer.Exit(cluster_command.local(listed, folder, workers, done))
+        raise typer.Exit(cluster_command.launch_here(listed, folder, workers))
     if slurm:
         cluster_command.slurm(listed, folder, site, dry_run, lambda: folder.contents().done)
     else:

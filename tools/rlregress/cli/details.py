@@ -43,8 +43,9 @@ def compare(
 
     Exit code 0, also where they differ; 1: some detail could not be compared, 2: wrong names.
     """
-    from rlregress.commands import pages
+    from rlregress.commands import following, pages
     from rlregress.gate import comparison, selection
+    from rlregress.reporting import brief
     from rlregress.reporting import compare as compare_report
     from rlregress.reporting.html import compare as compare_page
 
@@ -59,6 +60,7 @@ def compare(
         typer.echo(compare_report.markdown(compared))
     else:
         compare_report.show(compared)
+        following.say(brief.steps([compare_page.card(compared)]))
     raise typer.Exit(1 if compared.undecided else 0)
 
 

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import typer
 
+from rlregress.commands import following
 from rlregress.errors import UserError
 from rlregress.gate import selection
 from rlregress.reporting import actions as report
+from rlregress.reporting import next_steps
 from rlregress.training import actions
 from rlregress.training.record import check_writable, write_atomically
 
@@ -30,4 +32,5 @@ def show(
         typer.echo(line)
     write_atomically(folder / "actions.svg", report.figure(found))
     typer.echo(f"report: {folder} (actions.json, actions.svg)")
+    following.say([next_steps.after_actions()])
     return 0

@@ -17,9 +17,11 @@ from rlregress.cluster import chosen as choice
 from rlregress.cluster import local as local_runs
 from rlregress.cluster import slurm as slurm_arrays
 from rlregress.cluster.manifest import Manifest, Run
+from rlregress.commands import following
 from rlregress.errors import UserError
 from rlregress.gate.selection import Selection, refused
 from rlregress.reporting import cluster as report
+from rlregress.reporting import next_steps
 from rlregress.training.record import check_writable
 from rlregress.training.store import SLURM, Store, renamed_as_damaged, store_in
 
@@ -83,6 +85,14 @@ def local(manifest: Manifest, folder: Store, workers: int, done: Collection[str]
             "could not be done; launch again to do what is left"
         )
     return 1 if counts.failed else one.RESUMABLE if counts.left else 0
+
+
+def launch_here(manifest: Manifest, folder: Store, workers: int) -> int:
+    """Do what is left of a manifest on this machine, and say what comes next; the exit code."""
+    code = local(manifest, folder, workers, folder.contents().done)
+    if code == 0:
+        following.say([next_steps.after_launch(folder.folder)])
+    return code
 
 
 def slurm(
@@ -160,13 +170,15 @@ def watch(manifest: str, store: str, seconds: float) -> None:
 def verify(manifest: str, store: str, set_aside: bool) -> int:
     """Read every record of a store and say what is wrong; the exit code."""
     listed = Manifest(Path(manifest).resolve()) if manifest else None
-    checked = audit.verify(_existing(store), listed)
+    folder = _existing(store)
+    checked = audit.verify(folder, listed)
     for line in report.audit(checked):
         typer.echo(line)
-    if checked.damaged and not set_aside:
-        typer.echo("to have damaged records done again: rlregress verify --set-aside, then launch")
     for path in checked.damaged if set_aside else ():
         typer.echo(f"set aside: {renamed_as_damaged(path)}; launch does its run again")
+    left, missing = bool(checked.damaged) and not set_aside, bool(checked.missing) or set_aside
+    step = next_steps.after_verify(folder.folder, bool(checked.wrong), left, missing)
+    following.say([step])
     return 1 if checked.wrong or checked.damaged else 0
 
 
@@ -176,4 +188,5 @@ def merge(stores: Sequence[str], into: Path) -> int:
     merged = audit.merge([_existing(each) for each in stores], target)
     for line in report.merged(merged, str(target.folder)):
         typer.echo(line)
+    following.say([next_steps.after_launch(target.folder)])
     return 1 if merged.differing or merged.damaged else 0

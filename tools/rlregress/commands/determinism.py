@@ -12,6 +12,7 @@ from pathlib import Path
 
 import typer
 
+from rlregress.commands import following
 from rlregress.environments import discrete
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import NotOffered
@@ -93,8 +94,7 @@ def measure(frameworks: Sequence[str], plan: determinism.Plan, folder: Path) -> 
     typer.echo(
         f"report: {folder} (determinism.html, determinism.json, and a figure for each framework)"
     )
-    for step in brief.steps(page.cards(found, wrong_of)):
-        typer.echo(f"next: {step}")
+    following.say(brief.steps(page.cards(found, wrong_of)))
     return 1 if wrong else 0
 
 

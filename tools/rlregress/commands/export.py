@@ -11,8 +11,10 @@ from typing import Any
 
 import typer
 
+from rlregress.commands import following
 from rlregress.errors import UserError
 from rlregress.gate import export as exports
+from rlregress.reporting import next_steps
 from rlregress.training.record import check_writable, write_atomically
 
 
@@ -34,6 +36,7 @@ def export(given: Sequence[Path], tables: Path | None, events: Path | None) -> N
     if events is not None:
         runs = write_events(made.scalars, events)
         typer.echo(f"{events}: {len(made.scalars)} scalars of {runs} runs")
+    following.say([next_steps.after_export(tables, events)])
 
 
 def as_csv(rows: Sequence[dict[str, Any]]) -> str:

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 import typer
 
 from rlregress import frameworks
+from rlregress.commands import following
 from rlregress.commands.pages import Page
 from rlregress.errors import UserError
 from rlregress.faults import behavior, generated, probed, seeding, traced
 from rlregress.gate import return_faults
 from rlregress.progress import Progress
 from rlregress.reporting import faults as faults_report
+from rlregress.reporting import next_steps
 from rlregress.reporting import tiers as tiers_report
 from rlregress.reporting.html import faults as faults_page
 from rlregress.upgrade import optional_faults, tiers
@@ -21,6 +23,7 @@ from rlregress.upgrade import optional_faults, tiers
 
 def _write(page: Page, rows: Sequence[faults_page.Row], said: str) -> None:
     page.write(faults_page.TITLE, lambda facts: faults_page.page(rows, said, facts))
+    following.say([next_steps.after_faults([row.name for row in rows if not row.right])])
 
 
 def _progress(total: int, what: str) -> Progress:

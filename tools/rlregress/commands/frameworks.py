@@ -9,6 +9,7 @@ import typer
 
 from rlregress import suite
 from rlregress.claims import collect, sources
+from rlregress.commands import following
 from rlregress.details import catalogue
 from rlregress.details.implementation import documented
 from rlregress.frameworks.base import Adapter
@@ -16,6 +17,7 @@ from rlregress.gate import asked, fingerprint
 from rlregress.reporting import claims as claims_report
 from rlregress.reporting import details as details_report
 from rlregress.reporting import fingerprint as fingerprint_report
+from rlregress.reporting import next_steps
 
 
 def probe(adapters: Sequence[Adapter], as_json: bool) -> int:
@@ -26,6 +28,7 @@ def probe(adapters: Sequence[Adapter], as_json: bool) -> int:
         typer.echo(json.dumps(probed_, indent=1))
     else:
         fingerprint_report.show(probed_, differing)
+        following.say([next_steps.after_probe(differing)])
     return 1 if differing else 0
 
 
@@ -55,4 +58,6 @@ def claims(adapters: Sequence[Adapter], write: bool) -> int:
         items = sources.load(suite.baselines() / "sources")
         page = claims_report.page(settled, items, collect.answers(items, adapters), adapters)
         (top / "docs" / "claims.md").write_text(page, encoding="utf-8")
-    return 1 if claims_report.differing(settled) else 0
+    differing = claims_report.differing(settled)
+    following.say([next_steps.after_claims(differing)])
+    return 1 if differing else 0

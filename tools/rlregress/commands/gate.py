@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from rlregress import report_files
-from rlregress.commands import hosts
+from rlregress.commands import following, hosts
 from rlregress.errors import UserError, nearest
 from rlregress.gate import planning, recording, run, selection
 from rlregress.gate import throughput as throughputs
@@ -42,8 +42,7 @@ def judge(options: run.GateOptions, in_brief: bool = False) -> int:
     typer.echo("\n" + text)
     written = [name for name in run.REPORT_FILES if (options.report / name).exists()]
     typer.echo(f"report: {options.report} ({', '.join(written)})")
-    for step in brief.steps(cards):
-        typer.echo(f"next: {step}")
+    following.say(brief.steps(cards))
     for line in gate_report.verdict_lines(result):
         typer.echo(line)
     return result.exit_code
@@ -81,7 +80,7 @@ def throughput(
         )
     for line in throughput_report.lines(measured):
         typer.echo(line)
-    typer.echo("next: judge the installed frameworks by it: rlregress gate --throughput")
+    following.say(["Judge the installed frameworks by it: rlregress gate --throughput"])
 
 
 def record(asked: recording.Recording, workers: int) -> None:
@@ -110,12 +109,12 @@ def plan(
         typer.echo(line)
     proposed = [of.gate.name for of in planned.wanted if of.gate is not None]
     if selection.is_study(chosen.cells):
-        typer.echo(f"next: rlregress launch --cells {chosen.cells}, as docs/cluster.md shows")
+        following.say([f"rlregress launch --cells {chosen.cells}, as docs/cluster.md shows"])
     elif not planned.wanted or proposed:
         options = _options(chosen, run.GateOptions(Path(), seeds=seeds, store=store))
         command = run.repeat_command(replace(options, one_look=one_look))
         own = [name for name in proposed[:1] if name.startswith("--")]
-        typer.echo(f"next: {' '.join([command, *own])}")
+        following.say([" ".join([command, *own])])
 
 
 def _options(chosen: selection.Selection, options: run.GateOptions) -> run.GateOptions:

@@ -8,9 +8,11 @@ from pathlib import Path
 import typer
 
 from rlregress import suite
+from rlregress.commands import following
 from rlregress.errors import UserError
 from rlregress.gate import pilot as study
 from rlregress.gate.selection import Selection
+from rlregress.reporting import next_steps
 from rlregress.reporting import pilot as report
 
 
@@ -34,3 +36,4 @@ def run(selection: Selection | None, seeds: int, workers: int, store: str) -> No
         typer.echo()
         for line in report.lines(cell, prices):
             typer.echo(line)
+    following.say([next_steps.after_pilot()])

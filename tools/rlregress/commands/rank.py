@@ -12,10 +12,11 @@ from typing import Any
 import typer
 
 from rlregress import frameworks
+from rlregress.commands import following
 from rlregress.errors import UserError, nearest
 from rlregress.gate import baseline, ranking, shown
 from rlregress.gate import study as thesis_study
-from rlregress.reporting import brief
+from rlregress.reporting import brief, next_steps
 from rlregress.reporting import rank as rank_report
 from rlregress.reporting import study as study_report
 from rlregress.reporting.html import rank as rank_page
@@ -105,8 +106,7 @@ def _rank(runs: Sequence[ranking.Run], options: Options) -> int:
     for line in rank_report.lines(ranked):
         typer.echo(line)
     typer.echo(f"report: {options.report} (rank.html, rank.json, rank.svg)")
-    for step in brief.steps(rank_page.cards(ranked)):
-        typer.echo(f"next: {step}")
+    following.say(brief.steps(rank_page.cards(ranked)))
     return 3 if ranked.undecided else 0
 
 
@@ -118,3 +118,4 @@ def study(report: Path) -> None:
     for line in study_report.lines(answered):
         typer.echo(line)
     typer.echo(f"report: {report} (study.json)")
+    following.say([next_steps.after_study()])

@@ -8,7 +8,9 @@ from typing import Any
 
 import typer
 
+from rlregress.commands import following
 from rlregress.errors import UserError
+from rlregress.reporting import next_steps
 from rlregress.reporting import traces as traces_report
 from rlregress.tracing import compare, explain, trace
 from rlregress.tracing.processes import last_words
@@ -31,6 +33,7 @@ def record(job: Mapping[str, Any], output: Path) -> int:
         )
     for line in traces_report.recorded(repeated, output, output.stat().st_size):
         typer.echo(line)
+    following.say([next_steps.after_trace(output, repeated.repeats)])
     return 0 if repeated.repeats else 3
 
 
@@ -48,4 +51,6 @@ def diff(a: Path, b: Path) -> int:
     comparison = compare.compare(one, other)
     for line in explain.comparison(comparison, one, other):
         typer.echo(line)
-    return 1 if comparison.verdict == "diverged" else 0
+    diverged = comparison.verdict == "diverged"
+    following.say([next_steps.after_diff(diverged)])
+    return 1 if diverged else 0

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import typer
 
+from rlregress.commands import following
 from rlregress.gate import evidence, shown
 from rlregress.gate import trend as trends
 from rlregress.reporting import brief
@@ -42,7 +43,6 @@ def trend(given: Sequence[Path], since: str, alpha: float, report: Path) -> int:
     facts = Facts(trend_page.title(judged), date, seconds, shown.machine(), shlex.join(command))
     write_atomically(report / "trend.html", trend_page.page(judged, facts))
     typer.echo(f"report: {report} (trend.html, trend.md, trend.json)")
-    for step in brief.steps([trend_page.card(judged)]):
-        typer.echo(f"next: {step}")
+    following.say(brief.steps([trend_page.card(judged)]))
     typer.echo(f"verdict: {judged.verdict}")
     return judged.exit_code

@@ -14,10 +14,17 @@ import typer
 from packaging.utils import canonicalize_name
 
 from rlregress import frameworks
-from rlregress.commands import hosts
+from rlregress.commands import following, hosts
 from rlregress.errors import UserError
 from rlregress.gate import shown
-from rlregress.reporting import brief, findings, platforms, upgrade_data, upgrade_text
+from rlregress.reporting import (
+    brief,
+    findings,
+    next_steps,
+    platforms,
+    upgrade_data,
+    upgrade_text,
+)
 from rlregress.reporting import histories as histories_report
 from rlregress.reporting.html import upgrade as upgrade_page
 from rlregress.reporting.html.page import Facts
@@ -48,8 +55,8 @@ def judge(options: gate.Options, in_brief: bool = False) -> int:
         return result.exit_code
     options.say("")
     report, verdict = upgrade_text.last_lines(result, options.report)
-    following = [f"next: {step}" for step in brief.steps(upgrade_page.cards(result, facts))]
-    for line in (*upgrade_text.lines(result), report, *following, verdict):
+    steps = [f"next: {step}" for step in brief.steps(upgrade_page.cards(result, facts))]
+    for line in (*upgrade_text.lines(result), report, *steps, verdict):
         options.say(line)
     return result.exit_code
 
@@ -162,8 +169,12 @@ def _judge_pair(
 
 def show_histories(names: Sequence[str]) -> None:
     """Print what is kept of the histories of frameworks."""
+    unjudged: list[str] = []
     for name in names:
         published = len(changes.pairs(name))
         rows = histories.load(name)
         for line in histories_report.lines(frameworks.get(name).title, published, rows):
             typer.echo(line)
+        if len(rows) < published:
+            unjudged.append(name)
+    following.say([next_steps.after_histories(unjudged)])

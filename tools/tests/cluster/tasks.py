@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -32,15 +33,16 @@ def task_of(held: Holder) -> str:
 
 
 def go_on(process: int) -> None:
-    """Let a stopped process go on when a signal has reached it."""
+    """Let a stopped process go on when a signal has reached it; one that ends a process ends it."""
     status = Path(f"/proc/{process}/status")
 
     def reached() -> bool:
         pending = re.search(r"^ShdPnd:\s*(\w+)", status.read_text(), re.MULTILINE)
         return pending is not None and int(pending[1], 16) > 0
 
-    until(reached, 90, f"no signal has reached process {process}")
-    os.kill(process, signal.SIGCONT)
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        until(reached, 90, f"no signal has reached process {process}")
+        os.kill(process, signal.SIGCONT)
 
 
 def logs(store: Store) -> str:

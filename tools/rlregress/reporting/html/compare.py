@@ -38,10 +38,11 @@ def page(comparison: Comparison, facts: Facts) -> str:
                 _table(comparison.same)),
         Section("alone", "Only one of them has it", "", _table(comparison.alone)),
     ]  # fmt: skip
-    return pages.page(facts, [_card(comparison)], sections)
+    return pages.page(facts, [card(comparison)], sections)
 
 
-def _card(comparison: Comparison) -> Card:
+def card(comparison: Comparison) -> Card:
+    """What differs, and what to read next."""
     different = comparison.different
     said = [f"{row.detail.id}: {_variants(row)}" for row in different[:_SAID]]
     rest = len(different) - _SAID
@@ -62,9 +63,19 @@ def _card(comparison: Comparison) -> Card:
         undecided,
         said + ([f"and {rest} more, below"] if rest > 0 else []),
         matters,
-        [Step("Read the differences that concern the algorithm that you use.")] if said else [],
+        _steps(comparison),
         "What differs",
     )
+
+
+def _steps(comparison: Comparison) -> list[Step]:
+    for said, rows in (
+        ("See why one could not be compared:", comparison.undecided),
+        ("Read those of the algorithm that you use, one in full:", comparison.different),
+    ):
+        if rows:
+            return [Step(said, f"rlregress details {rows[0].detail.id}")]
+    return []
 
 
 def _variants(row: Row) -> str:

@@ -1,0 +1,104 @@
+"""What to do next, in words: the last line of a command whose page does not say it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def after_probe(differing: Sequence[str]) -> str:
+    """After a fingerprint of which these details are not as documented."""
+    if differing:
+        return f"See what is documented of it, and what follows: rlregress details {differing[0]}"
+    return "Judge behaviour and returns too: rlregress gate"
+
+
+def after_claims(differing: Sequence[str]) -> str:
+    """After claims of which these have another verdict than the recorded one."""
+    if differing:
+        return (
+            "Find out whether the sentence or its probe is wrong now, then record the verdict in "
+            "baselines/claims and write the page: rlregress claims --write"
+        )
+    return "Nothing: every verdict is the recorded one."
+
+
+def after_actions() -> str:
+    """After drawing the actions of frameworks."""
+    return (
+        "See whether bounds, log-probabilities and gradients are as documented: pytest "
+        "tests_behavior/test_action_bounds.py"
+    )
+
+
+def after_study() -> str:
+    """After the answers to the thesis' questions."""
+    return "See what it costs to train the study again: rlregress plan --cells thesis"
+
+
+def after_export(tables: Path | None, events: Path | None) -> str:
+    """After writing tables, events or both to these folders."""
+    if events is not None:
+        return f"Look at the curves: tensorboard --logdir {events}"
+    return f"Open the tables in {tables}; for curves, export with --tensorboard FOLDER too"
+
+
+def after_trace(output: Path, repeats: bool) -> str:
+    """After recording a trace twice."""
+    if repeats:
+        return f"Record the other side in the same way, and compare: rlregress diff {output} OTHER"
+    return (
+        "Seed or hold what the lines above say differs between two runs of the same code, and "
+        "record again"
+    )
+
+
+def after_diff(diverged: bool) -> str:
+    """After comparing two traces."""
+    if diverged:
+        return "See which change of the framework does it: rlregress gate --from OLD --to NEW"
+    return "Nothing: both do the same."
+
+
+def after_pilot() -> str:
+    """After the table of a pilot study."""
+    return (
+        "Give what shows most per minute a budget in baselines/budgets.toml, and store runs of it: "
+        "rlregress record --framework NAME --algorithm NAME --environment ID"
+    )
+
+
+def after_faults(unexpected: Sequence[str]) -> str:
+    """After seeding faults, of which these were not seen as expected, or could not be asked."""
+    if unexpected:
+        return f"Read what is said of {unexpected[0]}, and docs/adding-a-fault.md"
+    return "Nothing: all is as expected."
+
+
+def after_histories(unjudged: Sequence[str]) -> str:
+    """After the tables of frameworks, of which these have pairs without a result."""
+    if unjudged:
+        return f"Judge the rest, which takes hours: rlregress histories --framework {unjudged[0]}"
+    return "Nothing: every pair of releases is judged."
+
+
+def after_launch(store: Path) -> str:
+    """After all runs of a manifest were done in a store."""
+    return f"Read every record of them: rlregress verify --store {store}"
+
+
+def after_verify(store: Path, wrong: bool, damaged: bool, missing: bool) -> str:
+    """After reading every record of a store.
+
+    Args:
+        wrong: some records are not what they should be.
+        damaged: some are damaged, and still in their place.
+        missing: some runs have no record, or no longer.
+    """
+    if damaged:
+        return "Have damaged records done again: rlregress verify --set-aside, and launch as before"
+    if wrong:
+        return "Remove the records that are wrong, and have their runs done: launch as before"
+    if missing:
+        return "Have the rest done: launch as before"
+    return f"Judge by them: rlregress gate --store {store}"

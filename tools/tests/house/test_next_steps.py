@@ -1,0 +1,70 @@
+"""What commands end in: the next step, whose command is a real one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rlregress.reporting import next_steps as after
+
+from .command_lines import why_not_understood
+from .pages import Command
+
+FOLDER = Path("runs")
+STEPS = [
+    after.after_probe(["sac.critic_loss.scale"]),
+    after.after_probe([]),
+    after.after_claims(["one"]),
+    after.after_actions(),
+    after.after_study(),
+    after.after_export(FOLDER, FOLDER),
+    after.after_trace(FOLDER / "a.trace", repeats=True),
+    after.after_diff(diverged=True),
+    after.after_pilot(),
+    after.after_histories(["sb3"]),
+    after.after_launch(FOLDER),
+    after.after_verify(FOLDER, wrong=False, damaged=True, missing=False),
+    after.after_verify(FOLDER, wrong=False, damaged=False, missing=False),
+]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_command_of_a_step_is_understood(step, pytestconfig):
+    """Options and names of a step are the program's own; only TensorBoard is another's."""
+    _, colon, line = step.partition(": ")
+    line = line.partition(", and ")[0]
+    assert colon
+    if not line.startswith("tensorboard "):
+        assert why_not_understood(Command("", 0, line, in_text=False), pytestconfig) == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "step"),
+    [
+        (["study"], 0, after.after_study()),
+        (["histories", "--show", "--framework", "sb3"], 0, after.after_histories([])),
+        (["verify", "--store", "."], 0, "Judge by them: rlregress gate --store {here}"),
+    ],
+)
+def test_a_command_ends_in_its_next_step(command, monkeypatch, tmp_path, arguments, code, step):
+    """In the last line that it prints."""
+    monkeypatch.chdir(tmp_path)
+    ended, printed, _ = command(*arguments)
+    assert ended == code
+    assert printed.splitlines()[-1] == f"next: {step.format(here=tmp_path)}"
+
+
+@pytest.mark.nightly
+def test_data_for_programs_has_no_next_step(command):
+    """What is printed as JSON stays JSON; every detail of two frameworks is asked for it."""
+    ended, printed, _ = command("compare", "cleanrl@0.4.8", "sb3", "--json")
+    assert ended == 0
+    assert json.loads(printed)
+    ended, printed, _ = command("compare", "cleanrl@0.4.8", "sb3")
+    assert ended == 0
+    assert "next: Read those of the algorithm that you use" in printed
+    ended, printed, _ = command("probe", "--framework", "sb3")
+    assert ended == 0
+    assert printed.splitlines()[-1] == f"next: {after.after_probe([])}"
