@@ -65,7 +65,10 @@ def _call(folder: str, arguments: list[str]) -> NoReturn:
     """Have a child do it, and end as it ends."""
     if not _served(arguments):
         _python(arguments)
-    connection = _connected(folder)
+    try:
+        connection = _connected(folder)
+    except OSError:  # no server starts here
+        _python(arguments)
     asked = {
         "arguments": arguments,
         "variables": dict(os.environ),
@@ -152,7 +155,11 @@ def _connection(key: str) -> socket.socket:
 
 
 def _start(folder: str, key: str) -> None:
-    """Start a server and wait until it listens."""
+    """Start a server and wait until it listens.
+
+    Raises:
+        OSError: it has ended before.
+    """
     import subprocess
 
     if os.path.exists(key):  # of a server that has ended
@@ -169,7 +176,7 @@ def _start(folder: str, key: str) -> None:
         )
     assert process.stdout is not None
     if not process.stdout.readline():
-        sys.exit(Path(f"{key}.log").read_text())
+        raise OSError(Path(f"{key}.log").read_text())
 
 
 def _serve(folder: str, key: str) -> dict[str, Any]:
@@ -180,7 +187,9 @@ def _serve(folder: str, key: str) -> dict[str, Any]:
     del sys.path[0]  # of this file
     base = list(sys.path)
     for module in IMPORTED:
-        importlib.import_module(module)
+        # what is not installed, or broken, is the matter of the child that asks for it
+        with suppress(ImportError):
+            importlib.import_module(module)
     # looking for garbage among it would copy all of it in each child
     gc.collect()
     gc.freeze()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
@@ -171,3 +172,26 @@ def test_variables_that_are_read_at_the_start_are_heeded(warm_executable):
         for python, seed in ((warm_executable, "0"), (sys.executable, "0"), (sys.executable, "1"))
     ]
     assert hashes[0] == hashes[1] != hashes[2]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_warm"),
+    [
+        ('IMPORTED = ("numpy"', 'IMPORTED = ("no_such_module", "numpy"', True),
+        ("    del sys.path[0]  # of this file", '    sys.exit("broken")', False),
+    ],
+)
+def test_a_process_is_served_all_the_same(old, new, is_warm, tmp_path):
+    """Where a module is not installed, as TensorBoard may be, and where no server starts at all."""
+    text = Path(warm.__file__).read_text("utf-8")
+    assert text.count(old) == 1
+    (tmp_path / "changed.py").write_text(text.replace(old, new), "utf-8")
+    spec = importlib.util.spec_from_file_location("changed", tmp_path / "changed.py")
+    assert spec is not None
+    assert spec.loader is not None
+    changed = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(changed)
+    with changed.command(tmp_path / "warm") as python:
+        said = told(python, ["-c", TOLD], tmp_path)
+    assert said["torch"] == is_warm
+    assert said["said"] == "words"
