@@ -7,7 +7,7 @@ from typing import Protocol
 
 from rlregress.details import catalogue
 from rlregress.details.judge import Judgement, judge
-from rlregress.frameworks.base import Probe, Unprobed
+from rlregress.frameworks.base import UNASKED, Probe, Unprobed
 from rlregress.frameworks.isolation import observe
 
 
@@ -26,11 +26,11 @@ def run_probe(detail: catalogue.Detail, probe: Probe) -> Judgement:
     try:
         observed = observe(probe, detail.copy_inputs())
     except Unprobed as error:
-        text = f"could not be probed: {error}"
+        text = f"{UNASKED}{error}"
         unprobed = not error.known
         return Judgement(detail.id, None, text, {}, detail.expected(), unprobed=unprobed)
     except Exception as error:  # whatever the foreign code raises is the finding
-        text = f"could not be probed: {type(error).__name__}: {error}"
+        text = f"{UNASKED}{type(error).__name__}: {error}"
         return Judgement(detail.id, None, text, {}, detail.expected())
     return judge(detail, observed)
 

@@ -89,6 +89,10 @@ def without_fixed(
     return {name: value for name, value in hyperparameters.items() if name not in ours}, reasons
 
 
+#: what begins the reason of a judgement without an answer
+UNASKED = "could not be probed: "
+
+
 class Unprobed(Exception):
     """The framework's code could not be asked: not a statement about its behaviour.
 

@@ -14,7 +14,7 @@ from typing import Any
 from rlregress.details import catalogue
 from rlregress.details.implementation import implementations
 from rlregress.faults import places
-from rlregress.frameworks.base import Adapter
+from rlregress.frameworks.base import UNASKED, Adapter
 from rlregress.gate import baseline, passages
 from rlregress.gate.baseline import FINISHED
 from rlregress.gate.passages import Passage
@@ -134,6 +134,11 @@ class Departed:
     said: str
     path: Path | None = None
     line: int = 1
+
+    @property
+    def asked(self) -> bool:
+        """Whether the code has answered; else ``found`` says why it could not be asked."""
+        return not self.found[0].startswith(UNASKED)
 
 
 def departed(

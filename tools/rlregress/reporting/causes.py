@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rlregress.upgrade import explained
 from rlregress.upgrade.fingerprints import ChangedDetail
 from rlregress.upgrade.search import Cause
+from rlregress.upgrade.traced import Traced
 
 #: functions of one side alone that are named.
 _NEW = 4
@@ -43,3 +44,29 @@ def lines(cause: Cause | None, details: Sequence[ChangedDetail]) -> list[str]:
     for detail in explained.details_of(cause, details):
         said.append(f"explained by {detail.id} [{detail.scope}]: {detail.words}")
     return said
+
+
+def together(
+    traced: Sequence[Traced], of: Mapping[str, Cause], details: Sequence[ChangedDetail]
+) -> list[list[Traced]]:
+    """Trainings that part at the same line, in the same value and for the same cause, in one list.
+
+    A training without a cause, or that does not repeat itself, stands alone.
+    """
+    groups: dict[object, list[Traced]] = {}
+    for each in traced:
+        key: object = each.name
+        first, said = each.comparison.first, lines(of.get(each.name), details)
+        if first is not None and said and each.repeats:
+            places = tuple(
+                (event.kind, event.place) if event is not None else None
+                for event in (first.a, first.b)
+            )
+            key = (first.kind, first.part, places, tuple(said), tuple(each.notes))
+        groups.setdefault(key, []).append(each)
+    return list(groups.values())
+
+
+def others(traced: Sequence[Traced]) -> str:
+    """The head of a list of the trainings after the first."""
+    return f"{len(traced) - 1} more part at the same line, for the same cause"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlregress.gate.outcome import (
@@ -12,7 +12,7 @@ from rlregress.gate.outcome import (
     GateResult,
 )
 from rlregress.gate.shown import Extent
-from rlregress.reporting import throughput, words
+from rlregress.reporting import alike, throughput, words
 
 #: where every detail is asked.
 TESTS_OF_DETAILS = "tests_unit/test_details.py"
@@ -60,6 +60,16 @@ def _critics_alone(outcome: FrameworkOutcome) -> list[str]:
     return [f"What got worse is the critic; no return is `regressed`: {named}.", ""]
 
 
+def _failed(head: str, failures: Sequence[Mapping[str, Any]]) -> list[str]:
+    lines = []
+    for group in alike.together(failures, lambda failure: str(failure["message"])):
+        names = [f"`{failure['test']}`" for failure in group]
+        lines += [f"{head}: {names[0]}", "", *_quoted(group[0]), ""]
+        if said := alike.others(names):
+            lines += [f"{said}.", ""]
+    return lines
+
+
 def _quoted(failure: Mapping[str, Any]) -> list[str]:
     return ["```", failure["message"], "```"]
 
@@ -89,8 +99,7 @@ def markdown(result: GateResult) -> str:
         ]
         for module, place in result.copies[outcome.framework].items():
             lines += [f"Not the installed files: `{module}` was imported from `{place}`.", ""]
-        for failure in outcome.failures:
-            lines += [f"Failed: `{failure['test']}`", "", *_quoted(failure), ""]
+        lines += _failed("Failed", outcome.failures)
         if outcome.verdict == FORMULAS_HOLD:
             lines += ["Returns were not judged: none of its cells was trained here.", ""]
         if outcome.verdicts:
@@ -105,8 +114,7 @@ def markdown(result: GateResult) -> str:
             lines += ["Throughput and memory:", "", *throughput.lines(told), ""]
         if any(verdict["verdict"] == "regressed" for verdict in outcome.verdicts.values()):
             lines += [f"Confirm with fresh seeds: rlregress gate {CONFIRM}.", ""]
-    for failure in result.broken:
-        lines += [f"The suite itself failed: `{failure['test']}`", "", *_quoted(failure), ""]
+    lines += _failed("The suite itself failed", result.broken)
     if result.unjudged:
         lines += [f"No verdict could be reached on: {', '.join(result.unjudged)}.", ""]
     for note in result.notes:

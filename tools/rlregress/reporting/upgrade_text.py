@@ -146,7 +146,7 @@ def _summary(result: Upgrade) -> list[str]:
         if of.reach:
             states = Counter(each.state for each in of.reach)
             counts = ", ".join(f"{states[s]} {s}" for s in STATES if states[s])
-            text.append(f"- {len(of.reach)} functions whose code differs: {counts}")
+            text.append(f"- functions whose code differs, {len(of.reach)}: {counts}")
         if of.proof is not None:
             text.append(f"- {proof_sentence(of.proof)}")
     if result.physics:
@@ -279,9 +279,13 @@ def _framework(of: OfFramework) -> list[str]:
         text += ["### Defaults", "", *(f"- {default}" for default in of.defaults), ""]
     if of.traced:
         text += ["### Traces", ""]
-    for traced in of.traced:
-        if traced.comparison.verdict != "equal" or traced.plain:
-            text += _traced(traced, of.causes.get(traced.name), of.details.changed, of.differences)
+    changed = of.details.changed
+    told = [t for t in of.traced if t.comparison.verdict != "equal" or t.plain]
+    for group in causes.together(told, of.causes, changed):
+        text += _traced(group[0], of.causes.get(group[0].name), changed, of.differences)
+        if len(group) > 1:
+            names = ", ".join(traced.name for traced in group[1:])
+            text += [f"{causes.others(group)}: {names}.", ""]
     equal = [t.name for t in of.traced if t.comparison.verdict == "equal" and not t.plain]
     if equal:
         text += [f"Equal to the bit: {', '.join(equal)}.", ""]

@@ -45,12 +45,12 @@ def test_an_unchanged_night_says_what_was_judged_and_what_not(night):
     assert code == 0
     assert page.texts("h1") == ["Gate: sb3 holds"]
     (card,) = page.texts("article", "card")
-    extent = "Returns: PPO only; SAC, TD3: formulas and behaviour."
-    assert card.index("Not judged") < card.index(extent) < card.index("Nothing changed that")
+    missing = "Returns of SAC, TD3: formulas and behaviour alone were judged."
+    assert card.index("Not judged") < card.index(missing) < card.index("Nothing changed that")
     assert "No drop of returns was seen. What would have been:" in card
     assert "Nothing: go on." in card
     markdown = (report / "summary.md").read_text()
-    assert f"Judged, {extent[0].lower()}{extent[1:]}" in markdown
+    assert "Judged, returns: PPO only; SAC, TD3: formulas and behaviour." in markdown
     told = json.loads((report / "verdict.json").read_text())
     assert told["extent"]["sb3"] == {"returns": ["ppo"], "others": ["sac", "td3"]}
     for fact in (told["started"], told["machine"], told["command"]):
@@ -135,6 +135,36 @@ def test_a_detail_shows_both_variants_with_formulas_and_its_line(night):
     assert "The critics' gradients differ by a constant factor" in page.texts("article", "card")[0]
 
 
+def test_a_framework_that_cannot_be_imported_says_so_once(night):
+    """Details without an answer are not called changed; one reason stands once, with how many."""
+    reason = "could not be probed: RuntimeError: built for another torch"
+    unasked = [
+        failed(f"{id}: {reason} (documented: x, since 1.0)", f"tests_unit/test_a.py::test_{k}",
+               detail=id, scope="library", found=reason)
+        for k, id in enumerate((CRITIC_DETAIL, "sac.actor_loss", "gae.truncation"))
+    ]  # fmt: skip
+    behaviour = [
+        failed("RuntimeError: built for another torch", f"tests_behavior/test_b.py::test_{k}")
+        for k in range(6)
+    ]
+    code, text, report = night(more=[*unasked, *behaviour])
+    page = stands_alone(text)
+    assert code == 1
+    (card,) = page.texts("article", "card")
+    named = f"{CRITIC_DETAIL}, sac.actor_loss, gae.truncation could not be asked: "
+    assert card.index("Not judged") < card.index(named) < card.index("What changed")
+    assert "documented 'half'" not in card
+    assert f"See why it gives no answer: pytest tests_unit --detail {CRITIC_DETAIL}" in card
+    details, tests = page.texts("article", "finding")
+    assert "2 more for the same reason sb3: sac.actor_loss [library]" in details
+    assert "5 more failed in the same way tests_behavior/test_b.py::test_1" in tests
+    markdown = (report / "summary.md").read_text()
+    # what code cannot be asked for stands in other words than what a test says of it
+    assert markdown.count("built for another torch") == 2
+    assert "2 more failed in the same way: `tests_unit/test_a.py::test_1`" in markdown
+    assert "test_b.py::test_3` and 2 more." in markdown
+
+
 def test_what_a_test_says_is_never_markup(night):
     """Messages and names are shown as they are."""
     evil = "<script>alert('x')</script><img src=http://evil/x> & \"quoted\""
@@ -191,7 +221,9 @@ def test_five_lines_say_it_to_a_chat(night, capsys):
     lines = capsys.readouterr().out.splitlines()[-5:]
     assert code == 1
     assert lines[0] == "Gate: sb3 regressed"
-    assert lines[1].startswith("Not judged: Returns: PPO only; SAC, TD3: formulas and behaviour")
+    assert lines[1].startswith(
+        "Not judged: Returns of SAC, TD3: formulas and behaviour alone were judged"
+    )
     assert lines[2].startswith("What changed: 1 test failed, the first: test_aaa")
     assert f"--cells {HOPPER} --first-seed 2000" in lines[3]
     assert lines[4].endswith(str(report / "report.html"))

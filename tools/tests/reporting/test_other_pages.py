@@ -100,6 +100,16 @@ def test_a_trace_that_parts_shows_both_values_and_how_the_difference_grows(parte
     assert "td3 [library] batch 100 256" in page.texts("tbody")[0]
 
 
+def test_trainings_that_part_for_one_cause_are_one_finding():
+    """The others stand folded in it."""
+    function = upgrades.function()
+    every = [upgrades.traced(name, "diverged") for name in ("sac", "sac gsde")]
+    cause = Cause((function,), function)
+    page = page_of(upgrades.of(*every, causes={"sac": cause, "sac gsde": cause}))
+    (finding,) = page.texts("article", "finding")
+    assert "1 more part at the same line, for the same cause sac gsde" in finding
+
+
 def test_returns_of_side_b_are_shown_run_by_run(tmp_path):
     """What the trainings say, and each of them beside the stored ones, without side A's again."""
     known = {HOPPER: simulated.stored_cells()[HOPPER]}

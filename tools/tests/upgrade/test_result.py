@@ -354,10 +354,27 @@ def test_the_report_begins_with_one_line_for_each_question():
         "- traces: 1 equal, 1 diverged",
         f"- {SB3.title}: of 10 details 9 asked and alike, 1 asked and different, 0 not asked; "
         "0 changed defaults",
-        "- 1 functions whose code differs: 1 traced and equal, every branch both ways",
+        "- functions whose code differs, 1: 1 traced and equal, every branch both ways",
         "- of 4 faults seeded into 1 changed functions 3 would have been seen (75%)",
         "- physics: 1 of 2 environments differ",
     ]
+
+
+def test_trainings_that_part_for_one_cause_are_told_once():
+    """At the same line, in the same value: the first in full, the others by name; not others."""
+    one = function()
+    every = [traced(name, "diverged") for name in ("sac", "sac gsde", "sac n-step", "td3")]
+    cause = Cause((one,), one)
+    causes = {"sac": cause, "sac gsde": cause, "sac n-step": cause, "td3": Cause((one,), None)}
+    text = upgrade_text.lines(upgrade(of(*every, causes=causes)))
+    assert [line for line in text if line.startswith("**")] == [
+        "**sac: diverged**",
+        "**td3: diverged**",
+    ]
+    assert "2 more part at the same line, for the same cause: sac gsde, sac n-step." in text
+    # without a cause nothing is said to be the same
+    text = upgrade_text.lines(upgrade(of(*every)))
+    assert len([line for line in text if line.startswith("**")]) == 4
 
 
 def test_the_report_states_what_an_acquittal_covers():

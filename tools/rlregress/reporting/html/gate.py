@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rlregress.gate.outcome import COULD_NOT_JUDGE, FORMULAS_HOLD, FrameworkOutcome, GateResult
 from rlregress.gate.shown import Departed, Extent
-from rlregress.reporting import summary, throughput, words
+from rlregress.reporting import alike, summary, throughput, words
 from rlregress.reporting.html import page as pages
 from rlregress.reporting.html import runs
 from rlregress.reporting.html.page import (
@@ -111,8 +111,12 @@ def _own(versions: Mapping[str, str]) -> list[tuple[str, str]]:
 
 def _not_judged(result: GateResult, outcome: FrameworkOutcome) -> list[str]:
     said = []
-    if extent := words.extent(result.shown.extent.get(outcome.framework, Extent())):
-        said.append(f"{extent[0].upper()}{extent[1:]}.")
+    if others := result.shown.extent.get(outcome.framework, Extent()).others:
+        named = ", ".join(name.upper() for name in others)
+        said.append(f"Returns of {named}: formulas and behaviour alone were judged.")
+    for group in _unasked(_departed(result, outcome)):
+        named = _some([each.id for each in group])
+        said.append(f"{named} could not be asked: {alike.reason(group[0].found[0])}.")
     if outcome.not_asked:
         said.append(f"{words.asked(outcome.details, outcome.not_asked)}.")
     said += [f"No test of {tier} has passed." for tier in outcome.untested]
@@ -132,9 +136,17 @@ def _departed(result: GateResult, outcome: FrameworkOutcome) -> list[Departed]:
     return [each for each in result.shown.departed if each.framework == outcome.framework]
 
 
+def _unasked(departed: Iterable[Departed]) -> list[list[Departed]]:
+    """Details whose code gave no answer, those with one reason together."""
+    missing = (each for each in departed if not each.asked)
+    return alike.together(missing, lambda each: each.found[0])
+
+
 def _changed(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
     departed = _departed(result, outcome)
     for each in departed:
+        if not each.asked:
+            continue
         wanted, found = each.documented[0], each.found[0]
         yield f"{each.id} [{each.scope}]: documented '{wanted}', found '{found}'"
     others = [f for f in outcome.failures if "detail" not in f and "verdict" not in f]
@@ -172,7 +184,7 @@ def _stored_versions(result: GateResult, outcome: FrameworkOutcome) -> Mapping[s
 
 def _matters(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
     for each in _departed(result, outcome):
-        if each.consequence:
+        if each.consequence and each.asked:
             yield f"{each.id}: {each.consequence}"
     judged = {
         name: verdict
@@ -206,8 +218,11 @@ def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
     steps = []
     departed = _departed(result, outcome)
     if departed:
-        detail = f"pytest tests_unit --detail {departed[0].id} --framework {outcome.framework}"
-        steps.append(Step("See the numbers, and what to write if it is intended:", detail))
+        said, first = "See why it gives no answer:", departed[0]
+        if answered := [each for each in departed if each.asked]:
+            said, first = "See the numbers, and what to write if it is intended:", answered[0]
+        detail = f"pytest tests_unit --detail {first.id} --framework {outcome.framework}"
+        steps.append(Step(said, detail))
     fallen = [
         name for name, of in outcome.verdicts.items()
         if of["verdict"] == REGRESSED and name in result.shown.runs
@@ -266,6 +281,8 @@ def _line(text: str) -> str:
 def _details(result: GateResult) -> Section:
     findings = []
     for each in result.shown.departed:
+        if not each.asked:
+            continue
         parts: list[object] = []
         if each.code:
             parts.append(CodeLines(each.place, each.code))
@@ -278,6 +295,22 @@ def _details(result: GateResult) -> Section:
                 [("documented", *each.documented), ("found", *each.found)],
                 parts,
                 f"pytest tests_unit --detail {each.id} --framework {each.framework}",
+            )
+        )
+    for group in _unasked(result.shown.departed):
+        first = group[0]
+        rest = [f"{each.framework}: {each.id} [{each.scope}]" for each in group[1:]]
+        parts = [Quoted(first.said, "As the test says it")]
+        if rest:
+            parts.append(Folded(f"{len(rest)} more for the same reason", [rest]))
+        findings.append(
+            Finding(
+                f"{first.framework}: {first.id} [{first.scope}]",
+                Badge("could not be asked", pages.BAD),
+                [alike.reason(first.found[0])],
+                (),
+                parts,
+                f"pytest tests_unit --detail {first.id} --framework {first.framework}",
             )
         )
     return Section("details", "Details that are not as documented", "", findings)
@@ -293,20 +326,30 @@ def _files(result: GateResult) -> Section:
 
 
 def _failures(result: GateResult) -> Section:
-    findings = []
+    findings: list[Finding] = []
     for outcome in result.outcomes:
+        failed: list[Mapping[str, Any]] = []
         for failure in outcome.failures:
             if "verdict" not in failure and "detail" not in failure:
-                findings.append(_failure(failure, "failed", pages.BAD))
-    for failure in result.broken:
-        findings.append(_failure(failure, "error", pages.NOTHING))
+                failed.append(failure)
+        findings += [
+            _failure(group, "failed", pages.BAD) for group in alike.together(failed, _message)
+        ]
+    for group in alike.together(result.broken, _message):
+        findings.append(_failure(group, "error", pages.NOTHING))
     return Section("failures", "Tests that failed", "With their last words.", findings)
 
 
-def _failure(failure: Mapping[str, Any], word: str, tone: str) -> Finding:
-    test = failure["test"]
-    quoted = Quoted(failure["message"] or "It says nothing.")
-    return Finding(test, Badge(word, tone), (), (), (quoted,), f"pytest '{test}'")
+def _message(failure: Mapping[str, Any]) -> str:
+    return str(failure["message"])
+
+
+def _failure(group: Sequence[Mapping[str, Any]], word: str, tone: str) -> Finding:
+    names = [failure["test"] for failure in group]
+    parts: list[object] = [Quoted(group[0]["message"] or "It says nothing.")]
+    if len(names) > 1:
+        parts.append(Folded(f"{len(names) - 1} more failed in the same way", [names[1:]]))
+    return Finding(names[0], Badge(word, tone), (), (), parts, f"pytest '{names[0]}'")
 
 
 def _throughput(result: GateResult) -> Section:

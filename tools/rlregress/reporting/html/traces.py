@@ -9,7 +9,15 @@ from rlregress.gate.passages import Passage
 from rlregress.reporting import causes
 from rlregress.reporting.html import figures
 from rlregress.reporting.html import page as pages
-from rlregress.reporting.html.page import Badge, Figure, Finding, Quoted, SourcePair, Table
+from rlregress.reporting.html.page import (
+    Badge,
+    Figure,
+    Finding,
+    Folded,
+    Quoted,
+    SourcePair,
+    Table,
+)
 from rlregress.tracing import explain
 from rlregress.tracing.compare import Growth
 from rlregress.upgrade.coverage import share
@@ -42,13 +50,18 @@ def _share(traced: Traced) -> str:
 
 
 def finding(
-    traced: Traced,
+    group: Sequence[Traced],
     cause: Cause | None,
     details: Sequence[ChangedDetail],
     shown: Mapping[Changed, Passage],
     command: str,
 ) -> Finding:
-    """One training that does not do the same on both sides, or of which nothing is proved."""
+    """A training that does not do the same on both sides, or of which nothing is proved.
+
+    Args:
+        group: the training, and others that part in the same way, which are named alone.
+    """
+    traced = group[0]
     comparison = traced.comparison
     parts: list[object] = []
     first = comparison.first
@@ -61,6 +74,8 @@ def finding(
             parts.append(SourcePair(shown[function], SIDES))
     said = "\n".join([*traced.notes, *explain.comparison(comparison, traced.a, traced.b)])
     parts.append(Quoted(said, "The whole of it in words: what came before, and from where"))
+    if len(group) > 1:
+        parts.append(Folded(causes.others(group), [[each.name for each in group[1:]]]))
     lines = [explain.divergence(first)[0]] if first is not None else []
     return Finding(traced.name, _badge(traced), lines + causes.lines(cause, details), (), parts,
                    command)  # fmt: skip

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from rlregress.gate.outcome import COULD_NOT_JUDGE
 from rlregress.gate.passages import Passage
-from rlregress.reporting import upgrade_text
+from rlregress.reporting import causes, upgrade_text
 from rlregress.reporting.html import page as pages
 from rlregress.reporting.html import runs, traces
 from rlregress.reporting.html.page import (
@@ -277,13 +277,13 @@ def _traces(of: OfFramework, command: str) -> list[object]:
     if equal:
         parts.append(Folded(f"{len(equal)} scenarios are equal to the bit", [equal]))
     if of.same_code:
-        said = f"{len(of.same_code)} trainings run no code that differs, and were not traced"
+        said = f"Not traced, as no code that differs is run: {len(of.same_code)}"
         parts.append(Folded(said, [list(of.same_code)]))
+    told = [t for t in shown if t.comparison.verdict != "equal" or not t.repeats]
     parts += [
-        traces.finding(t, of.causes.get(t.name), of.details.changed, of.passages,
-                       _one(command, t.name))
-        for t in shown
-        if t.comparison.verdict != "equal" or not t.repeats
+        traces.finding(group, of.causes.get(group[0].name), of.details.changed, of.passages,
+                       _one(command, group[0].name))
+        for group in causes.together(told, of.causes, of.details.changed)
     ]  # fmt: skip
     absent = [str(each) for each in of.not_traced if not each.counts]
     if absent:
@@ -342,7 +342,7 @@ def _script(result: OfScript, command: str) -> Section:
         cause = result.causes.get(result.held.name)
         parts += [
             traces.table([result.held]),
-            traces.finding(result.held, cause, (), result.passages, command),
+            traces.finding([result.held], cause, (), result.passages, command),
         ]
         rows = [_reached(each) for each in result.reach]
         if rows:
