@@ -43,7 +43,7 @@ def compare(
 
     Exit code 0, also where they differ; 1: some detail could not be compared, 2: wrong names.
     """
-    from rlregress.commands import following, pages
+    from rlregress.commands import following, pages, waiting
     from rlregress.gate import comparison, selection
     from rlregress.reporting import brief
     from rlregress.reporting import compare as compare_report
@@ -52,7 +52,10 @@ def compare(
     if as_markdown and as_json:
         raise UserError("--markdown and --json are two formats; give one of them")
     new_page = pages.begin(html, as_typed())
-    compared = comparison.compare(selection.adapters(frameworks_))
+    adapters = selection.adapters(frameworks_)
+    comparison.check(adapters)
+    waiting.ask(adapters)
+    compared = comparison.compare(adapters)
     new_page.write(compare_page.title(compared), lambda facts: compare_page.page(compared, facts))
     if as_json:
         typer.echo(compare_report.as_json(compared))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from rlregress.commands import following
+from rlregress.commands import following, waiting
 from rlregress.errors import UserError
 from rlregress.gate import selection
 from rlregress.reporting import actions as report
@@ -24,7 +24,11 @@ def show(
     if variance <= 0.0:
         raise UserError(f"--variance is {variance:g}; expected a number above 0")
     check_writable(folder, "the report")
-    found = actions.every(selection.adapters(frameworks), means, variance, steps, seed=0)
+    adapters = selection.adapters(frameworks)
+    names = ", ".join(adapter.full_name for adapter in adapters)
+    waiting.say(f"a rollout of {steps} steps of {names}, for each of {len(means)} means")
+    counted = waiting.progress(len(adapters) * len(means), "rollouts", first=1)
+    found = actions.every(adapters, means, variance, steps, 0, counted.done)
     if not found:
         raise UserError("none of the frameworks trains PPO here; expected at least one that does")
     write_atomically(folder / "actions.json", json.dumps(report.as_plain(found), indent=1) + "\n")

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 import typer
 
 from rlregress import frameworks
-from rlregress.commands import following
+from rlregress.commands import following, waiting
 from rlregress.commands.pages import Page
 from rlregress.errors import UserError
 from rlregress.faults import behavior, generated, probed, seeding, traced
 from rlregress.gate import return_faults
-from rlregress.progress import Progress
 from rlregress.reporting import faults as faults_report
 from rlregress.reporting import next_steps
 from rlregress.reporting import tiers as tiers_report
@@ -26,11 +25,6 @@ def _write(page: Page, rows: Sequence[faults_page.Row], said: str) -> None:
     following.say([next_steps.after_faults([row.name for row in rows if not row.right])])
 
 
-def _progress(total: int, what: str) -> Progress:
-    """Beside the results, not among them."""
-    return Progress(total, lambda line: typer.echo(line, err=True), what)
-
-
 def by_probes(names: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
     """Seed, probe and print, fault by fault; whether all of them were seen as expected."""
     pairs = probed.chosen(names, only)
@@ -40,7 +34,7 @@ def by_probes(names: Sequence[str], only: Sequence[str], workers: int, page: Pag
         if not faults:
             continue
         typer.echo(f"{name}: {len(faults)} faults; first, which probe reaches which line", err=True)
-        progress = _progress(len(faults), "faults asked of probes")
+        progress = waiting.progress(len(faults), "faults asked of probes")
         for each in seeding.seed(name, faults, workers or os.cpu_count() or 1):
             typer.echo(faults_report.probed_line(name, each))
             seen.append(each)
@@ -55,7 +49,7 @@ def by_traces(names: Sequence[str], only: Sequence[str], workers: int, page: Pag
     """Seed, trace and print, fault by fault; whether enough were found in the right place."""
     results: list[traced.TracedResult] = []
     faults = traced.chosen(names, only)
-    progress = _progress(len(faults), "faults traced")
+    progress = waiting.progress(len(faults), "faults traced")
     for result in traced.seed(faults, workers or os.cpu_count() or 1):
         typer.echo(faults_report.traced_line(result))
         results.append(result)
@@ -70,7 +64,7 @@ def by_behavior(names: Sequence[str], only: Sequence[str], workers: int, page: P
     """Seed, run the behaviour tests and print, fault by fault; whether all of them turned red."""
     results: list[behavior.BehaviorResult] = []
     faults = behavior.chosen(names, only)
-    progress = _progress(len(faults), "faults asked of behaviour tests")
+    progress = waiting.progress(len(faults), "faults asked of behaviour tests")
     for result in behavior.seed(faults, workers or os.cpu_count() or 1):
         typer.echo(faults_report.behavior_line(result))
         results.append(result)

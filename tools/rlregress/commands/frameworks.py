@@ -9,7 +9,7 @@ import typer
 
 from rlregress import suite
 from rlregress.claims import collect, sources
-from rlregress.commands import following
+from rlregress.commands import following, waiting
 from rlregress.details import catalogue
 from rlregress.details.implementation import documented
 from rlregress.frameworks.base import Adapter
@@ -22,6 +22,7 @@ from rlregress.reporting import next_steps
 
 def probe(adapters: Sequence[Adapter], as_json: bool) -> int:
     """Print the fingerprint; 1 if something is not as documented."""
+    waiting.ask(adapters)
     probed_ = fingerprint.collect(adapters)
     differing = fingerprint.differing(probed_)
     if as_json:
@@ -52,6 +53,7 @@ def details(id: str | None, adapters: Sequence[Adapter]) -> None:
 def claims(adapters: Sequence[Adapter], write: bool) -> int:
     """Settle the claims of the sources and print them; 1 if one is not as recorded."""
     top = suite.checkout("claims --write") if write else None
+    waiting.ask(adapters)
     settled = collect.collect(adapters)
     claims_report.show(settled)
     if top is not None:

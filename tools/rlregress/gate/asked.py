@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+from rlregress.details import catalogue
 from rlregress.details.expectations import Cell
-from rlregress.details.implementation import documented
+from rlregress.details.implementation import documented, implementations
 from rlregress.faults import probed
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import selection
@@ -52,6 +53,15 @@ def count(adapter: Adapter) -> Asked:
         len(adapter.absent()),
         len(probed.load(adapter.name)),
     )
+
+
+def everything(adapters: Sequence[Adapter], done: Callable[[], None]) -> None:
+    """Ask every detail of every framework, in every scope, and call ``done`` after each answer."""
+    for detail in catalogue.all_details():
+        for adapter in adapters:
+            for implementation in implementations(adapter, detail.id):
+                _ = implementation.judgement
+                done()
 
 
 def to_ask(adapter: Adapter, algorithms: Sequence[str] = ()) -> frozenset[Cell]:

@@ -111,8 +111,8 @@ def _answers(adapter: Adapter, detail: catalogue.Detail) -> tuple[FoundVariant, 
     return tuple(answers)
 
 
-def compare(adapters: Sequence[Adapter]) -> Comparison:
-    """Probe every detail on every adapter.
+def check(adapters: Sequence[Adapter]) -> None:
+    """Whether these can be compared.
 
     Raises:
         UserError: fewer than two adapters, or one of them twice.
@@ -123,6 +123,15 @@ def compare(adapters: Sequence[Adapter]) -> Comparison:
             f"'{' '.join(names)}' cannot be compared; expected two or more different frameworks, "
             "or copies of one as in name@version"
         )
+
+
+def compare(adapters: Sequence[Adapter]) -> Comparison:
+    """Probe every detail on every adapter.
+
+    Raises:
+        UserError: see ``check``.
+    """
+    check(adapters)
     rows = []
     for detail in catalogue.all_details():
         answers = {a.full_name: _answers(a, detail) for a in adapters}

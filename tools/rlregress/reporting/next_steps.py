@@ -7,9 +7,10 @@ from pathlib import Path
 
 
 def after_probe(differing: Sequence[str]) -> str:
-    """After a fingerprint of which these details are not as documented."""
+    """After a fingerprint of which this is not as documented: detail, framework and scope each."""
     if differing:
-        return f"See what is documented of it, and what follows: rlregress details {differing[0]}"
+        id = differing[0].split()[0]
+        return f"See what is documented of it, and what follows: rlregress details {id}"
     return "Judge behaviour and returns too: rlregress gate"
 
 

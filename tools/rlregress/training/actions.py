@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import sqrt
@@ -101,11 +101,12 @@ def every(
     variance: float,
     steps: int,
     seed: int,
+    done: Callable[[], None] = lambda: None,
 ) -> list[Actions]:
-    """The actions of every framework that trains PPO, for every mean."""
-    return [
-        executed(adapter, mean, variance, steps, seed)
-        for adapter in adapters
-        if "ppo" in adapter.algorithms
-        for mean in means
-    ]
+    """The actions of every framework that trains PPO, for every mean; ``done()`` after each."""
+    found = []
+    for adapter in adapters:
+        for mean in means if "ppo" in adapter.algorithms else ():
+            found.append(executed(adapter, mean, variance, steps, seed))
+            done()
+    return found

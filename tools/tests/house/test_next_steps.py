@@ -14,7 +14,7 @@ from .pages import Command
 
 FOLDER = Path("runs")
 STEPS = [
-    after.after_probe(["sac.critic_loss.scale"]),
+    after.after_probe(["sac.critic_loss.scale sb3 library"]),
     after.after_probe([]),
     after.after_claims(["one"]),
     after.after_actions(),
@@ -59,8 +59,9 @@ def test_a_command_ends_in_its_next_step(command, monkeypatch, tmp_path, argumen
 @pytest.mark.nightly
 def test_data_for_programs_has_no_next_step(command):
     """What is printed as JSON stays JSON; every detail of two frameworks is asked for it."""
-    ended, printed, _ = command("compare", "cleanrl@0.4.8", "sb3", "--json")
+    ended, printed, beside = command("compare", "cleanrl@0.4.8", "sb3", "--json")
     assert ended == 0
+    assert beside.startswith("asking cleanrl@0.4.8, sb3 for ")
     assert json.loads(printed)
     ended, printed, _ = command("compare", "cleanrl@0.4.8", "sb3")
     assert ended == 0
