@@ -33,7 +33,7 @@ class Browser:
     """
 
     def __enter__(self) -> Browser:
-        self._folder = TemporaryDirectory(prefix="rlregress-browser-")
+        self._folder = TemporaryDirectory(prefix="rlregress-browser-", ignore_cleanup_errors=True)
         ours_read, theirs_write = os.pipe()
         theirs_read, ours_write = os.pipe()
 
