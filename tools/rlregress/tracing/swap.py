@@ -43,7 +43,7 @@ def swap(changes: Sequence[Dict[str, Any]], roots: Sequence[str]) -> List[List[s
         # before the functions in memory are listed
         with contextlib.suppress(Misfit):
             _import(_path(change["file"], roots), change["file"])
-    in_memory = _in_memory()
+    in_memory = _InMemory()
     misfits = [misfit for change in changes for misfit in _swap(change, roots, in_memory)]
     if misfits and sum(len(change["functions"]) for change in changes) == 1:
         raise Misfit(misfits[0][2])
@@ -53,7 +53,7 @@ def swap(changes: Sequence[Dict[str, Any]], roots: Sequence[str]) -> List[List[s
 def _swap(
     change: Dict[str, Any],
     roots: Sequence[str],
-    in_memory: Dict[str, List[types.FunctionType]],
+    in_memory: _InMemory,
 ) -> List[List[str]]:
     """The functions of one file, all at once: their lines are those of the file as it is."""
     file, names = change["file"], change["functions"]
@@ -82,13 +82,21 @@ def _swap(
         if given is not None:
             defaults.update(dict.fromkeys(fitting, given))
     used: Set[_Key] = set()
-    for function in in_memory.get(os.path.realpath(path), []):
-        own = _key(function.__code__)
-        code = _replaced(function.__code__, instead, used)
-        if code is not function.__code__:
-            function.__code__ = code
-            if own in defaults:
-                function.__defaults__, function.__kwdefaults__ = defaults[own]
+    looked_at: Set[int] = set()
+    for found in (in_memory.of_modules, in_memory.of_file):
+        for function in found(path):
+            # the lines of what has been replaced are those of the other text
+            if id(function) in looked_at:
+                continue
+            looked_at.add(id(function))
+            own = _key(function.__code__)
+            code = _replaced(function.__code__, instead, used)
+            if code is not function.__code__:
+                function.__code__ = code
+                if own in defaults:
+                    function.__defaults__, function.__kwdefaults__ = defaults[own]
+        if not any(used.isdisjoint(of_name) for of_name in keys.values()):
+            break
     for name, of_name in keys.items():
         if used.isdisjoint(of_name):
             misfits.append([file, name, f"{name} of {file} is not in memory"])
@@ -226,12 +234,40 @@ def _inside(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _inside(constant)
 
 
-def _in_memory() -> Dict[str, List[types.FunctionType]]:
-    """Every function that is in memory, by its file, also those behind decorators."""
-    # what was frozen before a fork is not listed
-    gc.unfreeze()
-    by_file: Dict[str, List[types.FunctionType]] = {}
-    for each in gc.get_objects():
-        if type(each) is types.FunctionType:
-            by_file.setdefault(_real(each.__code__.co_filename), []).append(each)
-    return by_file
+class _InMemory:
+    """Functions that are in memory, also those behind decorators."""
+
+    def __init__(self) -> None:
+        # what was frozen before a fork is not listed
+        gc.unfreeze()
+        self._by_file: Dict[str, List[types.FunctionType]] = {}
+
+    def of_modules(self, path: str) -> List[types.FunctionType]:
+        """Those of the modules that were imported from a file.
+
+        They hold the module's variables. To ask for who does is fast, and touches no other object:
+        in a forked process each that is touched has to be copied.
+        """
+        modules = [vars(each) for each in _modules() if _is_same(each.__file__ or "", path)]
+        holding = gc.get_referrers(*modules) if modules else []
+        functions = [each for each in holding if type(each) is types.FunctionType]
+        return [each for each in functions if _is_same(each.__code__.co_filename, path)]
+
+    def of_file(self, path: str) -> List[types.FunctionType]:
+        """Those whose code is of a file, whatever has run it: all objects are looked through."""
+        if not self._by_file:
+            for each in gc.get_objects():
+                if type(each) is types.FunctionType:
+                    self._by_file.setdefault(_real(each.__code__.co_filename), []).append(each)
+        return self._by_file.get(_real(path), [])
+
+
+def _modules() -> List[types.ModuleType]:
+    """Those that have been imported from a file."""
+    every = list(sys.modules.values())
+    return [each for each in every if "__file__" in getattr(each, "__dict__", ())]
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether two paths lead to one file; a link has the name of its file here."""
+    return os.path.basename(one) == os.path.basename(other) and _real(one) == _real(other)

@@ -6,6 +6,7 @@ import gc
 import importlib
 import itertools
 import sys
+import types
 
 import pytest
 
@@ -242,6 +243,36 @@ def test_a_function_that_is_held_elsewhere_is_swapped(package):
     assert bound(4) == 12
     assert from_before(bound)(4) == 36
     assert module(package).Agent().train(1) == 30
+
+
+def test_a_function_with_other_variables_is_swapped(package):
+    """It holds none of the module's, and is found among all objects."""
+    agent = module(package)
+    apart = types.FunctionType(agent.Agent.fixed.__code__, {}, None, (3,))
+    del agent.Agent.fixed
+    gc.collect()
+    put(package, "Agent.fixed", "return x + by", "return x * by")
+    assert apart(4) == 12
+
+
+def test_a_function_that_comes_to_lie_where_another_one_stands_is_swapped_once(package):
+    """Of two of one name the first has moved to the lines of the second; a third is held apart."""
+    lines = CODE.splitlines()
+    first, second = (n for n, line in enumerate(lines) if line == "    def train(self, x):")
+    above = "\n" * (second - first + 1)  # the decorator's line is the function's first
+    text = CODE.replace("class Agent:", f"{above}class Agent:")
+    for old, new in (("self.factor * x", "7 * x"), ("-x", "-2 * x"), ("x + by", "x * by")):
+        text = text.replace(f"return {old}", f"return {new}")
+    agent = module(package)
+    apart = types.FunctionType(agent.Agent.fixed.__code__, {}, None, (3,))
+    del agent.Agent.fixed
+    gc.collect()
+    names = ["Agent.train", "Other.train", "Agent.fixed"]
+    change = {"file": f"{package.name}/agent.py", "functions": names, "text": text}
+    assert swap([change], [str(package)]) == []
+    assert agent.Agent().train(1) == 14
+    assert agent.Other().train(1) == -2
+    assert apart(4) == 12
 
 
 def test_a_module_that_nothing_has_imported_is_imported(package):
