@@ -101,20 +101,20 @@ def test_target_interval_of_several_environments(implementation):
 
 @pytest.mark.detail("dqn.epsilon.schedule")
 def test_epsilon_schedule(implementation):
-    """Epsilon falls from 0.9 to 0.1 in 20 steps of 0.04, and stays there.
+    """Epsilon falls from 0.9 to 0.1 in 8 steps of 0.1, and stays there.
 
-    It is above 0.95 never, above 0.85 in 2 steps, above 0.52 in 10, above 0.15 in 19, and above
-    0.05 in all 40.
+    It is above 0.95 never, above 0.85 in 1 step, above 0.52 in 4, above 0.15 in 8, and above 0.05
+    in all 14.
     """
     steps = implementation.ask(
-        first=0.9, last=0.1, falls=20, steps=40, draws=[0.95, 0.85, 0.52, 0.15, 0.05]
+        first=0.9, last=0.1, falls=8, steps=14, draws=[0.95, 0.85, 0.52, 0.15, 0.05]
     )
     implementation.assert_documented(
         steps,
-        linear=[0, 2, 10, 19, 40],  # TorchRL, CleanRL
-        linear_first_greedy=[0, 1, 9, 18, 39],  # Stable-Baselines3
-        stays_first=[0, 40, 40, 40, 40],
-        stays_last=[0, 0, 0, 0, 40],
+        linear=[0, 1, 4, 8, 14],  # TorchRL, CleanRL
+        linear_first_greedy=[0, 0, 3, 7, 13],  # Stable-Baselines3
+        stays_first=[0, 14, 14, 14, 14],
+        stays_last=[0, 0, 0, 0, 14],
     )
 
 

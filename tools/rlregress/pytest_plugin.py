@@ -209,6 +209,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_COLLECTED] = []
     config.stash[_STARTED] = time.monotonic()
     warn_in_words()
+    if not config.getoption("--unpinned"):
+        # torch reads it when it is loaded; on a busy machine small networks wait for their threads
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
     if getattr(config.option, "numprocesses", None) or _is_xdist_worker():
         # beside others nothing is timed; else pytest-benchmark says so in the midst of the tests
         config.option.benchmark_disable = True

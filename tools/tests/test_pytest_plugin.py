@@ -320,3 +320,24 @@ def test_a_session_says_how_many_details_it_asked(monkeypatch):
     [line] = _said([scale], algorithm="ppo")
     assert "were not asked: atari." in line
     assert _said([]) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "used"),
+    [({}, [], "1"), ({"OMP_NUM_THREADS": "3"}, [], "3"), ({}, ["--unpinned"], None)],
+)  # fmt: skip
+def test_torch_gets_one_thread_unless_the_user_says_otherwise(tmp_path, given, options, used):
+    """With one more on a busy machine the tests of formulas took seven times as long."""
+    asking = tmp_path / "test_asking.py"
+    asking.write_text(
+        "import os\n"
+        f"def test_threads():\n    assert os.environ.get('OMP_NUM_THREADS') == {used!r}\n"
+    )
+    mine = launch.environment(pinned=False)
+    outside = {name: value for name, value in mine.items() if name != "OMP_NUM_THREADS"}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "rlregress.pytest_plugin",
+         "-p", "no:cacheprovider", "--rootdir", tmp_path, *options, asking],
+        cwd=tmp_path, env=outside | given, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "1 passed" in done.stdout, done.stdout + done.stderr

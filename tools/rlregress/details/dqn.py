@@ -248,8 +248,8 @@ def _schedule() -> Detail:
         {
             "first": 0.9,
             "last": 0.1,
-            "falls": 20,
-            "steps": 40,
+            "falls": 8,
+            "steps": 14,
             "draws": [0.95, 0.85, 0.52, 0.15, 0.05],
         },
         {

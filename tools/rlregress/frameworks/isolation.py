@@ -15,13 +15,15 @@ from rlregress.frameworks.base import Inputs, Probe
 def isolated() -> Iterator[None]:
     """Seed the generators of random, NumPy and torch (on the CPU) for as long as this lasts.
 
-    Afterwards they are as they were, and so is torch's default type.
+    Torch has one thread: with more, operations on a few numbers wait for each other on a busy
+    machine. Afterwards all is as it was, and so is torch's default type.
     """
     import torch
 
     python_state, numpy_state = random.getstate(), np.random.get_state()
-    dtype = torch.get_default_dtype()
+    dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
     try:
+        torch.set_num_threads(1)
         with torch.random.fork_rng(devices=[]):
             random.seed(0)
             np.random.seed(0)
@@ -29,6 +31,7 @@ def isolated() -> Iterator[None]:
             torch.default_generator.manual_seed(0)
             yield
     finally:
+        torch.set_num_threads(threads)
         torch.set_default_dtype(dtype)
         np.random.set_state(numpy_state)
         random.setstate(python_state)

@@ -90,6 +90,17 @@ def test_a_probe_that_fails_leaves_the_process_alone():
     assert np.array_equal(drawn(), undisturbed)
 
 
+def test_a_probe_has_one_thread():
+    """And the process has its own number again afterwards."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert observe(lambda inputs: np.array([torch.get_num_threads()]), {}) == [1]
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
 @pytest.mark.parametrize("name", sorted(INSTALLED))
 def test_a_framework_answers_the_same_after_the_generators_were_moved(name):
     """A probe of noise returns the same numbers, and draws nothing from what others draw."""

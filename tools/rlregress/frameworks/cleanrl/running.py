@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import io
 import re
 import sys
@@ -152,12 +153,18 @@ def run_script(
             around.enter_context(mock.patch.object(sys, "argv", command))
             around.enter_context(restored.argument_errors(path, old))
             try:
-                exec(compile(text, str(path), "exec"), run.globals)
+                exec(_compiled(text, str(path)), run.globals)
             except StopRun:
                 run.stopped = True
     finally:
         run.output = output.getvalue()
     return run
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled(text: str, path: str) -> types.CodeType:
+    """A script runs dozens of times in one process."""
+    return compile(text, path, "exec")
 
 
 def _arguments(text: str, overrides: Mapping[str, Any], old: bool, given: bool) -> Dict[str, Any]:

@@ -34,7 +34,8 @@ def keywords(function: Any) -> Mapping[str, inspect.Parameter]:
 
 def taken(function: Any, **arguments: Any) -> Dict[str, Any]:
     """Those of the arguments that the function takes: for those that only quieten it."""
-    return {name: value for name, value in arguments.items() if name in keywords(function)}
+    known = keywords(function)
+    return {name: value for name, value in arguments.items() if name in known}
 
 
 def arguments_of(algorithm: Any, **arguments: Any) -> Dict[str, Any]:
