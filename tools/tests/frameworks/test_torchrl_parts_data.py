@@ -21,6 +21,7 @@ from rlregress.frameworks.torchrl.parts import (
     collectors,
     configurations,
     environments,
+    hooks,
     processes,
     samplers,
     trainers,
@@ -38,6 +39,7 @@ OWN = [
         collectors,
         configurations,
         environments,
+        hooks,
         processes,
         samplers,
         trainers,
@@ -103,6 +105,41 @@ FAULTS = {
     "steps-of-a-trainer": (
         "trainers/trainers.py", "DefaultOptimizationStepper._compute_and_clip_grad_norm",
         "nn.utils.clip_grad_value_(params", "nn.utils.clip_grad_norm_(params",
+    ),
+    "random-policy": (
+        "modules/tensordict_module/exploration.py", "RandomPolicy.set_action_spec_from_env",
+        "self.action_spec = env.full_action_spec.clone()", "pass",
+    ),
+    "numbers-of-the-log": (
+        "trainers/trainers.py", "LogScalar.__call__",
+        'if ("collector", "mask") in batch.keys(True):',
+        'if ("collector", "mask") not in batch.keys(True):',
+    ),
+    "rewards-of-a-validation": (
+        "trainers/trainers.py", "LogValidationReward.__call__",
+        "if self._count % self.record_interval == 0:",
+        "if self._count % self.record_interval != 0:",
+    ),
+    "updates-by-hooks": (
+        "trainers/trainers.py", "OptimizerHook.__call__",
+        "if key in self.loss_components]", "if key not in self.loss_components]",
+    ),
+    "steppers": (
+        "trainers/trainers.py", "MixedPrecisionOptimizationStepper.step",
+        "nn.utils.clip_grad_norm_(params, self.clip_norm)",
+        "nn.utils.clip_grad_norm_(params, 2 * self.clip_norm)",
+    ),
+    "steps-of-td3": (
+        "trainers/algorithms/td3.py", "TD3OptimizationStepper.step",
+        "torch.nn.utils.clip_grad_value_(actor_params, clip_norm)", "pass",
+    ),
+    "rates-and-ends": (
+        "trainers/trainers.py", "EarlyStopping._is_improvement",
+        "return score < (best_score - self.min_delta)", "return True",
+    ),
+    "files-of-a-trainer": (
+        "trainers/trainers.py", "Trainer.save_trainer",
+        "> self.save_trainer_interval", "> 2 * self.save_trainer_interval",
     ),
 }  # fmt: skip
 

@@ -12,16 +12,23 @@ import torchrl
 
 from rlregress.frameworks.torchrl import parts
 from rlregress.frameworks.torchrl.parts import (
+    answers_of_distributions,
     distributions,
     estimators,
     exploration,
+    functions,
+    groups,
+    losses,
     networks,
     off_policy,
     on_policy,
 )
 from rlregress.tracing import events, swap
 
-MODULES = (distributions, estimators, exploration, networks, off_policy, on_policy)
+MODULES = (
+    answers_of_distributions, distributions, estimators, exploration, functions, groups, losses,
+    networks, off_policy, on_policy,
+)  # fmt: skip
 NAMES = sorted(name for module in MODULES for name in module.PARTS)
 ROOT = Path(torchrl.__file__).parent
 #: part -> the item that a fault has to move, file, function, what stands there, and the fault.
@@ -123,6 +130,83 @@ FAULTS = {
         "TanhNormal.update",
         "loc = (loc / self.upscale).tanh() * self.upscale",
         "loc = (loc / self.upscale).tanh()",
+    ),
+    "targets-by-function": (
+        "td0_return_estimate.several",
+        "objectives/value/functional.py",
+        "td0_return_estimate",
+        "returns = reward + gamma * not_terminated * next_state_value",
+        "returns = reward + gamma * next_state_value",
+    ),
+    "discounts-of-each-step": (
+        "vec_generalized_advantage_estimate.one.0",
+        "objectives/value/functional.py",
+        "vec_generalized_advantage_estimate",
+        "td0 = reward + not_terminated * gamma * next_state_value - state_value",
+        "td0 = reward + not_terminated * gamma * next_state_value + state_value",
+    ),
+    "padded-sequences": (
+        "rows",
+        "objectives/value/utils.py",
+        "roll_by_gather",
+        "arange2 = (arange1 - shifts.unsqueeze(-1)) % n_cols",
+        "arange2 = (arange1 + shifts.unsqueeze(-1)) % n_cols",
+    ),
+    "averages-of-groups": (
+        "TD1Estimator.False.value_target",
+        "objectives/value/advantages.py",
+        "_standardize_by_group",
+        "/ (count - 1).clamp_min(1)",
+        "/ count.clamp_min(1)",
+    ),
+    "values-of-agents": (
+        "grouped.advantage",
+        "objectives/value/advantages.py",
+        "MultiAgentGAE._normalize_advantage",
+        "composite = groups.expand(adv.shape) * adv.shape[agent_dim] + agents",
+        "composite = groups.expand(adv.shape) + 0 * agents",
+    ),
+    "keys-of-losses": (
+        "a2c.out",
+        "objectives/a2c.py",
+        "A2CLoss.out_keys",
+        'outs.append("entropy")',
+        "pass",
+    ),
+    "networks-of-losses": (
+        "ppo.put_back.after",
+        "objectives/common.py",
+        "LossModule.from_stateful_net",
+        "self_params.data.update_(params.data)",
+        "pass",
+    ),
+    "reduced-losses": (
+        "dqn.sum.weighted.loss",
+        "objectives/utils.py",
+        "_reduce",
+        "result = (tensor * weights).sum()",
+        "result = (tensor / weights).sum()",
+    ),
+    "weights-of-priorities": (
+        "sac.False.True.loss_qvalue",
+        "objectives/common.py",
+        "LossModule._maybe_get_priority_weight",
+        'in (True, "auto")',
+        'in (True, False, "auto")',
+    ),
+    "squashed-numbers": (
+        "tanh.gradient",
+        "modules/distributions/utils.py",
+        "_SafeTanh.backward",
+        "(1 - output.pow(2))",
+        "(1 - output.pow(3))",
+    ),
+    "known-entropies": (
+        "rows",
+        "modules/distributions/utils.py",
+        "has_analytic_entropy",
+        "return has_analytic_entropy(dist.base_dist)",
+        "return False",
     ),
 }
 

@@ -14,12 +14,14 @@ from rlregress.frameworks.torchrl.api import (
     GymWrapper,
     LazyTensorStorage,
     SerialEnv,
+    TensorDict,
     TensorDictModule,
     TensorDictReplayBuffer,
 )
 from rlregress.frameworks.torchrl.parts import refused
 from rlregress.frameworks.torchrl.rows import names, read, shape
-from rlregress.frameworks.torchrl.versions import action_spec
+from rlregress.frameworks.torchrl.small import answers
+from rlregress.frameworks.torchrl.versions import action_spec, library
 
 _READ = ("observation", "action", ("collector", "traj_ids"), ("next", "done"))
 
@@ -257,7 +259,32 @@ def _marked_batches(make_env: Any, seed: int) -> Dict[str, Any]:
     return outputs
 
 
+def _random_policy(make_env: Any, seed: int) -> Dict[str, Any]:
+    """A policy of random actions: with a specification, with an environment's, with neither."""
+    kind = library("torchrl.modules.tensordict_module.exploration", "RandomPolicy")
+    bounded = library("torchrl.data", "Bounded", "BoundedTensorSpec")
+
+    def acted(policy: Any, key: str = "action") -> Any:
+        return policy(TensorDict({}, []))[key]
+
+    def of_environment(*given: Any) -> Any:
+        policy = kind(*given)
+        policy.set_action_spec_from_env(_environments(make_env, seed, 1))
+        return acted(policy)
+
+    high = bounded(3.0, 4.0, shape=(2,))
+    return answers(
+        seed,
+        given=lambda: acted(kind(high)),
+        key=lambda: acted(kind(high, action_key="move"), "move"),
+        environment=of_environment,
+        kept=lambda: of_environment(high),
+        neither=lambda: acted(kind()),
+    )
+
+
 PARTS = {
+    "random-policy": _random_policy,
     "resets-in-between": _resets_in_between,
     "collected-into-a-buffer": _into_a_buffer,
     "first-call-of-a-policy": _first_call,

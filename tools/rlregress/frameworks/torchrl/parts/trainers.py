@@ -40,6 +40,13 @@ _SAC = {
     "critic_loss": "l2", "duplicate_critic": True, "initial_temperature": 0.5,
 }  # fmt: skip
 
+_TD3 = {
+    **{name: value for name, value in _SAC.items() if "temperature" not in name},
+    "target_noise": 0.2, "target_noise_clip": 0.5, "exploration_noise": 0.1, "policy_delay": 2,
+}  # fmt: skip
+#: of small trainings by the trainers of the algorithms.
+SETTINGS = {"ppo": _PPO, "sac": {**_SAC, "target_entropy": "auto"}, "td3": _TD3}
+
 
 class Pull(nn.Module):
     """A loss of one number, which tells how often it was asked."""
@@ -64,7 +71,7 @@ _LOOP = {
 }
 
 
-def _trainer(make_env: Any, seed: int, **options: Any) -> Any:
+def trainer_of(make_env: Any, seed: int, **options: Any) -> Any:
     """A trainer without an algorithm, and its loss."""
     collecting = {name: options.pop(name) for name in ("init_random_frames",) if name in options}
     loss = Pull()
@@ -85,7 +92,7 @@ def _first_updates(make_env: Any, seed: int) -> Dict[str, Any]:
     """Updates of a trainer whose collector acts by chance for as long as two of its batches."""
 
     def trained(frames: int) -> Any:
-        trainer, loss = _trainer(make_env, seed, init_random_frames=frames)
+        trainer, loss = trainer_of(make_env, seed, init_random_frames=frames)
         asked: List[int] = []
         trainer.register_op("post_steps", lambda: asked.append(loss.asked))
         trainer.train()
@@ -117,8 +124,8 @@ def _saved_trainer(make_env: Any, seed: int) -> Dict[str, Any]:
     """A trainer's file, of numbers alone and with more, loaded into another trainer."""
 
     def loaded(file: Path, remarks: bool) -> Any:
-        first, _ = _trainer(make_env, seed, save_trainer_file=file)
-        second, loss = _trainer(make_env, seed, save_trainer_file=file)
+        first, _ = trainer_of(make_env, seed, save_trainer_file=file)
+        second, loss = trainer_of(make_env, seed, save_trainer_file=file)
         hook = Remarks()
         if remarks:
             first.register_module("remarks", Remarks())
@@ -231,11 +238,22 @@ def _batches_into_a_buffer(make_env: Any, seed: int) -> Dict[str, Any]:
     return outputs
 
 
-def _built(make_env: Any, seed: int, algorithm: str, settings: Dict[str, Any]) -> Any:
-    """A trainer of an algorithm and its loss."""
+def built_by(
+    make_env: Any, seed: int, algorithm: str, settings: Dict[str, Any], summed: bool = False
+) -> Any:
+    """A trainer of an algorithm and its loss; its environment perhaps sums the rewards."""
     request = TrainingRequest(algorithm, make_env, settings, total_steps=32, seed=seed)
     torch.manual_seed(seed)
-    environment = GymWrapper(make_env(), device="cpu")
+    environment: Any = GymWrapper(make_env(), device="cpu")
+    if summed:
+        whole, compose, sums = (
+            library(name, "torchrl.envs") for name in ("TransformedEnv", "Compose", "RewardSum")
+        )
+        # trainers call it by either name
+        names = ("episode_reward", "reward_sum")
+        environment = whole(
+            environment, compose(*(sums(["reward"], out_keys=[name]) for name in names))
+        )
     return BUILDERS[algorithm](request, environment, Space(environment), settings)
 
 
@@ -243,7 +261,7 @@ def _entropy_of_a_trainer(make_env: Any, seed: int) -> Dict[str, Any]:
     """What SAC's trainer tells its loss of the actions: with a number, and where it is computed."""
 
     def told(target: Any) -> Any:
-        _, loss = _built(make_env, seed, "sac", {**_SAC, "target_entropy": target})
+        _, loss = built_by(make_env, seed, "sac", {**_SAC, "target_entropy": target})
         return float(loss.target_entropy), str(loss._action_spec is None)
 
     library("SACTrainer", "torchrl.trainers.algorithms")
@@ -261,7 +279,7 @@ def _estimator_of_a_trainer(make_env: Any, seed: int) -> Dict[str, Any]:
     """PPO's trainer without a discount, and with an estimator of the user's own."""
 
     def trainer_with(**options: Any) -> Any:
-        built, loss = _built(make_env, seed, "ppo", _PPO)
+        built, loss = built_by(make_env, seed, "ppo", _PPO)
         buffer = TensorDictReplayBuffer(
             storage=LazyTensorStorage(16),
             sampler=library("SamplerWithoutReplacement", "torchrl.data.replay_buffers.samplers")(),

@@ -1,0 +1,352 @@
+"""Hooks of trainers, and what makes their updates: by themselves, and in a trainer."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any, Dict, List
+
+import torch
+from torch import nn
+
+from rlregress.frameworks.torchrl.api import GymWrapper, TensorDict, TensorDictModule
+from rlregress.frameworks.torchrl.parts.collectors import Drawn
+from rlregress.frameworks.torchrl.parts.trainers import SETTINGS, built_by, trainer_of
+from rlregress.frameworks.torchrl.small import (
+    action_value,
+    answers,
+    at,
+    deterministic,
+    scored,
+    steps,
+)
+from rlregress.frameworks.torchrl.versions import library, made
+
+
+def _hook(name: str, *arguments: Any, **options: Any) -> Any:
+    return made(library("torchrl.trainers.trainers", name), *arguments, **options)
+
+
+def _batch(marked: bool = False) -> Any:
+    """Two trajectories, of which perhaps only some steps were collected."""
+    batch = scored(2, 6)
+    if marked:
+        mask = torch.ones(2, 6, dtype=torch.bool)
+        mask[1, 3:] = False
+        batch["collector"] = TensorDict({"mask": mask}, [2, 6])
+    return batch
+
+
+def _numbers_of_the_log(make_env: Any, seed: int) -> Dict[str, Any]:
+    """What hooks tell the log: rewards in every reduction, of all steps and of those collected."""
+
+    def told(marked: bool, **options: Any) -> Any:
+        return _hook("LogScalar", **options)(_batch(marked))
+
+    def counted(marked: bool) -> Any:
+        hook = _hook("CountFramesLog", frame_skip=4)
+        first, second = hook(_batch(marked)), hook(_batch())
+        other = _hook("CountFramesLog", frame_skip=4)
+        other.load_state_dict(hook.state_dict())
+        return [first, second, other(_batch())]
+
+    calls: Dict[str, Any] = {
+        "action": lambda: told(False, key="action", logname="move", include_std=False),
+        "unknown": lambda: told(False, reduction="median"),
+        "selected": lambda: sorted(map(str, _hook("SelectKeys", ["action"])(_batch()).keys())),
+        "word": lambda: _hook("SelectKeys", "action"),
+    }
+    for marked in (False, True):
+        calls[f"count.{marked}"] = partial(counted, marked)
+        for reduction in ("mean", "sum", "min", "max"):
+            calls[f"{reduction}.{marked}"] = partial(told, marked, reduction=reduction)
+    return answers(seed, **calls)
+
+
+def _rewards_of_a_validation(make_env: Any, seed: int) -> Dict[str, Any]:
+    """A hook that plays episodes of its own at every second batch, saved and gone on from."""
+    transformed, compose = (library("torchrl.envs", n) for n in ("TransformedEnv", "Compose"))
+    types = library("torchrl.envs.utils", "ExplorationType")
+
+    def hook(**options: Any) -> Any:
+        environment = transformed(GymWrapper(make_env(), device="cpu"), compose())
+        environment.set_seed(seed)
+        return _hook(
+            "LogValidationReward", record_interval=2, record_frames=12, frame_skip=3,
+            environment=environment, exploration_type=types.RANDOM,
+            policy_exploration=TensorDictModule(Drawn(), ["observation"], ["action"]), **options,
+        )  # fmt: skip
+
+    def told(**options: Any) -> Any:
+        one = hook(**options)
+        return [one(_batch()) for _ in range(3)]
+
+    def saved() -> Any:
+        one, other = hook(), hook()
+        one(_batch())
+        other.load_state_dict(one.state_dict())
+        return [one(_batch()), other(_batch())]
+
+    return answers(
+        seed, told=told, bar=lambda: told(log_pbar=True),
+        keys=lambda: told(log_keys=[("next", "reward"), ("next", "done")]), saved=saved,
+    )  # fmt: skip
+
+
+class _Two(nn.Module):
+    """A loss of two parts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Parameter(torch.tensor([3.0, -2.0]))
+        self.second = nn.Parameter(torch.tensor([0.5, 20.0]))
+
+    def forward(self, batch: Any) -> Any:
+        """Squares of the numbers, and a number for the log."""
+        first, second = (self.first**2).sum(), (self.second**2).sum()
+        return TensorDict({"loss_first": first, "loss_second": second, "seen": second.detach()}, [])
+
+
+def _updates_by_hooks(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Updates of all parts of a loss and of one of them; gradients cut by norm and by value."""
+
+    def updated(*arguments: Any, norm: bool = True, limit: Any = None) -> Any:
+        loss = _Two()
+        optimizer = torch.optim.SGD(loss.parameters(), lr=0.1)
+        hook = _hook("OptimizerHook", optimizer, *arguments)
+        returned = hook(loss(None), norm, limit, 0)
+        return {
+            "first": loss.first.detach(), "second": loss.second.detach(),
+            **{key: item.detach() for key, item in returned.items()},
+        }  # fmt: skip
+
+    def saved() -> Any:
+        losses = [_Two(), _Two()]
+        hooks = [
+            _hook("OptimizerHook", torch.optim.Adam(loss.parameters(), lr=0.1)) for loss in losses
+        ]
+        for _ in range(2):
+            hooks[0](losses[0](None), True, None, 0)
+        hooks[1].load_state_dict(hooks[0].state_dict())
+        hooks[1](losses[1](None), True, None, 0)
+        return torch.cat([losses[1].first, losses[1].second]).detach()
+
+    return answers(
+        seed,
+        all=updated,
+        one=lambda: updated(["loss_first"]),
+        none=lambda: updated([]),
+        norm=lambda: updated(limit=0.5),
+        values=lambda: updated(norm=False, limit=0.5),
+        saved=saved,
+    )
+
+
+def _steppers(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Steppers of lower precision, of several batches to a step, and with what is not finite."""
+
+    def stepper(loss: Any, **options: Any) -> Any:
+        optimizer = torch.optim.SGD(loss.parameters(), lr=0.1)
+        return _hook("MixedPrecisionOptimizationStepper", optimizer, **options)
+
+    def stepped(count: int = 2, broken: bool = False, **options: Any) -> Any:
+        loss = _Two()
+        stepping = stepper(loss, **options)
+        trainer, _ = trainer_of(make_env, seed)
+        trainer.loss_module = loss
+        told = []
+        for k in range(count):
+            if broken and k == 0:
+                with torch.no_grad():
+                    loss.second[0] = float("inf")
+            told.append(dict(stepping.step(trainer, _batch()).items()))
+        numbers = torch.cat([loss.first, loss.second]).detach()
+        return {"numbers": numbers, "steps": stepping.optimizer_step_count, "told": told,
+                "state": stepping.state_dict()}  # fmt: skip
+
+    return answers(
+        seed,
+        plain=stepped,
+        free=lambda: stepped(clip_norm=None),
+        low=lambda: stepped(mixed_precision=True),
+        several=lambda: stepped(4, gradient_accumulation_steps=2),
+        between=lambda: stepped(3, gradient_accumulation_steps=2),
+        broken=lambda: stepped(broken=True),
+        none=lambda: stepped(gradient_accumulation_steps=0),
+    )
+
+
+def _td3_steps(make_env: Any, seed: int) -> Dict[str, Any]:
+    """TD3's stepper: the policy's delay, gradients cut by norm and by value, saved and loaded."""
+    kind = library("torchrl.trainers.algorithms.td3", "TD3OptimizationStepper")
+
+    def made_loss() -> Any:
+        loss = library("torchrl.objectives", "TD3Loss")(
+            deterministic(), action_value(), bounds=(-1.0, 1.0)
+        )
+        loss.make_value_estimator(gamma=0.9)
+        return loss
+
+    def stepper(loss: Any, **options: Any) -> Any:
+        groups = loss.actor_network_params, loss.qvalue_network_params
+        return made(
+            kind,
+            *(torch.optim.Adam(list(group.values(True, True)), lr=0.1) for group in groups),
+            **options,
+        )
+
+    def taken(stepping: Any, loss: Any, count: int, norm: bool, limit: Any) -> None:
+        trainer, _ = trainer_of(make_env, seed)
+        trainer.loss_module, trainer.clip_grad_norm, trainer.clip_norm = loss, norm, limit
+        torch.manual_seed(seed)
+        for _ in range(count):
+            stepping.step(trainer, steps(6, done=at((6,), 2), terminated=at((6,), 2)))
+
+    def numbers(loss: Any) -> Any:
+        return torch.cat([one.detach().flatten() for one in loss.parameters()])
+
+    def stepped(norm: bool = True, limit: Any = None, **options: Any) -> Any:
+        loss = made_loss()
+        taken(stepper(loss, **options), loss, 3, norm, limit)
+        return numbers(loss)
+
+    def saved() -> Any:
+        loss = made_loss()
+        first = stepper(loss)
+        taken(first, loss, 3, True, None)
+        second = stepper(loss)
+        second.load_state_dict(first.state_dict())
+        taken(second, loss, 2, True, None)
+        return {"numbers": numbers(loss), "count": second.state_dict()["update_counter"]}
+
+    return answers(
+        seed,
+        plain=stepped,
+        delayed=lambda: stepped(policy_update_delay=3),
+        norm=lambda: stepped(limit=0.05),
+        values=lambda: stepped(norm=False, limit=0.005),
+        saved=saved,
+    )
+
+
+def _rates_and_ends(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Learning rates that fall batch by batch and update by update; trainings that end early."""
+
+    def falling(**options: Any) -> Any:
+        seen: List[float] = []
+        trainer, loss = trainer_of(make_env, seed, init_random_frames=options.pop("random", 0))
+        scheduler = torch.optim.lr_scheduler.ExponentialLR(trainer.optimizer, 0.5)
+        _hook("LRSchedulerHook", scheduler, **options).register(trainer)
+        trainer.register_op("post_steps", lambda: seen.append(float(scheduler.get_last_lr()[0])))
+        trainer.train()
+        return torch.tensor([*seen, float(loss.pulled.detach())])
+
+    def ended(**options: Any) -> Any:
+        trainer, loss = trainer_of(make_env, seed)
+        _hook("LogScalar", ("next", "reward"), "seen").register(trainer)
+        hook = _hook("EarlyStopping", monitor="seen", wait_for=0, **options)
+        hook.register(trainer)
+        trainer.train()
+        told = str(hook.stop_reason), str(hook.best_score)
+        return {"frames": trainer.collected_frames, "number": loss.pulled.detach(), "why": told}
+
+    return answers(
+        seed,
+        batch=falling,
+        optim=lambda: falling(interval="optim"),
+        random=lambda: falling(interval="batch", random=24),
+        unknown=lambda: falling(interval="epoch"),
+        patient=lambda: ended(patience=1000),
+        impatient=lambda: ended(patience=0, min_delta=100.0),
+        lower=lambda: ended(patience=0, mode="min", min_delta=100.0),
+        other=lambda: ended(mode="mean"),
+    )
+
+
+class _Log:
+    """What a trainer tells its logger."""
+
+    exp_name = "part"
+
+    def __init__(self) -> None:
+        self.told: Dict[str, List[float]] = {}
+
+    def log_scalar(self, name: str, value: Any, step: Any = None) -> None:
+        """Note a number; times differ from run to run."""
+        if "time" not in name and "fps" not in name:
+            self.told.setdefault(name, []).append(float(value))
+
+    def log_hparams(self, told: Any) -> None:
+        """Nothing."""
+
+
+def _logged_trainings(make_env: Any, seed: int) -> Dict[str, Any]:
+    """What the trainers of the algorithms log of rewards, actions and observations."""
+
+    def told(algorithm: str, **options: Any) -> Any:
+        built, loss = built_by(make_env, seed, algorithm, SETTINGS[algorithm], summed=True)
+        names = (
+            "replay_buffer", "target_net_updater", "optimization_stepper", "exploration_module",
+        )  # fmt: skip
+        own = {n: getattr(built, n) for n in names if getattr(built, n, None) is not None}
+        if algorithm != "td3":
+            own.pop("optimization_stepper", None)
+            own["optimizer"] = torch.optim.Adam(loss.parameters(), lr=0.01)
+        log = _Log()
+        trainer = made(
+            type(built), collector=built.collector, total_frames=32, loss_module=loss,
+            frame_skip=1, optim_steps_per_batch=1, progress_bar=False, logger=log, log_interval=1,
+            enable_logging=True, seed=seed, **own, **options,
+        )  # fmt: skip
+        trainer.train()
+        return log.told
+
+    calls: Dict[str, Any] = {}
+    for algorithm in SETTINGS:
+        calls[algorithm] = partial(told, algorithm)
+        for name in ("log_rewards", "log_actions", "log_observations"):
+            for wanted in (True, False):
+                calls[f"{algorithm}.{name}.{wanted}"] = partial(told, algorithm, **{name: wanted})
+    return answers(seed, **calls)
+
+
+def _files(make_env: Any, seed: int) -> Dict[str, Any]:
+    """When a trainer writes its file: after how many frames, and at the end."""
+
+    def written(interval: int) -> Any:
+        times: List[int] = []
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "trainer.pt"
+            trainer, loss = trainer_of(
+                make_env, seed, save_trainer_file=file, save_trainer_interval=interval
+            )
+
+            def look() -> None:
+                with contextlib.suppress(OSError):
+                    times.append(int(file.stat().st_size > 0))
+
+            trainer.register_op("post_steps", look)
+            trainer.train()
+            other, moved = trainer_of(make_env, seed, save_trainer_file=file)
+            if file.exists():
+                other.load_from_file(file, weights_only=False)
+        return {"times": times, "frames": other.collected_frames,
+                "number": moved.pulled.detach(), "own": loss.pulled.detach()}  # fmt: skip
+
+    return answers(
+        seed, **{str(interval): partial(written, interval) for interval in (0, 13, 24, 1000)}
+    )
+
+
+PARTS = {
+    "numbers-of-the-log": _numbers_of_the_log,
+    "rewards-of-a-validation": _rewards_of_a_validation,
+    "updates-by-hooks": _updates_by_hooks,
+    "steppers": _steppers,
+    "steps-of-td3": _td3_steps,
+    "rates-and-ends": _rates_and_ends,
+    "files-of-a-trainer": _files,
+    "logged-trainings": _logged_trainings,
+}

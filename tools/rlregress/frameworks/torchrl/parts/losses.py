@@ -1,0 +1,280 @@
+"""What losses have in common: keys, networks, reductions, modes of acting, shapes."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from functools import partial
+from typing import Any, Callable, Dict
+
+import torch
+from torch import nn
+
+from rlregress.frameworks.torchrl.small import (
+    ACTIONS,
+    OBSERVATIONS,
+    action_value,
+    answers,
+    at,
+    bounds,
+    choosing,
+    deterministic,
+    entries,
+    scored,
+    steps,
+    stochastic,
+    value,
+    with_gradients,
+)
+from rlregress.frameworks.torchrl.versions import library, made
+
+_CHOICES = 4
+
+
+def _loss(name: str, *networks: Any, **options: Any) -> Any:
+    loss = made(library("torchrl.objectives", name), *networks, **options)
+    loss.make_value_estimator(gamma=0.9)
+    return loss
+
+
+def _gaussian() -> Any:
+    return stochastic(library("torchrl.modules", "TanhNormal"))
+
+
+def _chosen_values() -> Any:
+    from torchrl.modules import QValueActor
+
+    network = nn.Linear(OBSERVATIONS, _CHOICES)
+    return QValueActor(network, in_keys=["observation"], action_space="one_hot")
+
+
+def _discrete_sac(**options: Any) -> Any:
+    from tensordict.nn import TensorDictModule
+
+    actor = choosing(library("torchrl.modules", "OneHotCategorical"), _CHOICES)
+    values = TensorDictModule(nn.Linear(OBSERVATIONS, _CHOICES), ["observation"], ["action_value"])
+    return _loss(
+        "DiscreteSACLoss", actor, values, num_actions=_CHOICES, action_space="one_hot", **options
+    )
+
+
+#: label -> a loss with options; the same networks on every version.
+_LOSSES: Dict[str, Callable[..., Any]] = {
+    "ppo": lambda **o: _loss("PPOLoss", _gaussian(), value(), **o),
+    "clip": lambda **o: _loss("ClipPPOLoss", _gaussian(), value(), **o),
+    "kl": lambda **o: _loss("KLPENPPOLoss", _gaussian(), value(), **o),
+    "a2c": lambda **o: _loss("A2CLoss", _gaussian(), value(), **o),
+    "reinforce": lambda **o: _loss("ReinforceLoss", _gaussian(), value(), **o),
+    "sac": lambda **o: _loss("SACLoss", _gaussian(), action_value(), action_spec=bounds(), **o),
+    "sac_1": lambda **o: _loss(
+        "SACLoss", _gaussian(), action_value(), value(), action_spec=bounds(), **o
+    ),
+    "td3": lambda **o: _loss("TD3Loss", deterministic(), action_value(), bounds=(-1.0, 1.0), **o),
+    "ddpg": lambda **o: _loss("DDPGLoss", deterministic(), action_value(), **o),
+    "dqn": lambda **o: _loss("DQNLoss", _chosen_values(), action_space="one_hot", **o),
+    "discrete_sac": _discrete_sac,
+}
+_ON_POLICY = ("ppo", "clip", "kl", "a2c", "reinforce")
+_WITH_CHOICES = ("dqn", "discrete_sac")
+#: those that return numbers of no step beside losses of each
+_SCALARS = ("sac", "sac_1", "discrete_sac")
+
+
+def _batch(label: str, *shape: int, **more: Any) -> Any:
+    """Steps that suit a loss; one is the last of an episode, another is cut."""
+    ends = {"done": at(shape, 1, 3), "terminated": at(shape, 3)}
+    if label in _WITH_CHOICES:
+        taken = torch.randint(0, _CHOICES, shape)
+        ends["action"] = nn.functional.one_hot(taken, _CHOICES)
+    return (scored if label in _ON_POLICY else steps)(*shape, **ends, **more)
+
+
+def _keys(make_env: Any, seed: int) -> Dict[str, Any]:
+    """What every loss says that it reads and writes: as it is made, without entropy, renamed."""
+
+    def told(label: str, reward: str = "", **options: Any) -> Any:
+        loss = _LOSSES[label](**options)
+        if reward:
+            loss.set_keys(reward=reward)
+        return {"in": str(sorted(map(str, loss.in_keys))), "out": str(loss.out_keys)}
+
+    calls: Dict[str, Any] = {}
+    for label in _LOSSES:
+        calls[label] = partial(told, label)
+        calls[f"{label}.renamed"] = partial(told, label, reward="gain")
+    for label in ("ppo", "clip", "kl", "a2c"):
+        calls[f"{label}.silent"] = partial(told, label, entropy_bonus=False)
+    for label in ("clip", "a2c"):
+        calls[f"{label}.clipped"] = partial(told, label, clip_value=0.2)
+    calls["sac.fixed"] = partial(told, "sac", fixed_alpha=True)
+    return answers(seed, **calls)
+
+
+def _networks(make_env: Any, seed: int) -> Dict[str, Any]:
+    """A network that is taken out of a loss, changed, and put back; one of other layers."""
+
+    def first(loss: Any, name: str) -> torch.Tensor:
+        return next(iter(entries(getattr(loss, f"{name}_params")).values())).detach().clone()
+
+    def put_back(label: str, name: str) -> Any:
+        loss = _LOSSES[label]()
+        before, network = first(loss, name), deepcopy(loss.get_stateful_net(name))
+        with torch.no_grad():
+            for parameter in network.parameters():
+                parameter.add_(1.0)
+        between = first(loss, name)
+        loss.from_stateful_net(name, network)
+        return {"before": before, "between": between, "after": first(loss, name)}
+
+    def itself(label: str, name: str) -> Any:
+        loss = _LOSSES[label](functional=False)
+        network = loss.get_stateful_net(name)
+        with torch.no_grad():
+            for parameter in network.parameters():
+                parameter.add_(1.0)
+        loss.from_stateful_net(name, network)
+        return next(iter(getattr(loss, name).parameters())).detach().clone()
+
+    def other(label: str, name: str) -> Any:
+        _LOSSES[label]().from_stateful_net(name, nn.Linear(1, 1))
+
+    def again(label: str) -> Any:
+        loss = _LOSSES[label]()
+        loss.reset_parameters_recursive()
+        return {name: one.detach().clone() for name, one in loss.named_parameters()}
+
+    calls: Dict[str, Any] = {}
+    for label, name in (
+        ("ppo", "actor_network"), ("a2c", "critic_network"), ("ddpg", "value_network"),
+        ("dqn", "value_network"),
+    ):  # fmt: skip
+        calls[f"{label}.put_back"] = partial(put_back, label, name)
+        calls[f"{label}.other"] = partial(other, label, name)
+    for label, name in (("ppo", "actor_network"), ("a2c", "critic_network")):
+        calls[f"{label}.itself"] = partial(itself, label, name)
+    calls.update({f"{label}.again": partial(again, label) for label in _LOSSES})
+    return answers(seed, **calls)
+
+
+def _shared(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Actor and critic with layers in common, which one of the losses alone is to move."""
+
+    def moved(name: str, **options: Any) -> Any:
+        from tensordict.nn import NormalParamExtractor, TensorDictModule
+        from torchrl.modules import ActorValueOperator, ProbabilisticActor, ValueOperator
+
+        common = TensorDictModule(nn.Linear(OBSERVATIONS, 4), ["observation"], ["hidden"])
+        head = nn.Sequential(nn.Linear(4, 2 * ACTIONS), NormalParamExtractor())
+        actor = ProbabilisticActor(
+            TensorDictModule(head, ["hidden"], ["loc", "scale"]),
+            in_keys=["loc", "scale"],
+            distribution_class=library("torchrl.modules", "IndependentNormal"),
+            return_log_prob=True,
+        )
+        both = ActorValueOperator(common, actor, ValueOperator(nn.Linear(4, 1), ["hidden"]))
+        networks = both.get_policy_operator(), both.get_value_operator()
+        return with_gradients(_loss(name, *networks, **options), _batch("clip", 2, 6))
+
+    calls: Dict[str, Any] = {}
+    for name in ("ClipPPOLoss", "A2CLoss"):
+        for separate in (False, True):
+            calls[f"{name}.{separate}"] = partial(moved, name, separate_losses=separate)
+    return answers(seed, **calls)
+
+
+def _reduced(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Every loss reduced in every way: all steps, some of them, with and without weights."""
+
+    def reduced(label: str, reduction: str, masked: bool, weighted: bool) -> Any:
+        options = {"scalar_output_mode": "exclude"} if label in _SCALARS else {}
+        more: Dict[str, Any] = {}
+        if masked:
+            more["shifted_valid"] = ~at((2, 6), 4).squeeze(-1)
+        if weighted:
+            more["priority_weight"] = 0.5 + torch.rand(2, 6)
+        return with_gradients(
+            _LOSSES[label](reduction=reduction, **options), _batch(label, 2, 6, **more)
+        )
+
+    calls: Dict[str, Any] = {}
+    for label in _LOSSES:
+        for reduction in ("mean", "sum", "none"):
+            for masked in (False, True):
+                calls[f"{label}.{reduction}{'.masked' * masked}"] = partial(
+                    reduced, label, reduction, masked, False
+                )
+            if label not in _ON_POLICY:
+                calls[f"{label}.{reduction}.weighted"] = partial(
+                    reduced, label, reduction, False, True
+                )
+                calls[f"{label}.{reduction}.masked.weighted"] = partial(
+                    reduced, label, reduction, True, True
+                )
+    calls["unknown"] = lambda: with_gradients(
+        _LOSSES["dqn"](reduction="median"), _batch("dqn", 2, 6)
+    )
+    return answers(seed, **calls)
+
+
+def _priorities(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Weights of prioritised replay that a loss is to use, or is not, and has or has not."""
+
+    def weighted(label: str, used: Any, given: bool) -> Any:
+        more = {"priority_weight": 0.5 + torch.rand(6)} if given else {}
+        batch = _batch(label, 6).update(more)
+        return with_gradients(_LOSSES[label](use_prioritized_weights=used), batch)
+
+    calls: Dict[str, Any] = {}
+    for label in ("sac", "td3", "ddpg", "dqn", "discrete_sac"):
+        for used in (True, False, "auto"):
+            for given in (True, False):
+                calls[f"{label}.{used}.{given}"] = partial(weighted, label, used, given)
+    return answers(seed, **calls)
+
+
+def _halves(make_env: Any, seed: int) -> Dict[str, Any]:
+    """One of the losses of a loss by itself, while actions are drawn at random elsewhere."""
+
+    def half(label: str, method: str) -> Any:
+        from torchrl.envs.utils import ExplorationType, set_exploration_type
+
+        loss = _LOSSES[label]()
+        with set_exploration_type(ExplorationType.RANDOM):
+            returned = getattr(loss, method)(_batch(label, 6))
+        losses = returned[0] if isinstance(returned, tuple) else returned
+        return losses.detach()
+
+    calls = {
+        f"{label}.{method}": partial(half, label, method)
+        for label, method in (
+            ("sac", "actor_loss"), ("sac", "qvalue_v2_loss"), ("td3", "actor_loss"),
+            ("td3", "value_loss"), ("ddpg", "loss_value"), ("discrete_sac", "actor_loss"),
+            ("ppo", "loss_critic"), ("a2c", "loss_critic"),
+        )
+    }  # fmt: skip
+    return answers(seed, **calls)
+
+
+def _shapes(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Advantages without their last dimension, one for all, and of two values."""
+
+    def shaped(label: str, *shape: int) -> Any:
+        return with_gradients(
+            _LOSSES[label](), _batch(label, 6).update({"advantage": torch.randn(6, *shape)})
+        )
+
+    calls: Dict[str, Any] = {}
+    for label in ("ppo", "clip", "kl", "a2c", "reinforce"):
+        for name, shape in (("flat", ()), ("one", (1,)), ("two", (2,))):
+            calls[f"{label}.{name}"] = partial(shaped, label, *shape)
+    return answers(seed, **calls)
+
+
+PARTS = {
+    "keys-of-losses": _keys,
+    "networks-of-losses": _networks,
+    "layers-in-common": _shared,
+    "reduced-losses": _reduced,
+    "weights-of-priorities": _priorities,
+    "halves-of-losses": _halves,
+    "shapes-of-advantages": _shapes,
+}
