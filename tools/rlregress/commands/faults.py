@@ -133,7 +133,7 @@ def by_tiers(names: Sequence[str], count: int, draw: int, workers: int) -> bool:
 
 def kept_tiers() -> bool:
     """Print the page of what was judged before; whether the tiers see enough."""
-    results = [each for name in frameworks.names() if (each := generated.load(name)) is not None]
+    results = generated.kept()
     if not results:
         raise UserError(
             "no generated faults were judged yet; run rlregress faults --tiers without --show"

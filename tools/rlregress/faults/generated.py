@@ -79,6 +79,8 @@ class Drawn:
         versions: of the framework and of what it stands on.
         of: how many there were to draw from.
         draw: seed of the lot.
+        date: when the last of them was asked, year-month-day.
+        tests: digest of the tests and scenarios that were asked; empty: not noted.
     """
 
     framework: str
@@ -86,6 +88,8 @@ class Drawn:
     of: int
     draw: int
     faults: tuple[Outcome, ...]
+    date: str = ""
+    tests: str = ""
 
 
 @dataclass(frozen=True)
@@ -191,16 +195,24 @@ def as_fault(fault: Mutant, sound: str, name: str) -> Fault:
     return Fault(name, fault.file, fault.old, fault.new, (), "", occurrence=occurrence)
 
 
-def path_of(framework: str) -> Path:
+def path_of(framework: str, draw: int) -> Path:
     """Where the results are kept."""
-    return _folder() / "generated" / f"{framework}.json"
+    return _folder() / "generated" / f"{framework}-draw-{draw}.json"
 
 
-def load(framework: str) -> Drawn | None:
+def load(framework: str, draw: int) -> Drawn | None:
     """The kept results; None if there are none."""
-    path = path_of(framework)
-    if not path.is_file():
-        return None
+    path = path_of(framework, draw)
+    return _read(path) if path.is_file() else None
+
+
+def kept() -> list[Drawn]:
+    """All kept results, by framework and draw."""
+    every = [_read(path) for path in (_folder() / "generated").glob("*.json")]
+    return sorted(every, key=lambda each: (each.framework, each.draw))
+
+
+def _read(path: Path) -> Drawn:
     remedy = "remove the file and run rlregress faults --tiers again"
     content: Drawn = datafiles.read(path, Drawn, remedy)
     return content
@@ -208,7 +220,7 @@ def load(framework: str) -> Drawn | None:
 
 def keep(results: Drawn) -> None:
     """Write the results in place of those before."""
-    path = path_of(results.framework)
+    path = path_of(results.framework, results.draw)
     path.parent.mkdir(exist_ok=True)
     write_atomically(path, json.dumps(asdict(results), indent=1) + "\n")
 

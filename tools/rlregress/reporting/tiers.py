@@ -49,25 +49,33 @@ def _shares(
     results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]
 ) -> Iterable[str]:
     head = [
-        "framework", "drawn", "of", "unit", "trace", "seen by either", "behavior, of the rest",
-        "seen by any", *KINDS[:-1], "seen of those that count",
+        "framework", "draw", "asked on", "drawn", "of", "unit", "trace", "seen by either",
+        "behavior, of the rest", "seen by any", *KINDS[:-1], "seen of those that count",
     ]  # fmt: skip
     rows = []
     for of in results:
-        faults = of.faults
-        kinds = Counter(
-            why.kind for each in faults if (why := _explanation(of, each, explained)) is not None
-        )
-        seen = sum(bool(each.seen_by) for each in faults)
-        counted = len(faults) - sum(kinds[kind] for kind in KINDS if kind != GAP)
-        either = [each for each in faults if each.seen_by in TIERS[:2]]
-        rows.append([
-            f"{of.framework} {next(iter(of.versions.values()), '')}".strip(),
-            str(len(faults)), str(of.of), *(_asked(faults, tier) for tier in TIERS[:2]),
-            _part(len(either), len(faults)), _asked(faults, TIERS[2]), _part(seen, len(faults)),
-            *(str(kinds[kind]) for kind in KINDS if kind != GAP), _part(seen, counted),
-        ])  # fmt: skip
+        version = next(iter(of.versions.values()), "")
+        named = [f"{of.framework} {version}".strip(), str(of.draw), of.date]
+        rows.append([*named, *_share(str(of.of), [of], explained)])
+    if len(results) > 1:
+        rows.append(["all", "", "", *_share("", results, explained)])
     return [*tables.head(*head, numbers=len(head) - 1), *(tables.row(*each) for each in rows)]
+
+
+def _share(
+    places: str, results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]
+) -> list[str]:
+    faults = [each for of in results for each in of.faults]
+    whys = [_explanation(of, each, explained) for of in results for each in of.faults]
+    kinds = Counter(why.kind for why in whys if why is not None)
+    seen = sum(bool(each.seen_by) for each in faults)
+    counted = len(faults) - sum(kinds[kind] for kind in KINDS if kind != GAP)
+    either = [each for each in faults if each.seen_by in TIERS[:2]]
+    return [
+        str(len(faults)), places, *(_asked(faults, tier) for tier in TIERS[:2]),
+        _part(len(either), len(faults)), _asked(faults, TIERS[2]), _part(seen, len(faults)),
+        *(str(kinds[kind]) for kind in KINDS if kind != GAP), _part(seen, counted),
+    ]  # fmt: skip
 
 
 def _asked(faults: Sequence[Outcome], tier: str) -> str:
@@ -98,7 +106,7 @@ def _by_operator(results: Sequence[Drawn]) -> Iterable[str]:
 
 
 def _unseen(of: Drawn, explained: Mapping[tuple[str, str], Explained]) -> Iterable[str]:
-    yield f"## Not seen: {of.framework}"
+    yield f"## Not seen: {of.framework}, draw {of.draw}"
     for title, run in ((_RUN, True), (_NOT_RUN, False)):
         chosen = [each for each in of.faults if not each.seen_by and each.run == run]
         yield from ("", f"### {title.capitalize()}: {len(chosen)}", "")

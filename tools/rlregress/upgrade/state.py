@@ -79,7 +79,7 @@ def own_digest() -> str:
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parents[1]
     files = [root / "source.py"]
-    for part in ("tracing", "frameworks", "details", "formulas"):
+    for part in ("tracing", "frameworks", "details", "formulas", "measurements"):
         files += sorted((root / part).rglob("*.py"))
     for path in files:
         digest.update(str(path.relative_to(root)).encode() + path.read_bytes())

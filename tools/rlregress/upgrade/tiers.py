@@ -7,6 +7,8 @@ asserts their answers); traces of the trainings that run it; and, of what neithe
 
 from __future__ import annotations
 
+import datetime
+import hashlib
 import json
 import os
 import subprocess
@@ -27,6 +29,7 @@ from rlregress.progress import Progress
 from rlregress.training import launch
 from rlregress.upgrade import proof
 from rlregress.upgrade.cached_folders import Say
+from rlregress.upgrade.state import own_digest
 
 #: seconds after which the behaviour tests of a fault are ended.
 PATIENCE = 900
@@ -36,7 +39,7 @@ SHARE = 0.95
 
 
 def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Drawn:
-    """Draw faults and ask the tiers; what was asked of the same faults before is kept.
+    """Draw faults and ask the tiers; what the same tests said of the same faults before is kept.
 
     Args:
         count: how many.
@@ -54,9 +57,9 @@ def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Dr
             "generated faults are put into functions"
         )
     faults, of = generated.drawn(adapter, count, draw)
-    kept = generated.load(adapter.name)
+    kept, tests = generated.load(adapter.name, draw), _tests_digest()
     said = {}
-    if kept is not None and dict(kept.versions) == dict(adapter.versions()):
+    if kept is not None and (dict(kept.versions), kept.tests) == (adapter.versions(), tests):
         said = {each.name: each for each in kept.faults}
     outcomes = {n: said.get(new.name, new) for n, new in enumerate(map(generated.outcome, faults))}
     sound = {
@@ -73,6 +76,8 @@ def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Dr
             of,
             draw,
             tuple(outcomes[n] for n in sorted(outcomes)),
+            datetime.date.today().isoformat(),
+            tests,
         )
         generated.keep(results)
         return results
@@ -91,6 +96,16 @@ def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Dr
         outcomes[number] = outcomes[number].with_(BEHAVIOR, answer, run)
         keep()
     return keep()
+
+
+def _tests_digest() -> str:
+    """Of all that the tiers ask with: another test may see what none has seen."""
+    digest = hashlib.sha256(own_digest().encode())
+    folders = [suite.root() / "tests_behavior", suite.baselines() / "scenarios"]
+    for path in sorted(each for folder in folders for each in folder.rglob("*") if each.is_file()):
+        if path.suffix in (".py", ".toml"):
+            digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def _so_far(outcomes: Sequence[Outcome], tier: str) -> str:

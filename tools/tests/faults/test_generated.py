@@ -25,7 +25,7 @@ from rlregress.faults.generated import (
 from rlregress.reporting import tiers as tiers_report
 from rlregress.upgrade import tiers
 
-KEPT = [each for name in frameworks.names() if (each := generated.load(name)) is not None]
+KEPT = generated.kept()
 
 
 def faults_of(name, count, draw):
@@ -116,7 +116,9 @@ SEEN = outcome(1, {UNIT: "sac.critic_loss.scale", TRACE: ""})
 BY_TEST = outcome(2, {UNIT: "", TRACE: "", BEHAVIOR: "tests_behavior/test_counts.py::test_it"})
 UNSEEN = outcome(3, {UNIT: "", TRACE: "", BEHAVIOR: ""})
 NOT_RUN = outcome(4, {UNIT: "", TRACE: "", BEHAVIOR: ""}, run=False, operator="bound")
-DRAWN = Drawn("sb3", {"stable-baselines3": "9.9.9"}, 40, 0, (SEEN, BY_TEST, UNSEEN, NOT_RUN))
+DRAWN = Drawn(
+    "sb3", {"stable-baselines3": "9.9.9"}, 40, 0, (SEEN, BY_TEST, UNSEEN, NOT_RUN), "2026-11-24"
+)
 
 
 def explain(monkeypatch, *rows):
@@ -150,14 +152,56 @@ def test_the_page_names_what_nothing_sees(monkeypatch):
         if line.startswith("| ")
     }
     assert cells["sb3 9.9.9"] == [
-        "4", "40", "1 of 4 (25%)", "0 of 4 (0%)", "1 of 4 (25%)", "1 of 3 (33%)", "2 of 4 (50%)",
-        "1", "0", "0", "2 of 3 (67%)",
+        "0", "2026-11-24", "4", "40", "1 of 4 (25%)", "0 of 4 (0%)", "1 of 4 (25%)",
+        "1 of 3 (33%)", "2 of 4 (50%)", "1", "0", "0", "2 of 3 (67%)",
     ]  # fmt: skip
     assert cells["sign"] == ["3", "1", "0", "1", "1", "0"]
     assert cells["bound"] == ["1", "0", "0", "0", "0", "1"]
     assert "- `m.py:3` `f` (sign): `x` -> `-x` **equivalent**: x is 0" in page
     assert "- `m.py:4` `f` (bound): `x` -> `-x`\n" in page
     assert "`m.py:1`" not in page
+
+
+def test_several_draws_are_counted_together(monkeypatch):
+    """Beside each of them; one alone has no sum."""
+    again = replace(DRAWN, draw=1, faults=(SEEN, UNSEEN))
+    page = tiers_report.page([DRAWN, again], explain(monkeypatch, (UNSEEN, EQUIVALENT, "x is 0")))
+    (line,) = [line for line in page.splitlines() if line.startswith("| all |")]
+    cells = [each.strip() for each in line.strip("| ").split("|")]
+    assert [*cells[3:5], cells[9], cells[-1]] == ["6", "", "3 of 6 (50%)", "3 of 4 (75%)"]
+    assert "## Not seen: sb3, draw 1" in page
+    assert "| all |" not in tiers_report.page([DRAWN], generated.explained())
+
+
+def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
+    """Kept answers hold for the tests that gave them; another test may see what none has seen."""
+    adapter = frameworks.get("sb3")
+    monkeypatch.setattr(generated, "_folder", lambda: tmp_path)
+    monkeypatch.setattr(generated, "scope", lambda name: ("stable_baselines3/common/noise.py",))
+    asked = []
+
+    def ask(tier, answer):
+        def answered(adapter, faults, workers, say):
+            asked.append((tier, len(faults)))
+            return [(number, answer, True) for number in faults]
+
+        return answered
+
+    monkeypatch.setattr(tiers, "_unit", ask(UNIT, ""))
+    monkeypatch.setattr(tiers, "_traced", ask(TRACE, ""))
+    monkeypatch.setattr(tiers, "_behaving", ask(BEHAVIOR, "a test"))
+
+    def judge():
+        asked.clear()
+        tiers.judge(adapter, 3, 0, 1, lambda said: None)
+        return list(asked)
+
+    every = [(UNIT, 3), (TRACE, 3), (BEHAVIOR, 3)]
+    assert judge() == every
+    assert judge() == [(UNIT, 0), (TRACE, 0), (BEHAVIOR, 0)]
+    monkeypatch.setattr(tiers, "_tests_digest", lambda: "other tests")
+    assert judge() == every
+    assert [(each.draw, each.tests) for each in generated.kept()] == [(0, "other tests")]
 
 
 def test_the_page_of_the_documentation_is_the_one_of_the_kept_results():

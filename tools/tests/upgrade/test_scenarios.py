@@ -469,8 +469,11 @@ def test_a_fault_of_the_option_is_seen(traced, tmp_path, title, fault):
     (folder / file).write_text(text.replace(before, after), encoding="utf-8")
     job = {**scenarios.jobs(SB3)[title], "framework": "sb3", "seed": 0}
     found = run.record(job, tmp_path / "trace", run.Side("B", paths=[variables["PYTHONPATH"]]))
-    assert found.failure == ""
-    assert compare(traced[title], found).verdict != "equal"
+    if found.failure:
+        # what the fault makes of the framework's own code ends the training
+        assert str(folder) in found.failure
+    else:
+        assert compare(traced[title], found).verdict != "equal"
 
 
 @pytest.mark.nightly
