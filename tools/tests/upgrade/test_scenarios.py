@@ -438,6 +438,34 @@ HELPERS = [
             "callback.on_training_start(globals(), locals())",
         ),
     ),
+    (
+        "ppo helpers",
+        ("common/buffers.py", "log_prob = log_prob.reshape(-1, 1)", "log_prob = -log_prob"),
+    ),
+    (
+        "ppo helpers",
+        (
+            "common/base_class.py",
+            "if force_reset and data is not None:",
+            "if force_reset or data is not None:",
+        ),
+    ),
+    (
+        "ppo gsde-every-step",
+        (
+            "common/on_policy_algorithm.py",
+            "self.sde_sample_freq > 0 and",
+            "self.sde_sample_freq > 1 and",
+        ),
+    ),
+    (
+        "ppo images-apart",
+        (
+            "common/policies.py",
+            "module_gains[self.vf_features_extractor] = np.sqrt(2)",
+            "module_gains[self.vf_features_extractor] = np.sqrt(3)",
+        ),
+    ),
     ("ppo helpers", ("common/noise.py", "        self.reset()\n", "")),
     ("sac helpers-of-critics", ("sac/policies.py", "self.net_arch = net_arch", "pass")),
     ("sac gsde-unclipped", ("sac/policies.py", "if clip_mean > 0.0:", "if clip_mean >= 0.0:")),

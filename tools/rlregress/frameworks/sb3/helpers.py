@@ -9,6 +9,7 @@ import os
 from typing import Any, Callable, Dict
 
 import numpy as np
+import torch
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from rlregress.frameworks.base import NotOffered
@@ -77,6 +78,33 @@ def _reset_again(model: Any, surroundings: Surroundings, folder: str) -> None:
     own.Shown().value([np.array(environment.reset()) for _ in range(3)])
 
 
+def _row_by_hand(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """A rollout of two steps that a user fills, with probabilities that are single numbers."""
+    del folder
+    kind = library("common.buffers", "RolloutBuffer")
+    environment = surroundings.made(0)
+    buffer = kind(2, environment.observation_space, environment.action_space, device="cpu")
+    observation = gyms.reset(environment)
+    action = environment.action_space.low
+    for step in range(2):
+        numbers = [torch.tensor(0.5 * (step + 1)), torch.tensor(-0.3 * (step + 1))]
+        buffer.add(observation, action, np.ones(1), np.zeros(1), *numbers)
+    buffer.compute_returns_and_advantage(torch.tensor([0.25]), np.zeros(1))
+    own.Shown().value([buffer.values, buffer.log_probs, buffer.advantages, buffer.returns])
+
+
+def _state_kept(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """An agent that is loaded with an environment, and goes on where it was, or begins anew."""
+    path = os.path.join(folder, "whole")
+    model.save(path)
+    environment = DummyVecEnv([lambda: surroundings.made(0)])
+    kept = []
+    for anew in (True, False):
+        loaded = type(model).load(path, env=environment, force_reset=anew)
+        kept.append(float(loaded._last_obs is None))
+    own.Shown().value(kept)
+
+
 #: word of ``helpers`` -> what is done with agent, environments and a folder.
 USED: Dict[str, Callable[[Any, Surroundings, str], None]] = {
     "episodes-counted": _count_episodes,
@@ -85,4 +113,6 @@ USED: Dict[str, Callable[[Any, Surroundings, str], None]] = {
     "correlated-noise": _draw_noise,
     "actor-alone": _save_actor,
     "reset-again": _reset_again,
+    "row-by-hand": _row_by_hand,
+    "state-kept": _state_kept,
 }
