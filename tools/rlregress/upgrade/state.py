@@ -9,6 +9,7 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
+from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.training import identity
@@ -83,6 +84,16 @@ def own_digest() -> str:
         files += sorted((root / part).rglob("*.py"))
     for path in files:
         digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def tests_digest() -> str:
+    """Of that code, the behaviour tests and the scenarios: another test may see what none did."""
+    digest = hashlib.sha256(own_digest().encode())
+    for folder in (suite.root() / "tests_behavior", suite.baselines() / "scenarios"):
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in (".py", ".toml"):
+                digest.update(str(path.relative_to(folder)).encode() + path.read_bytes())
     return digest.hexdigest()
 
 

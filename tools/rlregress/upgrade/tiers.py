@@ -8,7 +8,6 @@ asserts their answers); traces of the trainings that run it; and, of what neithe
 from __future__ import annotations
 
 import datetime
-import hashlib
 import json
 import os
 import subprocess
@@ -27,9 +26,8 @@ from rlregress.faults.probed import Fault
 from rlregress.frameworks.base import Adapter
 from rlregress.progress import Progress
 from rlregress.training import launch
-from rlregress.upgrade import proof
+from rlregress.upgrade import proof, state
 from rlregress.upgrade.cached_folders import Say
-from rlregress.upgrade.state import own_digest
 
 #: seconds after which the behaviour tests of a fault are ended.
 PATIENCE = 900
@@ -57,7 +55,7 @@ def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Dr
             "generated faults are put into functions"
         )
     faults, of = generated.drawn(adapter, count, draw)
-    kept, tests = generated.load(adapter.name, draw), _tests_digest()
+    kept, tests = generated.load(adapter.name, draw), state.tests_digest()
     said = {}
     if kept is not None and (dict(kept.versions), kept.tests) == (adapter.versions(), tests):
         said = {each.name: each for each in kept.faults}
@@ -96,16 +94,6 @@ def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Dr
         outcomes[number] = outcomes[number].with_(BEHAVIOR, answer, run)
         keep()
     return keep()
-
-
-def _tests_digest() -> str:
-    """Of all that the tiers ask with: another test may see what none has seen."""
-    digest = hashlib.sha256(own_digest().encode())
-    folders = [suite.root() / "tests_behavior", suite.baselines() / "scenarios"]
-    for path in sorted(each for folder in folders for each in folder.rglob("*") if each.is_file()):
-        if path.suffix in (".py", ".toml"):
-            digest.update(path.name.encode() + path.read_bytes())
-    return digest.hexdigest()
 
 
 def _so_far(outcomes: Sequence[Outcome], tier: str) -> str:

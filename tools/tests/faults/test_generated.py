@@ -23,7 +23,7 @@ from rlregress.faults.generated import (
     Outcome,
 )
 from rlregress.reporting import tiers as tiers_report
-from rlregress.upgrade import tiers
+from rlregress.upgrade import state, tiers
 
 KEPT = generated.kept()
 
@@ -199,7 +199,7 @@ def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
     every = [(UNIT, 3), (TRACE, 3), (BEHAVIOR, 3)]
     assert judge() == every
     assert judge() == [(UNIT, 0), (TRACE, 0), (BEHAVIOR, 0)]
-    monkeypatch.setattr(tiers, "_tests_digest", lambda: "other tests")
+    monkeypatch.setattr(state, "tests_digest", lambda: "other tests")
     assert judge() == every
     assert [(each.draw, each.tests) for each in generated.kept()] == [(0, "other tests")]
 
