@@ -137,6 +137,18 @@ FAULTS = {
         "trainers/trainers.py", "EarlyStopping._is_improvement",
         "return score < (best_score - self.min_delta)", "return True",
     ),
+    "logged-values": (
+        "trainers/algorithms/ddpg.py", "DDPGTrainer._setup_ddpg_logging",
+        "self.register_op(hook_dest, log_max_reward)", "pass",
+    ),
+    "logged-trainings": (
+        "trainers/algorithms/sac.py", "SACTrainer._setup_sac_logging",
+        'logname="r_max"', 'logname="r_min"',
+    ),
+    "whole-files-of-trainers": (
+        "trainers/trainers.py", "_TrainerCheckpointState.load_state_dict",
+        'self.trainer.collected_frames = state_dict["collected_frames"]', "pass",
+    ),
     "files-of-a-trainer": (
         "trainers/trainers.py", "Trainer.save_trainer",
         "> self.save_trainer_interval", "> 2 * self.save_trainer_interval",

@@ -194,6 +194,27 @@ FAULTS = {
         'in (True, "auto")',
         'in (True, False, "auto")',
     ),
+    "keys-of-losses-again": (
+        "sac.back",
+        "objectives/common.py",
+        "LossModule.set_keys",
+        "setattr(self.tensor_keys, key, getattr(self.default_keys(), key))",
+        "pass",
+    ),
+    "advantages-by-returns": (
+        "clip.PercentileValueNorm.True.scale",
+        "objectives/utils.py",
+        "_valid_value_target_rows",
+        "mask = entry if mask is None else mask & entry",
+        "mask = ~entry",
+    ),
+    "helpers-of-losses": (
+        "slower.rates",
+        "objectives/utils.py",
+        "KLAdaptiveLR.step",
+        "scale = 1.0 / self.factor",
+        "scale = self.factor",
+    ),
     "squashed-numbers": (
         "tanh.gradient",
         "modules/distributions/utils.py",

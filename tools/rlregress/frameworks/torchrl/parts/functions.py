@@ -114,7 +114,9 @@ def _discounts(make_env: Any, seed: int) -> Dict[str, Any]:
         calls[f"{name}.gammas"] = partial(gammas, name)
         calls[f"{name}.scalar"] = partial(scalar, name)
         calls[f"{name}.small"] = partial(small, name)
-        for label, shape in (("one", (6, 1)), ("several", (3, 6, 1)), ("wide", (2, 6, 2))):
+        for label, shape in (
+            ("one", (6, 1)), ("several", (3, 6, 1)), ("deep", (2, 3, 6, 1)), ("wide", (2, 6, 2)),
+        ):  # fmt: skip
             calls[f"{name}.{label}"] = partial(numbers, name, shape)
         if name in _ROLLING:
             for rolling in (False, True):

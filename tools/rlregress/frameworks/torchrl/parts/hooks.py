@@ -11,9 +11,16 @@ from typing import Any, Dict, List
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl.api import GymWrapper, TensorDict, TensorDictModule
+from rlregress.frameworks.torchrl.api import (
+    Collector,
+    GymWrapper,
+    LazyTensorStorage,
+    TensorDict,
+    TensorDictModule,
+    TensorDictReplayBuffer,
+)
 from rlregress.frameworks.torchrl.parts.collectors import Drawn
-from rlregress.frameworks.torchrl.parts.trainers import SETTINGS, built_by, trainer_of
+from rlregress.frameworks.torchrl.parts.trainers import SETTINGS, built_by, summed, trainer_of
 from rlregress.frameworks.torchrl.small import (
     action_value,
     answers,
@@ -282,25 +289,36 @@ class _Log:
         """Nothing."""
 
 
+def _own(built: Any, loss: Any, algorithm: str) -> Dict[str, Any]:
+    """What a trainer was made of, for another one."""
+    names = "replay_buffer", "target_net_updater", "optimization_stepper", "exploration_module"
+    own = {n: getattr(built, n) for n in names if getattr(built, n, None) is not None}
+    if algorithm != "td3":
+        own.pop("optimization_stepper", None)
+        own["optimizer"] = torch.optim.Adam(loss.parameters(), lr=0.01)
+    return own
+
+
+def _whole(kind: Any, built: Any, loss: Any, own: Dict[str, Any], **options: Any) -> Any:
+    """A trainer of 32 frames."""
+    given = {"enable_logging": False, **options}
+    return made(
+        kind, collector=built.collector, total_frames=32, loss_module=loss, frame_skip=1,
+        optim_steps_per_batch=1, progress_bar=False, **own, **given,
+    )  # fmt: skip
+
+
 def _logged_trainings(make_env: Any, seed: int) -> Dict[str, Any]:
     """What the trainers of the algorithms log of rewards, actions and observations."""
 
     def told(algorithm: str, **options: Any) -> Any:
-        built, loss = built_by(make_env, seed, algorithm, SETTINGS[algorithm], summed=True)
-        names = (
-            "replay_buffer", "target_net_updater", "optimization_stepper", "exploration_module",
-        )  # fmt: skip
-        own = {n: getattr(built, n) for n in names if getattr(built, n, None) is not None}
-        if algorithm != "td3":
-            own.pop("optimization_stepper", None)
-            own["optimizer"] = torch.optim.Adam(loss.parameters(), lr=0.01)
+        built, loss = built_by(make_env, seed, algorithm, SETTINGS[algorithm], summing=True)
         log = _Log()
-        trainer = made(
-            type(built), collector=built.collector, total_frames=32, loss_module=loss,
-            frame_skip=1, optim_steps_per_batch=1, progress_bar=False, logger=log, log_interval=1,
-            enable_logging=True, seed=seed, **own, **options,
-        )  # fmt: skip
-        trainer.train()
+        own = _own(built, loss, algorithm)
+        _whole(
+            type(built), built, loss, own, logger=log, log_interval=1, enable_logging=True,
+            **options,
+        ).train()  # fmt: skip
         return log.told
 
     calls: Dict[str, Any] = {}
@@ -310,6 +328,73 @@ def _logged_trainings(make_env: Any, seed: int) -> Dict[str, Any]:
             for wanted in (True, False):
                 calls[f"{algorithm}.{name}.{wanted}"] = partial(told, algorithm, **{name: wanted})
     return answers(seed, **calls)
+
+
+def _whole_files(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Trainers of the algorithms whose whole state is written to a folder and read from it."""
+    kind = library("torchrl.checkpoint", "Checkpoint")
+
+    def numbers(loss: Any) -> Any:
+        return torch.cat([one.detach().flatten() for one in loss.parameters()])
+
+    def trainer(algorithm: str, folder: Path) -> Any:
+        built, loss = built_by(make_env, seed, algorithm, SETTINGS[algorithm], summing=True)
+        own = _own(built, loss, algorithm)
+        given = {"save_trainer_file": folder / "state", "save_trainer_interval": 8}
+        # the first trainer ends its collector when it is gone
+        return _whole(type(built), built, loss, own, checkpoint=kind(), **given), loss, built
+
+    def restored(algorithm: str) -> Any:
+        with tempfile.TemporaryDirectory() as folder:
+            first, loss, _ = trainer(algorithm, Path(folder))
+            first.train()
+            second, other, _built = trainer(algorithm, Path(folder))
+            before = numbers(other)
+            second.load_from_file(Path(folder) / "state")
+            found = sorted(str(each.relative_to(folder)) for each in Path(folder).glob("state/*"))
+        return {"own": numbers(loss), "before": before, "after": numbers(other),
+                "frames": second.collected_frames, "optim": second._optim_count,
+                "log": str(second._last_log), "files": str(found)}  # fmt: skip
+
+    return answers(seed, **{name: partial(restored, name) for name in SETTINGS})
+
+
+def _logged_values(make_env: Any, seed: int) -> Dict[str, Any]:
+    """What the trainer of DDPG logs, under its own keys and under others."""
+    hard = library("torchrl.objectives", "HardUpdate")
+
+    def told(**options: Any) -> Any:
+        loss = library("torchrl.objectives", "DDPGLoss")(deterministic(), action_value())
+        loss.make_value_estimator(gamma=0.9)
+        log = _Log()
+        trainer = made(
+            library("torchrl.trainers.algorithms", "DDPGTrainer"), frame_skip=1, logger=log,
+            collector=_summing(make_env, seed, loss.actor_network), total_frames=32, seed=seed,
+            optim_steps_per_batch=1, progress_bar=False, log_interval=1, enable_logging=True,
+            loss_module=loss, optimizer=torch.optim.Adam(loss.parameters(), lr=0.01),
+            target_net_updater=hard(loss, value_network_update_interval=2),
+            replay_buffer=TensorDictReplayBuffer(storage=LazyTensorStorage(40), batch_size=4),
+            **options,
+        )  # fmt: skip
+        trainer.train()
+        return log.told
+
+    calls: Dict[str, Any] = {
+        "plain": told,
+        "done": partial(told, done_key="terminated"),
+        "seen": partial(told, observation_key="action", log_observations=True),
+    }
+    for name in ("log_rewards", "log_actions", "log_observations"):
+        for wanted in (True, False):
+            calls[f"{name}.{wanted}"] = partial(told, **{name: wanted})
+    return answers(seed, **calls)
+
+
+def _summing(make_env: Any, seed: int, policy: Any) -> Any:
+    """A small collector whose environment sums the rewards."""
+    environment = summed(GymWrapper(make_env(), device="cpu"))
+    environment.set_seed(seed)
+    return Collector(environment, policy, frames_per_batch=8, total_frames=32)
 
 
 def _files(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -349,4 +434,6 @@ PARTS = {
     "rates-and-ends": _rates_and_ends,
     "files-of-a-trainer": _files,
     "logged-trainings": _logged_trainings,
+    "logged-values": _logged_values,
+    "whole-files-of-trainers": _whole_files,
 }

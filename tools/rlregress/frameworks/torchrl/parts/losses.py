@@ -269,7 +269,171 @@ def _shapes(make_env: Any, seed: int) -> Dict[str, Any]:
     return answers(seed, **calls)
 
 
+def _estimators(make_env: Any, seed: int) -> Dict[str, Any]:
+    """The estimator of a loss: by its name, as a class, as one that is made, and none."""
+    names = library("torchrl.objectives", "ValueEstimators")
+    gae = library("torchrl.objectives.value", "GAE")
+    td0 = library("torchrl.objectives.value", "TD0Estimator")
+
+    def told(label: str, *given: Any, **options: Any) -> Any:
+        loss = _LOSSES[label]()
+        loss.make_value_estimator(*given, **options)
+        estimator = loss.value_estimator
+        numbers = [
+            float(getattr(estimator, n)) for n in ("gamma", "lmbda") if hasattr(estimator, n)
+        ]
+        keys = [str(estimator.tensor_keys.reward), str(estimator.tensor_keys.value)]
+        return {
+            "kind": type(estimator).__name__,
+            "numbers": torch.tensor(numbers),
+            "keys": str(keys),
+        }
+
+    def default(label: str) -> Any:
+        loss = made(type(_LOSSES[label]()), *_of(label))
+        return told_of(loss.value_estimator)
+
+    def told_of(estimator: Any) -> Any:
+        return {"kind": type(estimator).__name__, "gamma": estimator.gamma}
+
+    def _of(label: str) -> Any:
+        return (_gaussian(), value()) if label in _ON_POLICY else (deterministic(), action_value())
+
+    calls: Dict[str, Any] = {"ppo.default": lambda: default("ppo"),
+                             "ddpg.default": lambda: default("ddpg")}  # fmt: skip
+    for label in _LOSSES:
+        for kind in ("TD0", "TD1", "TDLambda", "GAE", "VTrace"):
+            calls[f"{label}.{kind}"] = lambda label=label, kind=kind: told(
+                label, getattr(names, kind), gamma=0.7
+            )
+        calls[f"{label}.unknown"] = partial(told, label, "mean")
+        calls[f"{label}.class"] = partial(told, label, td0, gamma=0.6, value_network=value())
+        calls[f"{label}.made"] = lambda label=label: told(
+            label, gae(gamma=0.6, lmbda=0.5, value_network=value())
+        )
+    return answers(seed, **calls)
+
+
+def _keys_again(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Keys that are set, set back to the default, and unknown; the list of what is written."""
+
+    def back(label: str) -> Any:
+        loss = _LOSSES[label]()
+        loss.set_keys(reward="gain", done="over")
+        loss.set_keys(reward=None)
+        keys = loss.tensor_keys
+        return str([str(keys.reward), str(keys.done), str(loss.value_estimator.tensor_keys.reward)])
+
+    def unknown(label: str) -> Any:
+        _LOSSES[label]().set_keys(wanted="gain")
+
+    def chosen(label: str) -> Any:
+        loss = _LOSSES[label]()
+        loss.out_keys = ["loss_one"]
+        loss.in_keys = ["seen"]
+        return str([loss.out_keys, loss.in_keys])
+
+    calls: Dict[str, Any] = {}
+    for label in _LOSSES:
+        calls[f"{label}.back"] = partial(back, label)
+        calls[f"{label}.unknown"] = partial(unknown, label)
+        calls[f"{label}.chosen"] = partial(chosen, label)
+    return answers(seed, **calls)
+
+
+def _scaled_by_returns(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Advantages divided by the scale of the returns, which some steps do not count for."""
+
+    def scaled(label: str, name: str, marked: bool, training: bool = True) -> Any:
+        kind = library("torchrl.modules.value_norm", name)
+        loss = _LOSSES[label](advantage_norm=kind(shape=1))
+        loss.train(training)
+        more = {"shifted_valid": ~at((2, 6), 4).squeeze(-1)} if marked else {}
+        # the statistics move where the loss itself estimates the advantages
+        batch = _batch(label, 2, 6, **more).exclude("advantage", "value_target", "state_value")
+        outputs = with_gradients(loss, batch)
+        outputs["scale"] = loss.advantage_norm.scale().detach()
+        return outputs
+
+    calls: Dict[str, Any] = {}
+    for label in ("ppo", "clip", "a2c"):
+        for name in ("PopArtValueNorm", "RunningValueNorm", "PercentileValueNorm"):
+            for marked in (False, True):
+                calls[f"{label}.{name}.{marked}"] = partial(scaled, label, name, marked)
+        calls[f"{label}.still"] = partial(scaled, label, "RunningValueNorm", False, training=False)
+    return answers(seed, **calls)
+
+
+def _helpers(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Functions that users build losses of their own with."""
+    following, distance, hold, join = (
+        library("torchrl.objectives", "next_state_value"),
+        library("torchrl.objectives", "distance_loss"),
+        library("torchrl.objectives", "hold_out_net"),
+        library("torchrl.objectives", "group_optimizers"),
+    )
+    adaptive = library("torchrl.objectives.utils", "KLAdaptiveLR")
+
+    def followed(**options: Any) -> Any:
+        batch = _batch("sac", 2, 6)
+        several = options.pop("several", False)
+        if several:
+            batch["steps_to_next_obs"] = 1 + torch.arange(12).reshape(2, 6, 1) % 3
+        if options.pop("over", False):
+            batch["next", "done"][:] = True
+        given: Dict[str, Any] = {"pred_next_val": torch.arange(12.0).reshape(2, 6, 1)}
+        if options.pop("asked", False):
+            given = {"operator": value(), "next_val_key": "state_value"}
+        return following(batch, **given, **options).detach()
+
+    def apart(kind: str, strict: bool = True, last: int = 3) -> Any:
+        first = torch.linspace(-2.0, 2.0, 6).reshape(2, 3).requires_grad_()
+        output = distance(first, torch.ones(2, last), kind, strict_shape=strict)
+        output.sum().backward()
+        return {"output": output.detach(), "gradient": first.grad}
+
+    def held(layer: Any) -> Any:
+        with hold(layer):
+            output = layer(torch.ones(1, 2))
+        return [float(output.requires_grad), float(next(layer.parameters()).requires_grad)]
+
+    def grouped(*kinds: Any) -> Any:
+        layers = [nn.Linear(1, 1) for _ in kinds]
+        joined = join(*(k(n.parameters(), lr=0.1) for k, n in zip(kinds, layers)))
+        return [len(joined.param_groups), joined.param_groups[-1]["lr"]]
+
+    def adapted(*divergences: float) -> Any:
+        layer = nn.Linear(1, 1)
+        rate = adaptive(torch.optim.SGD(layer.parameters(), lr=1e-3), 0.01, max_lr=2e-3)
+        rates = []
+        for divergence in divergences:
+            rate.step(divergence)
+            rates += rate.get_last_lr()
+        other = adaptive(torch.optim.SGD(layer.parameters(), lr=1e-3), 0.5)
+        other.load_state_dict(rate.state_dict())
+        return {"rates": torch.tensor(rates), "state": str(sorted(other.state_dict().items()))}
+
+    frozen = nn.Linear(2, 1).requires_grad_(False)
+    sgd, adam = torch.optim.SGD, torch.optim.Adam
+    return answers(
+        seed,
+        given=followed, several=lambda: followed(several=True), over=lambda: followed(over=True),
+        none=lambda: followed(gamma=0), asked=lambda: followed(asked=True, gamma=0.8),
+        l1=lambda: apart("l1"), l2=lambda: apart("l2"), smooth=lambda: apart("smooth_l1"),
+        unknown=lambda: apart("l3"), strict=lambda: apart("l2", last=1),
+        loose=lambda: apart("l2", strict=False, last=1),
+        held=lambda: held(nn.Linear(2, 1)), frozen=lambda: held(frozen),
+        grouped=lambda: grouped(adam, adam), mixed=lambda: grouped(adam, sgd),
+        slower=lambda: adapted(0.05, 0.05), faster=lambda: adapted(0.001, 0.001, 0.001),
+        kept=lambda: adapted(0.01, 0.0), endless=lambda: adapted(float("nan")),
+    )  # fmt: skip
+
+
 PARTS = {
+    "estimators-of-losses": _estimators,
+    "keys-of-losses-again": _keys_again,
+    "advantages-by-returns": _scaled_by_returns,
+    "helpers-of-losses": _helpers,
     "keys-of-losses": _keys,
     "networks-of-losses": _networks,
     "layers-in-common": _shared,

@@ -238,22 +238,23 @@ def _batches_into_a_buffer(make_env: Any, seed: int) -> Dict[str, Any]:
     return outputs
 
 
+def summed(environment: Any) -> Any:
+    """An environment that sums the rewards of an episode, by both names that trainers use."""
+    whole, compose, sums = (
+        library(name, "torchrl.envs") for name in ("TransformedEnv", "Compose", "RewardSum")
+    )
+    names = ("episode_reward", "reward_sum")
+    return whole(environment, compose(*(sums(["reward"], out_keys=[name]) for name in names)))
+
+
 def built_by(
-    make_env: Any, seed: int, algorithm: str, settings: Dict[str, Any], summed: bool = False
+    make_env: Any, seed: int, algorithm: str, settings: Dict[str, Any], summing: bool = False
 ) -> Any:
     """A trainer of an algorithm and its loss; its environment perhaps sums the rewards."""
     request = TrainingRequest(algorithm, make_env, settings, total_steps=32, seed=seed)
     torch.manual_seed(seed)
     environment: Any = GymWrapper(make_env(), device="cpu")
-    if summed:
-        whole, compose, sums = (
-            library(name, "torchrl.envs") for name in ("TransformedEnv", "Compose", "RewardSum")
-        )
-        # trainers call it by either name
-        names = ("episode_reward", "reward_sum")
-        environment = whole(
-            environment, compose(*(sums(["reward"], out_keys=[name]) for name in names))
-        )
+    environment = summed(environment) if summing else environment
     return BUILDERS[algorithm](request, environment, Space(environment), settings)
 
 
