@@ -202,7 +202,7 @@ FAULTS = {
         "pass",
     ),
     "advantages-by-returns": (
-        "clip.PercentileValueNorm.True.scale",
+        "clip.RunningValueNorm.True.scale",
         "objectives/utils.py",
         "_valid_value_target_rows",
         "mask = entry if mask is None else mask & entry",
