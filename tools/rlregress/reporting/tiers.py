@@ -36,6 +36,9 @@ what neither of the two sees, **behavior**, the files of `tests_behavior` that r
 are not asked. A fault counts as seen if a detail is not as documented any more, a trace parts, a
 test fails, or the framework ends in an error. This page is what `rlregress faults --tiers --show`
 prints.
+
+Tests that were written after somebody had looked at the misses of a draw are flattered by it: the
+last draw of a framework, made after the last change of the tests, is the one that measures them.
 """
 
 
