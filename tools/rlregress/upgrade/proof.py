@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -24,8 +25,10 @@ from rlregress.upgrade.functions import REMOVED
 from rlregress.upgrade.sides import Sides
 from rlregress.upgrade.traced import Training
 
-#: trainings that are recorded again for one fault: 1 + 2 + 4 + 8 + 16.
+#: trainings that are recorded again for one fault that is seeded for a proof: 1 + 2 + 4 + 8 + 16.
 MOST = 31
+#: and for one that is drawn to learn what all of them see: so many that none is left out.
+EVERY = 1023
 #: seconds after which a training with a fault in it is ended: it has seen the fault.
 PATIENCE = 120
 #: how a fault cannot be put into a function that is in memory.
@@ -115,18 +118,20 @@ def seed(
     traces: Mapping[str, Trace],
     record: Record,
     say: Callable[[str], None] = lambda _: None,
+    most: int = MOST,
 ) -> list[Seeded]:
     """Put each fault into what runs, and record the trainings that run its line, until one parts.
 
-    At most ``MOST`` trainings for each fault, the shortest first.
+    The shortest first.
 
     Args:
         trainings, traces: by name, of the code without a fault, with the lines that they reach.
         record: records trainings.
         say: is told after every turn how many have been seen.
+        most: trainings for each fault.
     """
     seeded = {n: Seeded(fault, tuple(_running(fault, traces))) for n, fault in enumerate(faults)}
-    most = min(MOST, max((len(each.trainings) for each in seeded.values()), default=0))
+    most = min(most, max((len(each.trainings) for each in seeded.values()), default=0))
     begin, end = 0, 1
     # twice as many trainings at every turn, of those faults that no earlier one has seen
     while begin < most:
@@ -142,7 +147,7 @@ def seed(
             if not seeded[n].seen and not seeded[n].misfit:
                 seeded[n] = _tried(seeded[n], name, traces[name], after[job.name])
         seen = sum(bool(each.seen) for each in seeded.values())
-        say(f"{seen} of {len(seeded)} faults seen, each in at most {min(end, MOST)} trainings")
+        say(f"{seen} of {len(seeded)} faults seen, each in at most {min(end, most)} trainings")
         begin, end = end, 2 * end + 1
     return list(seeded.values())
 
@@ -159,7 +164,8 @@ def seed_installed(
         trainings = {training.name: training for training in traced.every(adapter)}
         every_trace = sides.record_once("B", list(trainings.values()), lines=True)
         traces = {name: trace for name, trace in every_trace.items() if not trace.failure}
-        return seed(faults, trainings, traces, lambda jobs: sides.record_once("B", jobs), say)
+        record = partial(sides.record_once, "B")
+        return seed(faults, trainings, traces, record, say, most=EVERY)
 
 
 def _tried(seeded: Seeded, name: str, before: Trace, after: Trace) -> Seeded:
