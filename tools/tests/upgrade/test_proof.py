@@ -176,3 +176,15 @@ def test_without_faults_the_share_is_none(proved):
     """Nothing that could be seeded is no power."""
     proof, turns = proved({"sac": trace(3)}, {}, hows=(REMOVED, REMOVED))
     assert (proof, proof.share, turns) == (Proof(0, (), (), ()), 0.0, [])
+
+
+def test_a_drawn_fault_is_asked_of_every_training():
+    """One that only the last of forty sees is not seen by a proof, which asks 31 of them."""
+    traces = {f"sac {n}": trace(3, count=n + 1) for n in range(40)}
+    trainings = {name: Training("sb3", name, {"seed": 3}) for name in traces}
+    fault = next(each for each in mutation.faults(FILE, "train", 1, 4, TEXT) if each.line == 3)
+    outcomes = {("sac 39", 3): trace(value=2.0, count=40)}
+    for most, seen in ((proof.MOST, ""), (proof.EVERY, "sac 39")):
+        record = Recorded(outcomes, traces)
+        (seeded,) = proof.seed([fault], trainings, traces, record, most=most)
+        assert (seeded.seen, sum(map(len, record.turns))) == (seen, min(most, 40))
