@@ -27,8 +27,6 @@ from rlregress.upgrade.traced import Training
 
 #: trainings that are recorded again for one fault that is seeded for a proof: 1 + 2 + 4 + 8 + 16.
 MOST = 31
-#: and for one that is drawn to learn what all of them see: so many that none is left out.
-EVERY = 1023
 #: seconds after which a training with a fault in it is ended: it has seen the fault.
 PATIENCE = 120
 #: how a fault cannot be put into a function that is in memory.
@@ -155,7 +153,10 @@ def seed(
 def seed_installed(
     adapter: Adapter, faults: Sequence[Mutant], workers: int, say: cached_folders.Say
 ) -> list[Seeded]:
-    """Trace every training of the installed code, and again with each fault that it runs."""
+    """Trace every training of the installed code, and again with each fault that it runs.
+
+    None is left out: what all of them see is the question.
+    """
     here = current("installed")
     with (
         TemporaryDirectory(prefix="rlregress-faults-") as folder,
@@ -165,7 +166,7 @@ def seed_installed(
         every_trace = sides.record_once("B", list(trainings.values()), lines=True)
         traces = {name: trace for name, trace in every_trace.items() if not trace.failure}
         record = partial(sides.record_once, "B")
-        return seed(faults, trainings, traces, record, say, most=EVERY)
+        return seed(faults, trainings, traces, record, say, most=len(trainings))
 
 
 def _tried(seeded: Seeded, name: str, before: Trace, after: Trace) -> Seeded:

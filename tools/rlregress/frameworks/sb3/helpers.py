@@ -80,7 +80,7 @@ def _reset_again(model: Any, surroundings: Surroundings, folder: str) -> None:
 
 def _row_by_hand(model: Any, surroundings: Surroundings, folder: str) -> None:
     """A rollout of two steps that a user fills, with probabilities that are single numbers."""
-    del folder
+    del model, folder
     kind = library("common.buffers", "RolloutBuffer")
     environment = surroundings.made(0)
     buffer = kind(2, environment.observation_space, environment.action_space, device="cpu")

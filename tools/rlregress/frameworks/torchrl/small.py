@@ -15,6 +15,8 @@ from rlregress.frameworks.torchrl.parts import refused
 from rlregress.frameworks.torchrl.versions import library
 
 OBSERVATIONS, ACTIONS = 3, 2
+#: actions of an environment with choices.
+CHOICES = 4
 #: where the log-probability of an action stands, now and until 0.9.
 _LOG_PROBS = ("action_log_prob", "sample_log_prob")
 
@@ -98,6 +100,12 @@ def scored(*shape: int, **more: Any) -> Any:
     return steps(*shape, **{**old, **more})
 
 
+def chosen(*shape: int, **more: Any) -> Any:
+    """Steps of an environment with choices, as one-hot vectors."""
+    taken = torch.randint(0, CHOICES, shape)
+    return steps(*shape, action=nn.functional.one_hot(taken, CHOICES), **more)
+
+
 def at(shape: Sequence[int], *places: int) -> torch.Tensor:
     """Flags that are set at some steps of every trajectory."""
     flags = torch.zeros(*shape, 1, dtype=torch.bool)
@@ -131,6 +139,22 @@ def action_value(*layers: nn.Module) -> Any:
     return ValueOperator(network, in_keys=["observation", "action"])
 
 
+def q_values(*layers: nn.Module, **options: Any) -> Any:
+    """An actor that takes the choice of the greatest value."""
+    from torchrl.modules import QValueActor
+
+    network = nn.Sequential(nn.Linear(OBSERVATIONS, CHOICES), *layers)
+    given = {"action_space": "one_hot", **options}
+    return QValueActor(network, in_keys=["observation"], **given)
+
+
+def choice_values() -> Any:
+    """The values of all choices."""
+    from tensordict.nn import TensorDictModule
+
+    return TensorDictModule(nn.Linear(OBSERVATIONS, CHOICES), ["observation"], ["action_value"])
+
+
 def stochastic(distribution: Any, gain: float = 1.0, **options: Any) -> Any:
     """An actor with a location and a scale for each of its actions; a gain drives it to bounds."""
     from tensordict.nn import NormalParamExtractor, TensorDictModule
@@ -149,7 +173,9 @@ def stochastic(distribution: Any, gain: float = 1.0, **options: Any) -> Any:
     )
 
 
-def choosing(distribution: Any, choices: int = 4, masked: bool = False, **options: Any) -> Any:
+def choosing(
+    distribution: Any, choices: int = CHOICES, masked: bool = False, **options: Any
+) -> Any:
     """An actor that chooses, by logits and perhaps a mask of the batch."""
     from tensordict.nn import TensorDictModule
     from torchrl.modules import ProbabilisticActor

@@ -19,19 +19,21 @@ from rlregress.frameworks.torchrl.small import (
 )
 from rlregress.frameworks.torchrl.versions import library, made
 
+#: that most parts ask
+NAMES = ("GAE", "TD0Estimator", "TD1Estimator", "TDLambdaEstimator")
 _WRITTEN = ("advantage", "value_target", "state_value", "shifted_valid", "reward")
 
 
-def _estimator(name: str, critic: Any, **options: Any) -> Any:
+def estimator_of(name: str, critic: Any, **options: Any) -> Any:
     """An estimator of the version, by keywords that it has."""
     kind = library("torchrl.objectives.value", name)
     given = {"gamma": 0.9, "value_network": critic, **options}
-    if name in ("GAE", "TDLambdaEstimator"):
+    if name in ("GAE", "TDLambdaEstimator", "MultiAgentGAE"):
         given["lmbda"] = 0.8
     return made(kind, **given)
 
 
-def _written(batch: Any) -> Dict[str, Any]:
+def written(batch: Any) -> Dict[str, Any]:
     """What an estimator wrote into a batch, and the rewards that it read."""
     tensors = entries(batch)
     keys = [key for key in sorted(tensors) if key.rpartition(".")[2] in _WRITTEN]
@@ -40,13 +42,18 @@ def _written(batch: Any) -> Dict[str, Any]:
 
 def _estimate(name: str, batch: Any, critic: Any = None, **options: Any) -> Dict[str, Any]:
     """What an estimator writes into a batch, twice: the second reads what the first left."""
-    estimator = _estimator(name, critic or value(), **options)
-    first = _written(estimator(batch))
-    again = _written(estimator(batch))
+    estimator = estimator_of(name, critic or value(), **options)
+    first = written(estimator(batch))
+    again = written(estimator(batch))
     return {**first, **{f"again.{key}": item for key, item in again.items()}}
 
 
-def _ends(shape: Sequence[int], truncated: Sequence[int], terminated: Sequence[int]) -> Any:
+def averaging(name: str) -> Dict[str, bool]:
+    """The option of an estimator that standardises: advantages, or rewards."""
+    return {"average_gae" if name == "GAE" else "average_rewards": True}
+
+
+def ends(shape: Sequence[int], truncated: Sequence[int], terminated: Sequence[int]) -> Any:
     """Steps of which some are the last of an episode that is cut, some of one that ends."""
     done = at(shape, *truncated, *terminated)
     following = {"truncated": at(shape, *truncated)}
@@ -60,7 +67,7 @@ def _ends_within(make_env: Any, seed: int) -> Dict[str, Any]:
         options = {"vectorized": False} if name in ("GAE", "TDLambdaEstimator") else {}
 
         def estimate(name: str = name, **options: Any) -> Any:
-            return _estimate(name, _ends((2, 8), [2], [5]), **options)
+            return _estimate(name, ends((2, 8), [2], [5]), **options)
 
         calls[name] = estimate
         if options:
@@ -82,7 +89,7 @@ def _standardised_rewards(make_env: Any, seed: int) -> Dict[str, Any]:
         return batch
 
     def estimate(name: str, batch: Any) -> Any:
-        return _written(_estimator(name, value(), average_rewards=True)(batch))
+        return written(estimator_of(name, value(), average_rewards=True)(batch))
 
     return answers(
         seed,
@@ -100,7 +107,7 @@ def _v_trace(make_env: Any, seed: int) -> Dict[str, Any]:
         shape = (2, 8)
         done = at(shape, 2, 5)
         batch = scored(*shape, done=done, terminated=at(shape, 5)).exclude("state_value")
-        return _written(_estimator("VTrace", value(), actor_network=stochastic(normal))(batch))
+        return written(estimator_of("VTrace", value(), actor_network=stochastic(normal))(batch))
 
     return answers(seed, ends=estimate)
 
@@ -109,7 +116,7 @@ def _auto_reset(make_env: Any, seed: int) -> Dict[str, Any]:
     """Environments that reset themselves after an episode is cut; estimated twice."""
     return answers(
         seed,
-        GAE=lambda: _estimate("GAE", _ends((2, 8), [2], [5]), auto_reset_env=True),
+        GAE=lambda: _estimate("GAE", ends((2, 8), [2], [5]), auto_reset_env=True),
     )
 
 
@@ -117,9 +124,9 @@ def _missing_next_observations(make_env: Any, seed: int) -> Dict[str, Any]:
     """Next observations that are NaN where an episode ends or is cut."""
 
     def estimate(name: str) -> Any:
-        batch = _ends((2, 8), [2], [5])
+        batch = ends((2, 8), [2], [5])
         batch["next", "observation"][:, [2, 5]] = float("nan")
-        return _written(_estimator(name, value())(batch))
+        return written(estimator_of(name, value())(batch))
 
     return answers(
         seed,
@@ -133,11 +140,11 @@ def _shifted(make_env: Any, seed: int) -> Dict[str, Any]:
     """One call for the values of a step and of the next, of episodes cut twice within the batch."""
 
     def estimate(name: str) -> Any:
-        batch = _ends((2, 8), [1, 4], [6])
-        return _written(_estimator(name, value(), shifted=True)(batch))
+        batch = ends((2, 8), [1, 4], [6])
+        return written(estimator_of(name, value(), shifted=True)(batch))
 
     def single() -> Any:
-        return _written(_estimator("GAE", value(), shifted=True)(_ends((1, 6), [2], [])))
+        return written(estimator_of("GAE", value(), shifted=True)(ends((1, 6), [2], [])))
 
     return answers(
         seed,
@@ -166,11 +173,11 @@ def _critic_that_reads_starts(make_env: Any, seed: int) -> Dict[str, Any]:
 
     def estimate() -> Any:
         shape = (2, 8)
-        batch = _ends(shape, [], [3])
+        batch = ends(shape, [], [3])
         batch["is_init"] = at(shape, 0, 4)
         batch["next", "is_init"] = at(shape)
         critic = TensorDictModule(_AtStart(), ["observation", "is_init"], ["state_value"])
-        return _written(_estimator("GAE", critic)(batch))
+        return written(estimator_of("GAE", critic)(batch))
 
     return answers(seed, GAE=estimate)
 
@@ -179,8 +186,8 @@ def _dropout_in_the_critic(make_env: Any, seed: int) -> Dict[str, Any]:
     """A critic with dropout: the values of a step and of the next are computed together."""
     return answers(
         seed,
-        GAE=lambda: _written(_estimator("GAE", value(nn.Dropout(0.5)))(steps(2, 6))),
-        TD0=lambda: _written(_estimator("TD0Estimator", value(nn.Dropout(0.5)))(steps(2, 6))),
+        GAE=lambda: written(estimator_of("GAE", value(nn.Dropout(0.5)))(steps(2, 6))),
+        TD0=lambda: written(estimator_of("TD0Estimator", value(nn.Dropout(0.5)))(steps(2, 6))),
     )
 
 
@@ -193,7 +200,7 @@ def _time_dimension(make_env: Any, seed: int) -> Dict[str, Any]:
         done[2, 1] = True
         batch = steps(*shape, done=done, terminated=done)
         batch.names = ["time", None]
-        return _written(_estimator(name, value())(batch))
+        return written(estimator_of(name, value())(batch))
 
     return answers(
         seed,
@@ -243,8 +250,8 @@ def _thresholds(make_env: Any, seed: int) -> Dict[str, Any]:
         shape = (2, 8)
         batch = scored(*shape, done=at(shape, 2, 5), terminated=at(shape, 5))
         actor = stochastic(normal)
-        return _written(
-            _estimator("VTrace", value(), actor_network=actor, **options)(
+        return written(
+            estimator_of("VTrace", value(), actor_network=actor, **options)(
                 batch.exclude("state_value")
             )
         )
@@ -259,31 +266,29 @@ def _thresholds(make_env: Any, seed: int) -> Dict[str, Any]:
 
 def _options(make_env: Any, seed: int) -> Dict[str, Any]:
     """Averages, discounts of several steps, values that are there, critics in turn."""
-    names = ("GAE", "TD0Estimator", "TD1Estimator", "TDLambdaEstimator")
 
     def estimate(name: str, batch: Any = None, **options: Any) -> Any:
-        batch = _ends((2, 8), [2], [5]) if batch is None else batch
-        return _written(_estimator(name, value(), **options)(batch))
+        batch = ends((2, 8), [2], [5]) if batch is None else batch
+        return written(estimator_of(name, value(), **options)(batch))
 
     def averaged(name: str, **more: Any) -> Any:
-        batch = _ends((2, 8), [2], [5]).update(dictionary(more, (2, 8)))
+        batch = ends((2, 8), [2], [5]).update(dictionary(more, (2, 8)))
         batch["next", "reward"] = 50.0 + 10.0 * batch["next", "reward"]
-        option = "average_gae" if name == "GAE" else "average_rewards"
-        return estimate(name, batch, **{option: True})
+        return estimate(name, batch, **averaging(name))
 
     def several(name: str) -> Any:
-        batch = _ends((2, 8), [2], [5])
+        batch = ends((2, 8), [2], [5])
         batch["steps_to_next_obs"] = 1 + torch.arange(16).reshape(2, 8, 1) % 3
         return estimate(name, batch)
 
     def present(name: str) -> Any:
-        batch = _ends((2, 8), [2], [5])
+        batch = ends((2, 8), [2], [5])
         batch["state_value"] = batch["next", "state_value"] = torch.ones(2, 8, 1)
         return estimate(name, batch, skip_existing=True)
 
     valid = ~at((2, 8), 4).squeeze(-1)
     calls: Dict[str, Any] = {}
-    for name in names:
+    for name in NAMES:
         calls[f"{name}_averaged"] = lambda name=name: averaged(name)
         calls[f"{name}_marked"] = lambda name=name: averaged(name, shifted_valid=valid)
         calls[f"{name}_several"] = lambda name=name: several(name)

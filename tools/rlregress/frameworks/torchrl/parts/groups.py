@@ -8,36 +8,24 @@ from typing import Any, Dict
 import torch
 from torch import nn
 
+from rlregress.frameworks.torchrl.parts.estimators import (
+    NAMES,
+    averaging,
+    ends,
+    estimator_of,
+    written,
+)
 from rlregress.frameworks.torchrl.small import OBSERVATIONS, answers, at, entries, steps, value
-from rlregress.frameworks.torchrl.versions import library, made
 
-_NAMES = ("GAE", "TD0Estimator", "TD1Estimator", "TDLambdaEstimator")
 _SHAPE = (2, 8)
-
-
-def _estimator(name: str, critic: Any, **options: Any) -> Any:
-    given = {"gamma": 0.9, "value_network": critic, **options}
-    if name in ("GAE", "TDLambdaEstimator", "MultiAgentGAE"):
-        given.setdefault("lmbda", 0.8)
-    return made(library("torchrl.objectives.value", name), **given)
-
-
-def _averaged(name: str) -> Dict[str, bool]:
-    return {"average_gae" if "GAE" in name else "average_rewards": True}
 
 
 def _batch(marked: bool = False) -> Any:
     """Two trajectories: one episode is cut and one ends; perhaps a step does not count."""
-    done = at(_SHAPE, 2, 5)
-    more = {"shifted_valid": ~at(_SHAPE, 4).squeeze(-1)} if marked else {}
-    cut = {"truncated": at(_SHAPE, 2)}
-    return steps(*_SHAPE, done=done, terminated=at(_SHAPE, 5), following=cut, **more)
-
-
-def _written(batch: Any) -> Dict[str, Any]:
-    tensors = entries(batch)
-    names = ("advantage", "value_target", "state_value", "next.state_value", "shifted_valid")
-    return {name: tensors[name].detach() for name in names if name in tensors}
+    batch = ends(_SHAPE, [2], [5])
+    if marked:
+        batch["shifted_valid"] = ~at(_SHAPE, 4).squeeze(-1)
+    return batch
 
 
 def _over_groups(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -47,12 +35,12 @@ def _over_groups(make_env: Any, seed: int) -> Dict[str, Any]:
         batch = _batch(marked)
         batch["group"] = (torch.arange(16).reshape(2, 8, 1) % 3).float()
         batch["next", "reward"] = batch["next", "reward"] * (1.0 + batch["group"]) + batch["group"]
-        return _written(
-            _estimator(name, value(), group_key="group", **_averaged(name), **more)(batch)
+        return written(
+            estimator_of(name, value(), group_key="group", **averaging(name), **more)(batch)
         )
 
     calls: Dict[str, Any] = {}
-    for name in _NAMES:
+    for name in NAMES:
         for marked in (False, True):
             calls[f"{name}.{marked}"] = partial(estimated, name, marked)
         calls[f"{name}.shifted"] = partial(estimated, name, False, shifted=True)
@@ -86,7 +74,7 @@ def _over_agents(make_env: Any, seed: int) -> Dict[str, Any]:
             batch["group"] = torch.arange(16).reshape(2, 8) % 2
             options["group_key"] = "group"
         critic = TensorDictModule(Agents(), ["observation"], ["state_value"])
-        return _written(_estimator("MultiAgentGAE", critic, **options)(batch))
+        return written(estimator_of("MultiAgentGAE", critic, **options)(batch))
 
     return answers(
         seed,
@@ -106,10 +94,10 @@ def _in_chunks(make_env: Any, seed: int) -> Dict[str, Any]:
     """Values computed in chunks, of either dimension, and a number of chunks; both at once."""
 
     def estimated(name: str, **options: Any) -> Any:
-        return _written(_estimator(name, value(), **options)(_batch()))
+        return written(estimator_of(name, value(), **options)(_batch()))
 
     calls: Dict[str, Any] = {}
-    for name in (*_NAMES,):
+    for name in NAMES:
         for label, options in (
             ("size", {"value_chunk_size": 3}),
             ("other", {"value_chunk_size": 3, "value_chunk_dim": 1}),
@@ -127,7 +115,7 @@ def _with_gradients(make_env: Any, seed: int) -> Dict[str, Any]:
 
     def estimated(name: str, differentiable: bool, apart: bool) -> Any:
         critic = value()
-        estimator = _estimator(name, critic, differentiable=differentiable)
+        estimator = estimator_of(name, critic, differentiable=differentiable)
         given: Dict[str, Any] = {}
         if apart:
             own = TensorDict.from_module(critic)
@@ -142,10 +130,10 @@ def _with_gradients(make_env: Any, seed: int) -> Dict[str, Any]:
             for key, parameter in critic.named_parameters()
             if parameter.grad is not None
         }
-        return {**_written(batch), **moved}
+        return {**written(batch), **moved}
 
     calls: Dict[str, Any] = {}
-    for name in _NAMES:
+    for name in NAMES:
         for differentiable in (False, True):
             for apart in (False, True):
                 calls[f"{name}.{differentiable}.{apart}"] = partial(
@@ -158,17 +146,17 @@ def _by_themselves(make_env: Any, seed: int) -> Dict[str, Any]:
     """Targets alone, from values that are given; other keys; discounts in tensors; no critic."""
 
     def alone(name: str, **options: Any) -> Any:
-        estimator = _estimator(name, value(), **options)
+        estimator = estimator_of(name, value(), **options)
         return estimator.value_estimate(_batch()).detach()
 
     def given(name: str) -> Any:
-        estimator = _estimator(name, value())
+        estimator = estimator_of(name, value())
         return estimator.value_estimate(_batch(), next_value=torch.ones(*_SHAPE, 1)).detach()
 
     def renamed(name: str) -> Any:
         batch = _batch()
         batch["next", "gain"] = 2.0 * batch["next", "reward"]
-        estimator = _estimator(name, value())
+        estimator = estimator_of(name, value())
         estimator.set_keys(reward="gain", advantage="better", value_target="goal")
         tensors = entries(estimator(batch))
         keys = {"in": str(estimator.in_keys), "out": str(estimator.out_keys)}
@@ -178,15 +166,15 @@ def _by_themselves(make_env: Any, seed: int) -> Dict[str, Any]:
         batch = _batch()
         batch["state_value"] = torch.linspace(0.0, 1.0, 16).reshape(*_SHAPE, 1)
         batch["next", "state_value"] = torch.linspace(1.0, 0.0, 16).reshape(*_SHAPE, 1)
-        return _written(_estimator(name, None)(batch))
+        return written(estimator_of(name, None)(batch))
 
     def empty(name: str) -> Any:
-        return _estimator(name, value())(steps(2))
+        return estimator_of(name, value())(steps(2))
 
     calls: Dict[str, Any] = {}
-    for name in _NAMES:
+    for name in NAMES:
         calls[f"{name}.alone"] = partial(alone, name)
-        calls[f"{name}.averaged"] = partial(alone, name, **_averaged(name))
+        calls[f"{name}.averaged"] = partial(alone, name, **averaging(name))
         calls[f"{name}.tensor"] = partial(alone, name, gamma=torch.tensor([0.9]))
         calls[f"{name}.given"] = partial(given, name)
         calls[f"{name}.renamed"] = partial(renamed, name)

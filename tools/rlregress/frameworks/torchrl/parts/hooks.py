@@ -102,6 +102,11 @@ def _rewards_of_a_validation(make_env: Any, seed: int) -> Dict[str, Any]:
     )  # fmt: skip
 
 
+def _numbers(loss: Any) -> Any:
+    """All parameters of a loss in a row."""
+    return torch.cat([one.detach().flatten() for one in loss.parameters()])
+
+
 class _Two(nn.Module):
     """A loss of two parts."""
 
@@ -138,7 +143,7 @@ def _updates_by_hooks(make_env: Any, seed: int) -> Dict[str, Any]:
             hooks[0](losses[0](None), True, None, 0)
         hooks[1].load_state_dict(hooks[0].state_dict())
         hooks[1](losses[1](None), True, None, 0)
-        return torch.cat([losses[1].first, losses[1].second]).detach()
+        return _numbers(losses[1])
 
     return answers(
         seed,
@@ -169,8 +174,7 @@ def _steppers(make_env: Any, seed: int) -> Dict[str, Any]:
                 with torch.no_grad():
                     loss.second[0] = float("inf")
             told.append(dict(stepping.step(trainer, _batch()).items()))
-        numbers = torch.cat([loss.first, loss.second]).detach()
-        return {"numbers": numbers, "steps": stepping.optimizer_step_count, "told": told,
+        return {"numbers": _numbers(loss), "steps": stepping.optimizer_step_count, "told": told,
                 "state": stepping.state_dict()}  # fmt: skip
 
     return answers(
@@ -211,13 +215,10 @@ def _td3_steps(make_env: Any, seed: int) -> Dict[str, Any]:
         for _ in range(count):
             stepping.step(trainer, steps(6, done=at((6,), 2), terminated=at((6,), 2)))
 
-    def numbers(loss: Any) -> Any:
-        return torch.cat([one.detach().flatten() for one in loss.parameters()])
-
     def stepped(norm: bool = True, limit: Any = None, **options: Any) -> Any:
         loss = made_loss()
         taken(stepper(loss, **options), loss, 3, norm, limit)
-        return numbers(loss)
+        return _numbers(loss)
 
     def saved() -> Any:
         loss = made_loss()
@@ -226,7 +227,7 @@ def _td3_steps(make_env: Any, seed: int) -> Dict[str, Any]:
         second = stepper(loss)
         second.load_state_dict(first.state_dict())
         taken(second, loss, 2, True, None)
-        return {"numbers": numbers(loss), "count": second.state_dict()["update_counter"]}
+        return {"numbers": _numbers(loss), "count": second.state_dict()["update_counter"]}
 
     return answers(
         seed,
@@ -289,21 +290,17 @@ class _Log:
         """Nothing."""
 
 
-def _own(built: Any, loss: Any, algorithm: str) -> Dict[str, Any]:
-    """What a trainer was made of, for another one."""
-    names = "replay_buffer", "target_net_updater", "optimization_stepper", "exploration_module"
+def _again(built: Any, loss: Any, algorithm: str, **options: Any) -> Any:
+    """Another trainer of 32 frames, of what one of an algorithm was made of."""
+    names = ["replay_buffer", "target_net_updater", "exploration_module"]
+    # TD3's makes its updates by optimisers of its own
+    names += ["optimization_stepper"] if algorithm == "td3" else []
     own = {n: getattr(built, n) for n in names if getattr(built, n, None) is not None}
     if algorithm != "td3":
-        own.pop("optimization_stepper", None)
         own["optimizer"] = torch.optim.Adam(loss.parameters(), lr=0.01)
-    return own
-
-
-def _whole(kind: Any, built: Any, loss: Any, own: Dict[str, Any], **options: Any) -> Any:
-    """A trainer of 32 frames."""
     given = {"enable_logging": False, **options}
     return made(
-        kind, collector=built.collector, total_frames=32, loss_module=loss, frame_skip=1,
+        type(built), collector=built.collector, total_frames=32, loss_module=loss, frame_skip=1,
         optim_steps_per_batch=1, progress_bar=False, **own, **given,
     )  # fmt: skip
 
@@ -314,11 +311,8 @@ def _logged_trainings(make_env: Any, seed: int) -> Dict[str, Any]:
     def told(algorithm: str, **options: Any) -> Any:
         built, loss = built_by(make_env, seed, algorithm, SETTINGS[algorithm], summing=True)
         log = _Log()
-        own = _own(built, loss, algorithm)
-        _whole(
-            type(built), built, loss, own, logger=log, log_interval=1, enable_logging=True,
-            **options,
-        ).train()  # fmt: skip
+        given = {"logger": log, "log_interval": 1, "enable_logging": True, **options}
+        _again(built, loss, algorithm, **given).train()
         return log.told
 
     calls: Dict[str, Any] = {}
@@ -334,25 +328,21 @@ def _whole_files(make_env: Any, seed: int) -> Dict[str, Any]:
     """Trainers of the algorithms whose whole state is written to a folder and read from it."""
     kind = library("torchrl.checkpoint", "Checkpoint")
 
-    def numbers(loss: Any) -> Any:
-        return torch.cat([one.detach().flatten() for one in loss.parameters()])
-
     def trainer(algorithm: str, folder: Path) -> Any:
         built, loss = built_by(make_env, seed, algorithm, SETTINGS[algorithm], summing=True)
-        own = _own(built, loss, algorithm)
         given = {"save_trainer_file": folder / "state", "save_trainer_interval": 8}
         # the first trainer ends its collector when it is gone
-        return _whole(type(built), built, loss, own, checkpoint=kind(), **given), loss, built
+        return _again(built, loss, algorithm, checkpoint=kind(), **given), loss, built
 
     def restored(algorithm: str) -> Any:
         with tempfile.TemporaryDirectory() as folder:
             first, loss, _ = trainer(algorithm, Path(folder))
             first.train()
             second, other, _built = trainer(algorithm, Path(folder))
-            before = numbers(other)
+            before = _numbers(other)
             second.load_from_file(Path(folder) / "state")
             found = sorted(str(each.relative_to(folder)) for each in Path(folder).glob("state/*"))
-        return {"own": numbers(loss), "before": before, "after": numbers(other),
+        return {"own": _numbers(loss), "before": before, "after": _numbers(other),
                 "frames": second.collected_frames, "optim": second._optim_count,
                 "log": str(second._last_log), "files": str(found)}  # fmt: skip
 

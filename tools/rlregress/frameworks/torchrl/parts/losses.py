@@ -11,14 +11,18 @@ from torch import nn
 
 from rlregress.frameworks.torchrl.small import (
     ACTIONS,
+    CHOICES,
     OBSERVATIONS,
     action_value,
     answers,
     at,
     bounds,
+    choice_values,
     choosing,
+    chosen,
     deterministic,
     entries,
+    q_values,
     scored,
     steps,
     stochastic,
@@ -26,8 +30,6 @@ from rlregress.frameworks.torchrl.small import (
     with_gradients,
 )
 from rlregress.frameworks.torchrl.versions import library, made
-
-_CHOICES = 4
 
 
 def _loss(name: str, *networks: Any, **options: Any) -> Any:
@@ -38,23 +40,6 @@ def _loss(name: str, *networks: Any, **options: Any) -> Any:
 
 def _gaussian() -> Any:
     return stochastic(library("torchrl.modules", "TanhNormal"))
-
-
-def _chosen_values() -> Any:
-    from torchrl.modules import QValueActor
-
-    network = nn.Linear(OBSERVATIONS, _CHOICES)
-    return QValueActor(network, in_keys=["observation"], action_space="one_hot")
-
-
-def _discrete_sac(**options: Any) -> Any:
-    from tensordict.nn import TensorDictModule
-
-    actor = choosing(library("torchrl.modules", "OneHotCategorical"), _CHOICES)
-    values = TensorDictModule(nn.Linear(OBSERVATIONS, _CHOICES), ["observation"], ["action_value"])
-    return _loss(
-        "DiscreteSACLoss", actor, values, num_actions=_CHOICES, action_space="one_hot", **options
-    )
 
 
 #: label -> a loss with options; the same networks on every version.
@@ -70,8 +55,15 @@ _LOSSES: Dict[str, Callable[..., Any]] = {
     ),
     "td3": lambda **o: _loss("TD3Loss", deterministic(), action_value(), bounds=(-1.0, 1.0), **o),
     "ddpg": lambda **o: _loss("DDPGLoss", deterministic(), action_value(), **o),
-    "dqn": lambda **o: _loss("DQNLoss", _chosen_values(), action_space="one_hot", **o),
-    "discrete_sac": _discrete_sac,
+    "dqn": lambda **o: _loss("DQNLoss", q_values(), action_space="one_hot", **o),
+    "discrete_sac": lambda **o: _loss(
+        "DiscreteSACLoss",
+        choosing(library("torchrl.modules", "OneHotCategorical")),
+        choice_values(),
+        num_actions=CHOICES,
+        action_space="one_hot",
+        **o,
+    ),
 }
 _ON_POLICY = ("ppo", "clip", "kl", "a2c", "reinforce")
 _WITH_CHOICES = ("dqn", "discrete_sac")
@@ -82,10 +74,20 @@ _SCALARS = ("sac", "sac_1", "discrete_sac")
 def _batch(label: str, *shape: int, **more: Any) -> Any:
     """Steps that suit a loss; one is the last of an episode, another is cut."""
     ends = {"done": at(shape, 1, 3), "terminated": at(shape, 3)}
-    if label in _WITH_CHOICES:
-        taken = torch.randint(0, _CHOICES, shape)
-        ends["action"] = nn.functional.one_hot(taken, _CHOICES)
-    return (scored if label in _ON_POLICY else steps)(*shape, **ends, **more)
+    make = scored if label in _ON_POLICY else chosen if label in _WITH_CHOICES else steps
+    return make(*shape, **ends, **more)
+
+
+def _counting() -> torch.Tensor:
+    """Whether each of 2 times 6 steps counts: all but one of either row."""
+    return ~at((2, 6), 4).squeeze(-1)
+
+
+def _raise(network: Any) -> None:
+    """Add one to all parameters."""
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.add_(1.0)
 
 
 def _keys(make_env: Any, seed: int) -> Dict[str, Any]:
@@ -118,9 +120,7 @@ def _networks(make_env: Any, seed: int) -> Dict[str, Any]:
     def put_back(label: str, name: str) -> Any:
         loss = _LOSSES[label]()
         before, network = first(loss, name), deepcopy(loss.get_stateful_net(name))
-        with torch.no_grad():
-            for parameter in network.parameters():
-                parameter.add_(1.0)
+        _raise(network)
         between = first(loss, name)
         loss.from_stateful_net(name, network)
         return {"before": before, "between": between, "after": first(loss, name)}
@@ -128,9 +128,7 @@ def _networks(make_env: Any, seed: int) -> Dict[str, Any]:
     def itself(label: str, name: str) -> Any:
         loss = _LOSSES[label](functional=False)
         network = loss.get_stateful_net(name)
-        with torch.no_grad():
-            for parameter in network.parameters():
-                parameter.add_(1.0)
+        _raise(network)
         loss.from_stateful_net(name, network)
         return next(iter(getattr(loss, name).parameters())).detach().clone()
 
@@ -188,7 +186,7 @@ def _reduced(make_env: Any, seed: int) -> Dict[str, Any]:
         options = {"scalar_output_mode": "exclude"} if label in _SCALARS else {}
         more: Dict[str, Any] = {}
         if masked:
-            more["shifted_valid"] = ~at((2, 6), 4).squeeze(-1)
+            more["shifted_valid"] = _counting()
         if weighted:
             more["priority_weight"] = 0.5 + torch.rand(2, 6)
         return with_gradients(
@@ -289,25 +287,23 @@ def _estimators(make_env: Any, seed: int) -> Dict[str, Any]:
             "keys": str(keys),
         }
 
-    def default(label: str) -> Any:
-        loss = made(type(_LOSSES[label]()), *_of(label))
-        return told_of(loss.value_estimator)
-
-    def told_of(estimator: Any) -> Any:
+    def default(name: str, *networks: Any) -> Any:
+        estimator = library("torchrl.objectives", name)(*networks).value_estimator
         return {"kind": type(estimator).__name__, "gamma": estimator.gamma}
 
-    def _of(label: str) -> Any:
-        return (_gaussian(), value()) if label in _ON_POLICY else (deterministic(), action_value())
-
-    calls: Dict[str, Any] = {"ppo.default": lambda: default("ppo"),
-                             "ddpg.default": lambda: default("ddpg")}  # fmt: skip
+    calls: Dict[str, Any] = {
+        "ppo.default": lambda: default("PPOLoss", _gaussian(), value()),
+        "ddpg.default": lambda: default("DDPGLoss", deterministic(), action_value()),
+    }
     for label in _LOSSES:
         for kind in ("TD0", "TD1", "TDLambda", "GAE", "VTrace"):
             calls[f"{label}.{kind}"] = lambda label=label, kind=kind: told(
                 label, getattr(names, kind), gamma=0.7
             )
         calls[f"{label}.unknown"] = partial(told, label, "mean")
-        calls[f"{label}.class"] = partial(told, label, td0, gamma=0.6, value_network=value())
+        calls[f"{label}.class"] = lambda label=label: told(
+            label, td0, gamma=0.6, value_network=value()
+        )
         calls[f"{label}.made"] = lambda label=label: told(
             label, gae(gamma=0.6, lmbda=0.5, value_network=value())
         )
@@ -348,7 +344,7 @@ def _scaled_by_returns(make_env: Any, seed: int) -> Dict[str, Any]:
         kind = library("torchrl.modules.value_norm", name)
         loss = _LOSSES[label](advantage_norm=kind(shape=1))
         loss.train(training)
-        more = {"shifted_valid": ~at((2, 6), 4).squeeze(-1)} if marked else {}
+        more = {"shifted_valid": _counting()} if marked else {}
         # the statistics move where the loss itself estimates the advantages
         batch = _batch(label, 2, 6, **more).exclude("advantage", "value_target", "state_value")
         outputs = with_gradients(loss, batch)

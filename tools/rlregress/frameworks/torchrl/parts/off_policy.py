@@ -11,23 +11,25 @@ from torch import nn
 from rlregress.frameworks.base import NotOffered
 from rlregress.frameworks.offered import check_arguments
 from rlregress.frameworks.torchrl.small import (
+    CHOICES,
     OBSERVATIONS,
     action_value,
     answers,
     at,
     bounds,
+    choice_values,
     choosing,
+    chosen,
     deterministic,
     dictionary,
     entries,
+    q_values,
     steps,
     stochastic,
     value,
     with_gradients,
 )
 from rlregress.frameworks.torchrl.versions import library
-
-_CHOICES = 4
 
 
 def _ready(loss: Any) -> Any:
@@ -46,15 +48,14 @@ def _sac(
 
 
 def _discrete_sac(gain: float = 1.0, **options: Any) -> Any:
-    from tensordict.nn import TensorDictModule
-
-    actor = choosing(library("torchrl.modules", "OneHotCategorical"), _CHOICES)
+    actor = choosing(library("torchrl.modules", "OneHotCategorical"))
     with torch.no_grad():
         for parameter in actor.parameters():
             parameter.mul_(gain)
-    values = TensorDictModule(nn.Linear(OBSERVATIONS, _CHOICES), ["observation"], ["action_value"])
     kind = library("torchrl.objectives", "DiscreteSACLoss")
-    return _ready(kind(actor, values, num_actions=_CHOICES, action_space="one_hot", **options))
+    return _ready(
+        kind(actor, choice_values(), num_actions=CHOICES, action_space="one_hot", **options)
+    )
 
 
 def _td3(critics: Any = None, **options: Any) -> Any:
@@ -68,26 +69,17 @@ def _ddpg(**options: Any) -> Any:
     return _ready(kind(deterministic(), action_value(), **options))
 
 
-def _q_values(*layers: nn.Module, **options: Any) -> Any:
-    """An actor that takes the choice of the greatest value."""
-    from torchrl.modules import QValueActor
-
-    network = nn.Sequential(nn.Linear(OBSERVATIONS, _CHOICES), *layers)
-    given = {"action_space": "one_hot", **options}
-    return QValueActor(network, in_keys=["observation"], **given)
-
-
 def _dqn(network: Any = None, **options: Any) -> Any:
     kind = library("torchrl.objectives", "DQNLoss")
     given = {"action_space": "one_hot", **options}
-    return _ready(kind(_q_values() if network is None else network, **given))
+    return _ready(kind(q_values() if network is None else network, **given))
 
 
 def _distribution_of_returns() -> Any:
     """An actor that takes the choice of the greatest mean of its returns."""
     from torchrl.modules import DistributionalQValueActor
 
-    network = nn.Sequential(nn.Linear(OBSERVATIONS, 5 * _CHOICES), nn.Unflatten(-1, (5, _CHOICES)))
+    network = nn.Sequential(nn.Linear(OBSERVATIONS, 5 * CHOICES), nn.Unflatten(-1, (5, CHOICES)))
     return DistributionalQValueActor(
         network, support=torch.linspace(-2.0, 2.0, 5), in_keys=["observation"],
         action_space="one_hot",
@@ -99,12 +91,6 @@ def _distributional(*given: Any, **options: Any) -> Any:
     return kind(_distribution_of_returns(), *given, **(options if given else {"gamma": 0.9}))
 
 
-def _chosen(*shape: int, **more: Any) -> Any:
-    """Steps of an environment with choices."""
-    taken = torch.randint(0, _CHOICES, shape)
-    return steps(*shape, action=nn.functional.one_hot(taken, _CHOICES), **more)
-
-
 _CONTINUOUS: Dict[str, Any] = {"sac": _sac, "td3": _td3, "ddpg": _ddpg}
 _DISCRETE: Dict[str, Any] = {"dqn": _dqn, "discrete_sac": _discrete_sac}
 _LOSSES = {**_CONTINUOUS, **_DISCRETE}
@@ -112,7 +98,7 @@ _LOSSES = {**_CONTINUOUS, **_DISCRETE}
 
 def _batch(label: str, *shape: int, **more: Any) -> Any:
     """Steps that suit a loss; one of them is the last of an episode."""
-    make = _chosen if label in ("dqn", "discrete_sac", "distributional") else steps
+    make = chosen if label in ("dqn", "discrete_sac", "distributional") else steps
     ends = at(shape, 2) if len(shape) > 1 else torch.arange(shape[0]).unsqueeze(-1) == 2
     return make(*shape, done=ends, terminated=ends, **more)
 
@@ -176,7 +162,7 @@ def _unreduced(make_env: Any, seed: int) -> Dict[str, Any]:
         seed,
         sac=lambda: with_gradients(_sac(reduction="none"), steps(6)),
         trajectories=lambda: with_gradients(_sac(reduction="none"), steps(2, 3)),
-        discrete=lambda: with_gradients(_discrete_sac(reduction="none"), _chosen(6)),
+        discrete=lambda: with_gradients(_discrete_sac(reduction="none"), chosen(6)),
     )
 
 
@@ -190,7 +176,7 @@ def _temperature(make_env: Any, seed: int) -> Dict[str, Any]:
         seed,
         target=lambda: torch.as_tensor(_sac().target_entropy),
         highest=lambda: first(alpha_init=0.9, max_alpha=0.5),
-        discrete=lambda: with_gradients(_discrete_sac(alpha_init=0.9, max_alpha=0.5), _chosen(6)),
+        discrete=lambda: with_gradients(_discrete_sac(alpha_init=0.9, max_alpha=0.5), chosen(6)),
     )
 
 
@@ -198,7 +184,7 @@ def _sure_choices(make_env: Any, seed: int) -> Dict[str, Any]:
     """Discrete SAC with a policy that is so sure that probabilities are zero."""
     return answers(
         seed,
-        discrete=lambda: with_gradients(_discrete_sac(gain=200.0), _chosen(8)),
+        discrete=lambda: with_gradients(_discrete_sac(gain=200.0), chosen(8)),
     )
 
 
@@ -219,8 +205,8 @@ def _indices(make_env: Any, seed: int) -> Dict[str, Any]:
     """Choices that are stored as indices, with and without a last dimension of one."""
 
     def forward(*last: int) -> Any:
-        network = _q_values(action_space="categorical")
-        batch = steps(6, action=torch.randint(0, _CHOICES, (6, *last)))
+        network = q_values(action_space="categorical")
+        batch = steps(6, action=torch.randint(0, CHOICES, (6, *last)))
         return with_gradients(_dqn(network, action_space="categorical"), batch)
 
     return answers(seed, flat=forward, column=lambda: forward(1))
@@ -296,10 +282,10 @@ def _evaluated_network(make_env: Any, seed: int) -> Dict[str, Any]:
     """A network with dropout that is put into evaluation after the loss is made."""
 
     def forward() -> Any:
-        network = _q_values(nn.Dropout(0.5))
+        network = q_values(nn.Dropout(0.5))
         loss = _dqn(network)
         network.eval()
-        return with_gradients(loss, _chosen(12))
+        return with_gradients(loss, chosen(12))
 
     return answers(seed, dqn=forward)
 
@@ -341,7 +327,7 @@ def _target_updates(make_env: Any, seed: int) -> Dict[str, Any]:
     hard = library("torchrl.objectives", "HardUpdate")
 
     def loss(frozen: bool = False) -> Any:
-        network = _q_values(nn.BatchNorm1d(_CHOICES))
+        network = q_values(nn.BatchNorm1d(CHOICES))
         if frozen:
             next(iter(network.parameters())).requires_grad_(False)
         return _dqn(network, delay_value=True)
@@ -367,11 +353,11 @@ def _lazy_layers(make_env: Any, seed: int) -> Dict[str, Any]:
 
     def made(update: bool) -> Any:
         network = QValueActor(
-            nn.LazyLinear(_CHOICES), in_keys=["observation"], action_space="one_hot"
+            nn.LazyLinear(CHOICES), in_keys=["observation"], action_space="one_hot"
         )
         loss = _dqn(network, delay_value=True)
         updater = soft(loss, eps=0.5) if update else None
-        batch = _chosen(6)
+        batch = chosen(6)
         with torch.no_grad():
             network(batch.select("observation"))
         outputs = {}
@@ -445,7 +431,7 @@ def _skipped_states(make_env: Any, seed: int) -> Dict[str, Any]:
     ends["terminated"][5] = True
 
     def forward(label: str, **given: Any) -> Any:
-        make = _chosen if label == "discrete_sac" else steps
+        make = chosen if label == "discrete_sac" else steps
         return with_gradients(_LOSSES[label](skip_done_states=True, **given), make(8, **ends))
 
     return answers(
@@ -483,16 +469,16 @@ def _choices_of_the_online_network(make_env: Any, seed: int) -> Dict[str, Any]:
 
     def forward(space: str, taken: Any) -> Any:
         loss = _dqn(
-            _q_values(action_space=space), action_space=space, double_dqn=True, delay_value=True
+            q_values(action_space=space), action_space=space, double_dqn=True, delay_value=True
         )
         for item in entries(loss.value_network_params).values():
             item.data.mul_(-1.0)
         return with_gradients(loss, steps(8, action=taken))
 
-    chosen = torch.arange(8) % _CHOICES
+    chosen = torch.arange(8) % CHOICES
     return answers(
         seed,
-        one_hot=lambda: forward("one_hot", nn.functional.one_hot(chosen, _CHOICES)),
+        one_hot=lambda: forward("one_hot", nn.functional.one_hot(chosen, CHOICES)),
         indices=lambda: forward("categorical", chosen),
     )
 
