@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rlregress.frameworks.base import PLAIN, Adapter, Around, Minibatch, TrainingRequest
+from rlregress.frameworks.isolation import shifted
 from tests_behavior.counter import numbered
 from tests_behavior.settings import setting
 
@@ -49,7 +50,7 @@ def request(
         make_env=numbered(lambda number: make(number % environments)),
         hyperparameters=hyperparameters(framework, algorithm, **changes),
         total_steps=environments * steps,
-        seed=0,
+        seed=shifted(0),
         prepare=prepare,
     )
 

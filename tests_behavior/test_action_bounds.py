@@ -17,6 +17,7 @@ import torch
 
 from rlregress.frameworks.base import Adapter, Trained, TrainingRequest
 from rlregress.frameworks.heads import Heads
+from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.scripted import Scripted
 from tests_behavior.bounds import (
     Bounds,
@@ -76,7 +77,7 @@ def request(
         make_env=lambda: Scripted(LOW, HIGH, observation_dimensions=2, received=received),
         hyperparameters=given,
         total_steps=STEPS * environments,
-        seed=0,
+        seed=shifted(0),
         prepare=fixed,
     )
 

@@ -12,6 +12,7 @@ import torch
 
 from rlregress.environments.atari_play import Player, Step
 from rlregress.frameworks.base import Adapter
+from rlregress.frameworks.isolation import shifted
 
 NOOP, FIRE = 0, 1
 #: what shoots in Assault
@@ -24,7 +25,7 @@ def _games() -> Iterator[None]:
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     gymnasium.register_envs(ale_py)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+        torch.manual_seed(shifted(0))
         yield
 
 
@@ -33,7 +34,7 @@ def game(name: str) -> Callable[[], gymnasium.Env]:
 
     def make() -> gymnasium.Env:
         made = gymnasium.make(f"{name}NoFrameskip-v4")
-        made.reset(seed=0)
+        made.reset(seed=shifted(0))
         return made
 
     return make

@@ -18,6 +18,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from rlregress.frameworks.base import Adapter, TrainingRequest
 from rlregress.frameworks.heads import Heads
+from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.scripted import Scripted
 from tests_behavior.questions import asked
 from tests_behavior.settings import setting
@@ -65,7 +66,7 @@ def counted(framework: Adapter, algorithm: str, environments: int) -> Counts:
                     stepped[id(parameter)] = stepped.get(id(parameter), 0) + 1
 
     given = setting(framework.name, "counts", algorithm).hyperparameters
-    asked_for = TrainingRequest(algorithm, make, given, STEPS, seed=0, prepare=prepare)
+    asked_for = TrainingRequest(algorithm, make, given, STEPS, seed=shifted(0), prepare=prepare)
     handle = register_optimizer_step_pre_hook(note)
     try:
         stored = framework.transitions(asked_for, environments)

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from rlregress.frameworks.base import Adapter, Checkpoint, TrainingRequest
+from rlregress.frameworks.isolation import shifted
 from rlregress.training.evaluation import Evaluator
 from tests_behavior.assertions import assert_other_parameters, assert_same_parameters
 from tests_behavior.settings import setting
@@ -42,20 +43,20 @@ def parameters(
 @cache
 def undisturbed(framework: Adapter, algorithm: str) -> Mapping[str, np.ndarray]:
     """The parameters of seed 1, which several tests compare with."""
-    return parameters(framework, algorithm, seed=1)
+    return parameters(framework, algorithm, seed=shifted(1))
 
 
 def test_the_same_seed_gives_the_same_parameters(framework, algorithm):
     """Two trainings with one seed end with identical parameters, to the bit."""
     who = f"{framework.title} {algorithm}"
-    again = parameters(framework, algorithm, seed=1)
+    again = parameters(framework, algorithm, seed=shifted(1))
     assert_same_parameters(who, "seed 1 twice", undisturbed(framework, algorithm), again)
 
 
 def test_another_seed_gives_other_parameters(framework, algorithm):
     """Control: with another seed the same training ends with other parameters."""
     who = f"{framework.title} {algorithm}"
-    other = parameters(framework, algorithm, seed=2)
+    other = parameters(framework, algorithm, seed=shifted(2))
     assert_other_parameters(who, "seeds 1 and 2", undisturbed(framework, algorithm), other)
     with pytest.raises(AssertionError, match=f"^{who}, control: expected parameters identical"):
         assert_same_parameters(who, "control", undisturbed(framework, algorithm), other)
@@ -69,7 +70,7 @@ def test_evaluation_does_not_disturb_the_training(framework, algorithm):
     watched = parameters(
         framework,
         algorithm,
-        seed=1,
+        seed=shifted(1),
         on_checkpoint=lambda steps, policy: evaluated.append((steps, evaluator.returns(policy))),
     )
     evaluator.close()
@@ -88,7 +89,7 @@ def test_a_disturbance_in_between_is_seen(framework, algorithm):
         torch.rand(1)
         np.random.random()
 
-    disturbed = parameters(framework, algorithm, seed=1, on_checkpoint=draw)
+    disturbed = parameters(framework, algorithm, seed=shifted(1), on_checkpoint=draw)
     assert_other_parameters(
         who, "without and with a draw", undisturbed(framework, algorithm), disturbed
     )

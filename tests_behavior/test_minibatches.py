@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from rlregress.frameworks.base import Adapter, Minibatch, TrainingRequest
+from rlregress.frameworks.isolation import shifted
 from tests_behavior.assertions import (
     assert_each_row_read,
     assert_each_row_read_once,
@@ -56,7 +57,7 @@ def read(framework: Adapter, algorithm: str, make: Callable[[int], Any]) -> tupl
         make_env=numbered(lambda number: make(number % ENVIRONMENTS)),
         hyperparameters=chosen.hyperparameters,
         total_steps=chosen.total_steps,
-        seed=0,
+        seed=shifted(0),
     )
     assert chosen.total_steps == ENVIRONMENTS * STEPS[is_on_policy(framework, algorithm)]
     return tuple(framework.minibatches(request, ENVIRONMENTS))

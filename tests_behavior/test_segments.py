@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from rlregress.frameworks.base import Adapter, TrainingRequest, Transitions
+from rlregress.frameworks.isolation import shifted
 from tests_behavior.assertions import assert_stored
 from tests_behavior.counter import (
     STEP,
@@ -38,7 +39,7 @@ def collect(framework: Adapter, algorithm: str, make_env, warm_up: int = 0) -> T
             make_env=make_env,
             hyperparameters={**chosen.hyperparameters, **changes},
             total_steps=15,
-            seed=0,
+            seed=shifted(0),
         )
     )
     return stored.in_rows_of(5)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from rlregress.frameworks.base import Adapter, TrainingRequest
+from rlregress.frameworks.isolation import shifted
 from tests_behavior.assertions import assert_values_far, assert_values_near
 from tests_behavior.limit import LimitIs
 from tests_behavior.ring import (
@@ -37,7 +38,7 @@ def learned_values(framework: Adapter, algorithm: str, limit_is: LimitIs) -> np.
             make_env=lambda: Ring(limit_is),
             hyperparameters=chosen.hyperparameters,
             total_steps=chosen.total_steps,
-            seed=0,
+            seed=shifted(0),
         )
     )
     return trained.value(observations())

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rlregress.frameworks.base import Adapter, TrainingRequest, Transitions
+from rlregress.frameworks.isolation import shifted
 from tests_behavior.assertions import assert_rows_belong_together, assert_stored
 from tests_behavior.counter import EPISODE, STEP, ResetAsFinal, StepCounter, numbered
 from tests_behavior.settings import setting
@@ -23,7 +24,7 @@ def collect(framework: Adapter, algorithm: str, make_env) -> Transitions:
         make_env=make_env,
         hyperparameters=chosen.hyperparameters,
         total_steps=30,
-        seed=0,
+        seed=shifted(0),
     )
     return framework.transitions(request, environments=2).in_rows_of(5)
 

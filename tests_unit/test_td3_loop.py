@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 
@@ -20,13 +22,13 @@ def test_replay_action(implementation):
 @pytest.mark.detail("td3.exploration.default")
 def test_exploration_default(implementation):
     """A policy of 0 explores with a deviation of 0.1 unless asked otherwise (Table 7)."""
-    deviation = implementation.ask(samples=60)
+    log2_of_deviation = implementation.ask(samples=60)
     implementation.assert_documented(
-        deviation,
-        none=0.0,  # Stable-Baselines3: none unless it is asked for
-        tenth=0.1,  # CleanRL, TorchRL's program
-        unit=0.7184,  # TorchRL's module: N(0, 1), clipped to [-1, 1]
-        fifth=0.2,
+        log2_of_deviation,
+        none=-10.0,  # Stable-Baselines3: none unless it is asked for
+        tenth=math.log2(0.1),  # CleanRL, TorchRL's program
+        unit=math.log2(0.7184),  # TorchRL's module: N(0, 1), clipped to [-1, 1]
+        fifth=math.log2(0.2),
     )
 
 

@@ -33,6 +33,7 @@ from rlregress.details import catalogue
 from rlregress.details.implementation import Implementation, documented, implementations
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
+from rlregress.frameworks.isolation import shift_seeds
 from rlregress.gate import asked, run, selection, shown
 from rlregress.gate import evidence as evidence_file
 from rlregress.gate.baseline import FIRST_NEW_SEED
@@ -172,6 +173,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--unpinned", action="store_true", help="do not limit a training to one thread (slow)"
     )
+    group.addoption(
+        "--random-seed",
+        type=int,
+        default=0,
+        help="added to the seeds of probes and of the trainings of tests_behavior (0)",
+    )
     for adapter in map(frameworks.get, frameworks.names()):
         if adapter.checkout:
             group.addoption(
@@ -209,6 +216,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_COLLECTED] = []
     config.stash[_STARTED] = time.monotonic()
     warn_in_words()
+    shift_seeds(config.getoption("--random-seed"))
     if not config.getoption("--unpinned"):
         # torch reads it when it is loaded; on a busy machine small networks wait for their threads
         os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -10,6 +10,22 @@ import numpy as np
 
 from rlregress.frameworks.base import Inputs, Probe
 
+_shift = 0
+
+
+def shift_seeds(by: int) -> None:
+    """Let every probe of this process, and every training of a behaviour test, draw other numbers.
+
+    What is asserted holds for every seed: a test that fails with one alone decides by chance.
+    """
+    global _shift
+    _shift = by
+
+
+def shifted(seed: int) -> int:
+    """A seed of a probe or of a behaviour test, moved by what ``shift_seeds`` was told."""
+    return seed + _shift
+
 
 @contextlib.contextmanager
 def isolated() -> Iterator[None]:
@@ -25,10 +41,10 @@ def isolated() -> Iterator[None]:
     try:
         torch.set_num_threads(1)
         with torch.random.fork_rng(devices=[]):
-            random.seed(0)
-            np.random.seed(0)
+            random.seed(shifted(0))
+            np.random.seed(shifted(0))
             # that of the CPU: for other kinds of device torch.manual_seed keeps a traceback
-            torch.default_generator.manual_seed(0)
+            torch.default_generator.manual_seed(shifted(0))
             yield
     finally:
         torch.set_num_threads(threads)

@@ -11,6 +11,7 @@ import numpy as np
 
 from rlregress.measurements.agents import MakeController, Settings
 from rlregress.measurements.losses import inverse, lowest
+from rlregress.measurements.spread import log2_spread
 
 Inputs = Mapping[str, Any]
 
@@ -155,13 +156,14 @@ def exploration_default(make: MakeController, i: Inputs) -> np.ndarray:
     """Exploration noise if nobody asks for it.
 
     Bounds -1 and 1, a policy whose action is 0 in every state; ``samples`` actions of the
-    framework's own loop after the start of learning. Observed, [1]: the root of their mean square.
+    framework's own loop after the start of learning. Observed, [1]: the base-2 logarithm of the
+    root of their mean square, -10 at least.
     """
     samples = int(i["samples"])
     agent = make(Settings(steps=samples + 2))
     run = agent.run(begin=lambda _: agent.set_policy(0.0, 0.0))
     actions = np.array(run.actions[0])[-samples:]
-    return np.array([np.sqrt(np.mean(actions**2))])
+    return np.array([log2_spread(actions)])
 
 
 def learning_starts(make: MakeController, i: Inputs) -> np.ndarray:

@@ -12,6 +12,7 @@ from rlregress.frameworks.cleanrl.probes.helpers import small_runs
 from rlregress.frameworks.cleanrl.slices import run
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import CPU, Fn, arguments, spaces
+from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.scripted import Scripted
 
 _SCRIPT = "td3_continuous_action"
@@ -46,7 +47,7 @@ def _sampling(source: Source, inputs: Inputs) -> np.ndarray:
     buffer = _buffer(source, count)
     for reward in range(count):
         _store(buffer, float(reward))
-    np.random.seed(int(inputs["seed"]))
+    np.random.seed(shifted(int(inputs["seed"])))
     drawn = buffer.sample(count)
     rewards = drawn.rewards.numpy() if hasattr(drawn, "rewards") else drawn[2]
     return np.array([len(np.unique(rewards)) / count])

@@ -10,6 +10,7 @@ import numpy as np
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers import off_policy_agents, off_policy_runs
 from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.measurements.spread import log2_spread
 
 _SCRIPT = "td3_continuous_action"
 
@@ -42,8 +43,7 @@ def _replay_action(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _exploration_default(source: Source, inputs: Inputs) -> np.ndarray:
-    actions = _collected(source, int(inputs["samples"]))
-    return np.array([np.sqrt(np.mean(actions**2))])
+    return np.array([log2_spread(_collected(source, int(inputs["samples"])))])
 
 
 def _exploration_environments(source: Source, inputs: Inputs) -> np.ndarray:

@@ -24,6 +24,7 @@ from rlregress.frameworks.cleanrl.stubs import (
     make_constant,
     spaces,
 )
+from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.scripted import Scripted, end_after
 
 _PPO = "ppo_continuous_action"
@@ -127,7 +128,7 @@ def _stored_log_prob(source: Source, inputs: Inputs) -> np.ndarray:
     make_constant(last_linear(agent.actor_mean), inputs["mean"])
     act = agent.get_action_and_value if hasattr(agent, "get_action_and_value") else agent.get_action
     observations = torch.zeros(int(inputs["count"]), 1)
-    torch.manual_seed(int(inputs["seed"]))
+    torch.manual_seed(shifted(int(inputs["seed"])))
     with torch.no_grad():
         actions, stored, *_ = act(observations)
         _, now, *_ = act(observations, actions)

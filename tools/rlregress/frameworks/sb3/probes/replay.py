@@ -11,6 +11,7 @@ from stable_baselines3 import SAC, TD3
 from stable_baselines3.common.buffers import ReplayBuffer
 
 from rlregress.frameworks.base import Inputs, NotOffered, Probe
+from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.sb3 import gyms, older
 from rlregress.frameworks.sb3.probes.helpers import agents, nstep_targets, watched_updates
 from rlregress.frameworks.scripted import Scripted
@@ -54,7 +55,8 @@ def _filled(agent: Any, rewards: Any) -> Any:
 
 def _sampling(inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
-    agent = agents.make_off_policy(TD3, Scripted(), buffer_size=count, seed=int(inputs["seed"]))
+    seed = shifted(int(inputs["seed"]))
+    agent = agents.make_off_policy(TD3, Scripted(), buffer_size=count, seed=seed)
     buffer = _filled(agent, range(count))
     return np.array([len(np.unique(buffer.sample(count).rewards.numpy())) / count])
 

@@ -12,6 +12,7 @@ from stable_baselines3.common.noise import NormalActionNoise
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.sb3.probes.helpers import agents, critics, off_policy_loops
 from rlregress.frameworks.scripted import Scripted
+from rlregress.measurements.spread import log2_spread
 
 
 def _centre(agent: Any) -> None:
@@ -43,7 +44,7 @@ def _replay_action(inputs: Inputs) -> np.ndarray:
 
 def _exploration_default(inputs: Inputs) -> np.ndarray:
     (actions,) = _collected(int(inputs["samples"]))
-    return np.array([np.sqrt(np.mean(actions.astype(np.float64) ** 2))])
+    return np.array([log2_spread(actions)])
 
 
 def _exploration_environments(inputs: Inputs) -> np.ndarray:

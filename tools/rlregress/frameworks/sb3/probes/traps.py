@@ -10,6 +10,7 @@ import torch
 from stable_baselines3 import DQN, PPO, SAC, TD3
 
 from rlregress.frameworks.base import Inputs, NotOffered, Probe
+from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.raised import raised_in
 from rlregress.frameworks.sb3.probes.helpers import agents, watched_updates
 from rlregress.frameworks.scripted import Scripted
@@ -124,7 +125,7 @@ def _dqn(environment: Any, **arguments: Any) -> Any:
 
 
 def _exploration_draw(inputs: Inputs) -> np.ndarray:
-    agent = _dqn(Scripted(discrete=int(inputs["actions"])), seed=int(inputs["seed"]))
+    agent = _dqn(Scripted(discrete=int(inputs["actions"])), seed=shifted(int(inputs["seed"])))
     agent.exploration_rate = float(inputs["epsilon"])
     observations = np.zeros((int(inputs["environments"]), 1), np.float32)
     greedy, _ = agent.predict(observations, deterministic=True)

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.probes.helpers import (
     off_policy_programs,
@@ -86,7 +87,7 @@ def _rewards(numbers: Any) -> Any:
 
 def _sampling(i: Inputs) -> float:
     count = int(i["count"])
-    torch.manual_seed(int(i["seed"]))
+    torch.manual_seed(shifted(int(i["seed"])))
     buffer = _buffer(count, batch_size=count)
     buffer.extend(_rewards(np.arange(count)))
     return len(np.unique(buffer.sample()["reward"].numpy())) / count

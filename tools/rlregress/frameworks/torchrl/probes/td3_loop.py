@@ -24,6 +24,7 @@ from rlregress.frameworks.torchrl.probes.helpers import (
 from rlregress.frameworks.torchrl.probes.helpers.networks import box
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.versions import with_gaussian_noise
+from rlregress.measurements.spread import log2_spread
 
 
 def _noise(exploring: Any) -> Any:
@@ -48,7 +49,7 @@ def _replay_action(i: Inputs) -> List[float]:
     return [float(actions[-1][0]), float(journal.buffer[:]["action"][-1])]
 
 
-def _root_mean_square(exploring: Any, samples: int) -> float:
+def _spread(exploring: Any, samples: int) -> float:
     with set_exploration_type(ExplorationType.RANDOM), torch.no_grad():
         acted = exploring(
             TensorDict(
@@ -56,19 +57,19 @@ def _root_mean_square(exploring: Any, samples: int) -> float:
                 [samples],
             )
         )
-    return float(acted["action"].double().pow(2).mean().sqrt())
+    return log2_spread(acted["action"].numpy())
 
 
 def _script_default(i: Inputs) -> float:
     actor, exploring = off_policy_agents.exploring("td3")
     off_policy_agents.make_constant(actor, [0.0])
-    return _root_mean_square(exploring, int(i["samples"]))
+    return _spread(exploring, int(i["samples"]))
 
 
 def _library_default(i: Inputs) -> float:
     still = TensorDictModule(torch.nn.Identity(), in_keys=["action"], out_keys=["action"])
     exploring, _ = with_gaussian_noise(still, box(-1.0, 1.0, torch.float32))
-    return _root_mean_square(exploring, int(i["samples"]))
+    return _spread(exploring, int(i["samples"]))
 
 
 def _exploration_environments(i: Inputs) -> List[float]:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     HardUpdate,
@@ -60,7 +61,7 @@ def _stored_log_prob(i: Inputs) -> float:
         low=spec.space.low, high=spec.space.high,
     )  # fmt: skip
     environment = Scripted()
-    torch.manual_seed(int(i["seed"]))
+    torch.manual_seed(shifted(int(i["seed"])))
     (batch,) = list(trainers.collector(environment, actor, int(i["count"])))
     with torch.no_grad():
         now = actor.get_dist(batch).log_prob(batch["action"])
@@ -106,7 +107,7 @@ def _exploration_draw(i: Inputs) -> float:
 
     environments = int(i["environments"])
     explore = EGreedyModule(Categorical(int(i["actions"])), eps_init=i["epsilon"])
-    torch.manual_seed(int(i["seed"]))
+    torch.manual_seed(shifted(int(i["seed"])))
     mixed = []
     for _ in range(int(i["calls"])):
         greedy = torch.zeros(environments, dtype=torch.long)

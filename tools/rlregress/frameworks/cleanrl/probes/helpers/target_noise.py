@@ -11,6 +11,7 @@ from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.learner import Learner
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.stubs import Bag
+from rlregress.frameworks.isolation import shifted
 
 _SCRIPT = "td3_continuous_action"
 
@@ -37,7 +38,7 @@ def smoothed_actions(
     agent.part("target_actor").forward = lambda *_: meant.expand(samples, dimensions)
     made = np.zeros((samples, dimensions) if each_its_own else dimensions)
     feed = _batch(samples, dimensions)
-    torch.manual_seed(int(inputs["seed"]))
+    torch.manual_seed(shifted(int(inputs["seed"])))
     sliced = agent.value(
         "smoothed target action",
         "next_state_actions",

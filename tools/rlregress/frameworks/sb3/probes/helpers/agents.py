@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.sb3 import gyms, older
 
 #: learning rate of updates that must move nothing
@@ -16,7 +17,7 @@ FROZEN = 0.0
 
 def make(algorithm: Any, environment: Any, **arguments: Any) -> Any:
     """An agent of the class ``algorithm`` with its own defaults, seeded with 0, silent."""
-    arguments.setdefault("seed", 0)
+    arguments.setdefault("seed", shifted(0))
     given = older.arguments_of(algorithm, **arguments)
     agent = algorithm("MlpPolicy", gyms.native(environment), device="cpu", **given)
     return older.adapted(agent, arguments)

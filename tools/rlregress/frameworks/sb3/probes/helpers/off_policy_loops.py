@@ -161,6 +161,8 @@ def gradient_clip(algorithm: Any, inputs: Inputs) -> np.ndarray:
 
     run(
         algorithm, 4, prepare=prepare, learning_starts=0, batch_size=int(inputs["batch_size"]),
+        # of 4 rectified units all may be 0, and with them the gradient
+        policy_kwargs={"net_arch": [64]},
     )  # fmt: skip
     return np.array([_inverse(own[0]) for own in norms.values()])
 

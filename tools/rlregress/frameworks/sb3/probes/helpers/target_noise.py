@@ -9,6 +9,7 @@ import torch
 from stable_baselines3 import TD3
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.sb3.probes.helpers import agents
 from rlregress.frameworks.scripted import Scripted
 
@@ -16,7 +17,7 @@ from rlregress.frameworks.scripted import Scripted
 def smoothed_actions(inputs: Inputs, **arguments: Any) -> np.ndarray:
     """Smoothed target actions in the environment's units, float64 [samples, dimensions]."""
     agent = agents.make_off_policy(
-        TD3, Scripted(inputs["low"], inputs["high"]), seed=int(inputs["seed"]), **arguments
+        TD3, Scripted(inputs["low"], inputs["high"]), seed=shifted(int(inputs["seed"])), **arguments
     )
     # 1 - 1e-12 is 1 in float32, where the actor computes its tanh.
     inside = np.clip(inputs["squashed"], -1.0 + 1e-12, 1.0 - 1e-12)

@@ -147,7 +147,8 @@ def gradient_clip(family: str) -> Raw:
         size = int(i["batch_size"])
         off_policy_programs.run(
             family, size, look=look, with_loss=enlarge, frames_per_batch=size, utd_ratio=2 / size,
-            batch_size=size,
+            # of 4 rectified units all may be 0, and with them the gradient
+            batch_size=size, hidden_sizes=[64],
         )  # fmt: skip
         return [inverse_norms["critic"], inverse_norms["actor"]]
 

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.base import Inputs
+from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     SACLoss,
@@ -134,7 +135,7 @@ def smoothed_actions(i: Inputs, **options: Any) -> np.ndarray:
             action_spec=box(low, high),
             **options,
         )
-        torch.manual_seed(int(i["seed"]))
+        torch.manual_seed(shifted(int(i["seed"])))
         batch = transitions(int(i["samples"]), 0.0, action_dimensions=len(low))
         actions.append(next_values(loss, batch).numpy())
     return np.stack(actions, axis=1)

@@ -13,7 +13,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.isolation import isolated
+from rlregress.frameworks.isolation import isolated, shifted
 from rlregress.frameworks.journal import Updates
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import AdditiveGaussianModule
@@ -96,7 +96,8 @@ def settings(environment: str, **changed: Any) -> programs.Settings:
     """Settings of a tiny training; ``changed`` by name, whichever section they stand in."""
     sections: Dict[str, Dict[str, Any]] = {
         "env": {
-            "name": environment, "library": "gymnasium", "seed": 0, "max_episode_steps": 100_000,
+            "name": environment, "library": "gymnasium", "seed": shifted(0),
+            "max_episode_steps": 100_000,
         },
         "network": {
             "device": "cpu", "hidden_sizes": [4], "activation": "relu",

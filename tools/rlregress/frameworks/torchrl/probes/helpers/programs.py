@@ -24,6 +24,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import Compose
 
@@ -311,7 +312,7 @@ def td3_moves(watch: Any, updates: int, delay: int) -> Any:
         program.main(
             Settings(
                 env=Settings(
-                    name=environment, library="gymnasium", seed=0, max_episode_steps=10,
+                    name=environment, library="gymnasium", seed=shifted(0), max_episode_steps=10,
                 ),
                 network=Settings(device="cpu", hidden_sizes=[4], activation="tanh"),
                 collector=Settings(
