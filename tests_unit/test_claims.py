@@ -6,6 +6,8 @@ The sentences stand in ``baselines/claims``, the index of what the sources name 
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from rlregress import suite
@@ -37,6 +39,7 @@ def pytest_generate_tests(metafunc):
     metafunc.parametrize(("claim", "framework_of_claim"), pairs, ids=ids)
 
 
+@cache
 def _items():
     return sources.load(suite.baselines() / "sources")
 

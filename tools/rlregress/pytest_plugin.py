@@ -28,7 +28,7 @@ from typing import Any
 
 import pytest
 
-from rlregress import frameworks, report_files, suite
+from rlregress import frameworks, suite
 from rlregress.details import catalogue
 from rlregress.details.implementation import Implementation, documented, implementations
 from rlregress.errors import UserError, nearest
@@ -671,6 +671,8 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
     if config.getoption("--evidence"):
         evidence_file.write(Path(config.getoption("--evidence")), entries)
     if config.getoption("--rlregress-report"):
+        from rlregress import report_files  # what makes pages is loaded where one is made
+
         folder = Path(config.getoption("--rlregress-report"))
         result = _result(config, entries)
         report_files.write(result, entries, folder)

@@ -91,7 +91,7 @@ def load(path: Path) -> tuple[Expectation, ...]:
 
 
 def _load_file(path: Path) -> list[Expectation]:
-    rows = datafiles.read(path, _File).detail
+    rows = datafiles.remembered(path, _File).detail
     places = datafiles.places(path, "detail", len(rows))
     return [Expectation(**vars(row), where=place) for row, place in zip(rows, places, strict=True)]
 

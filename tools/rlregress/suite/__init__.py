@@ -6,6 +6,7 @@ A wheel holds in this very folder what a checkout holds at its top: ``pyproject.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 from pathlib import Path
@@ -19,7 +20,12 @@ CACHE_VARIABLE = "RLREGRESS_CACHE"
 def root() -> Path:
     """The folder of tests and baselines: the nearest above this file, or above the current folder,
     that holds all of them."""
-    for start in (Path(__file__).resolve(), Path.cwd().resolve() / "here"):
+    return _root(os.getcwd())
+
+
+@functools.cache
+def _root(current: str) -> Path:
+    for start in (Path(__file__).resolve(), Path(current).resolve() / "here"):
         for folder in start.parents:
             if all((folder / mark).is_dir() for mark in _MARKS):
                 return folder

@@ -59,6 +59,8 @@ def _restore_modules(before: Mapping[str, Any]) -> None:
 
 
 def _loaded_beside() -> List[str]:
+    if _BESIDE not in sys.modules:
+        return []
     return [n for n in sys.modules if n == _BESIDE or n.startswith(f"{_BESIDE}.")]
 
 

@@ -6,6 +6,7 @@ another name, the agent gets the current name too. What a version does not have 
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import Any, Dict, Iterator, Mapping
 from unittest import mock
@@ -29,7 +30,12 @@ def keywords(function: Any) -> Mapping[str, inspect.Parameter]:
     """
     if absent(function):
         function()
-    return inspect.signature(function).parameters
+    return _signature(function).parameters
+
+
+@functools.lru_cache(maxsize=256)
+def _signature(function: Any) -> inspect.Signature:
+    return inspect.signature(function)
 
 
 def taken(function: Any, **arguments: Any) -> Dict[str, Any]:
@@ -197,7 +203,7 @@ def _leave_advantages(buffer: Any) -> None:
 
 def add(buffer: Any, *transition: Any, info: Mapping[str, Any]) -> None:
     """Add a transition of one environment to a replay buffer; until 1.0 it took no infos."""
-    infos = ([dict(info)],) if "infos" in keywords(buffer.add) else ()
+    infos = ([dict(info)],) if "infos" in keywords(type(buffer).add) else ()
     buffer.add(*transition, *infos)
 
 

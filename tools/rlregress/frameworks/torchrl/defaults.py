@@ -145,6 +145,7 @@ _KEYWORDS: Mapping[Tuple[str, str], Mapping[str, Tuple[Any, str]]] = {
 }
 
 
+@functools.lru_cache(maxsize=None)
 def _attributes(algorithm: str) -> Set[str]:
     """Dotted names below ``cfg`` that the programs of an algorithm read."""
     attributes = set()

@@ -6,9 +6,10 @@ functions where that was once different.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 import torch
 
@@ -48,12 +49,13 @@ def _version() -> str:
     return f"torchrl {metadata.versions(('torchrl',))['torchrl']}"
 
 
-def _parameters(called: Any) -> Dict[str, inspect.Parameter]:
+@functools.lru_cache(maxsize=256)
+def _parameters(called: Any) -> Mapping[str, inspect.Parameter]:
     """Of a function or of a class, those that it hands to its base among them."""
     if not inspect.isclass(called):
         if absent(called):
             called()  # says so
-        return dict(inspect.signature(called).parameters)
+        return inspect.signature(called).parameters
     parameters: Dict[str, inspect.Parameter] = {}
     for kind in called.__mro__:
         if "__init__" in vars(kind):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set
@@ -157,8 +158,7 @@ class Learner:
     @property
     def vectorised(self) -> bool:
         """The loop steps a vector of environments."""
-        loads = {n.id for n in ast.walk(_loop_of(self.store)) if isinstance(n, ast.Name)}
-        return "envs" in loads
+        return "envs" in _names_in(_loop_of(self.store))
 
     @property
     def first_update(self) -> int:
@@ -263,6 +263,11 @@ def _assigned_before(place: Anchor) -> Set[str]:
     above = place.block.statements[: place.index]
     nodes = (node for statement in above for node in ast.walk(statement))
     return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
+@functools.lru_cache(maxsize=16)
+def _names_in(loop: ast.stmt) -> Set[str]:
+    return {n.id for n in ast.walk(loop) if isinstance(n, ast.Name)}
 
 
 def _loop_of(place: Anchor) -> ast.stmt:

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import importlib
 import importlib.util
 import inspect
 import sys
+from importlib.machinery import SourceFileLoader
 from importlib.metadata import distribution, version
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, Dict, Iterator, List
+from unittest import mock
 
 import gymnasium
 import numpy as np
@@ -82,6 +85,17 @@ def _stand_ins() -> Dict[str, ModuleType]:
     return made
 
 
+@functools.lru_cache(maxsize=64)
+def _compiled_once(text: bytes, path: str) -> CodeType:
+    return compile(text, path, "exec", dont_inherit=True)
+
+
+def _compiled(self: SourceFileLoader, data: bytes, path: Any, **options: Any) -> CodeType:
+    """The code of a module that is imported anew for each program, as no bytecode is written."""
+    del self, options
+    return _compiled_once(bytes(data), str(path))
+
+
 @contextlib.contextmanager
 def _importing_from(folder: Path) -> Iterator[None]:
     stand_ins = _stand_ins()
@@ -90,9 +104,9 @@ def _importing_from(folder: Path) -> Iterator[None]:
     sys.dont_write_bytecode = True
     sys.modules.update(stand_ins)
     sys.path.insert(0, str(folder))
-    importlib.invalidate_caches()
     try:
-        yield
+        with mock.patch.object(SourceFileLoader, "source_to_code", _compiled):
+            yield
     finally:
         sys.path.remove(str(folder))
         sys.dont_write_bytecode = writes_bytecode
@@ -136,23 +150,24 @@ def load(folder: str, name: str) -> Any:
         raise NotOffered(f"torchrl {version('torchrl')} has no program {folder}/{name}.py")
     module = importlib.util.module_from_spec(spec)
     with _importing_from(path.parent):
-        exec(compile(_with_imports_first(path), str(path), "exec"), vars(module))
+        exec(_with_imports_first(path.read_text(encoding="utf-8"), str(path)), vars(module))
     return module
 
 
-def _with_imports_first(path: Path) -> ast.Module:
+@functools.lru_cache(maxsize=64)
+def _with_imports_first(text: str, path: str) -> CodeType:
     """A program, with what its ``main`` imports imported beside it.
 
     So it can be watched in the same way as newer programs, which import before ``main``.
     """
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = ast.parse(text)
     for place, node in enumerate(tree.body):
         if isinstance(node, ast.FunctionDef) and node.name == "main":
             imports = [n for n in node.body if isinstance(n, (ast.Import, ast.ImportFrom))]
             node.body = [n for n in node.body if n not in imports]
             tree.body[place:place] = imports
             break
-    return tree
+    return compile(tree, path, "exec")
 
 
 def without_normalisation(program: Any) -> None:
