@@ -140,7 +140,7 @@ def _interval() -> Detail:
         measured.target_update_interval,
         "What does the interval between two updates of the target network count?",
         (_MNIH, _SETTINGS),
-        {"every": 2, "interval": 4, "steps": 48},
+        {"every": 2, "interval": 4, "steps": 32},
         {
             "environment_steps": ("environment steps", lambda i: i["interval"]),
             "updates": ("updates of the Q network", lambda i: i["interval"] * i["every"]),
@@ -347,7 +347,7 @@ def _frequency() -> Detail:
         measured.train_frequency,
         "With several environments, after how many transitions comes the next update?",
         (_SETTINGS + " (update frequency)", "documentation of each framework"),
-        {"every": 8, "environments": 4, "steps": 96},
+        {"every": 8, "environments": 4, "steps": 72},
         {
             "vector_steps": (
                 "a step of all environments counts once: n times as many transitions",

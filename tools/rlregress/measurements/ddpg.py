@@ -156,11 +156,11 @@ def exploration_default(make: MakeController, i: Inputs) -> np.ndarray:
     """Exploration noise if nobody asks for it.
 
     Bounds -1 and 1, a policy whose action is 0 in every state; ``samples`` actions of the
-    framework's own loop after the start of learning. Observed, [1]: the base-2 logarithm of the
-    root of their mean square, -10 at least.
+    framework's own loop after the start of learning, an update every ten steps. Observed, [1]: the
+    base-2 logarithm of the root of their mean square, -10 at least.
     """
     samples = int(i["samples"])
-    agent = make(Settings(steps=samples + 2))
+    agent = make(Settings(steps=samples + 2, every=10))
     run = agent.run(begin=lambda _: agent.set_policy(0.0, 0.0))
     actions = np.array(run.actions[0])[-samples:]
     return np.array([log2_spread(actions)])
