@@ -30,7 +30,7 @@ def test_target_action(implementation):
     mean_and_spread = implementation.ask(online=-1.0, target=0.25)
     implementation.assert_documented(
         mean_and_spread,
-        target_policy=[0.244919, 0.0],  # Stable-Baselines3
+        target_policy=[0.244919, 0.0],  # Stable-Baselines3, CleanRL
         online_policy=[-0.761594, 0.0],  # TorchRL: delay_actor is False
         target_policy_smoothed=[0.244919, 0.197],
     )
@@ -88,7 +88,7 @@ def test_policy_delay(implementation):
     implementation.assert_documented(
         rates,
         every_update=[1.0, 1.0],  # Stable-Baselines3, TorchRL
-        every_second=[0.5, 0.5],
+        every_second=[0.5, 0.5],  # CleanRL
         policy_every_second=[0.5, 1.0],
     )
 
@@ -99,7 +99,7 @@ def test_exploration_noise(implementation):
     actions = implementation.ask(low=-2.0, high=6.0, pre_tanh=0.5, noise=[0.25, 5.0])
     implementation.assert_documented(
         actions,
-        scaled=[4.848469, 6.0],  # Stable-Baselines3
+        scaled=[4.848469, 6.0],  # Stable-Baselines3, CleanRL
         environment=[4.098469, 6.0],  # TorchRL
         unclipped_scaled=[4.848469, 23.848469],
         none=[3.848469, 3.848469],

@@ -250,7 +250,7 @@ def _clip() -> Detail:
         measured.gradient_clip,
         "To which norm are gradients clipped by default before the optimiser sees them?",
         ("documentation of each framework",),
-        {"weight": 100.0},
+        {"value": 100.0},
         {
             "none": ("they are not", _numbers(0.0)),
             "ten": ("to 10", _numbers(0.1)),

@@ -130,13 +130,15 @@ def stale(
 
     An entry is stale if no probe exists for its detail and scope, or if its range does not hold the
     version and no other entry of the same detail and scope takes its place. An entry of the past
-    with a successor is history, not stale.
+    with a successor is history, not stale; nor is one of later versions that cannot be asked yet.
     """
     current = for_version(entries, version)
     reasons = {}
     for entry in entries:
         name = f"{entry.id} ({entry.scope}, {entry.variant})"
         if entry.cell not in probed:
+            if Version(entry.since) > Version(version):
+                continue
             reasons[entry] = f"{name}: never matched: no probe asks for this detail in this scope"
         elif entry.cell not in current:
             until = f"until {entry.until}" if entry.until else "on"

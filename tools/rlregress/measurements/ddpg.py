@@ -183,11 +183,11 @@ def learning_starts(make: MakeController, i: Inputs) -> np.ndarray:
 def gradient_clip(make: MakeController, i: Inputs) -> np.ndarray:
     """What norm of gradients the optimisers find when they are huge.
 
-    The framework's own loop; every parameter of the Q network is ``weight``, so that the norm of
-    its gradients is beyond 100. Observed, [1]: one over the norm of all gradients together at the
+    The framework's own loop; the Q network says ``value`` everywhere, so that the norm of its
+    gradients is beyond 100. Observed, [1]: one over the norm of all gradients together at the
     first step of its optimiser; 0.0 for a norm beyond 100.
     """
     agent = make(Settings(steps=8))
-    run = agent.run(begin=lambda _: agent.fill(float(i["weight"]), 0.0))
+    run = agent.run(begin=lambda _: agent.set_values(float(i["value"]), 0.0))
     norms = [norm for (_, norm), role in zip(run.updates, run.roles) if role != "policy"]
     return np.array([inverse(norms[0])])

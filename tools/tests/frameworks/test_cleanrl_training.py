@@ -8,7 +8,8 @@ import pytest
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import TrainingRequest
-from rlregress.frameworks.cleanrl import shim
+from rlregress.frameworks.cleanrl import probes, shim
+from rlregress.frameworks.cleanrl.probes import ddpg
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.sources import find_source
 from rlregress.frameworks.cleanrl.training import (
@@ -205,3 +206,21 @@ def test_a_copy_for_gym_can_be_run():
     assert len(run["rb"].buffer) == 30
     # the update asks for more rows than a batch, not for learning_starts
     assert run["a_optimizer"].state
+
+
+def test_the_ddpg_script_for_gym_ends_in_an_error():
+    """Of 0.4.8's DDPG nothing is asked: it makes its policy without an environment, and ends."""
+    scripts = copy_of("0.4.8")
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'env'"):
+        run_script(
+            scripts.script("ddpg_continuous_action").path,
+            {"total_timesteps": 1, "episode_length": 5},
+            make_env=StepCounter,
+        )
+    assert {id for id in probes.absent(scripts) if id.startswith("ddpg.")} == set(ddpg.PROBES)
+
+
+def test_the_ddpg_script_of_a_checkout_is_asked_everything():
+    """Of the latest DDPG every detail is probed."""
+    scripts = copy_of("HEAD")
+    assert {id for id, _ in probes.bound_to(scripts)} >= set(ddpg.PROBES)

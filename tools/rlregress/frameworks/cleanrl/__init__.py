@@ -76,6 +76,10 @@ class CleanRL(Adapter):
         """The probes by (detail id, scope), of this copy of the scripts."""
         return self._beside("probes").bound_to(self.source)
 
+    def absent(self) -> Mapping[str, str]:
+        """What this copy of the scripts does not have, or cannot be asked."""
+        return self._beside("probes").absent(self.source)
+
     def defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
         """Defaults of the command lines of this copy of the scripts."""
         return self._beside("defaults").values(self.source)

@@ -55,8 +55,14 @@ _FAMILIES: Tuple[Any, ...] = (
     atari,
 )
 
-#: detail id -> what this framework does not have.
+#: detail id -> what no copy of this framework has.
 ABSENT: Mapping[str, str] = absences(_FAMILIES)
+
+
+def absent(source: Source) -> Mapping[str, str]:
+    """Detail id -> what this copy of the scripts does not have, or cannot be asked."""
+    ended = dict.fromkeys(ddpg.PROBES, ddpg.ENDS_FOR_GYM) if source.for_gym else {}
+    return {**ABSENT, **ended}
 
 
 def _bound(probe: Callable[..., np.ndarray], source: Source) -> Probe:
@@ -75,10 +81,12 @@ def _bound(probe: Callable[..., np.ndarray], source: Source) -> Probe:
 @functools.lru_cache(maxsize=16)
 def bound_to(source: Source) -> Mapping[Tuple[str, str], Probe]:
     """(detail id, "script") -> probe of this copy of the scripts."""
+    without = absent(source)
     return MappingProxyType(
         {
             (detail, "script"): _bound(probe, source)
             for family in _FAMILIES
             for detail, probe in family.PROBES.items()
+            if detail not in without
         }
     )

@@ -1,27 +1,30 @@
-"""Of ``ddpg_continuous_action.py`` nothing is asked yet."""
+"""Probes of ``ddpg_continuous_action.py``: measurements on the driver of the script."""
 
 from __future__ import annotations
 
-from typing import Callable, Dict, Mapping
+from typing import Callable, Dict
 
 import numpy as np
 
-_WHY = (
-    "the script of 0.4.8 ends in an error, as it makes its policy without the environment that "
-    "this needs, and that of a checkout has no driver yet"
-)
+from rlregress.frameworks.cleanrl.drivers.ddpg import measured
+from rlregress.measurements import ddpg
 
-PROBES: Dict[str, Callable[..., np.ndarray]] = {}
-ABSENT: Mapping[str, str] = {
-    "ddpg.networks": _WHY,
-    "ddpg.target.action": _WHY,
-    "ddpg.target.terminal": _WHY,
-    "ddpg.loss.values": _WHY,
-    "ddpg.loss.policy": _WHY,
-    "ddpg.policy_delay": _WHY,
-    "ddpg.target_update.share": _WHY,
-    "ddpg.exploration.noise": _WHY,
-    "ddpg.exploration.default": _WHY,
-    "ddpg.learning_starts": _WHY,
-    "ddpg.gradient.clip": _WHY,
+PROBES: Dict[str, Callable[..., np.ndarray]] = {
+    "ddpg.networks": measured(ddpg.networks),
+    "ddpg.target.action": measured(ddpg.target_action),
+    "ddpg.target.terminal": measured(ddpg.target_terminal),
+    "ddpg.loss.values": measured(ddpg.critic_loss),
+    "ddpg.loss.policy": measured(ddpg.actor_loss),
+    "ddpg.policy_delay": measured(ddpg.policy_delay),
+    "ddpg.target_update.share": measured(ddpg.target_share),
+    "ddpg.exploration.noise": measured(ddpg.exploration_noise),
+    "ddpg.exploration.default": measured(ddpg.exploration_default),
+    "ddpg.learning_starts": measured(ddpg.learning_starts),
+    "ddpg.gradient.clip": measured(ddpg.gradient_clip),
 }
+
+#: why none of it can be asked of a script that was written for gym
+ENDS_FOR_GYM = (
+    "the script of 0.4.8 ends in an error, as it makes its policy without the environment that "
+    "this needs"
+)

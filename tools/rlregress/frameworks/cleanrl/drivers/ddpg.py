@@ -1,0 +1,157 @@
+"""``ddpg_continuous_action.py``, driven: the script, with its environment and arguments given."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from typing import Any, Callable, List, Mapping, Optional, Tuple
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.cleanrl.probes.helpers.off_policy_runs import part, q_networks
+from rlregress.frameworks.cleanrl.running import run_script
+from rlregress.frameworks.cleanrl.sources import Source
+from rlregress.frameworks.cleanrl.stubs import differentiated, last_linear, replaced
+from rlregress.frameworks.driven import Stage, fill, give_constants
+from rlregress.measurements.agents import Look, Run, Settings, nothing
+
+_SCRIPT = "ddpg_continuous_action"
+
+
+class Driver:
+    """A script that is run anew for each request (see ``measurements.agents.Controller``)."""
+
+    def __init__(self, source: Source, settings: Settings) -> None:
+        self._source, self._settings = source, settings
+        self._policies: Optional[Tuple[float, float]] = None
+        self._runs = False
+
+    def _names(self) -> Mapping[str, Any]:
+        # while it runs, the script is the main module
+        return vars(sys.modules["__main__"])
+
+    def _part(self, name: str) -> Any:
+        return part(self._names(), "network or optimiser", name)
+
+    def set_values(self, online: float, target: float) -> None:
+        """Make the last layers of the Q networks constant."""
+        for name, number in (("qf1", online), ("qf1_target", target)):
+            give_constants(last_linear(self._part(name)), [number])
+
+    def set_policy(self, online: float, target: float) -> None:
+        """Make the last layers of the policies constant, now or as soon as they are made."""
+        self._policies = (online, target)
+        if self._runs:
+            self._give_policies()
+
+    def _give_policies(self) -> None:
+        if self._policies is not None:
+            for name, number in zip(("actor", "target_actor"), self._policies):
+                give_constants(last_linear(self._part(name)), [number])
+
+    def fill(self, online: float, target: float) -> None:
+        """Set all parameters."""
+        for name in ("qf1", "actor"):
+            fill(self._part(name).parameters(), online)
+        for name in ("qf1_target", "target_actor"):
+            fill(self._part(name).parameters(), target)
+
+    def target_parameters(self) -> Tuple[float, Optional[float]]:
+        """The first ones."""
+        networks = (self._part("qf1_target"), self._part("target_actor"))
+        values, policy = (float(next(n.parameters()).detach().flatten()[0]) for n in networks)
+        return values, policy
+
+    def networks(self) -> Tuple[int, int]:
+        """Those that the optimiser of the values holds, and others of their kind."""
+        counted: List[Tuple[int, int]] = []
+
+        def count(_: int) -> None:
+            trained = q_networks(self._names())
+            kinds = {type(network) for network in trained}
+            all_of_them = [n for n in self._names().values() if type(n) in kinds]
+            counted.append((len(trained), len(all_of_them) - len(trained)))
+
+        self._play(self._stage(), count, total_timesteps=1)
+        return counted[0]
+
+    def losses(self, online: float, target: float) -> Tuple[float, float]:
+        """What the last update differentiates, when the memory holds one minibatch."""
+        with differentiated() as losses:
+            self._update(lambda: self.set_values(online, target))
+        values, policy = losses[-2:]
+        return values, policy
+
+    def target_actions(self) -> np.ndarray:
+        """What the target Q network receives in the last update."""
+        seen: List[np.ndarray] = []
+
+        def watch() -> None:
+            self._part("qf1_target").register_forward_pre_hook(
+                lambda _, given: seen.append(given[1].detach().double().numpy().flatten())
+            )
+
+        self._update(watch)
+        return np.concatenate(seen)
+
+    def _update(self, before: Callable[[], None]) -> None:
+        """Run until an update of values and policy; ``before`` is called ahead of it."""
+        size = self._settings.batch_size
+        stage = self._stage()
+        stage.between = lambda steps: before() if steps == size - 1 else None
+        self._play(stage, total_timesteps=size, learning_starts=size - 2, policy_frequency=1)
+
+    def run(self, begin: Look = nothing, between: Look = nothing) -> Run:
+        """The script, from its start to its end."""
+        stage = self._stage()
+        stage.between = between
+        with stage.noted(self._role):
+            self._play(stage, begin)
+        return stage.run()
+
+    def _role(self, optimizer: Any) -> str:
+        return "values" if optimizer is self._part("q_optimizer") else "policy"
+
+    def _stage(self) -> Stage:
+        return Stage(self._settings, low=self._settings.low, high=self._settings.high)
+
+    def _play(self, stage: Stage, begin: Look = nothing, **asked: Any) -> None:
+        settings = self._settings
+
+        def told(steps: int) -> None:
+            self._runs = True
+            self._give_policies()
+            begin(steps)
+
+        stage.begin = told
+        noise = {} if settings.noise is None else {"exploration_noise": settings.noise}
+        overrides = {
+            "total_timesteps": settings.steps,
+            "buffer_size": 256,
+            "batch_size": settings.batch_size,
+            "gamma": settings.discount,
+            "learning_rate": 0.0,
+            "learning_starts": settings.starts,
+            **noise,
+            **asked,
+        }
+        try:
+            with _one_deviation() if noise else nullcontext():
+                run_script(self._source.script(_SCRIPT).path, overrides, make_env=stage.environment)
+        finally:
+            self._runs = False
+
+
+def _one_deviation() -> Any:
+    """Every normal number is one standard deviation above its mean."""
+    return replaced(torch, "normal", lambda mean, std: mean + std)
+
+
+def measured(measure: Callable[..., Any]) -> Callable[..., Any]:
+    """The probe of a copy of the scripts, as the tables of probes hold them."""
+
+    def probe(source: Source, inputs: Mapping[str, Any]) -> Any:
+        return measure(lambda settings: Driver(source, settings), inputs)
+
+    return probe
