@@ -16,6 +16,7 @@ from rlregress.details.implementation import Implementation
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import asked, evidence, selection
+from rlregress.pytest_plugin import subjects
 from rlregress.training import launch
 from rlregress.training.cell import Cell
 
@@ -144,7 +145,7 @@ def test_a_test_is_marked_with_what_it_is_about():
     """By its framework, its algorithm or the family of its detail, and slow if it trains."""
 
     def marks(item):
-        return pytest_plugin._marks(item, pytest_plugin._selectable())
+        return subjects.marks_of(item, subjects.selectable_names())
 
     sb3 = frameworks.get("sb3")
     assert marks(_of_detail("gae.truncation")) == {"gae"}

@@ -13,7 +13,7 @@ from rlregress.gate.evidence import plain
 from rlregress.gate.judging import judge
 from rlregress.gate.outcome import FrameworkOutcome, GateResult
 from rlregress.gate.session import open_session
-from rlregress.pytest_plugin import Run
+from rlregress.pytest_plugin.subjects import Run
 from rlregress.reporting import summary
 from rlregress.training import record
 

@@ -20,9 +20,7 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cache
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,36 +34,23 @@ from rlregress.frameworks.base import Adapter
 from rlregress.frameworks.isolation import shift_seeds
 from rlregress.gate import asked, run, selection, shown
 from rlregress.gate import evidence as evidence_file
-from rlregress.gate.baseline import FIRST_NEW_SEED
-from rlregress.gate.judging import Verdict, judge, why_not_needed
 from rlregress.gate.outcome import GateResult
 from rlregress.gate.session import Session, open_session
 from rlregress.gate.throughput import Measured, pairs
 from rlregress.gate.tiers import TiersProgress, recorded
+from rlregress.pytest_plugin import options, subjects
 from rlregress.reporting import gate as gate_report
 from rlregress.reporting import terminal, words
 from rlregress.reporting import throughput as throughput_report
 from rlregress.training.budgets import budget
-from rlregress.training.cell import Job
-from rlregress.training.episodes import learning_curve
 from rlregress.training.record import check_writable
 from rlregress.training.store import warn_in_words
-from rlregress.verdicts.quantity import CRITIC, DIAGNOSTICS, TRAINING
+from rlregress.verdicts.quantity import CRITIC, TRAINING
 
 _ADAPTERS = pytest.StashKey[list[Adapter]]()
 _SESSION = pytest.StashKey[Session]()
-#: options that concern trainings alone, with their defaults.
-_OF_TRAININGS = {
-    "--environment": None, "--cells": "default", "--hyperparameters": "", "--seeds": 0,
-    "--fixed": False,
-    "--first-seed": FIRST_NEW_SEED, "--alpha": 0.05, "--store": "",
-}  # fmt: skip
 #: reports arrive without a config: that of this process
 _CONFIG: dict[str, pytest.Config] = {}
-#: markers of what takes long
-_SLOW, _NIGHTLY = "slow", "nightly"
-#: arguments of tests that judge
-_JUDGED = tuple(f"judged_{kind}" for kind in evidence_file.JUDGED)
 _INTERRUPTED = pytest.StashKey[bool]()
 _COLLECTED = pytest.StashKey[list[dict[str, Any]]]()
 _STARTED = pytest.StashKey[float]()
@@ -73,131 +58,9 @@ _SELECTABLE = pytest.StashKey[set[str]]()
 _TIERS = pytest.StashKey[TiersProgress]()
 
 
-@dataclass(frozen=True)
-class Run:
-    """One run of the session."""
-
-    session: Session
-    job: Job
-
-    def run(self) -> dict[str, Any]:
-        """Train in a worker process unless the store has the run; the record.
-
-        Skips the test if the run is of a later look, and its cell was decided before.
-        """
-        if reason := why_not_needed(self.session, self.job):
-            pytest.skip(reason)
-        return self.session.train(self.job)
-
-    def summary(self, record: dict[str, Any]) -> dict[str, Any]:
-        """What a report keeps of a record."""
-        kept = ("status", "failure", "final_return", "steps", "parameters_sha256", "time")
-        later = ("training_return", "critic", "diagnostics")
-        named = {
-            "cell": self.job.cell.id,
-            "seed": self.job.seed,
-            "protocol": asdict(self.job.protocol),
-            "hyperparameters": dict(self.job.hyperparameters),
-            "platform": record["platform"],
-        }
-        told = {k: record.get(k) for k in later} | {k: record[k] for k in kept}
-        curve = learning_curve(record.get("episodes") or (), self.job.protocol.total_steps)
-        return named | told | {"learning_curve": curve}
-
-
-@dataclass(frozen=True)
-class Judged:
-    """One cell, one group of cells, or the training or critics of one of these, of the session."""
-
-    session: Session
-    name: str
-
-    def verdict(self) -> Verdict:
-        """The verdict, judged with the whole session as one family."""
-        return _verdicts(self.session)[self.name]
-
-    def diagnostics(self) -> dict[str, Verdict]:
-        """The verdicts on what the framework logs of the same cell or group, by name."""
-        every = _verdicts(self.session)
-        names = [quantity.named(self.name) for quantity in DIAGNOSTICS.values()]
-        return {name: every[name] for name in names if name in every}
-
-    def not_judged(self) -> dict[str, str]:
-        """What a cell could be judged by beside its returns and is not -> why."""
-        of = [cell for cell in self.session.stored if cell.id == self.name]
-        return self.session.not_judged(of[0]) if of else {}
-
-
-@cache
-def _verdicts(session: Session) -> dict[str, Verdict]:
-    return judge(session)
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options of the suite."""
-    group = parser.getgroup("rlregress", "regression tests of reinforcement-learning frameworks")
-    group.addoption("--framework", help="names, comma-separated (default: installed)")
-    group.addoption("--algorithm", help="names, comma-separated (default: all)")
-    group.addoption(
-        "--detail",
-        help="only what asks these details: ids or their beginnings (sac, sac.critic_loss), "
-        "comma-separated (default: all)",
-    )
-    group.addoption("--environment", help="gymnasium ids, comma-separated (default: stored cells)")
-    group.addoption("--budget", default="smoke", help="smoke (default), short or full")
-    group.addoption(
-        "--cells",
-        default="default",
-        help="cells to judge: default, all, patterns of ids of stored cells, or a study",
-    )
-    group.addoption(
-        "--hyperparameters",
-        default="",
-        metavar="SET",
-        help="a set of baselines/hyperparameters, by name (default: each framework's own)",
-    )
-    group.addoption(
-        "--seeds",
-        type=int,
-        default=0,
-        help="so many new runs per cell, judged at one look (default: as the looks ask)",
-    )
-    group.addoption(
-        "--fixed", action="store_true", help="judge at one look, after the budget's number of runs"
-    )
-    group.addoption(
-        "--first-seed", type=int, default=FIRST_NEW_SEED, help="seed of the first new run"
-    )
-    group.addoption("--alpha", type=float, default=0.05, help="false alarms per session (0.05)")
-    group.addoption("--store", default="", help="folder of run records (default: runs/)")
-    group.addoption(
-        "--unpinned", action="store_true", help="do not limit a training to one thread (slow)"
-    )
-    group.addoption(
-        "--random-seed",
-        type=int,
-        default=0,
-        help="added to the seeds of probes and of the trainings of tests_behavior (0)",
-    )
-    for adapter in map(frameworks.get, frameworks.names()):
-        if adapter.checkout:
-            group.addoption(
-                f"--{adapter.name}",
-                default="",
-                help=f"folder of a checkout of {adapter.title} (default: {adapter.checkout})",
-            )
-    group.addoption(
-        "--how-far",
-        action="store_true",
-        help="say now and then how far each tier is, in place of a letter for each test",
-    )
-    group.addoption("--evidence", default="", help="write what was found to this JSON file")
-    group.addoption(
-        "--rlregress-report",
-        default="",
-        metavar="FOLDER",
-        help="write the report of rlregress gate on what this session asked, and did not ask",
-    )
+    """Those of ``options``."""
+    options.add(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -205,11 +68,13 @@ def pytest_configure(config: pytest.Config) -> None:
     # a conftest.py that pytest --pyargs finds is loaded after the session has begun
     _CONFIG["config"] = config
     config.addinivalue_line("markers", "detail(id): the detail of the catalogue that is asserted")
-    selectable = config.stash[_SELECTABLE] = _selectable()
+    selectable = config.stash[_SELECTABLE] = subjects.selectable_names()
     for name in sorted(selectable):
         config.addinivalue_line("markers", f"{name}: a framework, an algorithm or a family")
-    config.addinivalue_line("markers", f"{_SLOW}: trains to judge what is learnt, or is nightly")
-    config.addinivalue_line("markers", f"{_NIGHTLY}: takes longer than a contributor waits")
+    config.addinivalue_line(
+        "markers", f"{subjects.SLOW}: trains to judge what is learnt, or is nightly"
+    )
+    config.addinivalue_line("markers", f"{subjects.NIGHTLY}: takes longer than a contributor waits")
     if suite.installed() and str(suite.root()) not in sys.path:
         # for what the tests of a folder share, as pythonpath in pyproject.toml
         sys.path.insert(0, str(suite.root()))
@@ -237,7 +102,7 @@ def pytest_configure(config: pytest.Config) -> None:
             frameworks.get(name).versions()
         budget(config.getoption("--budget"))
         selection.details(_names(config, "--detail"))
-        if any(config.getoption(name) != default for name, default in _OF_TRAININGS.items()):
+        if any(config.getoption(name) != default for name, default in options.OF_TRAININGS.items()):
             session_of(config)
         if config.getoption("--evidence"):
             check_writable(Path(config.getoption("--evidence")).parent, "the evidence")
@@ -308,27 +173,27 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "implementation" in names:
         chosen = _implementations(metafunc)
         metafunc.parametrize("implementation", chosen, ids=[i.name for i in chosen])
-    if not {"training", *_JUDGED} & set(names):
+    if not {"training", *subjects.JUDGED} & set(names):
         return
     try:
         session = session_of(metafunc.config)
     except UserError as error:
         raise pytest.Collector.CollectError(str(error)) from None
     if "training" in names:
-        runs = [Run(session, job) for job in session.ordered_jobs()]
+        runs = [subjects.Run(session, job) for job in session.ordered_jobs()]
         ids = [f"{run.job.cell.id}-seed{run.job.seed}" for run in runs]
         metafunc.parametrize("training", runs, ids=ids)
     if "judged_cell" in names:
-        cells = [Judged(session, cell.id) for cell in session.cells if session.judged]
+        cells = [subjects.Judged(session, cell.id) for cell in session.cells if session.judged]
         metafunc.parametrize("judged_cell", cells, ids=[cell.name for cell in cells])
     if "judged_group" in names:
-        groups = [Judged(session, name) for name in session.groups()]
+        groups = [subjects.Judged(session, name) for name in session.groups()]
         metafunc.parametrize("judged_group", groups, ids=[group.name for group in groups])
     for quantity in (TRAINING, CRITIC):
         if (fixture := f"judged_{quantity.name}") in names:
             of = [quantity.named(cell.id) for cell in session.judged_by(quantity)]
             of += session.groups(quantity)
-            metafunc.parametrize(fixture, [Judged(session, name) for name in of], ids=of)
+            metafunc.parametrize(fixture, [subjects.Judged(session, name) for name in of], ids=of)
 
 
 def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
@@ -385,87 +250,10 @@ def evidence(request: pytest.FixtureRequest) -> Callable[..., None]:
     return attach
 
 
-def _params(item: pytest.Item) -> Mapping[str, Any]:
-    """What a test is parametrised with, by argument name."""
-    return getattr(getattr(item, "callspec", None), "params", {})
-
-
-def _subject(item: pytest.Item) -> str:
-    """The framework that a test is about, or nothing."""
-    params = _params(item)
-    if "framework" in params:
-        return params["framework"].full_name
-    if "implementation" in params:
-        return params["implementation"].adapter.full_name
-    if "framework_of_claim" in params:
-        return params["framework_of_claim"].full_name
-    if "training" in params:
-        return params["training"].job.cell.framework
-    for name in _JUDGED:
-        if name in params:
-            return params[name].session.framework_of(params[name].name)
-    return ""
-
-
-def _judged(item: pytest.Item) -> tuple[str, str] | None:
-    """What a test trains or judges: one of ``evidence.JUDGED``, and its name."""
-    params = _params(item)
-    if "training" in params:
-        return "cell", params["training"].job.cell.id
-    for name in _JUDGED:
-        if name in params:
-            return name.removeprefix("judged_"), params[name].name
-    return None
-
-
-def _without_subject(item: pytest.Item) -> bool:
-    """Whether the item stands for an empty list: a budget that is not judged has no verdicts."""
-    params = _params(item)
-    kinds = {"framework", "framework_of_claim", "implementation", *_JUDGED}
-    asked = kinds & set(params)
-    return any(not isinstance(params[name], Judged | Implementation | Adapter) for name in asked)
-
-
-def _asks(item: pytest.Item) -> str:
-    """The detail (``sac.actor_loss``) or default (``sac.discount``) that a test asks, if any."""
-    params = _params(item)
-    if "implementation" in params:
-        return params["implementation"].detail.id
-    return params["claim"].subject if "claim" in params else ""
-
-
-def _selectable() -> set[str]:
-    """The names that -m knows: frameworks, algorithms, and families of details."""
-    families = {detail.family for detail in catalogue.all_details()}
-    return {*frameworks.names(), *selection.algorithms(), *families}
-
-
-def _marks(item: pytest.Item, selectable: set[str]) -> set[str]:
-    """What -m knows an item by, beside the markers that it has; ``selectable``: all names."""
-    params = _params(item)
-    algorithm = params.get("algorithm", _asks(item).partition(".")[0])
-    if "training" in params:
-        algorithm = params["training"].job.cell.algorithm
-    for name in _JUDGED:
-        if isinstance(judged := params.get(name), Judged):
-            algorithm = judged.session.algorithm_of(judged.name)
-    marks = {_subject(item).partition("@")[0], algorithm} & selectable
-    slow = "training" in params or _judged(item) or item.get_closest_marker(_NIGHTLY)
-    return marks | ({_SLOW} if slow else set())
-
-
-def _rank(item: pytest.Item) -> int:
-    """What explains most comes first: specification, other details, the rest, claims."""
-    params = _params(item)
-    if "implementation" in params:
-        return 0 if item.get_closest_marker("detail") else 1
-    return 3 if "claim" in params else 2
-
-
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark what an item is about, for -m "sac and not slow"."""
-    if not _without_subject(item):
-        for name in sorted(_marks(item, item.config.stash[_SELECTABLE])):
+    if not subjects.is_empty(item):
+        for name in sorted(subjects.marks_of(item, item.config.stash[_SELECTABLE])):
             item.add_marker(name)
 
 
@@ -474,15 +262,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     That is a framework, and of trainings what is judged.
     """
-    empty = {item for item in items if _without_subject(item)}
+    empty = {item for item in items if subjects.is_empty(item)}
     details = selection.details(_names(config, "--detail"))
     others = selection.other_algorithms(_names(config, "--algorithm"))
     left_out = [
         item
         for item in items
         if item in empty
-        or (details and _asks(item) not in details)
-        or _asks(item).partition(".")[0] in others
+        or (details and subjects.asked_by(item) not in details)
+        or subjects.asked_by(item).partition(".")[0] in others
     ]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
@@ -492,13 +280,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         folders.setdefault(item.path.parent, len(folders))
     items[:] = sorted(
         (item for item in items if item not in dropped),
-        key=lambda item: (folders[item.path.parent], _rank(item)),
+        key=lambda item: (folders[item.path.parent], subjects.rank_of(item)),
     )
     for item in items:
-        subject = _subject(item)
+        subject = subjects.framework_of(item)
         if subject:
             item.user_properties.append(("framework", subject))
-        judged = _judged(item)
+        judged = subjects.judgement_of(item)
         if judged is not None:
             item.user_properties.append(judged)
 
@@ -568,7 +356,7 @@ def pytest_report_teststatus(
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
     """A test that asks an implementation and asserts nothing of the answer is an error."""
     result = yield
-    implementation = _params(pyfuncitem).get("implementation")
+    implementation = subjects.parameters(pyfuncitem).get("implementation")
     if isinstance(implementation, Implementation) and not implementation.shown:
         raise UserError(
             f"{implementation.name}: the test asserts nothing of the answer; expected "
@@ -582,7 +370,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Attach what a probe found; report a user error as its sentence, without a traceback."""
-    implementation = _params(item).get("implementation")
+    implementation = subjects.parameters(item).get("implementation")
     if implementation is not None and call.when == "call":
         item.user_properties.append(("detail", implementation.detail.id))
         item.user_properties.append(("scope", implementation.scope))

@@ -1,0 +1,164 @@
+"""What a test is about: a framework, a detail, a training, or what is judged of trainings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.details import catalogue
+from rlregress.details.implementation import Implementation
+from rlregress.frameworks.base import Adapter
+from rlregress.gate import evidence as evidence_file
+from rlregress.gate import selection
+from rlregress.gate.judging import Verdict, judge, why_not_needed
+from rlregress.gate.session import Session
+from rlregress.training.cell import Job
+from rlregress.training.episodes import learning_curve
+from rlregress.verdicts.quantity import DIAGNOSTICS
+
+#: markers of what takes long
+SLOW, NIGHTLY = "slow", "nightly"
+#: arguments of tests that judge
+JUDGED = tuple(f"judged_{kind}" for kind in evidence_file.JUDGED)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the session."""
+
+    session: Session
+    job: Job
+
+    def run(self) -> dict[str, Any]:
+        """Train in a worker process unless the store has the run; the record.
+
+        Skips the test if the run is of a later look, and its cell was decided before.
+        """
+        if reason := why_not_needed(self.session, self.job):
+            pytest.skip(reason)
+        return self.session.train(self.job)
+
+    def summary(self, record: dict[str, Any]) -> dict[str, Any]:
+        """What a report keeps of a record."""
+        kept = ("status", "failure", "final_return", "steps", "parameters_sha256", "time")
+        later = ("training_return", "critic", "diagnostics")
+        named = {
+            "cell": self.job.cell.id,
+            "seed": self.job.seed,
+            "protocol": asdict(self.job.protocol),
+            "hyperparameters": dict(self.job.hyperparameters),
+            "platform": record["platform"],
+        }
+        told = {k: record.get(k) for k in later} | {k: record[k] for k in kept}
+        curve = learning_curve(record.get("episodes") or (), self.job.protocol.total_steps)
+        return named | told | {"learning_curve": curve}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One cell, one group of cells, or the training or critics of one of these, of the session."""
+
+    session: Session
+    name: str
+
+    def verdict(self) -> Verdict:
+        """The verdict, judged with the whole session as one family."""
+        return _verdicts(self.session)[self.name]
+
+    def diagnostics(self) -> dict[str, Verdict]:
+        """The verdicts on what the framework logs of the same cell or group, by name."""
+        every = _verdicts(self.session)
+        names = [quantity.named(self.name) for quantity in DIAGNOSTICS.values()]
+        return {name: every[name] for name in names if name in every}
+
+    def not_judged(self) -> dict[str, str]:
+        """What a cell could be judged by beside its returns and is not -> why."""
+        of = [cell for cell in self.session.stored if cell.id == self.name]
+        return self.session.not_judged(of[0]) if of else {}
+
+
+@cache
+def _verdicts(session: Session) -> dict[str, Verdict]:
+    return judge(session)
+
+
+def parameters(item: pytest.Item) -> Mapping[str, Any]:
+    """What a test is parametrised with, by argument name."""
+    return getattr(getattr(item, "callspec", None), "params", {})
+
+
+def framework_of(item: pytest.Item) -> str:
+    """The framework that a test is about, or nothing."""
+    params = parameters(item)
+    if "framework" in params:
+        return params["framework"].full_name
+    if "implementation" in params:
+        return params["implementation"].adapter.full_name
+    if "framework_of_claim" in params:
+        return params["framework_of_claim"].full_name
+    if "training" in params:
+        return params["training"].job.cell.framework
+    for name in JUDGED:
+        if name in params:
+            return params[name].session.framework_of(params[name].name)
+    return ""
+
+
+def is_empty(item: pytest.Item) -> bool:
+    """Whether the item stands for an empty list: a budget that is not judged has no verdicts."""
+    params = parameters(item)
+    kinds = {"framework", "framework_of_claim", "implementation", *JUDGED}
+    asked = kinds & set(params)
+    return any(not isinstance(params[name], Judged | Implementation | Adapter) for name in asked)
+
+
+def judgement_of(item: pytest.Item) -> tuple[str, str] | None:
+    """What a test trains or judges: one of ``evidence.JUDGED``, and its name."""
+    params = parameters(item)
+    if "training" in params:
+        return "cell", params["training"].job.cell.id
+    for name in JUDGED:
+        if name in params:
+            return name.removeprefix("judged_"), params[name].name
+    return None
+
+
+def asked_by(item: pytest.Item) -> str:
+    """The detail (``sac.actor_loss``) or default (``sac.discount``) that a test asks, if any."""
+    params = parameters(item)
+    if "implementation" in params:
+        return params["implementation"].detail.id
+    return params["claim"].subject if "claim" in params else ""
+
+
+def selectable_names() -> set[str]:
+    """The names that -m knows: frameworks, algorithms, and families of details."""
+    families = {detail.family for detail in catalogue.all_details()}
+    return {*frameworks.names(), *selection.algorithms(), *families}
+
+
+def marks_of(item: pytest.Item, selectable: set[str]) -> set[str]:
+    """What -m knows an item by, beside the markers that it has; ``selectable``: all names."""
+    params = parameters(item)
+    algorithm = params.get("algorithm", asked_by(item).partition(".")[0])
+    if "training" in params:
+        algorithm = params["training"].job.cell.algorithm
+    for name in JUDGED:
+        if isinstance(judged := params.get(name), Judged):
+            algorithm = judged.session.algorithm_of(judged.name)
+    marks = {framework_of(item).partition("@")[0], algorithm} & selectable
+    slow = "training" in params or judgement_of(item) or item.get_closest_marker(NIGHTLY)
+    return marks | ({SLOW} if slow else set())
+
+
+def rank_of(item: pytest.Item) -> int:
+    """What explains most comes first: specification, other details, the rest, claims."""
+    params = parameters(item)
+    if "implementation" in params:
+        return 0 if item.get_closest_marker("detail") else 1
+    return 3 if "claim" in params else 2
