@@ -141,8 +141,13 @@ class Informations(Changed):
         return (observation, np.float32(reward), *rest)
 
 
+def monitored(env: Any) -> Any:
+    """An environment that the user has put in a monitor, which notes a word of its own."""
+    return library("common.monitor", "Monitor")(Informations(env), info_keywords=("place",))
+
+
 #: word of ``own_wrapper`` -> wrapper.
-WRAPPERS = {
+WRAPPERS: Dict[str, Callable[[Any], Any]] = {
     "unbounded-actions": UnboundedActions,
     "matrix-actions": MatrixActions,
     "matrix-bits": MatrixBits,
@@ -150,6 +155,7 @@ WRAPPERS = {
     "float-images": FloatImages,
     "lopsided-goals": LopsidedGoals,
     "informations": Informations,
+    "monitored": monitored,
 }
 
 
@@ -260,6 +266,20 @@ def _extractor(make: Callable[[int], Any]) -> Any:
 
         def forward(self, observations: Any) -> Any:
             return self.layers(observations)
+
+    return Own
+
+
+def rows(name: str) -> Any:
+    """A buffer of the library's by name, as a user derives one that looks at what it is given."""
+    base = library("common.buffers", name)
+
+    class Own(base):  # type: ignore[misc, valid-type]
+        """The same rows."""
+
+        def add(self, *given: Any, **named: Any) -> None:
+            Shown().value([each for each in given if not isinstance(each, list)])
+            super().add(*given, **named)
 
     return Own
 

@@ -57,6 +57,10 @@ class Surroundings:
         """One environment."""
         return self._dressed(gyms.native(self._make_env(**{"first": first, **self._options})))
 
+    def like(self, observations: str) -> Any:
+        """One environment with observations of another kind, and nothing around it."""
+        return gyms.native(self._make_env(**{**self._options, "observations": observations}))
+
     def _dressed(self, environment: Any) -> Any:
         if self._own:
             environment = own.WRAPPERS[self._own](environment)
