@@ -141,6 +141,14 @@ class Informations(Changed):
         return (observation, np.float32(reward), *rest)
 
 
+class Successes(Informations):
+    """Informations that say whether an episode was a success."""
+
+    def told(self, observation: Any) -> Dict[str, Any]:
+        """A success is to be on one side."""
+        return {**super().told(observation), "is_success": bool(observation[1] > -0.5)}
+
+
 def monitored(env: Any) -> Any:
     """An environment that the user has put in a monitor, which notes a word of its own."""
     return library("common.monitor", "Monitor")(Informations(env), info_keywords=("place",))

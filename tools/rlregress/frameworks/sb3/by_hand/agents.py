@@ -11,7 +11,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from rlregress.frameworks.base import NotOffered
 from rlregress.frameworks.offered import check_arguments
 from rlregress.frameworks.sb3 import gyms, older, own
-from rlregress.frameworks.sb3.asked import library
+from rlregress.frameworks.sb3.asked import library, silent
 from rlregress.frameworks.sb3.by_hand import accepted, answer
 from rlregress.frameworks.sb3.surroundings import Surroundings
 
@@ -184,6 +184,11 @@ def _make_wrongly(model: Any, surroundings: Surroundings, folder: str) -> None:
         ("MlpPolicy", surroundings.made(0), {"learning_rate": "fast"}),
         ("MlpPolicy", surroundings.made(0), {"policy_kwargs": {"none": 1}}),
     ]
+    if "use_sde" in older.keywords(kind):
+        discrete = surroundings.like(actions="discrete")
+        cases.append(("MlpPolicy", discrete, {"use_sde": True}))
+    if "n_steps" in older.keywords(kind) and "buffer_size" in older.keywords(kind):
+        cases.append(("MultiInputPolicy", dictionary, {"n_steps": 2, "buffer_size": 10}))
     if "batch_size" in older.keywords(kind) and "n_epochs" in older.keywords(kind):
         cases += [
             ("MlpPolicy", surroundings.made(0), {"batch_size": 1}),
@@ -195,6 +200,48 @@ def _make_wrongly(model: Any, surroundings: Surroundings, folder: str) -> None:
     own.Shown().value(
         [accepted(kind("MlpPolicy", None, device="cpu", _init_setup_model=False).learn, 1)]
     )
+
+
+def _make_by_name(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """Agents in an environment that is made by its name, and in one that shows itself."""
+    del folder
+    kind = type(model)
+    smaller = older.taken(kind, buffer_size=20, learning_starts=4, n_steps=8, batch_size=8)
+
+    def make(**given: Any) -> Any:
+        own.Shown().value([*sorted(given), *map(str, given.values())])
+        if surroundings.observations == "box":
+            # as most environments that were not asked to show themselves
+            given.pop("render_mode", None)
+        if given:
+            raise TypeError("no such argument")
+        return surroundings.made(0)
+
+    with gyms.registered("RlregressAlone-v0", make):
+        agent = silent(kind("MlpPolicy", "RlregressAlone-v0", device="cpu", seed=1, **smaller))
+    own.Shown().value([agent.get_env().num_envs, type(agent.get_env().envs[0]).__name__])
+    agent.learn(10)
+    own.Shown().value([agent.num_timesteps, agent.predict(agent.get_env().reset())[0].shape])
+
+
+def _count_successes(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """Successes that an environment tells of, in a training and in evaluations in between."""
+    kind = library(_CALLBACKS, "EvalCallback")
+    place = os.path.join(folder, "successes")
+    told = kind(
+        gyms.side_by_side(own.Successes(surroundings.made(1))),
+        n_eval_episodes=3,
+        eval_freq=20,
+        log_path=place,
+        verbose=0,
+        **older.taken(kind, deterministic=False),
+    )
+    copies = [own.Successes(surroundings.made(k)) for k in range(model.n_envs)]
+    model.set_env(gyms.side_by_side(*copies))
+    model.learn(40 * model.n_envs, callback=told)
+    own.Shown().value(list(map(int, model.ep_success_buffer)))
+    with np.load(os.path.join(place, "evaluations.npz")) as kept:
+        own.Shown().value([kept[name] for name in sorted(kept.files)])
 
 
 def _offered_training(model: Any, surroundings: Surroundings, folder: str) -> None:
@@ -223,5 +270,7 @@ USED = {
     "evaluations-between": _evaluate_between,
     "files-between": _keep_between,
     "agents-refused": _make_wrongly,
+    "agents-made-by-name": _make_by_name,
+    "successes": _count_successes,
     "normaliser-put-around": _offered_training,
 }

@@ -170,6 +170,13 @@ def _normalise_wrongly(model: Any, surroundings: Surroundings, folder: str) -> N
     for keys in (["state"], ["mode"], None):
         own.Shown().value([accepted(kind, dictionary, norm_obs_keys=keys)])
     own.Shown().value([accepted(kind, gyms.side_by_side(surroundings.like("multi-binary")))])
+    images = gyms.side_by_side(surroundings.like("dict-image"))
+    both = answer(kind, images, norm_obs_keys=["state", "view"], clip_obs=2.0)
+    if isinstance(both, kind):
+        view = both.observation_space.spaces["view"]
+        own.Shown().value([str(view.dtype), view.low.min(), view.high.max()])
+        both.seed(1)
+        own.Shown().value([both.reset(), both.get_original_obs()])
     path = os.path.join(folder, "normaliser.pkl")
     kind(_two(surroundings)).save(path)
     own.Shown().value([accepted(kind.load, path, stack(_two(surroundings), 2))])

@@ -12,7 +12,7 @@ from torch import nn
 
 from rlregress.frameworks.base import NotOffered
 from rlregress.frameworks.sb3 import gyms, older, own
-from rlregress.frameworks.sb3.asked import library
+from rlregress.frameworks.sb3.asked import library, silent
 from rlregress.frameworks.sb3.by_hand import accepted, answer
 from rlregress.frameworks.sb3.surroundings import Surroundings
 
@@ -93,6 +93,34 @@ def _load_otherwise(model: Any, surroundings: Surroundings, folder: str) -> None
     own.Shown().value([accepted(kind.load, file.name)])
 
 
+def _load_with_environment(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """An agent whose environment is in its file, trained on without another."""
+    path, kind = os.path.join(folder, "environment.zip"), type(model)
+    model.save(path, include=["env"])
+    for given in ({}, {"env": surroundings.made(0)}):
+        loaded = silent(kind.load(path, device="cpu", **given))
+        own.Shown().value([int(loaded.get_env() is None), int(loaded._last_obs is None)])
+        loaded.learn(8, reset_num_timesteps=False)
+        own.Shown().value([loaded.num_timesteps, loaded.get_env().num_envs])
+
+
+def _save_networks(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """Networks of a policy that are saved and loaded by themselves."""
+    observation = gyms.reset(surroundings.made(0))
+    for name in ("actor", "critic", "q_net"):
+        part = getattr(model.policy, name, None)
+        if part is None or not hasattr(part, "save"):
+            continue
+        path = os.path.join(folder, name)
+        part.save(path)
+        loaded = answer(type(part).load, path, device="cpu")
+        if not isinstance(loaded, type(part)):
+            own.Shown().value([name, loaded])
+            continue
+        own.Shown().value([name, *(value.sum() for value in loaded.state_dict().values())])
+        own.Shown().value([answer(getattr(loaded, "predict", len), observation)])
+
+
 def _load_sizes(model: Any, surroundings: Surroundings, folder: str) -> None:
     """Layers that were given in a list of one dictionary, as they come back from a file."""
     del surroundings
@@ -118,7 +146,8 @@ def _load_older(model: Any, surroundings: Surroundings, folder: str) -> None:
 
     def unshared(parameters: Dict[str, Any]) -> Dict[str, Any]:
         networks = parameters["policy"]
-        kept = {name: value for name, value in networks.items() if "features_extractor" not in name}
+        apart = ("pi_features_extractor", "vf_features_extractor")
+        kept = {name: value for name, value in networks.items() if not name.startswith(apart)}
         return {**parameters, "policy": kept}
 
     def doubled(parameters: Dict[str, Any]) -> Dict[str, Any]:
@@ -203,6 +232,8 @@ USED = {
     "file-looked-into": _look_into,
     "parameters-set": _set_parameters,
     "loaded-otherwise": _load_otherwise,
+    "loaded-with-environment": _load_with_environment,
+    "networks-alone": _save_networks,
     "sizes-of-a-file": _load_sizes,
     "file-of-an-older-version": _load_older,
     "files-opened": _open,

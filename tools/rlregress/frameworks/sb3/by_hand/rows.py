@@ -194,6 +194,26 @@ def _rollout_rows(model: Any, surroundings: Surroundings, folder: str) -> None:
     own.Shown().value([accepted(_rollout, "DictRolloutBuffer", "box", 1.0)])
 
 
+def _first(observation: Any) -> Any:
+    if isinstance(observation, dict):
+        return {name: each[:1] for name, each in observation.items()}
+    return observation[:1]
+
+
+def _single_rows(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """A rollout of one environment, whose probabilities are single numbers."""
+    del model, surroundings, folder
+    for name, kind in (("RolloutBuffer", "choices"), ("DictRolloutBuffer", "dict")):
+        buffer = library(_BUFFERS, name)(2, *_spaces(kind), device="cpu", gamma=0.5)
+        for number in range(2):
+            observation, _, action, reward, done, _ = _row(kind, number)
+            first = _first(observation)
+            numbers = [torch.tensor(0.5), torch.tensor(-0.3 * (number + 1))]
+            buffer.add(first, action[:1], reward[:1], done[:1], *numbers)
+        buffer.compute_returns_and_advantage(torch.tensor([0.25]), np.zeros(1))
+        own.Shown().value([buffer.log_probs, buffer.advantages, buffer.actions])
+
+
 def _goals(model: Any, **options: Any) -> Any:
     space, actions = model.observation_space, model.action_space
     buffer = library("her", "HerReplayBuffer")
@@ -244,5 +264,6 @@ USED = {
     "rows-of-several-steps": _rows_of_steps,
     "rows-of-a-normaliser": _rows_of_normalised,
     "rows-of-a-rollout": _rollout_rows,
+    "single-rows": _single_rows,
     "rows-of-goals": _rows_of_goals,
 }
