@@ -69,7 +69,7 @@ class Afterwards:
         if "starts" in self._reports:
             own.Shown().value(older.episode_starts(model).astype(int).tolist())
         if "rates" in self._reports:
-            _report_rates(model)
+            own.Shown().value([int(model.policy.training), *own.rates(model)])
         if self._by_hand:
             model.train(gradient_steps=self._by_hand, batch_size=16)
         if self._another:
@@ -142,14 +142,6 @@ def _report_episodes(model: Any) -> None:
     keys = ("r", "l", "place")
     rows: List[Any] = [[row[key] for key in keys if key in row] for row in model.ep_info_buffer]
     own.Shown().value([len(rows), *rows])
-
-
-def _report_rates(model: Any) -> None:
-    """Show the rates of all optimisers, and whether the networks are as in an update."""
-    parts = [model.policy, *model.policy.children()]
-    optimizers = [part.optimizer for part in parts if hasattr(part, "optimizer")]
-    rates = [group["lr"] for optimizer in optimizers for group in optimizer.param_groups]
-    own.Shown().value([int(model.policy.training), *map(float, rates)])
 
 
 def _act(actor: Any, surroundings: Surroundings, deterministic: bool) -> None:

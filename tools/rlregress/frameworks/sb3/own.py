@@ -339,6 +339,13 @@ class CountingCallback(BaseCallback):
         return self.num_timesteps < self._steps
 
 
+def rates(model: Any) -> List[float]:
+    """The rates of all optimisers of an agent's policy and of its parts."""
+    parts = [model.policy, *model.policy.children()]
+    optimizers = [part.optimizer for part in parts if hasattr(part, "optimizer")]
+    return [float(group["lr"]) for optimizer in optimizers for group in optimizer.param_groups]
+
+
 def linear(initial: float, number: Any = float) -> Callable[[float], Any]:
     """A rate that falls to zero in a straight line, as a number of that kind."""
     return lambda progress_remaining: number(max(progress_remaining, 0.0) * initial)

@@ -202,6 +202,17 @@ def _make_wrongly(model: Any, surroundings: Surroundings, folder: str) -> None:
     )
 
 
+def _look_at_rates(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """Rates of an agent's optimisers before any update, when they fall from the beginning on."""
+    del folder
+    kind = type(model)
+    smaller = older.taken(kind, buffer_size=20)
+    for rate in (0.25, own.linear(0.5)):
+        options = {"learning_rate": rate, "device": "cpu", **smaller}
+        own.Shown().value(own.rates(kind("MlpPolicy", model.get_env(), **options)))
+    own.Shown().value(own.rates(model))
+
+
 def _make_by_name(model: Any, surroundings: Surroundings, folder: str) -> None:
     """Agents in an environment that is made by its name, and in one that shows itself."""
     del folder
@@ -272,5 +283,6 @@ USED = {
     "agents-refused": _make_wrongly,
     "agents-made-by-name": _make_by_name,
     "successes": _count_successes,
+    "rates-before-updates": _look_at_rates,
     "normaliser-put-around": _offered_training,
 }
