@@ -295,8 +295,11 @@ class _Walk:
             return False
         only = [*self.a[self.i : resumed[0]], *self.b[self.j : resumed[1]]]
         ends = resumed[0] >= len(self.a) and resumed[1] >= len(self.b)
-        # at the end nothing comes that could acquit a training that went on, or an answer
-        if ends and any(each.kind in ("optimizer", "step") or is_answer(each) for each in only):
+        # what is shown is not shown otherwise: nothing that comes after it acquits it
+        if any(is_answer(each) for each in only):
+            return False
+        # at the end nothing comes that could acquit a training that went on
+        if ends and any(each.kind in ("optimizer", "step") for each in only):
             return False
         if self.suspect is None:
             self.suspect, self.since = self.here("order", ""), 0

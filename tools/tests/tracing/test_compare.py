@@ -341,6 +341,17 @@ def test_answers_after_an_extra_draw_are_compared():
     assert found.first.a is draw
 
 
+def test_another_answer_is_not_skipped_because_all_goes_on_alike():
+    """What comes after a draw and another answer does not acquit the answer."""
+    (draw,) = made("d").events
+    rest = made("sbosbo", range(1, 7)).events
+    (answer,) = shown("asked").events
+    other = replace(answer, parts={"value": Part("2", 2.0, (2.0,))})
+    a = replace(shown(), events=(answer, *rest))
+    assert compare(a, replace(a, events=(draw, answer, *rest))).verdict == "equal"
+    assert compare(a, replace(a, events=(draw, other, *rest))).verdict == "diverged"
+
+
 def test_an_optimiser_of_another_class_is_known_by_its_number():
     """A subclass that makes the same steps is the same optimiser."""
     a, b = named(made("bo"), "x", "Adam 0"), named(made("bo"), "x", "OwnAdam 0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -478,12 +479,174 @@ HELPERS = [
         ),
     ),
 ]
+#: what is given and asked otherwise than by most: classes, own buffers, parts called by hand.
+BY_HAND = [
+    ("ppo policy-class", ("common/base_class.py", "self.policy_class = policy\n", "pass\n")),
+    ("sac policy-class", ("common/base_class.py", "self.policy_class = policy\n", "pass\n")),
+    (
+        "ppo monitored",
+        ("common/base_class.py", "is_wrapped(env, Monitor)", "is_wrapped(Monitor, env)"),
+    ),
+    (
+        "ppo rows-by-hand",
+        (
+            "common/buffers.py",
+            "self.pos = 0\n        self.full = False\n\n    def sample",
+            "self.pos = 0\n        self.full = True\n\n    def sample",
+        ),
+    ),
+    (
+        "ppo monitors-by-hand",
+        (
+            "common/monitor.py",
+            "if terminated or truncated:\n            self.needs_reset = True",
+            "if terminated or truncated:\n            self.needs_reset = False",
+        ),
+    ),
+    (
+        "sac n-step-of-two",
+        ("common/off_policy_algorithm.py", "elif self.n_steps > 1:", "elif self.n_steps > 2:"),
+    ),
+    (
+        "dqn n-step-of-two",
+        ("common/off_policy_algorithm.py", "elif self.n_steps > 1:", "elif self.n_steps > 2:"),
+    ),
+    (
+        "sac without-updates",
+        ("common/off_policy_algorithm.py", "if gradient_steps > 0:", "if gradient_steps >= 0:"),
+    ),
+    (
+        "dqn without-updates",
+        ("common/off_policy_algorithm.py", "if gradient_steps > 0:", "if gradient_steps >= 0:"),
+    ),
+    (
+        "sac rollouts-by-hand",
+        (
+            "common/off_policy_algorithm.py",
+            "num_collected_steps * env.num_envs, num_collected_episodes, continue_training=False",
+            "num_collected_steps / env.num_envs, num_collected_episodes, continue_training=False",
+        ),
+    ),
+    (
+        "ppo own-rows",
+        (
+            "common/on_policy_algorithm.py",
+            "actions = actions.reshape(-1, 1)",
+            "actions = actions.reshape(1, -1)",
+        ),
+    ),
+    (
+        "ppo layers-by-hand",
+        (
+            "common/torch_layers.py",
+            "    if output_dim > 0:\n        last_layer_dim",
+            "    if output_dim >= 0:\n        last_layer_dim",
+        ),
+    ),
+    (
+        "ppo spaces-by-hand",
+        (
+            "common/utils.py",
+            "and observation.shape[1:] == observation_space.shape:\n        return True",
+            "and observation.shape[1:] == observation_space.shape:\n        return False",
+        ),
+    ),
+    (
+        "ppo spaces-by-hand",
+        (
+            "common/utils.py",
+            "    if all_non_vectorized:\n        return False",
+            "    if all_non_vectorized:\n        return True",
+        ),
+    ),
+    (
+        "ppo spaces-by-hand",
+        (
+            "common/utils.py",
+            "            all_vectorized = False\n            break",
+            "            all_vectorized = True\n            break",
+        ),
+    ),
+    ("ppo spaces-by-hand", ("common/preprocessing.py", "in [1, 3, 4]", "in [1, 3, 5]")),
+    (
+        "ppo numbers-like-images",
+        (
+            "common/policies.py",
+            "if not normalize_images and issubclass(",
+            "if not normalize_images or issubclass(",
+        ),
+    ),
+    ("ppo files-by-hand", ("common/base_class.py", "exclude.add(var_name)", "pass")),
+    ("sac files-by-hand", ("common/base_class.py", "exclude.add(var_name)", "pass")),
+    (
+        "ppo normalisers-by-hand",
+        (
+            "common/vec_env/vec_normalize.py",
+            "        self.old_reward = np.array([])\n",
+            "        pass\n",
+        ),
+    ),
+    (
+        "ppo sizes-in-a-list",
+        ("common/base_class.py", 'data["policy_kwargs"]["net_arch"] = saved_net_arch[0]', "pass"),
+    ),
+    (
+        "ppo sizes-in-a-list",
+        ("common/policies.py", "net_arch = net_arch[0]", "net_arch = net_arch[1]"),
+    ),
+    (
+        "ppo numbers-by-hand",
+        (
+            "common/base_class.py",
+            "using_cuda=self.device.type == th",
+            "using_cuda=self.device.type != th",
+        ),
+    ),
+    (
+        "ppo numbers-by-hand",
+        ("common/utils.py", "cudnn.deterministic = True", "cudnn.deterministic = False"),
+    ),
+    (
+        "ppo rows-by-hand",
+        (
+            "common/buffers.py",
+            "        self.reset()\n\n    def reset(self) -> None:\n        self.observations = {}",
+            "\n    def reset(self) -> None:\n        self.observations = {}",
+        ),
+    ),
+    (
+        "ppo rows-by-hand",
+        (
+            "common/buffers.py",
+            "        self.returns = np.zeros((self.buffer_size, self.n_envs), dtype=np.float32)\n",
+            "        pass\n",
+        ),
+    ),
+    (
+        "ppo agents-refused",
+        (
+            "common/policies.py",
+            "self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1)",
+            "self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(2)",
+        ),
+    ),
+    ("td3 networks-by-hand", ("td3/policies.py", "lr=lr_schedule(1)", "lr=lr_schedule(2)")),
+    (
+        "sac counted",
+        ("common/off_policy_algorithm.py", "self._update_info_buffer(infos, dones)", "pass"),
+    ),
+    ("ppo monitors-by-hand", ("common/monitor.py", "self.episode_times.append(", "list((")),
+    (
+        "ppo rates-by-hand",
+        ("common/utils.py", "float(1 - np.var(y_true", "float(2 - np.var(y_true"),
+    ),
+]
 LOWER = ("ppo/ppo.py", "1 - clip_range, 1 + clip_range)", "-1e9, 1 + clip_range)")
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(
-    ("title", "fault"), [*FAULTS.items(), *HELPERS, ("ppo clip-active", LOWER)], ids=str
+    ("title", "fault"), [*FAULTS.items(), *HELPERS, *BY_HAND, ("ppo clip-active", LOWER)], ids=str
 )
 def test_a_fault_of_the_option_is_seen(traced, tmp_path, title, fault):
     """A fault in code that only an option runs makes the trace of its scenario diverge."""
@@ -508,6 +671,7 @@ def test_a_fault_of_the_option_is_seen(traced, tmp_path, title, fault):
 def test_traces_of_scenarios_repeat_themselves(traced, tmp_path):
     """To the bit: saved and loaded, with hindsight, and with noise that has a state."""
     titles = ("ppo normalised", "sac goals-of-episodes", "sac vectorised-noise", "dqn images")
+    titles += ("ppo distributions-by-hand", "ppo monitors-by-hand", "sac files-with-environments")
     again = recorded("sb3", tmp_path, *titles)
     verdicts = {title: compare(traced[title], again[title]).verdict for title in titles}
     assert verdicts == dict.fromkeys(titles, "equal")
@@ -518,3 +682,10 @@ def test_every_feature_is_used():
     path = Path(__file__).resolve().parents[3] / "baselines" / "scenarios" / "names.toml"
     used = {name for each in scenarios.load() for name in each.features}
     assert set(datafiles.read(path, scenarios._Names).features) == used
+
+
+def test_every_helper_is_asked():
+    """What users call by themselves is asked by a scenario, and every word has its code."""
+    asked = {word for each in scenarios.load() for word in each.features.get("helpers", ())}
+    known = importlib.import_module("rlregress.frameworks.sb3.helpers").USED
+    assert asked == set(known)

@@ -68,6 +68,8 @@ class Afterwards:
             _report_episodes(model)
         if "starts" in self._reports:
             own.Shown().value(older.episode_starts(model).astype(int).tolist())
+        if "rates" in self._reports:
+            own.Shown().value([int(model.policy.training), *own.rates(model)])
         if self._by_hand:
             model.train(gradient_steps=self._by_hand, batch_size=16)
         if self._another:

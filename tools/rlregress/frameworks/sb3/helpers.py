@@ -13,7 +13,7 @@ import torch
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from rlregress.frameworks.base import NotOffered
-from rlregress.frameworks.sb3 import gyms, own
+from rlregress.frameworks.sb3 import by_hand, gyms, own
 from rlregress.frameworks.sb3.asked import library
 from rlregress.frameworks.sb3.surroundings import Surroundings
 
@@ -115,4 +115,5 @@ USED: Dict[str, Callable[[Any, Surroundings, str], None]] = {
     "reset-again": _reset_again,
     "row-by-hand": _row_by_hand,
     "state-kept": _state_kept,
+    **by_hand.known(),
 }

@@ -141,8 +141,21 @@ class Informations(Changed):
         return (observation, np.float32(reward), *rest)
 
 
+class Successes(Informations):
+    """Informations that say whether an episode was a success."""
+
+    def told(self, observation: Any) -> Dict[str, Any]:
+        """A success is to be on one side."""
+        return {**super().told(observation), "is_success": bool(observation[1] > -0.5)}
+
+
+def monitored(env: Any) -> Any:
+    """An environment that the user has put in a monitor, which notes a word of its own."""
+    return library("common.monitor", "Monitor")(Informations(env), info_keywords=("place",))
+
+
 #: word of ``own_wrapper`` -> wrapper.
-WRAPPERS = {
+WRAPPERS: Dict[str, Callable[[Any], Any]] = {
     "unbounded-actions": UnboundedActions,
     "matrix-actions": MatrixActions,
     "matrix-bits": MatrixBits,
@@ -150,6 +163,7 @@ WRAPPERS = {
     "float-images": FloatImages,
     "lopsided-goals": LopsidedGoals,
     "informations": Informations,
+    "monitored": monitored,
 }
 
 
@@ -264,6 +278,20 @@ def _extractor(make: Callable[[int], Any]) -> Any:
     return Own
 
 
+def rows(name: str) -> Any:
+    """A buffer of the library's by name, as a user derives one that looks at what it is given."""
+    base = library("common.buffers", name)
+
+    class Own(base):  # type: ignore[misc, valid-type]
+        """The same rows."""
+
+        def add(self, *given: Any, **named: Any) -> None:
+            Shown().value([each for each in given if not isinstance(each, list)])
+            super().add(*given, **named)
+
+    return Own
+
+
 class Compiled(nn.Module):
     """A module in another, as torch.compile hands it out; here it is not compiled."""
 
@@ -309,6 +337,13 @@ class CountingCallback(BaseCallback):
     def _on_step(self) -> bool:
         Shown().value([self.num_timesteps, self.model.num_timesteps])
         return self.num_timesteps < self._steps
+
+
+def rates(model: Any) -> List[float]:
+    """The rates of all optimisers of an agent's policy and of its parts."""
+    parts = [model.policy, *model.policy.children()]
+    optimizers = [part.optimizer for part in parts if hasattr(part, "optimizer")]
+    return [float(group["lr"]) for optimizer in optimizers for group in optimizer.param_groups]
 
 
 def linear(initial: float, number: Any = float) -> Callable[[float], Any]:

@@ -130,6 +130,9 @@ def _train(asked: Asked, make_env: Callable[..., Any], seed: int, folder: str) -
     unseeded = asked.take("unseeded", False)
     device = missing_device() if asked.take("missing_device") else "cpu"
     steps = int(asked.take("steps", _STEPS))
+    policy: Any = surroundings.policy
+    if asked.take("policy_as_class"):
+        policy = _policy_class(algorithm, policy)
     arguments = _arguments(asked, algorithm, surroundings)
     asked.nothing_left()
     if unseeded:
@@ -139,7 +142,7 @@ def _train(asked: Asked, make_env: Callable[..., Any], seed: int, folder: str) -
         environment.seed(None)
     if not unseeded:
         arguments["seed"] = seed
-    model = made(algorithm, surroundings.policy, environment, device, **arguments)
+    model = made(algorithm, policy, environment, device, **arguments)
     model.learn(steps, callback=afterwards.callbacks())
     afterwards.all(model, steps)
     if isinstance(environment, VecEnv):
@@ -164,6 +167,10 @@ def _arguments(asked: Asked, algorithm: Any, surroundings: Surroundings) -> Dict
         _set_noise(asked, arguments, surroundings.spaces.action_space)
     if "optimizer" in asked.features and asked.algorithm == "a2c":
         arguments["use_rms_prop"] = asked.take("optimizer") == "rmsprop"
+    if asked.take("own_rows"):
+        kind = "rollout" if on_policy else "replay"
+        joined = "Dict" if policy == "MultiInputPolicy" else ""
+        arguments[f"{kind}_buffer_class"] = own.rows(f"{joined}{kind.title()}Buffer")
     names = _ON_POLICY_ARGUMENTS if on_policy else _OFF_POLICY_ARGUMENTS
     for name in [name for name in asked.settings if name in names]:
         arguments[names[name]] = asked.take(name)
@@ -258,6 +265,9 @@ def _set_networks(asked: Asked, arguments: Dict[str, Any]) -> None:
     if critic is not None:
         both = {"pi": arguments["net_arch"], "vf" if on_policy else "qf": critic}
         arguments["net_arch"] = older.networks(both) if on_policy else both
+    if asked.take("sizes_in_a_list") and isinstance(arguments["net_arch"], dict):
+        # as it was until 1.7
+        arguments["net_arch"] = [arguments["net_arch"]]
     if asked.take("actor_layers_only"):
         arguments["net_arch"] = older.networks({"pi": arguments["net_arch"]})
     if asked.take("default_networks"):

@@ -57,6 +57,11 @@ class Surroundings:
         """One environment."""
         return self._dressed(gyms.native(self._make_env(**{"first": first, **self._options})))
 
+    def like(self, observations: str = "box", **options: Any) -> Any:
+        """One environment with other spaces, in the words of scenarios, and nothing around it."""
+        asked = {**self._options, "observations": observations, **options}
+        return gyms.native(self._make_env(**asked))
+
     def _dressed(self, environment: Any) -> Any:
         if self._own:
             environment = own.WRAPPERS[self._own](environment)

@@ -1,0 +1,242 @@
+"""What is in the files of an agent, and what is refused where they are read."""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+from typing import Any, Dict
+
+import numpy as np
+from torch import nn
+
+from rlregress.frameworks.base import NotOffered
+from rlregress.frameworks.sb3 import gyms, older, own
+from rlregress.frameworks.sb3.asked import library, silent
+from rlregress.frameworks.sb3.by_hand import accepted, answer
+from rlregress.frameworks.sb3.surroundings import Surroundings
+
+_FILES = "common.save_util"
+#: what may be in a file of an agent: networks are not to be there twice.
+_PARTS = (
+    *("policy", "policy_class", "policy_kwargs", "learning_rate", "gamma", "n_envs", "seed"),
+    *("env", "device", "logger", "_logger", "eval_env", "rollout_buffer", "replay_buffer"),
+    *("actor", "critic", "critic_target", "q_net", "q_net_target", "log_ent_coef", "ent_coef"),
+)
+
+
+def _look_into(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """Which parts of an agent are in its file: as it is, with fewer, with more."""
+    del surroundings
+    read = library(_FILES, "load_from_zip_file")
+    path = os.path.join(folder, "parts.zip")
+    cases: Any = [{}, {"exclude": ["gamma", "seed"]}, {"include": ["device"]}]
+    for options in [*cases, {"exclude": ["gamma"], "include": ["gamma", "policy"]}]:
+        model.save(path, **options)
+        data, parameters, variables = read(path, device="cpu")
+        own.Shown().value([int(name in data) for name in _PARTS])
+        own.Shown().value([*sorted(parameters), *sorted(variables or {})])
+        with zipfile.ZipFile(path) as archive:
+            own.Shown().value(sorted(archive.namelist()))
+    data, parameters, _ = read(path, device="cpu", load_data=False)
+    own.Shown().value([int(data is None), len(parameters)])
+
+
+def _set_parameters(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """Parameters of all parts, of some, of none that the agent has; from a file."""
+    known = model.get_parameters()
+    observation = gyms.reset(surroundings.made(0))
+    own.Shown().value(sorted(known))
+    halved = {name: 0.5 * value for name, value in known["policy"].items()}
+    fewer = dict(list(halved.items())[:-1])
+    cases: Any = [known, {"policy": halved}, {"policy": fewer}, {**known, "none": {}}, {}]
+    path = os.path.join(folder, "parameters.zip")
+    model.save(path)
+    for given in [*cases, path]:
+        for exact in (True, False):
+            own.Shown().value([accepted(model.set_parameters, given, exact_match=exact)])
+            own.Shown().value([model.predict(observation, deterministic=True)[0]])
+
+
+def _load_otherwise(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """An agent that is loaded without environment, with other arguments, from memory; refusals."""
+    path, kind = os.path.join(folder, "otherwise"), type(model)
+    model.save(path)
+    own.Shown().value(sorted(name for name in os.listdir(folder) if name.startswith("otherwise")))
+    observation = gyms.reset(surroundings.made(0))
+    options: Any = [
+        {},
+        {"gamma": 0.5, "policy_kwargs": model.policy_kwargs},
+        {"custom_objects": {"gamma": 0.25, "n_envs": 1}},
+        {"env": surroundings.made(0)},
+    ]
+    for given in options:
+        loaded = kind.load(path, device="cpu", **given)
+        action, _ = loaded.predict(observation, deterministic=True)
+        own.Shown().value([loaded.gamma, loaded.n_envs, int(loaded.get_env() is None), action])
+        own.Shown().value([loaded.num_timesteps, int(loaded._last_obs is None)])
+    memory = io.BytesIO()
+    model.save(memory)
+    own.Shown().value([kind.load(memory, device="cpu").predict(observation, deterministic=True)[0]])
+    wrong: Any = [
+        {"policy_kwargs": {"net_arch": [3]}},
+        {"env": own.UnboundedActions(surroundings.made(0))},
+        {"custom_objects": [1]},
+    ]
+    for given in wrong:
+        own.Shown().value([accepted(kind.load, path, device="cpu", **given)])
+    untold = os.path.join(folder, "untold.zip")
+    model.save(untold, exclude=["observation_space"])
+    own.Shown().value([accepted(kind.load, untold), accepted(kind.load, path + "-none")])
+    with open(os.path.join(folder, "text.zip"), "w", encoding="utf-8") as file:
+        file.write("no archive")
+    own.Shown().value([accepted(kind.load, file.name)])
+
+
+def _load_with_environment(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """An agent whose environment is in its file, trained on without another."""
+    path, kind = os.path.join(folder, "environment.zip"), type(model)
+    model.save(path, include=["env"])
+    for given in ({}, {"env": surroundings.made(0)}):
+        loaded = silent(kind.load(path, device="cpu", **given))
+        own.Shown().value([int(loaded.get_env() is None), int(loaded._last_obs is None)])
+        loaded.learn(8, reset_num_timesteps=False)
+        own.Shown().value([loaded.num_timesteps, loaded.get_env().num_envs])
+
+
+def _save_networks(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """Networks of a policy that are saved and loaded by themselves."""
+    observation = gyms.reset(surroundings.made(0))
+    for name in ("actor", "critic", "q_net"):
+        part = getattr(model.policy, name, None)
+        if part is None or not hasattr(part, "save"):
+            continue
+        path = os.path.join(folder, name)
+        part.save(path)
+        loaded = answer(type(part).load, path, device="cpu")
+        if not isinstance(loaded, type(part)):
+            own.Shown().value([name, loaded])
+            continue
+        own.Shown().value([name, *(value.sum() for value in loaded.state_dict().values())])
+        own.Shown().value([answer(getattr(loaded, "predict", len), observation)])
+
+
+def _load_sizes(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """Layers that were given in a list of one dictionary, as they come back from a file."""
+    del surroundings
+    path, kind = os.path.join(folder, "sizes.zip"), type(model)
+    model.save(path)
+    own.Shown().value([repr(kind.load(path, device="cpu").policy_kwargs["net_arch"])])
+    sizes = model.policy_kwargs["net_arch"][0]
+    given = {**model.policy_kwargs, "net_arch": sizes}
+    own.Shown().value([accepted(kind.load, path, device="cpu", policy_kwargs=given)])
+
+
+def _changed_file(model: Any, folder: str, change: Any) -> str:
+    """A file of the agent, whose parameters were changed."""
+    path = os.path.join(folder, "older.zip")
+    model.save(path)
+    data, parameters, variables = library(_FILES, "load_from_zip_file")(path, device="cpu")
+    library(_FILES, "save_to_zip_file")(path, data, change(parameters), variables)
+    return path
+
+
+def _load_older(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """Files as older versions wrote them: other names of features, an optimiser of all networks."""
+
+    def unshared(parameters: Dict[str, Any]) -> Dict[str, Any]:
+        networks = parameters["policy"]
+        apart = ("pi_features_extractor", "vf_features_extractor")
+        kept = {name: value for name, value in networks.items() if not name.startswith(apart)}
+        return {**parameters, "policy": kept}
+
+    def doubled(parameters: Dict[str, Any]) -> Dict[str, Any]:
+        group = parameters["policy.optimizer"]["param_groups"][0]
+        group["params"] = list(range(2 * len(group["params"])))
+        return parameters
+
+    def longer(parameters: Dict[str, Any]) -> Dict[str, Any]:
+        group = parameters["policy.optimizer"]["param_groups"][0]
+        group["params"] = list(range(3 * len(group["params"])))
+        return parameters
+
+    observation = gyms.reset(surroundings.made(0))
+    for change in (unshared, doubled, longer):
+        path = _changed_file(model, folder, change)
+        loaded = answer(type(model).load, path, device="cpu")
+        if not isinstance(loaded, type(model)):
+            own.Shown().value([loaded])
+            continue
+        own.Shown().value([loaded.predict(observation, deterministic=True)[0]])
+        groups = loaded.policy.optimizer.param_groups
+        own.Shown().value([len(groups[0]["params"])])
+
+
+def _open(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """Files that are opened: with an ending, in folders that are not there yet, closed, refused."""
+    del model, surroundings
+    opened, write = library(_FILES, "open_path"), library(_FILES, "save_to_pkl")
+    read = library(_FILES, "load_from_pkl")
+    inside = os.path.join(folder, "new", "below", "rows")
+    write(inside, {"rows": 3})
+    own.Shown().value([sorted(os.listdir(os.path.dirname(inside))), read(inside)["rows"]])
+    os.makedirs(os.path.join(folder, "taken"))
+    own.Shown().value([accepted(lambda: opened(os.path.join(folder, "taken"), "w").close())])
+    own.Shown().value(sorted(name for name in os.listdir(folder) if name.startswith("taken")))
+    closed = io.BytesIO()
+    closed.close()
+    wrong = [(inside, "a"), (folder + "/none", "r"), (closed, "r"), (io.BytesIO(), "a"), (3, "r")]
+    own.Shown().value([accepted(opened, *each) for each in wrong])
+    memory = io.BytesIO()
+    write(memory, [1, 2])
+    memory.seek(0)
+    own.Shown().value(read(memory))
+
+
+def _write_words(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """What is written in words and read again: numbers, arrays, functions; with own objects."""
+    del model, surroundings, folder
+    there, back = library(_FILES, "data_to_json"), library(_FILES, "json_to_data")
+    data = {"number": 3, "list": [1, 2.5], "array": np.arange(3.0), "none": None, "rate": abs}
+    text = there(data)
+    for own_objects in (None, {"array": np.zeros(1), "other": 1}):
+        again = back(text, custom_objects=own_objects)
+        own.Shown().value([*sorted(again), again["number"], again["list"], again["array"]])
+    serialised = library(_FILES, "is_json_serializable")
+    own.Shown().value([int(serialised(each)) for each in data.values()])
+    own.Shown().value([accepted(back, text, custom_objects=[1])])
+    _set_deeply()
+
+
+def _set_deeply() -> None:
+    """Attributes of attributes, read and set."""
+    read, write = library(_FILES, "recursive_getattr"), library(_FILES, "recursive_setattr")
+    policy = own.Compiled(own.Compiled(nn.Linear(1, 1)))
+    write(policy, "_orig_mod._orig_mod.mark", 3)
+    own.Shown().value([read(policy, "_orig_mod._orig_mod.mark"), read(policy, "none", 4)])
+    own.Shown().value([accepted(read, policy, "_orig_mod.none.none")])
+
+
+def _keep_policy(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """A policy that scales actions, and one that has none to scale."""
+    del folder, surroundings
+    space = model.action_space
+    actions = np.stack([space.sample() * 0, space.sample() * 0 + 1])
+    scaled = answer(model.policy.scale_action, actions)
+    own.Shown().value([scaled, answer(model.policy.unscale_action, actions)])
+    if "deterministic" not in older.keywords(model.policy.predict):
+        raise NotOffered("a policy does not act by itself")
+
+
+USED = {
+    "file-looked-into": _look_into,
+    "parameters-set": _set_parameters,
+    "loaded-otherwise": _load_otherwise,
+    "loaded-with-environment": _load_with_environment,
+    "networks-alone": _save_networks,
+    "sizes-of-a-file": _load_sizes,
+    "file-of-an-older-version": _load_older,
+    "files-opened": _open,
+    "words-of-a-file": _write_words,
+    "actions-scaled": _keep_policy,
+}
