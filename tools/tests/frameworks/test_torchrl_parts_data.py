@@ -24,6 +24,7 @@ from rlregress.frameworks.torchrl.parts import (
     hooks,
     processes,
     samplers,
+    stages,
     trainers,
     transforms,
 )
@@ -42,6 +43,7 @@ OWN = [
         hooks,
         processes,
         samplers,
+        stages,
         trainers,
         transforms,
     )
@@ -152,6 +154,39 @@ FAULTS = {
     "files-of-a-trainer": (
         "trainers/trainers.py", "Trainer.save_trainer",
         "> self.save_trainer_interval", "> 2 * self.save_trainer_interval",
+    ),
+    "stages-of-a-trainer": (
+        "trainers/trainers.py", "Trainer.optim_steps",
+        "self._post_epoch_log_hook(batch)", "pass",
+    ),
+    "changes-of-hooks": (
+        "trainers/trainers.py", "Trainer.register_op",
+        "self._process_loss_ops.append((timed_op, kwargs))", "pass",
+    ),
+    "registered-hooks": (
+        "trainers/trainers.py", "LRSchedulerHook.register",
+        "trainer.register_module(name, self)", "trainer.register_module(self, name)",
+    ),
+    "states-of-hooks": (
+        "trainers/trainers.py", "RewardNormalizer.update_reward_stats",
+        "self._update_has_been_called = True", "self._update_has_been_called = False",
+    ),
+    "faltering-losses": (
+        "trainers/trainers.py", "MixedPrecisionOptimizationStepper.step",
+        "            self.optimizer.zero_grad(set_to_none=True)\n            self._micro_step = 0",
+        "            pass\n            self._micro_step = 0",
+    ),
+    "handed-on-weights": (
+        "trainers/trainers.py", "UpdateWeights.__call__",
+        "self._last_update_count = count", "self._last_update_count = count - 1",
+    ),
+    "early-ends": (
+        "trainers/trainers.py", "EarlyStopping.__call__",
+        "if current_frame < self.wait_for:", "if current_frame <= self.wait_for:",
+    ),
+    "refusals-of-trainers": (
+        "trainers/trainers.py", "BatchSubSampler.__call__",
+        "if self.sub_traj_len > 0 else", "if self.sub_traj_len > 1 else",
     ),
 }  # fmt: skip
 

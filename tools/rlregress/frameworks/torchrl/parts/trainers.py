@@ -82,8 +82,7 @@ def trainer_of(make_env: Any, seed: int, **options: Any) -> Any:
         loss_module=loss,
         optimizer=torch.optim.SGD(loss.parameters(), lr=0.1),
         seed=seed,
-        **_LOOP,
-        **options,
+        **{**_LOOP, **options},
     )
     return trainer, loss
 
