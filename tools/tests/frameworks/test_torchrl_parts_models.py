@@ -22,13 +22,14 @@ from rlregress.frameworks.torchrl.parts import (
     networks,
     off_policy,
     on_policy,
+    shapes_of_actions,
     shapes_of_estimates,
 )
 from rlregress.tracing import events, swap
 
 MODULES = (
     answers_of_distributions, distributions, estimators, exploration, functions, groups, losses,
-    networks, off_policy, on_policy, shapes_of_estimates,
+    networks, off_policy, on_policy, shapes_of_actions, shapes_of_estimates,
 )  # fmt: skip
 NAMES = sorted(name for module in MODULES for name in module.PARTS)
 ROOT = Path(torchrl.__file__).parent
@@ -285,6 +286,55 @@ FAULTS = {
         "vtrace_advantage_estimate",
         "rho.clamp_max(rho_thresh)",
         "rho.clamp_max(c_thresh)",
+    ),
+    "transformed-shapes": (
+        "rows.wider_rows.draw",
+        "modules/distributions/utils.py",
+        "FasterTransformedDistribution.__init__",
+        ": len(expanded_base_shape) - base_event_dim",
+        ": len(expanded_base_shape) + base_event_dim",
+    ),
+    "actions-at-bounds": (
+        "TruncatedNormal.unit.0.0.gradient",
+        "modules/distributions/continuous.py",
+        "TruncatedNormal.log_prob",
+        "a = self.base_dist._non_std_a + self.base_dist._dtype_min_gt_0",
+        "a = (self.base_dist._non_std_a)",
+    ),
+    "updated-distributions": (
+        "TanhNormal.elsewhere.draw",
+        "modules/distributions/continuous.py",
+        "TanhNormal.update",
+        "loc = loc + (self.high - self.low) / 2 + self.low",
+        "loc = loc + (self.high - self.low) / 2",
+    ),
+    "draws-without-chance": (
+        "near.0.05.relative",
+        "modules/distributions/continuous.py",
+        "Delta._is_equal",
+        "self.atol + self.rtol * abs(param)",
+        "self.atol + self.rtol",
+    ),
+    "composite-distributions": (
+        "nested.False.entropy.body.move_entropy",
+        "modules/distributions/utils.py",
+        "composite_entropy",
+        "entropy_name = name[:-1] + (name",
+        "entropy_name = name[1:] + (name",
+    ),
+    "specifications-of-actors": (
+        "bounded.random.True.action",
+        "modules/tensordict_module/probabilistic.py",
+        "SafeProbabilisticModule.__init__",
+        "self.register_forward_hook(_forward_hook_safe_action)",
+        "pass",
+    ),
+    "noise-on-every-key": (
+        "AdditiveGaussianModule.deterministic.safe_True.0.action",
+        "modules/tensordict_module/exploration.py",
+        "AdditiveGaussianModule.__init__",
+        "self.register_forward_hook(_forward_hook_safe_action)",
+        "pass",
     ),
 }
 
