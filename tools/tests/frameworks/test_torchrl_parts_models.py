@@ -24,12 +24,13 @@ from rlregress.frameworks.torchrl.parts import (
     on_policy,
     shapes_of_actions,
     shapes_of_estimates,
+    shapes_of_losses,
 )
 from rlregress.tracing import events, swap
 
 MODULES = (
     answers_of_distributions, distributions, estimators, exploration, functions, groups, losses,
-    networks, off_policy, on_policy, shapes_of_actions, shapes_of_estimates,
+    networks, off_policy, on_policy, shapes_of_actions, shapes_of_estimates, shapes_of_losses,
 )  # fmt: skip
 NAMES = sorted(name for module in MODULES for name in module.PARTS)
 ROOT = Path(torchrl.__file__).parent
@@ -335,6 +336,62 @@ FAULTS = {
         "AdditiveGaussianModule.__init__",
         "self.register_forward_hook(_forward_hook_safe_action)",
         "pass",
+    ),
+    "default-keys-of-losses": (
+        "a2c.False",
+        "objectives/a2c.py",
+        "A2CLoss._AcceptedKeys.__post_init__",
+        "if self.sample_log_prob is None:",
+        "if self.sample_log_prob is not None:",
+    ),
+    "devices-of-losses": (
+        "ppo.split",
+        "objectives/common.py",
+        "LossModule._default_device",
+        "if len(devices) == 1:",
+        "if len(devices) != 1:",
+    ),
+    "specifications-of-losses": (
+        "td3.deeper.nested.least",
+        "objectives/td3.py",
+        "TD3Loss.__init__",
+        "and len(self.tensor_keys.action) > 1",
+        "and len(self.tensor_keys.action) > 2",
+    ),
+    "distributional-choices": (
+        "categorical.plain.loss",
+        "objectives/dqn.py",
+        "DistributionalDQNLoss._log_ps_a_categorical",
+        "new_shape = [-1] * len(action.shape)",
+        "new_shape = [-2] * len(action.shape)",
+    ),
+    "heads-in-every-loss": (
+        "ppo.True.row.False.entropy",
+        "objectives/ppo.py",
+        "PPOLoss._get_entropy",
+        "if is_tensor_collection(entropy) and entropy",
+        "if is_tensor_collection(entropy) or entropy",
+    ),
+    "steps-that-count-in-losses": (
+        "dqn.column.loss",
+        "objectives/common.py",
+        "LossModule._expand_loss_mask",
+        "mask = mask.squeeze(-1)",
+        "break",
+    ),
+    "vanishing-discounts": (
+        "vec_generalized_advantage_estimate.at.one.0",
+        "objectives/value/functional.py",
+        "vec_generalized_advantage_estimate",
+        "first_below_thr = gammalmbdas < 1e-7",
+        "first_below_thr = gammalmbdas <= 1e-7",
+    ),
+    "refusals-of-functions": (
+        "td0_return_estimate.next.wide",
+        "objectives/value/functional.py",
+        "td0_return_estimate",
+        "next_state_value.shape",
+        "reward.shape",
     ),
 }
 

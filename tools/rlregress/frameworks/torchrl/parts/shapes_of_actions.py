@@ -50,7 +50,7 @@ def _transformed(make_env: Any, seed: int) -> Dict[str, Any]:
         "both": lambda: d.ComposeTransform([d.TanhTransform(), d.AffineTransform(1.0, 3.0)]),
         "sticks": d.StickBreakingTransform,
         "softmax": d.SoftmaxTransform,
-        "flat": lambda: d.ReshapeTransform((3, 2), (6,)),
+        "flat": lambda: d.ReshapeTransform(torch.Size((3, 2)), torch.Size((6,))),
         "list": lambda: [d.TanhTransform()],
         "word": lambda: "tanh",
     }
@@ -440,7 +440,7 @@ def _noise(make_env: Any, seed: int) -> Dict[str, Any]:
                     )
         calls[f"{name}.expanded"] = partial(acted, name, "random", expanded=(3,))
         calls[f"{name}.other"] = partial(acted, name, "random", expanded=(2,))
-        rates = {"sigma_init": 0.1, "sigma_end": 0.5} if "Gaussian" in name else {
+        rates: Dict[str, Any] = {"sigma_init": 0.1, "sigma_end": 0.5} if "Gaussian" in name else {
             "eps_init": 0.1, "eps_end": 0.5}  # fmt: skip
         calls[f"{name}.rising"] = partial(acted, name, "random", **rates)
     for safe in (True, False):
@@ -461,7 +461,9 @@ def _starts(acted: Callable[..., Any]) -> Dict[str, Any]:
         "wide": torch.tensor([[True, False], [False, False], [True, True]]),
         "wrong": torch.tensor([True, False]),
     }  # fmt: skip
-    calls = {f"starts.{label}": partial(process, start=start) for label, start in flags.items()}
+    calls: Dict[str, Any] = {
+        f"starts.{label}": partial(process, start=start) for label, start in flags.items()
+    }
     calls["first.tensor"] = lambda: process(x0=torch.tensor([0.4, -0.2]))
     calls["first.number"] = lambda: process(x0=0.3)
     calls["twice"] = lambda: process(key="_ou_steps")
@@ -485,7 +487,7 @@ def _later(make_env: Any) -> Dict[str, Any]:
             "set_exploration_modules_spec_from_env",
         )
         own = gaussian(spec=bounds(-0.1, 0.1))
-        policy = nn.Sequential(gaussian(spec=None), own)
+        policy: Any = nn.Sequential(gaussian(spec=None), own)
         call(policy, GymWrapper(make_env(), device="cpu"))
         return str([str(each.spec["action"].space) for each in policy])
 
