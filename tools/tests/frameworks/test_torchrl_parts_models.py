@@ -22,6 +22,7 @@ from rlregress.frameworks.torchrl.parts import (
     networks,
     off_policy,
     on_policy,
+    refusals_of_losses,
     shapes_of_actions,
     shapes_of_estimates,
     shapes_of_losses,
@@ -30,7 +31,8 @@ from rlregress.tracing import events, swap
 
 MODULES = (
     answers_of_distributions, distributions, estimators, exploration, functions, groups, losses,
-    networks, off_policy, on_policy, shapes_of_actions, shapes_of_estimates, shapes_of_losses,
+    networks, off_policy, on_policy, refusals_of_losses, shapes_of_actions, shapes_of_estimates,
+    shapes_of_losses,
 )  # fmt: skip
 NAMES = sorted(name for module in MODULES for name in module.PARTS)
 ROOT = Path(torchrl.__file__).parent
@@ -392,6 +394,62 @@ FAULTS = {
         "td0_return_estimate",
         "next_state_value.shape",
         "reward.shape",
+    ),
+    "constructors-of-losses": (
+        "kl.edge.loss_objective",
+        "objectives/ppo.py",
+        "KLPENPPOLoss.__init__",
+        "if increment < 1.0:",
+        "if increment <= 1.0:",
+    ),
+    "batches-that-lack": (
+        "ppo.gradient.action_log_prob",
+        "objectives/ppo.py",
+        "PPOLoss._log_weight",
+        "if prev_log_prob.requires_grad:",
+        "if False:",
+    ),
+    "scheduled-coefficients": (
+        "clip.one.clip_epsilon_low",
+        "objectives/ppo.py",
+        "ClipPPOLoss.__setattr__",
+        "and name not in self._buffers",
+        "and name in self._buffers",
+    ),
+    "updaters-of-targets": (
+        "loaded.state",
+        "objectives/utils.py",
+        "TargetNetUpdater.load_state_dict",
+        'self.counter = state_dict["counter"]',
+        "pass",
+    ),
+    "registered-estimators": (
+        "mixed.entry",
+        "objectives/utils.py",
+        "_coerce_value_type",
+        "key = value_type.lower()",
+        "key = value_type",
+    ),
+    "randomness-of-critics": (
+        "sac.same.modes",
+        "objectives/common.py",
+        "LossModule.set_vmap_randomness",
+        "self._vmap_randomness = value",
+        "pass",
+    ),
+    "own-losses": (
+        "copies.shapes",
+        "objectives/common.py",
+        "LossModule.convert_to_functional",
+        "if expand_dim:",
+        "if not expand_dim:",
+    ),
+    "odd-helpers": (
+        "rates.rates",
+        "objectives/utils.py",
+        "KLAdaptiveLR.step",
+        "elif 0.0 < kl < 0.5",
+        "elif 0.0 < kl <= 0.5",
     ),
 }
 
