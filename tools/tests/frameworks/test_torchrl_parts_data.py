@@ -27,6 +27,7 @@ from rlregress.frameworks.torchrl.parts import (
     stages,
     trainers,
     transforms,
+    whole_trainers,
 )
 from rlregress.tracing.swap import swap
 from rlregress.tracing.toys import Ends
@@ -46,6 +47,7 @@ OWN = [
         stages,
         trainers,
         transforms,
+        whole_trainers,
     )
     for name in module.PARTS
 ]
@@ -187,6 +189,31 @@ FAULTS = {
     "refusals-of-trainers": (
         "trainers/trainers.py", "BatchSubSampler.__call__",
         "if self.sub_traj_len > 0 else", "if self.sub_traj_len > 1 else",
+    ),
+    "trainer-of-dqn": (
+        "trainers/algorithms/dqn.py", "DQNTrainer._step_greedy",
+        "self._greedy_last_frames = self.collected_frames", "pass",
+    ),
+    "trainers-of-batches-elsewhere": (
+        "trainers/algorithms/sac.py", "SACTrainer._setup_sac_logging",
+        'self.register_op("post_optim_log", log_obs_norm)', "pass",
+    ),
+    "batches-written-by-collectors": (
+        "trainers/trainers.py", "Trainer.train",
+        "self.collected_frames = self._replay_write_count()",
+        "self.collected_frames = self._replay_write_count() + 1",
+    ),
+    "options-of-on-policy-trainers": (
+        "trainers/algorithms/on_policy.py", "OnPolicyTrainer.__init__",
+        "LRSchedulerHook(lr_scheduler).register(self)", "pass",
+    ),
+    "folders-of-trainers": (
+        "trainers/trainers.py", "Trainer._checkpoint_manifest_metadata",
+        "optim_steps=self._optim_count", "optim_steps=self._optim_count + 1",
+    ),
+    "words-of-a-trainer": (
+        "trainers/trainers.py", "Trainer.train",
+        "self._pbar.update(current_frames)", "self._pbar.update(2 * current_frames)",
     ),
 }  # fmt: skip
 

@@ -103,7 +103,7 @@ def _rewards_of_a_validation(make_env: Any, seed: int) -> Dict[str, Any]:
     )  # fmt: skip
 
 
-def _numbers(loss: Any) -> Any:
+def numbers_of(loss: Any) -> Any:
     """All parameters of a loss in a row."""
     return torch.cat([one.detach().flatten() for one in loss.parameters()])
 
@@ -144,7 +144,7 @@ def _updates_by_hooks(make_env: Any, seed: int) -> Dict[str, Any]:
             hooks[0](losses[0](None), True, None, 0)
         hooks[1].load_state_dict(hooks[0].state_dict())
         hooks[1](losses[1](None), True, None, 0)
-        return _numbers(losses[1])
+        return numbers_of(losses[1])
 
     return answers(
         seed,
@@ -175,7 +175,7 @@ def _steppers(make_env: Any, seed: int) -> Dict[str, Any]:
                 with torch.no_grad():
                     loss.second[0] = float("inf")
             told.append(dict(stepping.step(trainer, _batch()).items()))
-        return {"numbers": _numbers(loss), "steps": stepping.optimizer_step_count, "told": told,
+        return {"numbers": numbers_of(loss), "steps": stepping.optimizer_step_count, "told": told,
                 "state": stepping.state_dict()}  # fmt: skip
 
     return answers(
@@ -219,7 +219,7 @@ def _td3_steps(make_env: Any, seed: int) -> Dict[str, Any]:
     def stepped(norm: bool = True, limit: Any = None, **options: Any) -> Any:
         loss = made_loss()
         taken(stepper(loss, **options), loss, 3, norm, limit)
-        return _numbers(loss)
+        return numbers_of(loss)
 
     def saved() -> Any:
         loss = made_loss()
@@ -228,7 +228,7 @@ def _td3_steps(make_env: Any, seed: int) -> Dict[str, Any]:
         second = stepper(loss)
         second.load_state_dict(first.state_dict())
         taken(second, loss, 2, True, None)
-        return {"numbers": _numbers(loss), "count": second.state_dict()["update_counter"]}
+        return {"numbers": numbers_of(loss), "count": second.state_dict()["update_counter"]}
 
     return answers(
         seed,
@@ -291,7 +291,7 @@ class Log:
         """Nothing."""
 
 
-def _again(built: Any, loss: Any, algorithm: str, **options: Any) -> Any:
+def again(built: Any, loss: Any, algorithm: str, **options: Any) -> Any:
     """Another trainer of 32 frames, of what one of an algorithm was made of."""
     names = ["replay_buffer", "target_net_updater", "exploration_module"]
     # TD3's makes its updates by optimisers of its own
@@ -313,7 +313,7 @@ def _logged_trainings(make_env: Any, seed: int) -> Dict[str, Any]:
         built, loss = built_by(make_env, seed, algorithm, SETTINGS[algorithm], summing=True)
         log = Log()
         given = {"logger": log, "log_interval": 1, "enable_logging": True, **options}
-        _again(built, loss, algorithm, **given).train()
+        again(built, loss, algorithm, **given).train()
         return log.told
 
     calls: Dict[str, Any] = {}
@@ -333,17 +333,17 @@ def _whole_files(make_env: Any, seed: int) -> Dict[str, Any]:
         built, loss = built_by(make_env, seed, algorithm, SETTINGS[algorithm], summing=True)
         given = {"save_trainer_file": folder / "state", "save_trainer_interval": 8}
         # the first trainer ends its collector when it is gone
-        return _again(built, loss, algorithm, checkpoint=kind(), **given), loss, built
+        return again(built, loss, algorithm, checkpoint=kind(), **given), loss, built
 
     def restored(algorithm: str) -> Any:
         with tempfile.TemporaryDirectory() as folder:
             first, loss, _ = trainer(algorithm, Path(folder))
             first.train()
             second, other, _built = trainer(algorithm, Path(folder))
-            before = _numbers(other)
+            before = numbers_of(other)
             second.load_from_file(Path(folder) / "state")
             found = sorted(str(each.relative_to(folder)) for each in Path(folder).glob("state/*"))
-        return {"own": _numbers(loss), "before": before, "after": _numbers(other),
+        return {"own": numbers_of(loss), "before": before, "after": numbers_of(other),
                 "frames": second.collected_frames, "optim": second._optim_count,
                 "log": str(second._last_log), "files": str(found)}  # fmt: skip
 
