@@ -291,6 +291,11 @@ class Log:
         """Nothing."""
 
 
+def told_by(log: Log) -> Dict[str, Any]:
+    """What a log was told, each name an item: in a mapping within an item numbers do not count."""
+    return {f"log.{name}": numbers for name, numbers in sorted(log.told.items())}
+
+
 def again(built: Any, loss: Any, algorithm: str, **options: Any) -> Any:
     """Another trainer of 32 frames, of what one of an algorithm was made of."""
     names = ["replay_buffer", "target_net_updater", "exploration_module"]

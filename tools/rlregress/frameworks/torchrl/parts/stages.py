@@ -11,7 +11,7 @@ from torch import nn
 from rlregress.frameworks.torchrl.api import LazyTensorStorage, TensorDict, TensorDictReplayBuffer
 from rlregress.frameworks.torchrl.parts import refused
 from rlregress.frameworks.torchrl.parts.estimators import estimator_of
-from rlregress.frameworks.torchrl.parts.hooks import Log, hook_of
+from rlregress.frameworks.torchrl.parts.hooks import Log, hook_of, told_by
 from rlregress.frameworks.torchrl.parts.trainers import trainer_of
 from rlregress.frameworks.torchrl.small import answers, q_values, scored, value
 from rlregress.frameworks.torchrl.versions import library, made
@@ -60,7 +60,7 @@ def _order(make_env: Any, seed: int) -> Dict[str, Any]:
         trainer, loss = trainer_of(make_env, seed, **given)
         _noted(trainer, stages)
         trainer.train()
-        return {"stages": str(stages), "log": log.told, "number": loss.pulled.detach(),
+        return {"stages": str(stages), **told_by(log), "number": loss.pulled.detach(),
                 "steps": trainer._optim_count, "frames": trainer.collected_frames}  # fmt: skip
 
     def stepper() -> Any:

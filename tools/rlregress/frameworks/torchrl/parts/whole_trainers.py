@@ -21,7 +21,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictReplayBuffer,
 )
 from rlregress.frameworks.torchrl.parts.collectors import small_collector
-from rlregress.frameworks.torchrl.parts.hooks import Log, again, hook_of, numbers_of
+from rlregress.frameworks.torchrl.parts.hooks import Log, again, hook_of, numbers_of, told_by
 from rlregress.frameworks.torchrl.parts.trainers import SETTINGS, built_by, summed, trainer_of
 from rlregress.frameworks.torchrl.small import answers, scored, steps
 from rlregress.frameworks.torchrl.versions import library, made
@@ -87,7 +87,7 @@ def _dqn(make_env: Any, seed: int) -> Dict[str, Any]:
         trainer.train()
         target = loss.target_value_network_params.flatten_keys(".").values()
         return {
-            "numbers": numbers_of(loss), "rate": chance.eps.clone(), "log": log.told,
+            "numbers": numbers_of(loss), "rate": chance.eps.clone(), **told_by(log),
             "target": torch.cat([each.detach().flatten() for each in target]),
         }  # fmt: skip
 
@@ -104,7 +104,7 @@ def _dqn(make_env: Any, seed: int) -> Dict[str, Any]:
         names = sorted(map(str, found["next"].keys()))
         if "reward_all" not in names:
             return str(names)
-        return {"names": str(names), "reward": found["next", "reward_all"], "log": log.told}
+        return {"names": str(names), "reward": found["next", "reward_all"], **told_by(log)}
 
     without = dict.fromkeys(("aggregated_reward_key", "aggregated_episode_reward_key"))
     calls: Dict[str, Any] = {
@@ -152,7 +152,7 @@ def _elsewhere(make_env: Any, seed: int) -> Dict[str, Any]:
         trainer._pre_steps_log_hook(None)
         trainer.optim_steps(None)
         trainer._post_steps_hook()
-        return {"numbers": numbers_of(loss), "log": log.told}
+        return {"numbers": numbers_of(loss), **told_by(log)}
 
     def choices(**options: Any) -> Any:
         trainer, log, loss, _ = _dqn_trainer(
@@ -163,7 +163,7 @@ def _elsewhere(make_env: Any, seed: int) -> Dict[str, Any]:
         trainer.collected_frames = 12
         trainer._pre_steps_log_hook(None)
         trainer.optim_steps(None)
-        return {"numbers": numbers_of(loss), "log": log.told}
+        return {"numbers": numbers_of(loss), **told_by(log)}
 
     calls: Dict[str, Any] = {"dqn": choices, "dqn.observed": lambda: choices(log_observations=True)}
     for algorithm in SETTINGS:
@@ -251,7 +251,7 @@ def _on_policy(make_env: Any, seed: int) -> Dict[str, Any]:
             progress_bar=False, **given,
         )  # fmt: skip
         trainer.train()
-        return {"numbers": numbers_of(loss), "log": log.told,
+        return {"numbers": numbers_of(loss), **told_by(log),
                 "rate": optimizer.param_groups[0]["lr"], "epochs": trainer.num_epochs,
                 "steps": trainer._optim_count}  # fmt: skip
 
