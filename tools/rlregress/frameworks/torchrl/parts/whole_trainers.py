@@ -243,7 +243,7 @@ def _on_policy(make_env: Any, seed: int) -> Dict[str, Any]:
         log = Log()
         given = {
             "optimizer": optimizer, "replay_buffer": buffer, "logger": log, "log_interval": 1,
-            "enable_logging": True, **make(loss, optimizer),
+            "enable_logging": True, "num_epochs": 1, **make(loss, optimizer),
         }  # fmt: skip
         trainer = made(
             library("torchrl.trainers.algorithms", f"{name}Trainer"), collector=built.collector,
@@ -258,7 +258,7 @@ def _on_policy(make_env: Any, seed: int) -> Dict[str, Any]:
     soft = library("torchrl.objectives", "SoftUpdate")
     falling = torch.optim.lr_scheduler.ExponentialLR
     options: Dict[str, Callable[[Any, Any], Dict[str, Any]]] = {
-        "plain": lambda loss, o: {}, "epochs": lambda loss, o: {"num_epochs": 3},
+        "plain": lambda loss, o: {}, "epochs": lambda loss, o: {"num_epochs": None},
         "rates": lambda loss, o: {"lr_scheduler": falling(o, 0.5)},
         "discount": lambda loss, o: {"gamma": 0.5, "lmbda": 0.2},
         "own": lambda loss, o: {
@@ -277,10 +277,12 @@ def _on_policy(make_env: Any, seed: int) -> Dict[str, Any]:
         "values": lambda loss, o: {"clip_norm": 0.01, "clip_grad_norm": False},
         "times": lambda loss, o: {"auto_log_optim_steps": False},
     }  # fmt: skip
-    calls: Dict[str, Any] = {}
-    for name in ("PPO", "A2C"):
-        for label, make in options.items():
-            calls[f"{name}.{label}"] = partial(trained, name, make)
+    calls: Dict[str, Any] = {
+        f"PPO.{label}": partial(trained, "PPO", make) for label, make in options.items()
+    }
+    # the rest they have in common
+    for label in ("plain", "epochs", "none", "keys"):
+        calls[f"A2C.{label}"] = partial(trained, "A2C", options[label])
     calls["PPO.updater"] = partial(
         trained, "PPO", lambda loss, o: {"target_net_updater": soft(loss, eps=0.6)},
         delay_actor=True,
