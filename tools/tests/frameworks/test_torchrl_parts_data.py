@@ -24,8 +24,10 @@ from rlregress.frameworks.torchrl.parts import (
     hooks,
     processes,
     samplers,
+    stages,
     trainers,
     transforms,
+    whole_trainers,
 )
 from rlregress.tracing.swap import swap
 from rlregress.tracing.toys import Ends
@@ -42,8 +44,10 @@ OWN = [
         hooks,
         processes,
         samplers,
+        stages,
         trainers,
         transforms,
+        whole_trainers,
     )
     for name in module.PARTS
 ]
@@ -152,6 +156,64 @@ FAULTS = {
     "files-of-a-trainer": (
         "trainers/trainers.py", "Trainer.save_trainer",
         "> self.save_trainer_interval", "> 2 * self.save_trainer_interval",
+    ),
+    "stages-of-a-trainer": (
+        "trainers/trainers.py", "Trainer.optim_steps",
+        "self._post_epoch_log_hook(batch)", "pass",
+    ),
+    "changes-of-hooks": (
+        "trainers/trainers.py", "Trainer.register_op",
+        "self._process_loss_ops.append((timed_op, kwargs))", "pass",
+    ),
+    "registered-hooks": (
+        "trainers/trainers.py", "LRSchedulerHook.register",
+        "trainer.register_module(name, self)", "trainer.register_module(self, name)",
+    ),
+    "states-of-hooks": (
+        "trainers/trainers.py", "RewardNormalizer.update_reward_stats",
+        "self._update_has_been_called = True", "self._update_has_been_called = False",
+    ),
+    "faltering-losses": (
+        "trainers/trainers.py", "MixedPrecisionOptimizationStepper.step",
+        "            self.optimizer.zero_grad(set_to_none=True)\n            self._micro_step = 0",
+        "            pass\n            self._micro_step = 0",
+    ),
+    "handed-on-weights": (
+        "trainers/trainers.py", "UpdateWeights.__call__",
+        "self._last_update_count = count", "self._last_update_count = count - 1",
+    ),
+    "early-ends": (
+        "trainers/trainers.py", "EarlyStopping.__call__",
+        "if current_frame < self.wait_for:", "if current_frame <= self.wait_for:",
+    ),
+    "refusals-of-trainers": (
+        "trainers/trainers.py", "BatchSubSampler.__call__",
+        "if self.sub_traj_len > 0 else", "if self.sub_traj_len > 1 else",
+    ),
+    "trainer-of-dqn": (
+        "trainers/algorithms/dqn.py", "DQNTrainer._step_greedy",
+        "self._greedy_last_frames = self.collected_frames", "pass",
+    ),
+    "trainers-of-batches-elsewhere": (
+        "trainers/algorithms/sac.py", "SACTrainer._setup_sac_logging",
+        'self.register_op("post_optim_log", log_obs_norm)', "pass",
+    ),
+    "batches-written-by-collectors": (
+        "trainers/trainers.py", "Trainer.train",
+        "self.collected_frames = self._replay_write_count()",
+        "self.collected_frames = self._replay_write_count() + 1",
+    ),
+    "options-of-on-policy-trainers": (
+        "trainers/algorithms/on_policy.py", "OnPolicyTrainer.__init__",
+        "LRSchedulerHook(lr_scheduler).register(self)", "pass",
+    ),
+    "folders-of-trainers": (
+        "trainers/trainers.py", "Trainer._checkpoint_manifest_metadata",
+        "optim_steps=self._optim_count", "optim_steps=self._optim_count + 1",
+    ),
+    "words-of-a-trainer": (
+        "trainers/trainers.py", "Trainer.train",
+        "self._pbar.update(current_frames)", "self._pbar.update(2 * current_frames)",
     ),
 }  # fmt: skip
 

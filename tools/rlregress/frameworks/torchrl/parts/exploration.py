@@ -21,7 +21,7 @@ from rlregress.frameworks.torchrl.small import (
 from rlregress.frameworks.torchrl.versions import library
 
 
-def _exploring(name: str, call: Callable[[], Any]) -> Any:
+def exploring(name: str, call: Callable[[], Any]) -> Any:
     """What a call returns under a type of exploration."""
     exploration = library("torchrl.envs.utils", "set_exploration_type")
     types = library("torchrl.envs.utils", "ExplorationType")
@@ -40,7 +40,7 @@ def _noisy_layers(make_env: Any, seed: int) -> Dict[str, Any]:
     def output(training: bool, exploration: str) -> Any:
         layer = kind(OBSERVATIONS, ACTIONS)
         layer.train(training)
-        return _exploring(exploration, lambda: layer(given))
+        return exploring(exploration, lambda: layer(given))
 
     def deviation(layer: Any) -> Any:
         layer(given)
@@ -64,11 +64,11 @@ def _ornstein_uhlenbeck(make_env: Any, seed: int) -> Dict[str, Any]:
         noise = kind(spec=bounds(), sigma=0.8, dt=0.1)
         first = torch.zeros(3, 1, dtype=torch.bool)
         given = {"action": torch.zeros(3, ACTIONS), "is_init": first}
-        acted = _exploring("random", lambda: noise(dictionary(given, [3])))
+        acted = exploring("random", lambda: noise(dictionary(given, [3])))
         state = {key: acted[key].clone() for key in ("_ou_prev_noise", "_ou_steps")}
         start = {"is_init": torch.tensor([[True], [False], [True]])}
         later = dictionary({"action": torch.zeros(3, ACTIONS), **start, **state}, [3])
-        tensors = entries(_exploring("random", lambda: noise(later)))
+        tensors = entries(exploring("random", lambda: noise(later)))
         return {**tensors, **{f"before.{key}": item for key, item in state.items()}}
 
     return answers(seed, act=act)
@@ -81,7 +81,7 @@ def _noise_at_evaluation(make_env: Any, seed: int) -> Dict[str, Any]:
     def act(exploration: str) -> Any:
         noise = kind(spec=bounds(), sigma_init=1.0)
         batch = dictionary({"action": torch.tensor([[1.7, -0.2], [0.1, -3.0]])}, [2])
-        return _exploring(exploration, lambda: noise(batch)["action"])
+        return exploring(exploration, lambda: noise(batch)["action"])
 
     return answers(
         seed, deterministic=lambda: act("deterministic"), random=lambda: act("random")
@@ -96,7 +96,7 @@ def _wrappers_of_noise(make_env: Any, seed: int) -> Dict[str, Any]:
     def act(kind: Any) -> Any:
         policy = kind(deterministic(), spec=bounds())
         batch = steps(4, is_init=torch.zeros(4, 1, dtype=torch.bool))
-        return _exploring("random", lambda: policy(batch)["action"])
+        return exploring("random", lambda: policy(batch)["action"])
 
     return answers(seed, gaussian=lambda: act(gaussian), process=lambda: act(process))
 
@@ -107,7 +107,7 @@ def _greedy_wrapper(make_env: Any, seed: int) -> Dict[str, Any]:
 
     def act() -> Any:
         policy = kind(deterministic(), spec=bounds())
-        return _exploring("random", lambda: policy(steps(4))["action"])
+        return exploring("random", lambda: policy(steps(4))["action"])
 
     return answers(seed, greedy=act)
 
@@ -120,7 +120,7 @@ def _greedy(make_env: Any, seed: int) -> Dict[str, Any]:
     def act(spec: Any, action: torch.Tensor) -> Any:
         chance = kind(spec=spec, eps_init=0.5, eps_end=0.1)
         batch = dictionary({"action": action}, [len(action)])
-        return _exploring("random", lambda: chance(batch)["action"])
+        return exploring("random", lambda: chance(batch)["action"])
 
     greedy = torch.eye(4)[[0, 1, 2, 3, 0, 1]]
     infinite = torch.full((6, ACTIONS), float("nan"))
@@ -184,7 +184,7 @@ def _state_dependent(make_env: Any, seed: int) -> Dict[str, Any]:
     def act(exploration: str) -> Any:
         module = kind(ACTIONS, OBSERVATIONS)
         means, observations = torch.ones(4, ACTIONS), torch.randn(4, OBSERVATIONS)
-        return list(_exploring(exploration, lambda: module(means, observations, None)))
+        return list(exploring(exploration, lambda: module(means, observations, None)))
 
     return answers(
         seed,
@@ -207,7 +207,7 @@ def _options(make_env: Any, seed: int) -> Dict[str, Any]:
         seen = []
         for _ in range(rounds):
             # what a process has left in the batch is its state
-            _exploring("random", partial(noise, batch))
+            exploring("random", partial(noise, batch))
             seen.append(batch["action"].clone())
             noise.step(3)
         return seen
@@ -254,7 +254,7 @@ def _options_of_noisy_layers(make_env: Any, seed: int) -> Dict[str, Any]:
         check_arguments(gsde, options)
         made = gsde(ACTIONS, OBSERVATIONS, **options)
         means = torch.full((2, ACTIONS), 0.3)
-        return list(_exploring("random", lambda: made(means, given, None)))
+        return list(exploring("random", lambda: made(means, given, None)))
 
     return answers(
         seed,

@@ -159,7 +159,122 @@ def _sequences(make_env: Any, seed: int) -> Dict[str, Any]:
     )
 
 
+def _vanishing(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Discounts that vanish at, just above and just below what functions call nothing."""
+
+    def numbers(*shape: int, gamma: float, lmbda: float) -> Dict[str, Any]:
+        given = {
+            name: each.double() if isinstance(each, torch.Tensor) and each.is_floating_point()
+            else each
+            for name, each in _numbers(*shape).items()
+        }  # fmt: skip
+        # what is far away counts for something all the same
+        given["reward"] = 1e5 * given["reward"]
+        rates = {"gamma": gamma, "lmbda": lmbda}
+        return {**given, **{k: torch.full(shape, v, dtype=torch.float64) for k, v in rates.items()}}
+
+    def falling(name: str) -> Any:
+        given = numbers(2, 8, 1, gamma=1e-3, lmbda=1.0)
+        # of one row the discounts vanish sooner than of the other
+        given["gamma"][0] = 0.3
+        return _called(name, given)
+
+    calls: Dict[str, Any] = {}
+    for name in _TARGETS:
+        for label, gamma, lmbda in (
+            ("at", 1e-7, 1.0), ("above", 1.1e-7, 1.0), ("below", 0.9e-7, 1.0), ("later", 0.05, 0.9),
+            ("product", 0.5, 2e-7), ("zero", 0.0, 0.9), ("one", 1.0, 1.0), ("no_trace", 0.9, 0.0),
+        ):  # fmt: skip
+            for kind, shape in (
+                ("one", (8, 1)), ("rows", (2, 8, 1)), ("wide", (2, 8, 2)), ("deep", (2, 2, 8, 1)),
+            ):  # fmt: skip
+                calls[f"{name}.{label}.{kind}"] = partial(
+                    lambda name, shape, gamma, lmbda: _called(
+                        name, numbers(*shape, gamma=gamma, lmbda=lmbda)
+                    ),
+                    name, shape, gamma, lmbda,
+                )  # fmt: skip
+        calls[f"{name}.falling"] = partial(falling, name)
+    return answers(seed, **calls)
+
+
+def _wrong(make_env: Any, seed: int) -> Dict[str, Any]:
+    """What every function refuses: one number of another shape, time elsewhere, odd discounts."""
+
+    def shaped(name: str, wrong: str, move: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+        given = _numbers(2, 6, 1)
+        return _called(name, {**given, wrong: move(given[wrong])})
+
+    def changed(name: str, **more: Any) -> Any:
+        return _called(name, {**_numbers(2, 6, 1), **more})
+
+    calls: Dict[str, Any] = {}
+    for name, inputs in _TARGETS.items():
+        for wrong in (*inputs, "reward", "done", "terminated"):
+            if wrong in ("gamma", "lmbda"):
+                continue
+            calls[f"{name}.{wrong}.short"] = partial(shaped, name, wrong, lambda t: t[:, :5])
+            calls[f"{name}.{wrong}.flat"] = partial(shaped, name, wrong, lambda t: t.squeeze(-1))
+            calls[f"{name}.{wrong}.wide"] = partial(
+                shaped, name, wrong, lambda t: t.expand(2, 6, 2)
+            )
+        for label, gamma in (
+            ("rows", torch.tensor([0.9, 0.5]).reshape(2, 1, 1).expand(2, 6, 1)),
+            ("row", torch.linspace(0.1, 0.9, 6)), ("short", torch.full((2, 5, 1), 0.9)),
+            ("column", torch.full((6, 1), 0.9)), ("list", torch.tensor([0.9])), ("half", 0.5),
+        ):  # fmt: skip
+            calls[f"{name}.gamma.{label}"] = partial(changed, name, gamma=gamma)
+        if name in _ROLLING:
+            for rolling in (True, False, None):
+                calls[f"{name}.number.{rolling}"] = partial(
+                    lambda name, rolling: _called(name, _numbers(2, 6, 1), rolling_gamma=rolling),
+                    name, rolling,
+                )  # fmt: skip
+                calls[f"{name}.ends.{rolling}"] = partial(
+                    lambda name, rolling: _called(
+                        name, _numbers(2, 6, 1, discounts=True), ("done",), rolling_gamma=rolling
+                    ),
+                    name, rolling,
+                )  # fmt: skip
+        if not name.startswith("td0"):
+            for time in (0, 1, 2, -1, -3, 7):
+                calls[f"{name}.time.{time}"] = partial(
+                    lambda name, time: _called(name, _numbers(2, 6, 1), time_dim=time), name, time
+                )
+    return answers(seed, **calls, **_to_go())
+
+
+def _to_go() -> Dict[str, Any]:
+    """Rewards to go of ends in every place, with a discount in a tensor; time elsewhere."""
+    call = library(_FUNCTIONS, "reward2go")
+    reward = torch.arange(1.0, 13.0).reshape(2, 6, 1)
+
+    def gone(*places: int, gamma: Any = 0.9, **options: Any) -> Any:
+        done = torch.zeros(2, 6, 1, dtype=torch.bool)
+        done[:, list(places)] = True
+        return call(reward, done, gamma, **options)
+
+    def flat(given: Any) -> Any:
+        done = torch.zeros(2, 6, 1, dtype=torch.bool)
+        done[:, 5] = True
+        return call(given, done, 0.9)
+
+    return {
+        "to_go.none": gone, "to_go.first": lambda: gone(0), "to_go.last": lambda: gone(5),
+        "to_go.every": lambda: gone(*range(6)), "to_go.some": lambda: gone(1, 4),
+        "to_go.one": lambda: gone(2, 5, gamma=1.0), "to_go.zero": lambda: gone(2, 5, gamma=0.0),
+        "to_go.tensor": lambda: gone(2, 5, gamma=torch.tensor(0.9)),
+        "to_go.time": lambda: gone(2, 5, time_dim=1),
+        "to_go.last_time": lambda: gone(5, time_dim=-1),
+        "to_go.first_time": lambda: gone(5, time_dim=0),
+        "to_go.flat": lambda: flat(reward[..., 0]),
+        "to_go.short": lambda: flat(reward[:, :4]), "to_go.integers": lambda: flat(reward.long()),
+    }  # fmt: skip
+
+
 PARTS = {
+    "vanishing-discounts": _vanishing,
+    "refusals-of-functions": _wrong,
     "targets-by-function": _targets,
     "discounts-of-each-step": _discounts,
     "padded-sequences": _sequences,

@@ -32,7 +32,8 @@ from rlregress.frameworks.torchrl.small import (
 from rlregress.frameworks.torchrl.versions import library, made
 
 
-def _hook(name: str, *arguments: Any, **options: Any) -> Any:
+def hook_of(name: str, *arguments: Any, **options: Any) -> Any:
+    """A hook of trainers, by keywords that the version has."""
     return made(library("torchrl.trainers.trainers", name), *arguments, **options)
 
 
@@ -50,20 +51,20 @@ def _numbers_of_the_log(make_env: Any, seed: int) -> Dict[str, Any]:
     """What hooks tell the log: rewards in every reduction, of all steps and of those collected."""
 
     def told(marked: bool, **options: Any) -> Any:
-        return _hook("LogScalar", **options)(_batch(marked))
+        return hook_of("LogScalar", **options)(_batch(marked))
 
     def counted(marked: bool) -> Any:
-        hook = _hook("CountFramesLog", frame_skip=4)
+        hook = hook_of("CountFramesLog", frame_skip=4)
         first, second = hook(_batch(marked)), hook(_batch())
-        other = _hook("CountFramesLog", frame_skip=4)
+        other = hook_of("CountFramesLog", frame_skip=4)
         other.load_state_dict(hook.state_dict())
         return [first, second, other(_batch())]
 
     calls: Dict[str, Any] = {
         "action": lambda: told(False, key="action", logname="move", include_std=False),
         "unknown": lambda: told(False, reduction="median"),
-        "selected": lambda: sorted(map(str, _hook("SelectKeys", ["action"])(_batch()).keys())),
-        "word": lambda: _hook("SelectKeys", "action"),
+        "selected": lambda: sorted(map(str, hook_of("SelectKeys", ["action"])(_batch()).keys())),
+        "word": lambda: hook_of("SelectKeys", "action"),
     }
     for marked in (False, True):
         calls[f"count.{marked}"] = partial(counted, marked)
@@ -80,7 +81,7 @@ def _rewards_of_a_validation(make_env: Any, seed: int) -> Dict[str, Any]:
     def hook(**options: Any) -> Any:
         environment = transformed(GymWrapper(make_env(), device="cpu"), compose())
         environment.set_seed(seed)
-        return _hook(
+        return hook_of(
             "LogValidationReward", record_interval=2, record_frames=12, frame_skip=3,
             environment=environment, exploration_type=types.RANDOM,
             policy_exploration=TensorDictModule(Drawn(), ["observation"], ["action"]), **options,
@@ -102,7 +103,7 @@ def _rewards_of_a_validation(make_env: Any, seed: int) -> Dict[str, Any]:
     )  # fmt: skip
 
 
-def _numbers(loss: Any) -> Any:
+def numbers_of(loss: Any) -> Any:
     """All parameters of a loss in a row."""
     return torch.cat([one.detach().flatten() for one in loss.parameters()])
 
@@ -127,7 +128,7 @@ def _updates_by_hooks(make_env: Any, seed: int) -> Dict[str, Any]:
     def updated(*arguments: Any, norm: bool = True, limit: Any = None) -> Any:
         loss = _Two()
         optimizer = torch.optim.SGD(loss.parameters(), lr=0.1)
-        hook = _hook("OptimizerHook", optimizer, *arguments)
+        hook = hook_of("OptimizerHook", optimizer, *arguments)
         returned = hook(loss(None), norm, limit, 0)
         return {
             "first": loss.first.detach(), "second": loss.second.detach(),
@@ -137,13 +138,13 @@ def _updates_by_hooks(make_env: Any, seed: int) -> Dict[str, Any]:
     def saved() -> Any:
         losses = [_Two(), _Two()]
         hooks = [
-            _hook("OptimizerHook", torch.optim.Adam(loss.parameters(), lr=0.1)) for loss in losses
+            hook_of("OptimizerHook", torch.optim.Adam(loss.parameters(), lr=0.1)) for loss in losses
         ]
         for _ in range(2):
             hooks[0](losses[0](None), True, None, 0)
         hooks[1].load_state_dict(hooks[0].state_dict())
         hooks[1](losses[1](None), True, None, 0)
-        return _numbers(losses[1])
+        return numbers_of(losses[1])
 
     return answers(
         seed,
@@ -161,7 +162,7 @@ def _steppers(make_env: Any, seed: int) -> Dict[str, Any]:
 
     def stepper(loss: Any, **options: Any) -> Any:
         optimizer = torch.optim.SGD(loss.parameters(), lr=0.1)
-        return _hook("MixedPrecisionOptimizationStepper", optimizer, **options)
+        return hook_of("MixedPrecisionOptimizationStepper", optimizer, **options)
 
     def stepped(count: int = 2, broken: bool = False, **options: Any) -> Any:
         loss = _Two()
@@ -174,7 +175,7 @@ def _steppers(make_env: Any, seed: int) -> Dict[str, Any]:
                 with torch.no_grad():
                     loss.second[0] = float("inf")
             told.append(dict(stepping.step(trainer, _batch()).items()))
-        return {"numbers": _numbers(loss), "steps": stepping.optimizer_step_count, "told": told,
+        return {"numbers": numbers_of(loss), "steps": stepping.optimizer_step_count, "told": told,
                 "state": stepping.state_dict()}  # fmt: skip
 
     return answers(
@@ -218,7 +219,7 @@ def _td3_steps(make_env: Any, seed: int) -> Dict[str, Any]:
     def stepped(norm: bool = True, limit: Any = None, **options: Any) -> Any:
         loss = made_loss()
         taken(stepper(loss, **options), loss, 3, norm, limit)
-        return _numbers(loss)
+        return numbers_of(loss)
 
     def saved() -> Any:
         loss = made_loss()
@@ -227,7 +228,7 @@ def _td3_steps(make_env: Any, seed: int) -> Dict[str, Any]:
         second = stepper(loss)
         second.load_state_dict(first.state_dict())
         taken(second, loss, 2, True, None)
-        return {"numbers": _numbers(loss), "count": second.state_dict()["update_counter"]}
+        return {"numbers": numbers_of(loss), "count": second.state_dict()["update_counter"]}
 
     return answers(
         seed,
@@ -246,15 +247,15 @@ def _rates_and_ends(make_env: Any, seed: int) -> Dict[str, Any]:
         seen: List[float] = []
         trainer, loss = trainer_of(make_env, seed, init_random_frames=options.pop("random", 0))
         scheduler = torch.optim.lr_scheduler.ExponentialLR(trainer.optimizer, 0.5)
-        _hook("LRSchedulerHook", scheduler, **options).register(trainer)
+        hook_of("LRSchedulerHook", scheduler, **options).register(trainer)
         trainer.register_op("post_steps", lambda: seen.append(float(scheduler.get_last_lr()[0])))
         trainer.train()
         return torch.tensor([*seen, float(loss.pulled.detach())])
 
     def ended(**options: Any) -> Any:
         trainer, loss = trainer_of(make_env, seed)
-        _hook("LogScalar", ("next", "reward"), "seen").register(trainer)
-        hook = _hook("EarlyStopping", monitor="seen", wait_for=0, **options)
+        hook_of("LogScalar", ("next", "reward"), "seen").register(trainer)
+        hook = hook_of("EarlyStopping", monitor="seen", wait_for=0, **options)
         hook.register(trainer)
         trainer.train()
         told = str(hook.stop_reason), str(hook.best_score)
@@ -273,7 +274,7 @@ def _rates_and_ends(make_env: Any, seed: int) -> Dict[str, Any]:
     )
 
 
-class _Log:
+class Log:
     """What a trainer tells its logger."""
 
     exp_name = "part"
@@ -290,7 +291,12 @@ class _Log:
         """Nothing."""
 
 
-def _again(built: Any, loss: Any, algorithm: str, **options: Any) -> Any:
+def told_by(log: Log) -> Dict[str, Any]:
+    """What a log was told, each name an item: in a mapping within an item numbers do not count."""
+    return {f"log.{name}": numbers for name, numbers in sorted(log.told.items())}
+
+
+def again(built: Any, loss: Any, algorithm: str, **options: Any) -> Any:
     """Another trainer of 32 frames, of what one of an algorithm was made of."""
     names = ["replay_buffer", "target_net_updater", "exploration_module"]
     # TD3's makes its updates by optimisers of its own
@@ -310,9 +316,9 @@ def _logged_trainings(make_env: Any, seed: int) -> Dict[str, Any]:
 
     def told(algorithm: str, **options: Any) -> Any:
         built, loss = built_by(make_env, seed, algorithm, SETTINGS[algorithm], summing=True)
-        log = _Log()
+        log = Log()
         given = {"logger": log, "log_interval": 1, "enable_logging": True, **options}
-        _again(built, loss, algorithm, **given).train()
+        again(built, loss, algorithm, **given).train()
         return log.told
 
     calls: Dict[str, Any] = {}
@@ -332,17 +338,17 @@ def _whole_files(make_env: Any, seed: int) -> Dict[str, Any]:
         built, loss = built_by(make_env, seed, algorithm, SETTINGS[algorithm], summing=True)
         given = {"save_trainer_file": folder / "state", "save_trainer_interval": 8}
         # the first trainer ends its collector when it is gone
-        return _again(built, loss, algorithm, checkpoint=kind(), **given), loss, built
+        return again(built, loss, algorithm, checkpoint=kind(), **given), loss, built
 
     def restored(algorithm: str) -> Any:
         with tempfile.TemporaryDirectory() as folder:
             first, loss, _ = trainer(algorithm, Path(folder))
             first.train()
             second, other, _built = trainer(algorithm, Path(folder))
-            before = _numbers(other)
+            before = numbers_of(other)
             second.load_from_file(Path(folder) / "state")
             found = sorted(str(each.relative_to(folder)) for each in Path(folder).glob("state/*"))
-        return {"own": _numbers(loss), "before": before, "after": _numbers(other),
+        return {"own": numbers_of(loss), "before": before, "after": numbers_of(other),
                 "frames": second.collected_frames, "optim": second._optim_count,
                 "log": str(second._last_log), "files": str(found)}  # fmt: skip
 
@@ -356,7 +362,7 @@ def _logged_values(make_env: Any, seed: int) -> Dict[str, Any]:
     def told(**options: Any) -> Any:
         loss = library("torchrl.objectives", "DDPGLoss")(deterministic(), action_value())
         loss.make_value_estimator(gamma=0.9)
-        log = _Log()
+        log = Log()
         trainer = made(
             library("torchrl.trainers.algorithms", "DDPGTrainer"), frame_skip=1, logger=log,
             collector=_summing(make_env, seed, loss.actor_network), total_frames=32, seed=seed,

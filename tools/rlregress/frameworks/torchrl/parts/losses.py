@@ -43,7 +43,7 @@ def _gaussian() -> Any:
 
 
 #: label -> a loss with options; the same networks on every version.
-_LOSSES: Dict[str, Callable[..., Any]] = {
+LOSSES: Dict[str, Callable[..., Any]] = {
     "ppo": lambda **o: _loss("PPOLoss", _gaussian(), value(), **o),
     "clip": lambda **o: _loss("ClipPPOLoss", _gaussian(), value(), **o),
     "kl": lambda **o: _loss("KLPENPPOLoss", _gaussian(), value(), **o),
@@ -71,7 +71,7 @@ _WITH_CHOICES = ("dqn", "discrete_sac")
 _SCALARS = ("sac", "sac_1", "discrete_sac")
 
 
-def _batch(label: str, *shape: int, **more: Any) -> Any:
+def batch_for(label: str, *shape: int, **more: Any) -> Any:
     """Steps that suit a loss; one is the last of an episode, another is cut."""
     ends = {"done": at(shape, 1, 3), "terminated": at(shape, 3)}
     make = scored if label in _ON_POLICY else chosen if label in _WITH_CHOICES else steps
@@ -94,13 +94,13 @@ def _keys(make_env: Any, seed: int) -> Dict[str, Any]:
     """What every loss says that it reads and writes: as it is made, without entropy, renamed."""
 
     def told(label: str, reward: str = "", **options: Any) -> Any:
-        loss = _LOSSES[label](**options)
+        loss = LOSSES[label](**options)
         if reward:
             loss.set_keys(reward=reward)
         return {"in": str(sorted(map(str, loss.in_keys))), "out": str(loss.out_keys)}
 
     calls: Dict[str, Any] = {}
-    for label in _LOSSES:
+    for label in LOSSES:
         calls[label] = partial(told, label)
         calls[f"{label}.renamed"] = partial(told, label, reward="gain")
     for label in ("ppo", "clip", "kl", "a2c"):
@@ -118,7 +118,7 @@ def _networks(make_env: Any, seed: int) -> Dict[str, Any]:
         return next(iter(entries(getattr(loss, f"{name}_params")).values())).detach().clone()
 
     def put_back(label: str, name: str) -> Any:
-        loss = _LOSSES[label]()
+        loss = LOSSES[label]()
         before, network = first(loss, name), deepcopy(loss.get_stateful_net(name))
         _raise(network)
         between = first(loss, name)
@@ -126,17 +126,17 @@ def _networks(make_env: Any, seed: int) -> Dict[str, Any]:
         return {"before": before, "between": between, "after": first(loss, name)}
 
     def itself(label: str, name: str) -> Any:
-        loss = _LOSSES[label](functional=False)
+        loss = LOSSES[label](functional=False)
         network = loss.get_stateful_net(name)
         _raise(network)
         loss.from_stateful_net(name, network)
         return next(iter(getattr(loss, name).parameters())).detach().clone()
 
     def other(label: str, name: str) -> Any:
-        _LOSSES[label]().from_stateful_net(name, nn.Linear(1, 1))
+        LOSSES[label]().from_stateful_net(name, nn.Linear(1, 1))
 
     def again(label: str) -> Any:
-        loss = _LOSSES[label]()
+        loss = LOSSES[label]()
         loss.reset_parameters_recursive()
         return {name: one.detach().clone() for name, one in loss.named_parameters()}
 
@@ -149,7 +149,7 @@ def _networks(make_env: Any, seed: int) -> Dict[str, Any]:
         calls[f"{label}.other"] = partial(other, label, name)
     for label, name in (("ppo", "actor_network"), ("a2c", "critic_network")):
         calls[f"{label}.itself"] = partial(itself, label, name)
-    calls.update({f"{label}.again": partial(again, label) for label in _LOSSES})
+    calls.update({f"{label}.again": partial(again, label) for label in LOSSES})
     return answers(seed, **calls)
 
 
@@ -170,7 +170,7 @@ def _shared(make_env: Any, seed: int) -> Dict[str, Any]:
         )
         both = ActorValueOperator(common, actor, ValueOperator(nn.Linear(4, 1), ["hidden"]))
         networks = both.get_policy_operator(), both.get_value_operator()
-        return with_gradients(_loss(name, *networks, **options), _batch("clip", 2, 6))
+        return with_gradients(_loss(name, *networks, **options), batch_for("clip", 2, 6))
 
     calls: Dict[str, Any] = {}
     for name in ("ClipPPOLoss", "A2CLoss"):
@@ -190,11 +190,11 @@ def _reduced(make_env: Any, seed: int) -> Dict[str, Any]:
         if weighted:
             more["priority_weight"] = 0.5 + torch.rand(2, 6)
         return with_gradients(
-            _LOSSES[label](reduction=reduction, **options), _batch(label, 2, 6, **more)
+            LOSSES[label](reduction=reduction, **options), batch_for(label, 2, 6, **more)
         )
 
     calls: Dict[str, Any] = {}
-    for label in _LOSSES:
+    for label in LOSSES:
         for reduction in ("mean", "sum", "none"):
             for masked in (False, True):
                 calls[f"{label}.{reduction}{'.masked' * masked}"] = partial(
@@ -208,7 +208,7 @@ def _reduced(make_env: Any, seed: int) -> Dict[str, Any]:
                     reduced, label, reduction, True, True
                 )
     calls["unknown"] = lambda: with_gradients(
-        _LOSSES["dqn"](reduction="median"), _batch("dqn", 2, 6)
+        LOSSES["dqn"](reduction="median"), batch_for("dqn", 2, 6)
     )
     return answers(seed, **calls)
 
@@ -218,8 +218,8 @@ def _priorities(make_env: Any, seed: int) -> Dict[str, Any]:
 
     def weighted(label: str, used: Any, given: bool) -> Any:
         more = {"priority_weight": 0.5 + torch.rand(6)} if given else {}
-        batch = _batch(label, 6).update(more)
-        return with_gradients(_LOSSES[label](use_prioritized_weights=used), batch)
+        batch = batch_for(label, 6).update(more)
+        return with_gradients(LOSSES[label](use_prioritized_weights=used), batch)
 
     calls: Dict[str, Any] = {}
     for label in ("sac", "td3", "ddpg", "dqn", "discrete_sac"):
@@ -235,9 +235,9 @@ def _halves(make_env: Any, seed: int) -> Dict[str, Any]:
     def half(label: str, method: str) -> Any:
         from torchrl.envs.utils import ExplorationType, set_exploration_type
 
-        loss = _LOSSES[label]()
+        loss = LOSSES[label]()
         with set_exploration_type(ExplorationType.RANDOM):
-            returned = getattr(loss, method)(_batch(label, 6))
+            returned = getattr(loss, method)(batch_for(label, 6))
         losses = returned[0] if isinstance(returned, tuple) else returned
         return losses.detach()
 
@@ -257,7 +257,7 @@ def _shapes(make_env: Any, seed: int) -> Dict[str, Any]:
 
     def shaped(label: str, *shape: int) -> Any:
         return with_gradients(
-            _LOSSES[label](), _batch(label, 6).update({"advantage": torch.randn(6, *shape)})
+            LOSSES[label](), batch_for(label, 6).update({"advantage": torch.randn(6, *shape)})
         )
 
     calls: Dict[str, Any] = {}
@@ -274,7 +274,7 @@ def _estimators(make_env: Any, seed: int) -> Dict[str, Any]:
     td0 = library("torchrl.objectives.value", "TD0Estimator")
 
     def told(label: str, *given: Any, **options: Any) -> Any:
-        loss = _LOSSES[label]()
+        loss = LOSSES[label]()
         loss.make_value_estimator(*given, **options)
         estimator = loss.value_estimator
         numbers = [
@@ -295,7 +295,7 @@ def _estimators(make_env: Any, seed: int) -> Dict[str, Any]:
         "ppo.default": lambda: default("PPOLoss", _gaussian(), value()),
         "ddpg.default": lambda: default("DDPGLoss", deterministic(), action_value()),
     }
-    for label in _LOSSES:
+    for label in LOSSES:
         for kind in ("TD0", "TD1", "TDLambda", "GAE", "VTrace"):
             calls[f"{label}.{kind}"] = lambda label=label, kind=kind: told(
                 label, getattr(names, kind), gamma=0.7
@@ -314,23 +314,23 @@ def _keys_again(make_env: Any, seed: int) -> Dict[str, Any]:
     """Keys that are set, set back to the default, and unknown; the list of what is written."""
 
     def back(label: str) -> Any:
-        loss = _LOSSES[label]()
+        loss = LOSSES[label]()
         loss.set_keys(reward="gain", done="over")
         loss.set_keys(reward=None)
         keys = loss.tensor_keys
         return str([str(keys.reward), str(keys.done), str(loss.value_estimator.tensor_keys.reward)])
 
     def unknown(label: str) -> Any:
-        _LOSSES[label]().set_keys(wanted="gain")
+        LOSSES[label]().set_keys(wanted="gain")
 
     def chosen(label: str) -> Any:
-        loss = _LOSSES[label]()
+        loss = LOSSES[label]()
         loss.out_keys = ["loss_one"]
         loss.in_keys = ["seen"]
         return str([loss.out_keys, loss.in_keys])
 
     calls: Dict[str, Any] = {}
-    for label in _LOSSES:
+    for label in LOSSES:
         calls[f"{label}.back"] = partial(back, label)
         calls[f"{label}.unknown"] = partial(unknown, label)
         calls[f"{label}.chosen"] = partial(chosen, label)
@@ -342,11 +342,11 @@ def _scaled_by_returns(make_env: Any, seed: int) -> Dict[str, Any]:
 
     def scaled(label: str, name: str, marked: bool, training: bool = True) -> Any:
         kind = library("torchrl.modules.value_norm", name)
-        loss = _LOSSES[label](advantage_norm=kind(shape=1))
+        loss = LOSSES[label](advantage_norm=kind(shape=1))
         loss.train(training)
         more = {"shifted_valid": _counting()} if marked else {}
         # the statistics move where the loss itself estimates the advantages
-        batch = _batch(label, 2, 6, **more).exclude("advantage", "value_target", "state_value")
+        batch = batch_for(label, 2, 6, **more).exclude("advantage", "value_target", "state_value")
         outputs = with_gradients(loss, batch)
         outputs["scale"] = loss.advantage_norm.scale().detach()
         return outputs
@@ -371,7 +371,7 @@ def _helpers(make_env: Any, seed: int) -> Dict[str, Any]:
     adaptive = library("torchrl.objectives.utils", "KLAdaptiveLR")
 
     def followed(**options: Any) -> Any:
-        batch = _batch("sac", 2, 6)
+        batch = batch_for("sac", 2, 6)
         several = options.pop("several", False)
         if several:
             batch["steps_to_next_obs"] = 1 + torch.arange(12).reshape(2, 6, 1) % 3

@@ -331,7 +331,7 @@ class _Heads(nn.Module):
         return heads[..., :2], nn.functional.softplus(heads[..., 2:4]), heads[..., 4:]
 
 
-def _actor_of_heads(move: Any, nested: bool) -> Any:
+def actor_of_heads(move: Any, nested: bool, choice: Any = torch.distributions.Categorical) -> Any:
     """An actor of a move, which is continuous, and a choice."""
     from tensordict.nn import CompositeDistribution, TensorDictModule
     from torchrl.modules import ProbabilisticActor
@@ -343,7 +343,7 @@ def _actor_of_heads(move: Any, nested: bool) -> Any:
     ]
     kinds = {
         "move": move,
-        "choice": torch.distributions.Categorical,
+        "choice": choice,
     }
     names = {"move": ("agent", "move"), "choice": ("agent", "choice")}
     options = {"distribution_map": kinds, **({"name_map": names} if nested else {})}
@@ -364,7 +364,7 @@ def _heads(
     exploring = library("torchrl.envs.utils", "set_exploration_type")
     types = library("torchrl.envs.utils", "ExplorationType")
     with apart(False):
-        actor = _actor_of_heads(move, nested)
+        actor = actor_of_heads(move, nested)
         for parameter in actor.parameters():
             parameter.data.mul_(gain)
         given = scored(8).exclude("action", "action_log_prob", "sample_log_prob", "loc", "scale")

@@ -75,17 +75,17 @@ def trainer_of(make_env: Any, seed: int, **options: Any) -> Any:
     """A trainer without an algorithm, and its loss."""
     collecting = {name: options.pop(name) for name in ("init_random_frames",) if name in options}
     loss = Pull()
-    trainer = made(
-        library("Trainer", *_TRAINERS),
-        collector=small_collector(make_env, seed, **collecting),
-        total_frames=48,
-        loss_module=loss,
-        optimizer=torch.optim.SGD(loss.parameters(), lr=0.1),
-        seed=seed,
+    given: Dict[str, Any] = {
+        "total_frames": 48,
+        "loss_module": loss,
+        "optimizer": torch.optim.SGD(loss.parameters(), lr=0.1),
+        "seed": seed,
         **_LOOP,
         **options,
-    )
-    return trainer, loss
+    }
+    if "collector" not in given:
+        given["collector"] = small_collector(make_env, seed, **collecting)
+    return made(library("Trainer", *_TRAINERS), **given), loss
 
 
 def _first_updates(make_env: Any, seed: int) -> Dict[str, Any]:
