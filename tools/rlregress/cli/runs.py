@@ -59,12 +59,13 @@ def record(
     workers: Workers = 0,
     store: StoreFolder = "",
     replace: Annotated[
-        bool, typer.Option("--replace", help="Overwrite stored runs of other code or more seeds.")
+        bool, typer.Option("--replace", help="Do all of them again, in place of those that are stored.")
     ] = False,
 ) -> None:
     """Train cells and write their returns to baselines/returns.
 
-    One that was interrupted goes on from there. Exit code 0, or 2 if a cell cannot be recorded.
+    One that was interrupted goes on from there, and stored runs of the same code are kept: more
+    seeds add to them. Exit code 0, or 2 if a cell cannot be recorded.
     """
     from rlregress.commands import gate as gate_command
     from rlregress.gate.recording import Recording

@@ -7,9 +7,12 @@ traced to the numbers that it rests on. Files are written by ``rlregress record`
 from __future__ import annotations
 
 import math
+import platform
+import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import tomli_w
@@ -30,6 +33,8 @@ from rlregress.verdicts.quantity import CRITIC, RETURNS, TRAINING, Quantity
 SCHEMA = 1
 #: field of a machine in a record -> in the provenance of stored runs
 _MACHINE = {name: name for name in machine.FIELDS} | {"torch_threads": "threads"}
+#: modules of this suite, beside those of what is tested
+_OWN = "rlregress."
 FINISHED = "finished"
 #: new runs have seeds that no stored run has, so that the two samples are independent
 FIRST_NEW_SEED = 1000
@@ -53,6 +58,7 @@ class Run:
             those that the framework exposes; None of older and failed runs.
         learning_curve: (steps, mean return) of the training episodes that ended in each twentieth
             of the training; empty of older runs.
+        sources: digests of the suite's own code, where it was another than that of the other runs.
     """
 
     seed: Annotated[int, Field(ge=0, lt=FIRST_NEW_SEED)]
@@ -69,6 +75,7 @@ class Run:
     critic: Critic | None = None
     diagnostics: Mapping[_Diagnostic, Number] | None = None
     learning_curve: tuple[tuple[Number, Number], ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.status == FINISHED and self.final_return is None:
@@ -376,12 +383,69 @@ def _run_table(run_record: Mapping[str, Any]) -> dict[str, Any]:
     return table
 
 
+def _of_framework(sources: Mapping[str, str]) -> dict[str, str]:
+    """The digests of what is tested, without those of the suite's own code."""
+    return {name: digest for name, digest in sources.items() if not name.startswith(_OWN)}
+
+
+def kept(jobs: Sequence[Job]) -> dict[int, dict[str, Any]]:
+    """Stored runs of a cell that need not be done again, as they stand in its file, by seed.
+
+    They were done with the framework, the versions, the protocol and the hyperparameters of
+    ``jobs``, and tell all that runs tell now. The suite's own code may have been another: what a
+    run was done with stands beside it.
+    """
+    path, job = path_of(jobs[0].cell), jobs[0]
+    if not path.exists():
+        return {}
+    stored = load(path)
+    with_ = stored.provenance
+    same = (
+        with_["versions"] == dict(job.versions)
+        and _of_framework(with_["sources"]) == _of_framework(job.sources)
+        and stored.protocol == job.protocol
+        and stored.hyperparameters == _without_null(job.hyperparameters)
+    )
+    beside = beside_returns(job.cell.algorithm)
+    complete = {
+        run.seed
+        for run in stored.runs
+        if run.status == FINISHED and all(run.beside.tells(quantity) for quantity in beside)
+    }
+    seeds = {job.seed for job in jobs} & complete if same else set()
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))["run"]
+    return {
+        table["seed"]: {"sources": with_["sources"], **table}
+        for table in tables
+        if table["seed"] in seeds
+    }
+
+
 def _provenance(job: Job, run_record: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "versions": dict(job.versions),
         "sources": dict(job.sources),
         **{stored: run_record["platform"].get(name, "") for name, stored in _MACHINE.items()},
     }
+
+
+def _without_empty(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in table.items() if name != "sources" or value}
+
+
+def check_machine(cell: Cell, earlier: Mapping[int, Mapping[str, Any]]) -> None:
+    """UserError if earlier runs would be joined with runs of another processor or Python."""
+    if not earlier:
+        return
+    there, path = load(path_of(cell)).machine, path_of(cell)
+    here = {"cpu": machine.cpu_name(), "python": platform.python_version()}
+    for name, value in here.items():
+        if there.get(name, value) != value:
+            raise UserError(
+                f"{path} holds {len(earlier)} runs of {machine.text(there)}, and this is "
+                f"{machine.text(here)}; go on where they were done, or give --replace to do all of "
+                "them here"
+            )
 
 
 def check_replaceable(jobs: Sequence[Job]) -> None:
@@ -399,8 +463,15 @@ def check_replaceable(jobs: Sequence[Job]) -> None:
         )
 
 
-def write(jobs: Sequence[Job], records: Sequence[Mapping[str, Any]]) -> Path:
+def write(
+    jobs: Sequence[Job],
+    records: Sequence[Mapping[str, Any]],
+    earlier: Mapping[int, Mapping[str, Any]] = MappingProxyType({}),
+) -> Path:
     """Write the stored runs of one cell out of the records of ``jobs``, by seed.
+
+    Args:
+        earlier: of ``kept``; their machine has been compared with this one (``check_machine``).
 
     Raises:
         UserError: the runs were not made on one kind of machine with one set of versions.
@@ -414,14 +485,18 @@ def write(jobs: Sequence[Job], records: Sequence[Mapping[str, Any]]) -> Path:
                 f"{provenances[0]} and {provenance}; record all of them on one machine"
             )
     first = pairs[0][0]
+    tables = [_run_table(run_record) for _, run_record in pairs]
+    for table in earlier.values():
+        other = table["sources"] != provenances[0]["sources"]
+        tables.append({**table} if other else {**table, "sources": {}})
     data = {
         "schema": SCHEMA,
         "cell": asdict(first.cell),
         "protocol": asdict(first.protocol),
         "hyperparameters": _without_null(first.hyperparameters),
-        "seeds": len(pairs),
+        "seeds": len(tables),
         "provenance": provenances[0],
-        "run": [_run_table(run_record) for _, run_record in pairs],
+        "run": [_without_empty(table) for table in sorted(tables, key=lambda each: each["seed"])],
     }
     path = path_of(first.cell)
     path.parent.mkdir(parents=True, exist_ok=True)

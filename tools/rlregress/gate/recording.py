@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +57,8 @@ def record(
 ) -> Iterator[str]:
     """Train every named cell and write its file; yields lines.
 
-    Runs that are in the store are not done again, so a recording that was ended goes on.
+    Runs that are in the store, or that are stored already, are not done again: a recording that was
+    ended goes on, and five stored runs become ten by five more.
 
     Args:
         on_done: called with the record of each run, how many are done, and of how many.
@@ -74,20 +75,29 @@ def record(
     if not asked.replace:
         for jobs in of_cell.values():
             baseline.check_replaceable(jobs)
+    earlier: dict[Cell, Mapping[int, Mapping[str, Any]]] = {}
+    for cell, jobs in of_cell.items():
+        earlier[cell] = {} if asked.replace else baseline.kept(jobs)
+        baseline.check_machine(cell, earlier[cell])
+        of_cell[cell] = [job for job in jobs if job.seed not in earlier[cell]]
     check_writable(baseline.folder(), "stored runs")
     folder = store_in(asked.store)
     check_writable(folder.folder, "run records")
-    queue = [of_cell[cell][number] for number in range(asked.seeds) for cell in cells]
+    # seed by seed, so that a recording that is ended has some runs of every cell
+    queue = sorted((job for cell in cells for job in of_cell[cell]), key=lambda job: job.seed)
     done = itertools.count(1)
 
     def count(job: Job, run_record: dict[str, Any]) -> None:
         on_done({**run_record, "cell": job.cell.id, "seed": job.seed}, next(done), len(queue))
 
     launch.run_all(queue, folder, workers or os.cpu_count() or 1, count)
-    for jobs in of_cell.values():
+    for cell, jobs in of_cell.items():
+        if not jobs:
+            yield f"{baseline.path_of(cell)} holds all of them already; --replace does them again"
+            continue
         records = [folder.find(job) for job in jobs]
         path = baseline.write(
-            jobs, [run_record for run_record in records if run_record is not None]
+            jobs, [run_record for run_record in records if run_record is not None], earlier[cell]
         )
         yield f"wrote {path}"
         returns = baseline.load(path).returns

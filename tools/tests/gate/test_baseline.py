@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from rlregress.errors import UserError
 from rlregress.gate import baseline
+from rlregress.training import machine
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.critic import Critic
 from rlregress.verdicts.quantity import CRITIC, DIAGNOSTICS
@@ -157,3 +159,82 @@ def test_the_learning_curve_of_a_run_is_stored(written):
 def test_stored_runs_that_are_older_can_be_read():
     """All that is stored can be read, with or without critics."""
     assert all(len(stored.runs) >= 2 for stored in baseline.every())
+
+
+def stored(*seeds: int) -> None:
+    """Stored runs of these seeds, which tell all that runs tell."""
+    told = {"training_return": 1.0, "critic": CRITIC_TOLD, "diagnostics": {}}
+    baseline.write([job(seed) for seed in seeds], [run_record(seed, **told) for seed in seeds])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Stored runs lie in a folder of their own."""
+    monkeypatch.setattr(baseline, "folder", lambda: tmp_path)
+    return tmp_path
+
+
+def test_stored_runs_become_more_by_those_that_are_missing(folder):
+    """Two stored runs and one more are three, and those two stay as they were."""
+    stored(0, 1)
+    before = baseline.load(baseline.path_of(CELL)).runs
+    jobs = [job(seed) for seed in range(3)]
+    earlier = baseline.kept(jobs)
+    assert set(earlier) == {0, 1}
+    baseline.write([jobs[2]], [run_record(2, final_return=3.0)], earlier)
+    after = baseline.load(baseline.path_of(CELL))
+    assert [run.seed for run in after.runs] == [0, 1, 2]
+    assert tuple(after.runs[:2]) == tuple(before)
+    assert after.returns == [1.5, 1.5, 3.0]
+
+
+def test_runs_of_another_adapter_are_kept_with_its_digest(folder):
+    """What a run was done with stands beside it, where the suite's own code was another."""
+    own = "rlregress.frameworks.some"
+    with_adapter = [replace(job(seed), sources={"some": "a", own: "old"}) for seed in (0, 1)]
+    told = {"training_return": 1.0, "critic": CRITIC_TOLD, "diagnostics": {}}
+    baseline.write(with_adapter, [run_record(seed, **told) for seed in (0, 1)])
+    later = [replace(job(seed), sources={"some": "a", own: "new"}) for seed in range(3)]
+    baseline.write([later[2]], [run_record(2)], baseline.kept(later))
+    after = baseline.load(baseline.path_of(CELL))
+    assert after.provenance["sources"][own] == "new"
+    assert [dict(run.sources).get(own) for run in after.runs] == ["old", "old", None]
+    again = baseline.kept(later)
+    assert [again[seed]["sources"][own] for seed in (0, 1)] == ["old", "old"]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"versions": {"some": "1.1"}},
+        {"sources": {"some": "b"}},
+        {"protocol": Protocol(200, 100, 2)},
+        {"hyperparameters": {"discount": 0.8}},
+    ],
+    ids=str,
+)
+def test_runs_of_other_code_or_another_protocol_are_done_again(folder, changed):
+    """Nothing is kept of runs that were made with anything else that decides a result."""
+    stored(0, 1)
+    assert baseline.kept([replace(job(seed), **changed) for seed in range(2)]) == {}
+
+
+def test_runs_that_tell_less_than_others_now_are_done_again(folder):
+    """A run without a critic is not kept: it would be judged by its returns alone."""
+    stored(0, 1)
+    path = baseline.path_of(CELL)
+    lines = path.read_text().splitlines(keepends=True)
+    last = max(number for number, line in enumerate(lines) if line == "[run.critic]\n")
+    path.write_text("".join(lines[:last]))
+    assert set(baseline.kept([job(0), job(1)])) == {0}
+
+
+def test_runs_of_two_machines_are_not_joined(folder, monkeypatch):
+    """Another processor is named before anything is trained."""
+    where = {"platform": {"cpu": "Some CPU", "python": "3.11.7", "torch_threads": 1}}
+    told = {"training_return": 1.0, "critic": CRITIC_TOLD, "diagnostics": {}}
+    baseline.write([job(0), job(1)], [run_record(seed, **told, **where) for seed in (0, 1)])
+    earlier = baseline.kept([job(0), job(1)])
+    monkeypatch.setattr(machine, "cpu_name", lambda: "Other CPU")
+    with pytest.raises(UserError, match="holds 2 runs of Some CPU, .* and this is Other CPU, .*"):
+        baseline.check_machine(CELL, earlier)
