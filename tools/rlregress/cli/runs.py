@@ -59,7 +59,8 @@ def record(
     workers: Workers = 0,
     store: StoreFolder = "",
     replace: Annotated[
-        bool, typer.Option("--replace", help="Do all of them again, in place of those that are stored.")
+        bool,
+        typer.Option("--replace", help="Do all of them again, in place of those that are stored."),
     ] = False,
 ) -> None:
     """Train cells and write their returns to baselines/returns.

@@ -121,7 +121,11 @@ class Session:
     def _compare_with(self, cell: Cell, job: Job, table: str) -> None:
         stored = baseline.find(cell, job.protocol)
         band = published.band_of(cell, table) if table else None
-        if stored is not None:
+        few = stored is None or len(stored.runs) < LEAST_STORED
+        if band is not None and few:
+            # five published runs tell more than fewer that are stored
+            self.bands[cell] = band
+        elif stored is not None:
             if stored.failed == len(stored.runs):
                 raise UserError(
                     f"{baseline.path_of(cell)} holds {stored.failed} runs, all failed; record it "
@@ -132,15 +136,16 @@ class Session:
             for quantity in baseline.beside_returns(cell.algorithm):
                 if not stored.why_not(quantity):
                     self.beside[quantity].append(cell)
-        elif band is not None:
-            self.bands[cell] = band
         else:
             raise UserError(baseline.how_to_record(cell))
 
     def _too_little_stored(self) -> str:
         """What keeps the session from several looks, in words; empty: nothing does."""
         if self.bands:
-            return f"{next(iter(self.bands)).id} has no stored runs, only a published band"
+            cell = next(iter(self.bands))
+            stored = baseline.find(cell, self._jobs[cell][0].protocol)
+            count = len(stored.runs) if stored else "no"
+            return f"{cell.id} has {count} stored runs and is judged by its published band"
         for cell, stored in self.stored.items():
             if len(stored.runs) < LEAST_STORED:
                 return f"{cell.id} has {len(stored.runs)} stored runs, {LEAST_STORED} are needed"

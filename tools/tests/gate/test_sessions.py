@@ -11,6 +11,7 @@ import re
 import threading
 import tomllib
 from collections import Counter
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -22,7 +23,8 @@ from rlregress.gate.judging import judge, why_not_needed
 from rlregress.gate.session import open_session
 from rlregress.gate.simulate import stored_laws
 from rlregress.reporting import plan as plan_report
-from rlregress.training import launch, record
+from rlregress.training import launch, plan, record
+from rlregress.training.cell import Cell
 from rlregress.verdicts.outcome import CellVerdict
 from rlregress.verdicts.quantity import CRITIC
 
@@ -220,6 +222,27 @@ def test_too_few_stored_runs_are_judged_at_one_look(chosen, tmp_path, monkeypatc
     assert session.looks.seeds == (5,)
     assert "one look: " in session.describe()
     assert "10 stored runs, 100 are needed" in session.describe()
+
+
+@pytest.mark.parametrize(("count", "by_band"), [(4, True), (5, False)])
+def test_a_published_band_is_preferred_to_fewer_runs_than_it_has(
+    chosen, tmp_path, monkeypatch, count, by_band
+):
+    """Four stored runs of a cell of the thesis leave it to the band of five; five stand for it."""
+    hopper = Cell("sb3", "ppo", "Hopper-v4", "sb3", "full")
+    job = plan.jobs(hopper, [0])[0]
+    folder = tmp_path / "few"
+    folder.mkdir()
+    content = tomllib.loads(baseline.path_of(replace(hopper, budget="short")).read_text())
+    monkeypatch.setattr(baseline, "folder", lambda: folder)
+    content.update(
+        seeds=count, run=content["run"][:count], cell=asdict(hopper), protocol=asdict(job.protocol)
+    )
+    baseline.path_of(hopper).write_text(tomli_w.dumps(content))
+    session = open_session(selection.Selection("full", cells=hopper.id), 0, str(tmp_path / "runs"))
+    assert (hopper in session.bands, hopper in session.stored) == (by_band, not by_band)
+    said = f"{hopper.id} has 4 stored runs and is judged by its published band" if by_band else ""
+    assert session.one_look_because == said
 
 
 @pytest.mark.parametrize("others", [False, True])
