@@ -14,6 +14,7 @@ from typing import Any
 from rlregress.details import catalogue
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
+from rlregress.gate.run import GateOptions
 from rlregress.tracing.run import current
 from rlregress.tracing.trace import Trace
 from rlregress.upgrade import (
@@ -502,5 +503,6 @@ def _judged(
     options.say(f"{adapter.name}: trainings of {', '.join(names)} on side B")
     folder = options.report / f"returns-{adapter.name}"
     a, b = (prepared.side for prepared in sides)
-    verdict = returns.judge(adapter, names, (a, b), folder, options.one_look, options.say)
+    trained = GateOptions(folder, one_look=options.one_look, workers=options.workers)
+    verdict = returns.judge(adapter, names, (a, b), trained, options.say)
     return replace(of, returns=verdict, stored=frozenset(returns.stored(adapter)))

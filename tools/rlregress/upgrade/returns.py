@@ -49,25 +49,30 @@ def judge(
     adapter: Adapter,
     algorithms: Sequence[str],
     sides: tuple[Side, Side],
-    report: Path,
-    one_look: bool,
+    options: run.GateOptions,
     say: Callable[[str], None],
 ) -> ReturnsVerdict | None:
     """Train the diverged algorithms on side B and judge their returns by the stored runs.
 
-    What has fallen is trained on side A again, with fresh seeds, before it is called so. With
-    ``one_look`` by the gate of fixed size. None where nothing is stored of any of them.
+    What has fallen is trained on side A again, with fresh seeds, before it is called so.
+
+    Args:
+        options: of the session, but for what is trained: report, looks, processes.
+
+    Returns:
+        None where nothing is stored of any of the algorithms.
     """
     known = stored(adapter)
     chosen = [name for name in algorithms if name in known]
     if not chosen:
         return None
-    options = run.GateOptions(
+    report = options.report
+    options = replace(
+        options,
         report=report.resolve(),
         frameworks=adapter.name,
         algorithms=",".join(chosen),
         cells="all",
-        one_look=one_look,
     )
     entries = run.returns_alone(sides[1].python, options, sides[1].environment())
     if isinstance(entries, str):

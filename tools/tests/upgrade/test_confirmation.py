@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from rlregress.gate import baseline
 from rlregress.gate.run import GateOptions
 from rlregress.tracing.run import Side
+from rlregress.upgrade import gate, returns
 from rlregress.upgrade.confirmation import alarmed, confirm, numbers_of
 from rlregress.upgrade.returns import ReturnsVerdict, asked_again
 from tools.tests.gate.stored import with_critics
+
+from .test_result import SB3, of, traced
 
 CELLS = {
     known.cell.id: known.cell
@@ -151,8 +156,8 @@ def test_a_critic_that_side_a_does_not_tell_is_not_confirmed(tmp_path, monkeypat
     fresh = critics_told(HOPPER, [None] * 10, 2000)
     monkeypatch.setattr("rlregress.gate.run.returns_alone", lambda *_: fresh)
     new = critics_told(HOPPER, [2.0 + 0.01 * n for n in range(10)])
-    for of in new:
-        of["record"]["final_return"] -= 125.0
+    for told in new:
+        told["record"]["final_return"] -= 125.0
     new += [entry({"critic": f"{HOPPER} critic"}, "regressed")]
     new += [entry({"cell": name}, "regressed") for name in fell]
     options = GateOptions(
@@ -247,3 +252,21 @@ def test_an_alarm_is_inconclusive_where_side_a_cannot_train(tmp_path, missing, r
     assert said in left.lines[0]
     assert left.lines[1:] == alarm.lines
     assert told == [f"sb3: training side A again with fresh seeds, as {PENDULUM} fell"]
+
+
+def test_an_upgrade_trains_as_it_was_told(tmp_path, monkeypatch):
+    """With so many processes and looks as the upgrade was asked for: of all stored cells."""
+    asked = []
+
+    def alone(python, options, environment):
+        asked.append(options)
+        return "it is not trained here"
+
+    monkeypatch.setattr(returns.run, "returns_alone", alone)
+    options = gate.Options("a", "b", tmp_path, workers=1, one_look=True)
+    sides = (SimpleNamespace(side=Side("A")), SimpleNamespace(side=Side("B")))
+    judged = gate._judged(of(traced("ppo", "diverged")), SB3, sides, options)
+    assert judged.returns.lines == ("it is not trained here",)
+    (session,) = asked
+    assert (session.workers, session.one_look) == (1, True)
+    assert (session.frameworks, session.algorithms, session.cells) == ("sb3", "ppo", "all")
