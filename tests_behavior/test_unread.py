@@ -16,6 +16,8 @@ from tests_behavior.clock_trainings import request
 from tests_behavior.limit import LimitIs
 from tests_behavior.questions import asked
 
+pytestmark = pytest.mark.without_cells
+
 
 class NaNAsFinal(gymnasium.Wrapper):
     """The final observation of an episode is NaN."""

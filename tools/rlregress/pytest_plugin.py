@@ -3,7 +3,8 @@
 Tests ask for what they need by argument name:
 
 - ``framework``: an adapter; the test runs once per selected framework.
-- ``framework`` and ``algorithm``: the test runs once per algorithm of each of them.
+- ``framework`` and ``algorithm``: the test runs once per algorithm of each of them; those that no
+  cell trains among them if it is marked ``without_cells``.
 - ``implementation``: one detail on one framework in one scope; the test names the detail with
   ``@pytest.mark.detail("sac.critic_loss.scale")``, or runs for every detail of the catalogue.
 - ``training``, ``judged_cell``, ``judged_group``, ``judged_training``, ``judged_critic``: one run,
@@ -64,6 +65,7 @@ _OF_TRAININGS = {
 _CONFIG: dict[str, pytest.Config] = {}
 #: markers of what takes long
 _SLOW, _NIGHTLY = "slow", "nightly"
+_WITHOUT_CELLS = "without_cells"
 #: arguments of tests that judge
 _JUDGED = tuple(f"judged_{kind}" for kind in evidence_file.JUDGED)
 _INTERRUPTED = pytest.StashKey[bool]()
@@ -209,6 +211,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in sorted(selectable):
         config.addinivalue_line("markers", f"{name}: a framework, an algorithm or a family")
     config.addinivalue_line("markers", f"{_SLOW}: trains to judge what is learnt, or is nightly")
+    config.addinivalue_line("markers", f"{_WITHOUT_CELLS}: also of algorithms that no cell trains")
     config.addinivalue_line("markers", f"{_NIGHTLY}: takes longer than a contributor waits")
     if suite.installed() and str(suite.root()) not in sys.path:
         # for what the tests of a folder share, as pythonpath in pyproject.toml
@@ -243,7 +246,7 @@ def pytest_configure(config: pytest.Config) -> None:
             check_writable(Path(config.getoption("--evidence")).parent, "the evidence")
         if config.getoption("--rlregress-report"):
             check_writable(Path(config.getoption("--rlregress-report")), "the report")
-        known = selection.algorithms()
+        known = selection.algorithms() | selection.without_cells()
         for algorithm in _names(config, "--algorithm"):
             if algorithm not in known:
                 raise UserError(f"unknown algorithm '{algorithm}'; {nearest(algorithm, known)}")
@@ -336,12 +339,18 @@ def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
     if "algorithm" not in metafunc.fixturenames:
         metafunc.parametrize("framework", adapters, ids=[a.full_name for a in adapters])
         return
-    by_name = {adapter.full_name: adapter for adapter in adapters}
-    chosen = pairs(adapters, _names(metafunc.config, "--algorithm"))
+    names = _names(metafunc.config, "--algorithm")
+    beside = metafunc.definition.get_closest_marker(_WITHOUT_CELLS)
+    chosen = [
+        (adapter, algorithm)
+        for adapter in adapters
+        for algorithm in (*adapter.algorithms, *(adapter.without_cells if beside else ()))
+        if not names or algorithm in names
+    ]
     metafunc.parametrize(
         ("framework", "algorithm"),
-        [(by_name[name], algorithm) for name, algorithm in chosen],
-        ids=[f"{name}-{algorithm}" for name, algorithm in chosen],
+        chosen,
+        ids=[f"{adapter.full_name}-{algorithm}" for adapter, algorithm in chosen],
     )
 
 

@@ -89,6 +89,16 @@ def without_fixed(
     return {name: value for name, value in hyperparameters.items() if name not in ours}, reasons
 
 
+def with_exploration_fraction(
+    hyperparameters: Mapping[str, Any], total_steps: int
+) -> Dict[str, Any]:
+    """The steps in which exploration falls as a fraction of all steps, which some are told."""
+    given = dict(hyperparameters)
+    if "exploration_steps" in given:
+        given["exploration_fraction"] = given.pop("exploration_steps") / total_steps
+    return given
+
+
 #: what begins the reason of a judgement without an answer
 UNASKED = "could not be probed: "
 
@@ -118,7 +128,9 @@ class TrainingRequest:
         algorithm: one of the adapter's ``algorithms``.
         make_env: makes a fresh gymnasium environment, time limit included, nothing else around it.
         hyperparameters: in the names of ``baselines/hyperparameters`` (Tables 6 to 8 of the
-            thesis); the adapter maps them to its framework's own.
+            thesis); the adapter maps them to its framework's own. Of DQN also
+            ``exploration_final``, the last epsilon, ``exploration_steps``, in which it falls from 1
+            to that, and ``target_update_interval``, both in environment steps.
         total_steps: environment steps (transitions over all environments).
         seed: seeds networks, exploration, sampling and the training environment.
         checkpoints: ascending environment steps at which ``on_checkpoint`` is to be called: at the
@@ -241,7 +253,7 @@ class Minibatch:
 
     Attributes:
         observations: float [rows, *observation_shape].
-        actions: float [rows, *action_shape], as stored.
+        actions: float [rows, *action_shape], as stored; the number of one of several, [rows, 1].
         next_observations: float [rows, *observation_shape].
         rewards: float [rows].
         done: bool [rows], the step ended an episode, for whatever reason.
@@ -291,6 +303,8 @@ class Adapter:
     public: Tuple[str, ...] = ()
     #: algorithm names as in the catalogue: "ppo", "sac", "td3".
     algorithms: Tuple[str, ...] = ()
+    #: algorithms beside these that no cell trains: their behaviour is asked, not their returns.
+    without_cells: Tuple[str, ...] = ()
     #: the scopes a detail can be probed in: "library" (class defaults), "trainer", "script".
     scopes: Tuple[str, ...] = ("library",)
     #: patterns of "<file> <function>" with which none of the suite's algorithms trains or is

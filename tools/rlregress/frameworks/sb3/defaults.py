@@ -36,7 +36,8 @@ def names() -> Dict[Tuple[str, str], Dict[str, str]]:
         Unprobed: the class has no such keyword.
     """
     by_cell = {}
-    for algorithm, made in ALGORITHMS.items():
+    for algorithm in _READERS:
+        made = ALGORITHMS[algorithm]
         keywords = inspect.signature(made).parameters
         named = {**_ARGUMENTS[algorithm], **_INSIDE[algorithm]}
         for own in named.values():
@@ -64,7 +65,7 @@ def construct(algorithm: str, **arguments: Any) -> Any:
 def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
     """(algorithm, scope) -> hyperparameter -> value of an agent made without arguments."""
     return read_each(
-        {(algorithm, "library"): partial(_values, algorithm) for algorithm in ALGORITHMS}
+        {(algorithm, "library"): partial(_values, algorithm) for algorithm in _READERS}
     )
 
 

@@ -20,7 +20,7 @@ def minibatches(request: TrainingRequest, environments: int, around: Around) -> 
     def note(batch: Any) -> None:
         fields = {
             "observations": batch["observation"],
-            "actions": batch["action"],
+            "actions": _numbers(batch["action"]),
             "next_observations": batch["next", "observation"],
             "rewards": batch["next", "reward"].reshape(-1),
             "done": batch["next", "done"].reshape(-1),
@@ -36,6 +36,12 @@ def minibatches(request: TrainingRequest, environments: int, around: Around) -> 
     trainer.register_op("process_optim_batch", note)
     trainer.train()
     return read
+
+
+def _numbers(actions: torch.Tensor) -> torch.Tensor:
+    """One of several actions is stored as a one in its place."""
+    is_number = actions.is_floating_point()
+    return actions if is_number else actions.long().argmax(-1, keepdim=True).float()
 
 
 def _of_policy_and_values(batch: Any, loss: Any) -> Any:

@@ -52,6 +52,13 @@ from rlregress.frameworks.torchrl.api import (
     ValueOperator,
     set_exploration_type,
 )
+from rlregress.frameworks.torchrl.dqn_ddpg import (
+    is_of_dqn_or_ddpg,
+    parts_of,
+    policy_of,
+    trainer_of,
+    value_of,
+)
 from rlregress.frameworks.torchrl.versions import (
     action_spec,
     deterministic,
@@ -90,6 +97,16 @@ _KEYS = {
         "exploration_noise", "policy_delay", "target_noise", "target_noise_clip", "critic_loss",
         "hidden_sizes",
     },
+    "dqn": {
+        "learning_rate", "minibatch_size", "replay_size", "learning_starts", "discount",
+        "target_update_interval", "steps_per_collection", "updates_per_collection",
+        "exploration_final", "exploration_steps", "hidden_sizes",
+    },
+    "ddpg": {
+        "learning_rate", "minibatch_size", "replay_size", "learning_starts", "discount",
+        "polyak_coefficient", "steps_per_collection", "updates_per_collection",
+        "exploration_noise", "hidden_sizes",
+    },
 }  # fmt: skip
 
 
@@ -127,7 +144,11 @@ class Space:
         self.observations = environment.observation_spec["observation"].shape[-1]
         self.spec = action_spec(environment)
         self.actions = self.spec.shape[-1]
-        self.bounds = {"low": self.spec.space.low, "high": self.spec.space.high}
+
+    @property
+    def bounds(self) -> Dict[str, Any]:
+        """Of actions that are numbers, not one of several."""
+        return {"low": self.spec.space.low, "high": self.spec.space.high}
 
 
 def _tanh_normal_actor(network: nn.Module, space: Space, return_log_prob: bool):
@@ -343,10 +364,27 @@ def _td3(request: TrainingRequest, environment, space: Space, given: Mapping[str
     return trainer, loss
 
 
-BUILDERS = {"ppo": _ppo, "sac": _sac, "td3": _td3}
+def _without_cells(request: TrainingRequest, environment, space: Space, given: Mapping[str, Any]):
+    del space
+    environment.set_seed(request.seed)
+    parts = parts_of(request, environment, given)
+    trainer = trainer_of(request, environment, given, parts, seed=request.seed)
+    return trainer, parts.loss
+
+
+BUILDERS = {
+    "ppo": _ppo,
+    "sac": _sac,
+    "td3": _td3,
+    "dqn": _without_cells,
+    "ddpg": _without_cells,
+}
 
 
 def _policy(loss):
+    if is_of_dqn_or_ddpg(loss):
+        return policy_of(loss)
+
     def policy(observations: np.ndarray) -> np.ndarray:
         batch = TensorDict(
             {"observation": torch.as_tensor(observations).float()}, len(observations)
@@ -376,6 +414,9 @@ def _drawn(loss):
 
 
 def _value(loss):
+    if is_of_dqn_or_ddpg(loss):
+        return value_of(loss)
+
     def value(observations: np.ndarray) -> np.ndarray:
         batch = TensorDict(
             {"observation": torch.as_tensor(observations).float()}, len(observations)
@@ -399,7 +440,6 @@ def _value(loss):
 _RETURNED = {
     "ppo": {"entropy": "entropy", "kl": "kl_approx"},
     "sac": {"entropy": "entropy", "temperature": "alpha"},
-    "td3": {},
 }
 
 
@@ -407,7 +447,7 @@ class _Diagnostics:
     """The diagnostics of ``Trained``, of every update: filled as the trainer calls the loss."""
 
     def __init__(self, algorithm: str) -> None:
-        self._returned = _RETURNED[algorithm]
+        self._returned = _RETURNED.get(algorithm, {})
         self.values: Dict[str, List[float]] = {name: [] for name in self._returned}
 
     def __call__(self, module, arguments, returned) -> None:
