@@ -378,7 +378,10 @@ class Adapter:
         return self._beside("defaults").values()
 
     def other_defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
-        """As ``defaults``, in the framework's own names, of algorithms that are not documented."""
+        """As ``defaults``, but all arguments in the framework's own names, and none documented.
+
+        Two sides of an upgrade are compared by these, where an algorithm is among both.
+        """
         return {}
 
     def applied(self, algorithm: str, hyperparameters: Mapping[str, Any]) -> Mapping[str, Any]:
