@@ -35,3 +35,8 @@ def made_for(algorithm: str, env: Any) -> Any:
     return gymnasium.wrappers.TransformObservation(
         OneOfTwo(env), lambda observation: observation.astype(np.float32), unbounded
     )
+
+
+def task(algorithm: str) -> gymnasium.Env[Any, Any]:
+    """A real task with random initial states, which a seed has to reach."""
+    return gymnasium.make("CartPole-v1" if algorithm in CHOOSING else "InvertedPendulum-v5")

@@ -263,6 +263,7 @@ class Minibatch:
         values: float [rows], of the observations when the actions were taken.
         advantages: float [rows], before a minibatch is normalised by itself.
         returns: float [rows], what the values are regressed towards.
+        targets: float [rows], what action values are regressed towards.
         discounts: float [rows], of the value of the next observation, where it is not the discount.
     """
 
@@ -277,6 +278,7 @@ class Minibatch:
     values: Optional[np.ndarray] = None
     advantages: Optional[np.ndarray] = None
     returns: Optional[np.ndarray] = None
+    targets: Optional[np.ndarray] = None
     discounts: Optional[np.ndarray] = None
 
 

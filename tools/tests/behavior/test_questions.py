@@ -31,6 +31,10 @@ ASKED_OF_ALL = (
     "autoreset.",
     "counts.",
     "unread.",
+    "relations.scale",
+    "relations.discount_zero",
+    "relations.again",
+    "relations.restored",
     "ladder.",
 )
 

@@ -316,19 +316,24 @@ def _inverse_of_tanh(deviation: torch.Tensor) -> torch.Tensor:
     return torch.atanh((deviation.log() + 5.0) / 3.5 - 1.0)
 
 
+#: what the scripts call their networks of action values
+_ACTION_VALUES = ("q_network", "target_network", "qf1", "qf2", "qf1_target", "qf2_target")
+
+
 def heads(run: ScriptRun) -> Heads:
     """The output layers of a script's networks."""
     if "agent" in run:
         agent = run["agent"]
         deviation = constant_parameter(agent.actor_logstd, torch.log)
-        return Heads(agent.actor_mean[-1], deviation, agent.critic[-1])
+        return Heads(agent.actor_mean[-1], deviation, [agent.critic[-1]])
+    values = [last_linear(run[name]) for name in _ACTION_VALUES if name in run]
     if "q_network" in run:
-        return Heads(last_linear(run["q_network"]))
+        return Heads(last_linear(run["q_network"]), values=values)
     actor = run["actor"]
     if not hasattr(actor, "fc_logstd"):
-        return Heads(actor.fc_mu)
+        return Heads(actor.fc_mu, values=values)
     deviation = constant_deviation(actor.fc_logstd, slice(None), _inverse_of_tanh)
-    return Heads(actor.fc_mean, deviation)
+    return Heads(actor.fc_mean, deviation, values)
 
 
 def prepared(

@@ -209,13 +209,16 @@ def heads(model: Any) -> Heads:
     policy = model.policy
     if hasattr(policy, "value_net"):
         deviation = constant_parameter(policy.log_std, torch.log)
-        return Heads(policy.action_net, deviation, policy.value_net)
+        return Heads(policy.action_net, deviation, [policy.value_net])
     if hasattr(policy, "q_net"):
-        return Heads(last_linear(model.q_net))
+        layers = [last_linear(each) for each in (model.q_net, model.q_net_target)]
+        return Heads(layers[0], values=layers)
     actor = model.actor
+    critics = [*model.critic.q_networks, *model.critic_target.q_networks]
+    values = [last_linear(critic) for critic in critics]
     if not hasattr(actor, "log_std"):
-        return Heads(last_linear(actor.mu))
-    return Heads(actor.mu, constant_deviation(actor.log_std, slice(None), torch.log))
+        return Heads(last_linear(actor.mu), values=values)
+    return Heads(actor.mu, constant_deviation(actor.log_std, slice(None), torch.log), values)
 
 
 def _drawn(model: Any) -> Any:

@@ -104,7 +104,9 @@ def _dqn(request: Any, environment: Any, given: Mapping[str, Any]) -> Parts:
     spec = action_spec(environment)
     shape = environment.observation_spec["observation"].shape
     network = _network(given, tuple(shape), spec.shape[-1])
-    prepare(request, lambda: Heads(last_linear(network)))
+    head = last_linear(network)
+    # the target network is a copy that the loss has yet to make
+    prepare(request, lambda: Heads(head, values=[head]))
     actor = QValueActor(network, in_keys=["observation"], spec=spec)
     greedy = EGreedyModule(
         spec=spec,
@@ -125,7 +127,6 @@ def _ddpg(request: Any, environment: Any, given: Mapping[str, Any]) -> Parts:
     spec = action_spec(environment)
     inputs = environment.observation_spec["observation"].shape[-1]
     network = _mlp(given, inputs, spec.shape[-1])
-    prepare(request, lambda: Heads(last_linear(network)))
     parts = (
         TensorDictModule(network, in_keys=["observation"], out_keys=["param"]),
         TanhModule(in_keys=["param"], out_keys=["action"], spec=spec),
@@ -134,6 +135,7 @@ def _ddpg(request: Any, environment: Any, given: Mapping[str, Any]) -> Parts:
     critic = ValueOperator(
         _mlp(given, inputs + spec.shape[-1], 1), in_keys=["observation", "action"]
     )
+    prepare(request, lambda: Heads(last_linear(network), values=[last_linear(critic)]))
     _, noise = with_gaussian_noise(
         actor, spec, sigma_init=1.0, sigma_end=1.0, std=given["exploration_noise"]
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, List, Sequence
 
 import torch
 
 from rlregress.frameworks.base import Around, Minibatch, TrainingRequest
-from rlregress.frameworks.samples import array
+from rlregress.frameworks.samples import array, noted_targets
 from rlregress.frameworks.torchrl.collection import trainer_and_loss
 from rlregress.frameworks.torchrl.versions import LOG_PROBS
 
@@ -34,7 +35,8 @@ def minibatches(request: TrainingRequest, environments: int, around: Around) -> 
 
     # the operations run in the order of their registration: this one after the sampling
     trainer.register_op("process_optim_batch", note)
-    trainer.train()
+    with nullcontext() if request.algorithm == "ppo" else noted_targets(read):
+        trainer.train()
     return read
 
 

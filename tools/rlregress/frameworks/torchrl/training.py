@@ -193,6 +193,12 @@ def _q_networks(space: Space, given: Mapping[str, Any]):
     return networks[0] if given.get("duplicate_critic") else networks
 
 
+def _outputs_of(critics) -> List[Any]:
+    """The output layers, of which the target networks are copies that a loss has yet to make."""
+    networks = critics if isinstance(critics, list) else [critics]
+    return [last_linear(network) for network in networks]
+
+
 def _collector(environment, policy, steps_per_batch, request, learning_starts):
     # a collector resets its environment when it is made, before a trainer can seed it
     environment.set_seed(request.seed)
@@ -231,7 +237,7 @@ def _ppo(request: TrainingRequest, environment, space: Space, given: Mapping[str
 
     def heads() -> Heads:
         set_deviation = constant_parameter(deviation.state_independent_scale, torch.log)
-        return Heads(last_linear(policy_network), set_deviation, last_linear(value_network))
+        return Heads(last_linear(policy_network), set_deviation, [last_linear(value_network)])
 
     prepare(request, heads)
     critic = ValueOperator(value_network, in_keys=["observation"])
@@ -291,11 +297,12 @@ def _sac(request: TrainingRequest, environment, space: Space, given: Mapping[str
     )
     layer = last_linear(network)
     set_deviation = constant_deviation(layer, slice(space.actions, None), _inverse_of_softplus)
-    prepare(request, lambda: Heads(layer, set_deviation))
     actor = _tanh_normal_actor(network, space, False)
+    critics = _q_networks(space, given)
+    prepare(request, lambda: Heads(layer, set_deviation, _outputs_of(critics)))
     loss = sac_loss(
         actor,
-        _q_networks(space, given),
+        critics,
         loss_function=given["critic_loss"],
         alpha_init=given["initial_temperature"],
         target_entropy=given["target_entropy"],
@@ -319,14 +326,15 @@ def _sac(request: TrainingRequest, environment, space: Space, given: Mapping[str
 
 def _td3(request: TrainingRequest, environment, space: Space, given: Mapping[str, Any]):
     policy_network = _mlp(space.observations, space.actions, given["hidden_sizes"], nn.ReLU)
-    prepare(request, lambda: Heads(last_linear(policy_network)))
     actor = TensorDictSequential(
         TensorDictModule(policy_network, in_keys=["observation"], out_keys=["param"]),
         TanhModule(in_keys=["param"], out_keys=["action"], **space.bounds),
     )
+    critics = _q_networks(space, given)
+    prepare(request, lambda: Heads(last_linear(policy_network), values=_outputs_of(critics)))
     loss = td3_loss(
         actor,
-        _q_networks(space, given),
+        critics,
         action_spec=space.spec,
         policy_noise=given["target_noise"],
         noise_clip=given["target_noise_clip"],
