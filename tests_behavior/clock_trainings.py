@@ -11,6 +11,7 @@ import numpy as np
 
 from rlregress.frameworks.base import PLAIN, Adapter, Around, Minibatch, TrainingRequest
 from rlregress.frameworks.isolation import shifted
+from tests_behavior.actions import made_for
 from tests_behavior.counter import numbered
 from tests_behavior.settings import setting
 
@@ -27,6 +28,11 @@ def joined(minibatches: Sequence[Minibatch]) -> Minibatch:
 def hyperparameters(framework: Adapter, algorithm: str, **changes: Any) -> Mapping[str, Any]:
     """Those of the topic "minibatches", with further changes."""
     return {**setting(framework.name, "minibatches", algorithm).hyperparameters, **changes}
+
+
+def environments_of(framework: Adapter, algorithm: str, wanted: int) -> int:
+    """As many environments as are wanted, or as the framework takes for the algorithm."""
+    return setting(framework.name, "minibatches", algorithm).environments(wanted)
 
 
 def is_on_policy(framework: Adapter, algorithm: str) -> bool:
@@ -47,7 +53,7 @@ def request(
     return TrainingRequest(
         algorithm=algorithm,
         # a framework may make one more first, only to look at its spaces
-        make_env=numbered(lambda number: make(number % environments)),
+        make_env=numbered(lambda number: made_for(algorithm, make(number % environments))),
         hyperparameters=hyperparameters(framework, algorithm, **changes),
         total_steps=environments * steps,
         seed=shifted(0),

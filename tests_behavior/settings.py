@@ -1,7 +1,8 @@
 """The hyperparameters that make toy problems short, and what is documented of each framework.
 
 ``baselines/behavior/<framework>.yaml`` holds, by topic and algorithm, ``changes`` to
-``baselines/hyperparameters/<framework>.yaml`` and facts about the framework.
+``baselines/hyperparameters/<framework>.yaml``, or to the topic ``without_cells`` for an algorithm
+that has no set there, and facts about the framework.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ from rlregress.frameworks.base import Minibatch
 from rlregress.hyperparameters import hyperparameter_set
 
 _STORED = ("observations", "next_observations", "rewards", "done", "terminated")
-#: trained by ``Adapter.train_seeded``: ``changes`` are all of their hyperparameters
+#: trained on the ladder by ``Adapter.train_seeded``
 SEEDED = ("dqn", "ddpg")
+_WITHOUT_CELLS = "without_cells"
+#: why nothing of several environments is asked, where ``most_environments`` is 1
+ONE_ENVIRONMENT = "the framework is documented to take one environment for this algorithm"
 _READ = tuple(each.name for each in fields(Minibatch))
 
 
@@ -50,6 +54,7 @@ class _Entry:
             them by several at once.
         windows_end_with_batches: n-step windows are documented to end with the batch that a step is
             collected in.
+        most_environments: it is documented to take so many at once; 0: as many as one likes.
         standardized_advantages: the advantages of a rollout are documented to be brought to mean 0
             and standard deviation 1 before they are divided into minibatches.
     """
@@ -69,6 +74,7 @@ class _Entry:
     delay_leaves_out: bool = True
     windows_end_with_batches: bool = False
     standardized_advantages: bool = False
+    most_environments: Annotated[int, Field(ge=0)] = 0
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,10 @@ class Setting(_Entry):
     """An entry with the whole set of hyperparameters, changes applied."""
 
     hyperparameters: Mapping[str, Any]
+
+    def environments(self, wanted: int) -> int:
+        """As many environments as are wanted, or as the framework takes for this algorithm."""
+        return min(wanted, self.most_environments or wanted)
 
 
 def _entry(table: Mapping[str, Any], key: str, place: str, kind: str) -> Any:
@@ -96,10 +106,12 @@ def setting(framework: str, topic: str, algorithm: str) -> Setting:
     algorithms = _entry(topics, topic, str(path), "topic")
     entry = dict(vars(_entry(algorithms, algorithm, f"{path}: {topic}", "algorithm")))
     changes = entry.pop("changes")
-    if algorithm in SEEDED:
-        return Setting(hyperparameters=changes, **entry)
-    sets = f"the hyperparameter set '{framework}'"
-    base = _entry(hyperparameter_set(framework), algorithm, sets, "algorithm")
+    if algorithm in topics.get(_WITHOUT_CELLS, {}):
+        sets = f"the topic '{_WITHOUT_CELLS}'"
+        base = topics[_WITHOUT_CELLS][algorithm].changes
+    else:
+        sets = f"the hyperparameter set '{framework}'"
+        base = _entry(hyperparameter_set(framework), algorithm, sets, "algorithm")
     for name in changes:
         _entry(base, name, f"{path}: {topic}.{algorithm}: {sets}", "hyperparameter")
     return Setting(hyperparameters={**base, **changes}, **entry)

@@ -17,13 +17,21 @@ from rlregress.frameworks.base import Adapter, Around, Minibatch
 from tests_behavior import sources
 from tests_behavior.assertions import assert_one_step_returns, assert_one_transition
 from tests_behavior.clock import Clock, Notes
-from tests_behavior.clock_trainings import hyperparameters, is_on_policy, joined, read
+from tests_behavior.clock_trainings import (
+    environments_of,
+    hyperparameters,
+    is_on_policy,
+    joined,
+    read,
+)
 from tests_behavior.limit import LimitIs
 from tests_behavior.questions import asked
 from tests_behavior.settings import setting
 
 #: (environment, time) -> the step ended an episode
 Steps = dict[tuple[float, float], bool]
+
+pytestmark = pytest.mark.without_cells
 
 #: a further variant of what runs anyway
 NIGHTLY = pytest.mark.nightly
@@ -86,6 +94,7 @@ def assert_rows_of_steps(
 @pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
 def test_rows_are_steps_that_were_made(framework, algorithm, mode, make, environments):
     """Environments that end at different times give no row that never happened."""
+    environments = environments_of(framework, algorithm, environments)
     with asked(f"autoreset.{mode}", framework.name, algorithm):
         rows, met = rows_of(framework, algorithm, make, environments, mode)
         assert_rows_of_steps(framework, algorithm, make, rows, met, environments)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-import gymnasium
 import numpy as np
 import pytest
 import torch
@@ -13,13 +12,11 @@ import torch
 from rlregress.frameworks.base import Adapter, Checkpoint, TrainingRequest
 from rlregress.frameworks.isolation import shifted
 from rlregress.training.evaluation import Evaluator
+from tests_behavior.actions import task
 from tests_behavior.assertions import assert_other_parameters, assert_same_parameters
 from tests_behavior.settings import setting
 
-
-def make_env() -> gymnasium.Env:
-    """A real task with random initial states, which the seed has to reach."""
-    return gymnasium.make("InvertedPendulum-v5")
+pytestmark = pytest.mark.without_cells
 
 
 def parameters(
@@ -30,7 +27,7 @@ def parameters(
     watching = {} if on_checkpoint is None else {"on_checkpoint": on_checkpoint}
     request = TrainingRequest(
         algorithm=algorithm,
-        make_env=make_env,
+        make_env=lambda: task(algorithm),
         hyperparameters=chosen.hyperparameters,
         total_steps=chosen.total_steps,
         seed=seed,
@@ -65,7 +62,7 @@ def test_another_seed_gives_other_parameters(framework, algorithm):
 def test_evaluation_does_not_disturb_the_training(framework, algorithm):
     """A training that is evaluated in between is identical to one that is not, to the bit."""
     who = f"{framework.title} {algorithm}"
-    evaluator = Evaluator(make_env, episodes=2)
+    evaluator = Evaluator(lambda: task(algorithm), episodes=2)
     evaluated = []
     watched = parameters(
         framework,

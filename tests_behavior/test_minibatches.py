@@ -8,15 +8,14 @@ to the row of another environment. Three environments, whose episodes end at dif
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
-from functools import cache, partial
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Adapter, Minibatch, TrainingRequest
-from rlregress.frameworks.isolation import shifted
+from rlregress.frameworks.base import Adapter, Minibatch
+from tests_behavior import clock_trainings
 from tests_behavior.assertions import (
     assert_each_row_read,
     assert_each_row_read_once,
@@ -25,9 +24,11 @@ from tests_behavior.assertions import (
     assert_same_in_each_row,
 )
 from tests_behavior.clock import Clock, FinalOfAnother, RewardOfAnother, played
-from tests_behavior.counter import numbered
+from tests_behavior.clock_trainings import environments_of, is_on_policy, joined
 from tests_behavior.limit import LimitIs
-from tests_behavior.settings import Setting, setting
+from tests_behavior.settings import ONE_ENVIRONMENT, Setting, setting
+
+pytestmark = pytest.mark.without_cells
 
 ENVIRONMENTS = 3
 #: environment steps of each, in all; PPO collects them in two rollouts
@@ -42,46 +43,30 @@ def of(framework: Adapter, algorithm: str) -> Setting:
     return setting(framework.name, "minibatches", algorithm)
 
 
-def is_on_policy(framework: Adapter, algorithm: str) -> bool:
-    """Whether updates are documented to read returns, and not to sample what was stored."""
-    return "returns" in of(framework, algorithm).reads
+def environments(framework: Adapter, algorithm: str) -> int:
+    """Three, or as many as the framework takes for the algorithm."""
+    return environments_of(framework, algorithm, ENVIRONMENTS)
 
 
-@cache
 def read(framework: Adapter, algorithm: str, make: Callable[[int], Any]) -> tuple[Minibatch, ...]:
     """The minibatches of a short training; the same training is done once."""
-    chosen = of(framework, algorithm)
-    request = TrainingRequest(
-        algorithm=algorithm,
-        # a framework may make one more first, only to look at its spaces
-        make_env=numbered(lambda number: make(number % ENVIRONMENTS)),
-        hyperparameters=chosen.hyperparameters,
-        total_steps=chosen.total_steps,
-        seed=shifted(0),
-    )
-    assert chosen.total_steps == ENVIRONMENTS * STEPS[is_on_policy(framework, algorithm)]
-    return tuple(framework.minibatches(request, ENVIRONMENTS))
-
-
-def joined(minibatches: tuple[Minibatch, ...]) -> Minibatch:
-    """Minibatches one after the other, as one."""
-    names = [each.name for each in fields(Minibatch)]
-    rows = {name: [getattr(minibatch, name) for minibatch in minibatches] for name in names}
-    return Minibatch(
-        **{n: None if parts[0] is None else np.concatenate(parts) for n, parts in rows.items()}
-    )
+    steps = STEPS[is_on_policy(framework, algorithm)]
+    number = environments(framework, algorithm)
+    assert of(framework, algorithm).total_steps == number * steps
+    return clock_trainings.read(framework, algorithm, make, number, steps)
 
 
 def expected_rows(framework: Adapter, algorithm: str) -> Mapping[tuple[float, float], bool]:
     """(environment, time) -> an episode ends, of every step of the training."""
-    return played(ENVIRONMENTS, STEPS[is_on_policy(framework, algorithm)])
+    number = environments(framework, algorithm)
+    return played(number, STEPS[is_on_policy(framework, algorithm)])
 
 
 def epochs(framework: Adapter, algorithm: str, make: Callable[[int], Any]) -> list[Minibatch]:
     """The minibatches of an on-policy training, epoch by epoch: two of each of the two rollouts."""
     minibatches = read(framework, algorithm, make)
     given = of(framework, algorithm).hyperparameters
-    rows = ENVIRONMENTS * given["rollout_steps"]
+    rows = environments(framework, algorithm) * given["rollout_steps"]
     size = rows // given["minibatch_size"]
     found = [joined(minibatches[k : k + size]) for k in range(0, len(minibatches), size)]
     assert len(found) == 2 * given["epochs"]
@@ -170,7 +155,7 @@ def test_advantages_are_of_their_rows(framework, algorithm):
 def test_a_field_of_other_rows_is_seen(framework, algorithm):
     """Control: whichever field is taken from the rows in another order, the rows are not right."""
     rows = joined(read(framework, algorithm, TERMINATED))
-    for name in set(of(framework, algorithm).reads) - {"advantages"}:
+    for name in set(of(framework, algorithm).reads) - {"advantages", "targets"}:
         turned = replace(rows, **{name: getattr(rows, name)[::-1]})
         with pytest.raises(AssertionError, match=f"^{framework.title} {algorithm}: expected "):
             assert_right(framework, algorithm, turned, LimitIs.TERMINATION)
@@ -204,6 +189,8 @@ def _final_of_another(number: int) -> FinalOfAnother:
 
 def test_an_environment_that_is_never_read_is_seen(framework, algorithm):
     """Control: if all rows are of environment 0, the steps of the others are missed by name."""
+    if environments(framework, algorithm) == 1:
+        pytest.skip(ONE_ENVIRONMENT)
     rows = read(framework, algorithm, _always_the_first)[-1]
     steps = list(expected_rows(framework, algorithm))
     with pytest.raises(AssertionError, match="expected the step of environment 1 at time"):

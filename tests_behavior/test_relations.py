@@ -1,7 +1,7 @@
 """Relations between trainings that need no known result.
 
-Half and half is the whole; twice the rewards and twice the values are twice the advantages; a
-lambda of 1 sums all rewards; a discount of 0 leaves one.
+Half and half is the whole; twice the rewards and twice the values are twice the advantages, or
+twice the target of an action value; a lambda of 1 sums all rewards; a discount of 0 leaves one.
 """
 
 from __future__ import annotations
@@ -18,16 +18,25 @@ import pytest
 from rlregress.frameworks.base import Adapter, Minibatch, NotOffered, Trained, TrainingRequest
 from rlregress.frameworks.isolation import shifted
 from tests_behavior import clock
+from tests_behavior.actions import task
 from tests_behavior.assertions import (
     assert_same_in_each_row,
     assert_same_parameters,
 )
 from tests_behavior.clock import Clock, Notes
-from tests_behavior.clock_trainings import hyperparameters, joined, read
+from tests_behavior.clock_trainings import (
+    environments_of,
+    hyperparameters,
+    is_on_policy,
+    joined,
+    read,
+)
 from tests_behavior.questions import asked
 from tests_behavior.settings import setting
 
-ENVIRONMENTS, STEPS = 3, 16
+ENVIRONMENTS = 3
+#: environment steps of each: two rollouts, or three collections
+STEPS = {True: 16, False: 15}
 
 
 class Doubled(gymnasium.RewardWrapper):
@@ -39,18 +48,26 @@ class Doubled(gymnasium.RewardWrapper):
 
 
 @cache
-def rollouts(framework: Adapter, algorithm: str, doubled: str = "") -> Minibatch:
-    """Rows of two rollouts, with what is named in ``doubled`` of twice the scale."""
+def rows_of(framework: Adapter, algorithm: str, doubled: str = "") -> Minibatch:
+    """What updates that learn nothing read, with what is named in ``doubled`` of twice the scale.
+
+    On-policy algorithms read two rollouts.
+    """
     make = (lambda n: Doubled(Clock(n))) if "rewards" in doubled else Clock
-    prepare = (lambda heads: heads.scale_value(2.0)) if "values" in doubled else None
-    given = {"gae_lambda": 0.9}
-    return joined(read(framework, algorithm, make, ENVIRONMENTS, STEPS, prepare=prepare, **given))
+    prepare = (lambda heads: heads.scale_values(2.0)) if "values" in doubled else None
+    on_policy = is_on_policy(framework, algorithm)
+    given = {"gae_lambda": 0.9} if on_policy else {"learning_rate": 0.0}
+    environments, steps = environments_of(framework, algorithm, ENVIRONMENTS), STEPS[on_policy]
+    return joined(read(framework, algorithm, make, environments, steps, prepare=prepare, **given))
 
 
 def assert_scaled(who: str, plain: Minibatch, other: Minibatch, standardized: bool) -> None:
-    """Returns and advantages of ``other`` are twice those of ``plain``, row by row."""
+    """Returns and advantages, or targets, of ``other`` are twice those of ``plain``, row by row."""
     __tracebackhide__ = True
     assert np.array_equal(plain.observations, other.observations)
+    if plain.targets is not None:
+        assert_same_in_each_row(who, "targets", other.targets, 2.0 * plain.targets)
+        return
     assert plain.returns is not None
     assert plain.advantages is not None
     factor = 1.0 if standardized else 2.0
@@ -58,16 +75,17 @@ def assert_scaled(who: str, plain: Minibatch, other: Minibatch, standardized: bo
     assert_same_in_each_row(who, "advantages", other.advantages, factor * plain.advantages)
 
 
+@pytest.mark.without_cells
 def test_twice_the_scale_is_twice_the_advantage(framework, algorithm):
-    """Rewards and values of twice the scale double returns and advantages; standardized stay."""
+    """Twice the rewards and values double returns, advantages, targets; standardized ones stay."""
     who = f"{framework.title} {algorithm}"
     chosen = setting(framework.name, "minibatches", algorithm)
     with asked("relations.scale", framework.name, algorithm):
-        plain = rollouts(framework, algorithm)
-        both = rollouts(framework, algorithm, "rewards, values")
+        plain = rows_of(framework, algorithm)
+        both = rows_of(framework, algorithm, "rewards, values")
         assert_scaled(who, plain, both, chosen.standardized_advantages)
-    rewards_alone = rollouts(framework, algorithm, "rewards")
-    with pytest.raises(AssertionError, match="expected the (returns|advantages)"):
+    rewards_alone = rows_of(framework, algorithm, "rewards")
+    with pytest.raises(AssertionError, match="expected the (returns|advantages|targets)"):
         assert_scaled(who, plain, rewards_alone, chosen.standardized_advantages)
 
 
@@ -111,7 +129,9 @@ def returns_of(
     paid: dict[tuple[float, float], float] = {}
     ends: dict[tuple[float, float], bool] = {}
     make = partial(_noted, paid, ends)
-    rows = joined(read(framework, algorithm, lambda n: make(n), ENVIRONMENTS, STEPS, **changes))
+    environments = environments_of(framework, algorithm, ENVIRONMENTS)
+    steps = STEPS[is_on_policy(framework, algorithm)]
+    rows = joined(read(framework, algorithm, lambda n: make(n), environments, steps, **changes))
     return rows, paid, ends
 
 
@@ -142,23 +162,27 @@ def test_lambda_one_is_the_monte_carlo_return(framework, algorithm):
 
 
 @pytest.mark.nightly
+@pytest.mark.without_cells
 def test_a_discount_of_zero_leaves_the_reward(framework, algorithm):
-    """With a discount of 0 returns are rewards, whatever lambda is."""
+    """With a discount of 0 returns and targets are rewards, whatever lambda is."""
     who = f"{framework.title} {algorithm}"
+    on_policy = is_on_policy(framework, algorithm)
+    what, given = ("returns", {"gae_lambda": 0.9}) if on_policy else ("targets", {})
     with asked("relations.discount_zero", framework.name, algorithm):
-        rows, paid, _ = returns_of(framework, algorithm, gae_lambda=0.9, discount=0.0)
+        rows, paid, _ = returns_of(framework, algorithm, **given, discount=0.0)
         expected = np.array([paid[tuple(map(float, each))] for each in rows.observations])
-        assert_same_in_each_row(who, "returns", rows.returns, expected)
-    other, _, _ = returns_of(framework, algorithm, gae_lambda=0.9, discount=0.01)
-    with pytest.raises(AssertionError, match="expected the returns"):
-        assert_same_in_each_row(who, "returns", other.returns, expected)
+        assert_same_in_each_row(who, what, getattr(rows, what), expected)
+    other, paid, _ = returns_of(framework, algorithm, **given, discount=0.01)
+    expected = np.array([paid[tuple(map(float, each))] for each in other.observations])
+    with pytest.raises(AssertionError, match=f"expected the {what}"):
+        assert_same_in_each_row(who, what, getattr(other, what), expected)
 
 
 def _whole(framework: Adapter, algorithm: str) -> TrainingRequest:
     chosen = setting(framework.name, "determinism", algorithm)
     return TrainingRequest(
         algorithm=algorithm,
-        make_env=lambda: gymnasium.make("InvertedPendulum-v5"),
+        make_env=lambda: task(algorithm),
         hyperparameters=chosen.hyperparameters,
         total_steps=128,
         seed=shifted(1),
@@ -172,6 +196,7 @@ def at_once(framework: Adapter, algorithm: str) -> Trained:
 
 
 @pytest.mark.nightly
+@pytest.mark.without_cells
 @pytest.mark.parametrize("restored", [False, True], ids=["again", "restored"])
 def test_two_halves_are_the_whole(framework, algorithm, restored):
     """A training that is continued ends as one that was not interrupted, to the bit."""

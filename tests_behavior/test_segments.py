@@ -13,6 +13,7 @@ import pytest
 
 from rlregress.frameworks.base import Adapter, TrainingRequest, Transitions
 from rlregress.frameworks.isolation import shifted
+from tests_behavior.actions import made_for
 from tests_behavior.assertions import assert_stored
 from tests_behavior.counter import (
     STEP,
@@ -22,6 +23,8 @@ from tests_behavior.counter import (
 )
 from tests_behavior.limit import LimitIs
 from tests_behavior.settings import setting
+
+pytestmark = pytest.mark.without_cells
 
 OBSERVATIONS = [[0, 1, 2, 3, 4], [5, 6, 7, 0, 1], [2, 3, 4, 5, 6]]
 NEXT = [[1, 2, 3, 4, 5], [6, 7, 8, 1, 2], [3, 4, 5, 6, 7]]
@@ -36,7 +39,7 @@ def collect(framework: Adapter, algorithm: str, make_env, warm_up: int = 0) -> T
     stored = framework.transitions(
         TrainingRequest(
             algorithm=algorithm,
-            make_env=make_env,
+            make_env=lambda: made_for(algorithm, make_env()),
             hyperparameters={**chosen.hyperparameters, **changes},
             total_steps=15,
             seed=shifted(0),

@@ -16,11 +16,19 @@ from rlregress.frameworks.base import Adapter
 from tests_behavior import sources
 from tests_behavior.assertions import assert_each_row_read, assert_one_transition
 from tests_behavior.clock import BeforeAsFinal, Clock, FinalOfAnother, played
-from tests_behavior.clock_trainings import hyperparameters, is_on_policy, joined, read
+from tests_behavior.clock_trainings import (
+    environments_of,
+    hyperparameters,
+    is_on_policy,
+    joined,
+    read,
+)
 from tests_behavior.counter import ResetAsFinal
 from tests_behavior.limit import LimitIs
 from tests_behavior.questions import asked
 from tests_behavior.settings import setting
+
+pytestmark = pytest.mark.without_cells
 
 #: a further variant of what runs anyway
 NIGHTLY = pytest.mark.nightly
@@ -37,6 +45,7 @@ def found_source(
 ) -> set[str]:
     """What the value behind an end is found to be of."""
     on_policy = is_on_policy(framework, algorithm)
+    environments = environments_of(framework, algorithm, environments)
     steps = steps or STEPS[on_policy]
     rows = joined(read(framework, algorithm, make, environments, steps, **changes))
     met = played(environments, steps)
@@ -123,6 +132,7 @@ def test_a_full_buffer_holds_whole_rows(framework, algorithm, make, environments
     """
     who = f"{framework.title} {algorithm}"
     steps, kept = STEPS[False], 6
+    environments = environments_of(framework, algorithm, environments)
     with asked("truncation.wrap_around", framework.name, algorithm):
         size = {"replay_size": kept * environments}
         rows = read(framework, algorithm, make, environments, steps, **size)[-1]

@@ -16,6 +16,8 @@ from tests_behavior.clock_trainings import request
 from tests_behavior.limit import LimitIs
 from tests_behavior.questions import asked
 
+pytestmark = pytest.mark.without_cells
+
 
 class NaNAsFinal(gymnasium.Wrapper):
     """The final observation of an episode is NaN."""
@@ -42,9 +44,10 @@ def share_of_nan(framework: Adapter, algorithm: str, make: Callable[[int], Any])
     asked_for = request(framework, algorithm, make, 1, 40, minibatch_size=8)
     try:
         parameters = framework.train(asked_for).parameters.values()
-    except ValueError as error:
-        # distributions of torch refuse what networks full of NaN say
-        if "nan" not in str(error):
+    except (ValueError, RuntimeError) as error:
+        # what networks full of NaN say is refused by distributions of torch, or by what they draw
+        # with, where TorchRL was imported, which switches their checks off
+        if "nan" not in str(error) and "expects all elements of std" not in str(error):
             raise
         return 1.0
     count = sum(each.size for each in parameters)

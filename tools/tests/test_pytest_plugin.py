@@ -25,6 +25,7 @@ class Some(Adapter):
     """A framework with a probe for every detail, in two scopes."""
 
     name, title, packages, algorithms = "some", "Some", ("some",), ("ppo", "sac", "td3")
+    without_cells = ("dqn",)
 
     def versions(self):
         return {"some": "1.0"}
@@ -95,6 +96,28 @@ def test_what_explains_most_comes_first():
         "behaves",
     ]
     assert left_out == []
+
+
+@pytest.mark.parametrize(
+    ("marked", "chosen", "ids"),
+    [
+        (False, None, ["some-ppo", "some-sac", "some-td3"]),
+        (True, None, ["some-ppo", "some-sac", "some-td3", "some-dqn"]),
+        (True, "dqn,sac", ["some-sac", "some-dqn"]),
+        (False, "dqn", []),
+    ],
+)
+def test_what_no_cell_trains_is_asked_by_tests_that_are_marked(marked, chosen, ids):
+    """A test of every algorithm is not one of those without cells, unless it is marked so."""
+    made = []
+    asks = SimpleNamespace(
+        config=_config(algorithm=chosen),
+        fixturenames=["framework", "algorithm"],
+        definition=SimpleNamespace(get_closest_marker=lambda name: marked or None),
+        parametrize=lambda names, values, ids: made.extend(ids),
+    )
+    pytest_plugin._parametrize_frameworks(asks)
+    assert made == ids
 
 
 def test_a_detail_leaves_out_what_is_not_about_it():

@@ -89,7 +89,7 @@ def _algorithms(adapter: Adapter) -> Dict[str, Any]:
 def _defaults(adapter: Adapter) -> Dict[str, Any]:
     defaults: Dict[Tuple[str, str], Mapping[str, Any]] = {}
     for algorithms, read in (
-        (adapter.algorithms, adapter.defaults),
+        ((*adapter.algorithms, *adapter.without_cells), adapter.defaults),
         (("others",), adapter.other_defaults),
     ):
         try:

@@ -89,6 +89,16 @@ def without_fixed(
     return {name: value for name, value in hyperparameters.items() if name not in ours}, reasons
 
 
+def with_exploration_fraction(
+    hyperparameters: Mapping[str, Any], total_steps: int
+) -> Dict[str, Any]:
+    """The steps in which exploration falls as a fraction of all steps, which some are told."""
+    given = dict(hyperparameters)
+    if "exploration_steps" in given:
+        given["exploration_fraction"] = given.pop("exploration_steps") / total_steps
+    return given
+
+
 #: what begins the reason of a judgement without an answer
 UNASKED = "could not be probed: "
 
@@ -118,7 +128,9 @@ class TrainingRequest:
         algorithm: one of the adapter's ``algorithms``.
         make_env: makes a fresh gymnasium environment, time limit included, nothing else around it.
         hyperparameters: in the names of ``baselines/hyperparameters`` (Tables 6 to 8 of the
-            thesis); the adapter maps them to its framework's own.
+            thesis); the adapter maps them to its framework's own. Of DQN also
+            ``exploration_final``, the last epsilon, ``exploration_steps``, in which it falls from 1
+            to that, and ``target_update_interval``, both in environment steps.
         total_steps: environment steps (transitions over all environments).
         seed: seeds networks, exploration, sampling and the training environment.
         checkpoints: ascending environment steps at which ``on_checkpoint`` is to be called: at the
@@ -241,7 +253,7 @@ class Minibatch:
 
     Attributes:
         observations: float [rows, *observation_shape].
-        actions: float [rows, *action_shape], as stored.
+        actions: float [rows, *action_shape], as stored; the number of one of several, [rows, 1].
         next_observations: float [rows, *observation_shape].
         rewards: float [rows].
         done: bool [rows], the step ended an episode, for whatever reason.
@@ -251,6 +263,7 @@ class Minibatch:
         values: float [rows], of the observations when the actions were taken.
         advantages: float [rows], before a minibatch is normalised by itself.
         returns: float [rows], what the values are regressed towards.
+        targets: float [rows], what action values are regressed towards.
         discounts: float [rows], of the value of the next observation, where it is not the discount.
     """
 
@@ -265,6 +278,7 @@ class Minibatch:
     values: Optional[np.ndarray] = None
     advantages: Optional[np.ndarray] = None
     returns: Optional[np.ndarray] = None
+    targets: Optional[np.ndarray] = None
     discounts: Optional[np.ndarray] = None
 
 
@@ -291,6 +305,8 @@ class Adapter:
     public: Tuple[str, ...] = ()
     #: algorithm names as in the catalogue: "ppo", "sac", "td3".
     algorithms: Tuple[str, ...] = ()
+    #: algorithms beside these that no cell trains: their behaviour is asked, not their returns.
+    without_cells: Tuple[str, ...] = ()
     #: the scopes a detail can be probed in: "library" (class defaults), "trainer", "script".
     scopes: Tuple[str, ...] = ("library",)
     #: patterns of "<file> <function>" with which none of the suite's algorithms trains or is
@@ -364,7 +380,10 @@ class Adapter:
         return self._beside("defaults").values()
 
     def other_defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
-        """As ``defaults``, in the framework's own names, of algorithms that are not documented."""
+        """As ``defaults``, but all arguments in the framework's own names, and none documented.
+
+        Two sides of an upgrade are compared by these, where an algorithm is among both.
+        """
         return {}
 
     def applied(self, algorithm: str, hyperparameters: Mapping[str, Any]) -> Mapping[str, Any]:

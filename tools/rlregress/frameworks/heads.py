@@ -25,12 +25,12 @@ class Heads:
             what a deterministic policy says before that.
         set_deviation: (standard deviation [dimensions]) -> sets that Gaussian's for every
             observation; None of a deterministic policy.
-        value: outputs the value of a state; None of an algorithm with action values.
+        values: output the value of a state, or those of actions; of target networks too.
     """
 
     location: Any
     set_deviation: Optional[Callable[[torch.Tensor], None]] = None
-    value: Any = None
+    values: Sequence[Any] = ()
 
     def fix_policy(self, location: Sequence[float], deviation: Sequence[float]) -> None:
         """Let the policy say the same of every observation.
@@ -46,11 +46,12 @@ class Heads:
             if self.set_deviation is not None:
                 self.set_deviation(torch.as_tensor(deviation, dtype=torch.float32))
 
-    def scale_value(self, factor: float) -> None:
-        """Let the state-value network say a multiple of what it says."""
+    def scale_values(self, factor: float) -> None:
+        """Let the networks of values say a multiple of what they say."""
         with torch.no_grad():
-            self.value.weight *= factor
-            self.value.bias *= factor
+            for layer in self.values:
+                layer.weight *= factor
+                layer.bias *= factor
 
 
 def prepare(request: Any, heads: Callable[[], Heads]) -> None:

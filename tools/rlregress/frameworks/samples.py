@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, List
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import Any, Callable, Iterator, List
+from unittest import mock
 
 import numpy as np
+from torch.nn import functional
 
 from rlregress.frameworks.base import Minibatch
 
@@ -44,3 +48,28 @@ def note_samples(buffer: Any, read: List[Minibatch]) -> None:
         return data
 
     buffer.sample = noted_sample
+
+
+@contextmanager
+def noted_targets(read: List[Minibatch]) -> Iterator[None]:
+    """Within, the targets of the newest minibatch are noted: what a loss compares its values with.
+
+    That is the one of both that no gradient reaches. Of several networks they are those of the
+    first.
+    """
+
+    def noted(loss: Callable[..., Any]) -> Callable[..., Any]:
+        def compared(first: Any, second: Any, *arguments: Any, **more: Any) -> Any:
+            constant = [each for each in (first, second) if not each.requires_grad]
+            if read and read[-1].targets is None and len(constant) == 1:
+                targets = array(constant[0]).reshape(-1, len(read[-1].observations))[0]
+                read[-1] = replace(read[-1], targets=targets)
+            return loss(first, second, *arguments, **more)
+
+        return compared
+
+    with ExitStack() as around:
+        for name in ("mse_loss", "smooth_l1_loss"):
+            loss = noted(getattr(functional, name))
+            around.enter_context(mock.patch.object(functional, name, loss))
+        yield

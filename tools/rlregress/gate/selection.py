@@ -88,6 +88,11 @@ def algorithms() -> frozenset[str]:
     return frozenset(a for name in frameworks.names() for a in frameworks.get(name).algorithms)
 
 
+def without_cells() -> frozenset[str]:
+    """The algorithms of all known frameworks that are asked how they behave, and no cell trains."""
+    return frozenset(a for name in frameworks.names() for a in frameworks.get(name).without_cells)
+
+
 def other_algorithms(chosen: Sequence[str]) -> frozenset[str]:
     """The algorithms, each a family of details, that ``--algorithm`` leaves out."""
     return algorithms() - set(chosen) if chosen else frozenset()

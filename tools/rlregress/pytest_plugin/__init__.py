@@ -3,7 +3,8 @@
 Tests ask for what they need by argument name:
 
 - ``framework``: an adapter; the test runs once per selected framework.
-- ``framework`` and ``algorithm``: the test runs once per algorithm of each of them.
+- ``framework`` and ``algorithm``: the test runs once per algorithm of each of them; those that no
+  cell trains among them if it is marked ``without_cells``.
 - ``implementation``: one detail on one framework in one scope; the test names the detail with
   ``@pytest.mark.detail("sac.critic_loss.scale")``, or runs for every detail of the catalogue.
 - ``training``, ``judged_cell``, ``judged_group``, ``judged_training``, ``judged_critic``: one run,
@@ -51,6 +52,8 @@ _ADAPTERS = pytest.StashKey[list[Adapter]]()
 _SESSION = pytest.StashKey[Session]()
 #: reports arrive without a config: that of this process
 _CONFIG: dict[str, pytest.Config] = {}
+#: marks tests that algorithms without cells are asked by
+_WITHOUT_CELLS = "without_cells"
 _INTERRUPTED = pytest.StashKey[bool]()
 _COLLECTED = pytest.StashKey[list[dict[str, Any]]]()
 _STARTED = pytest.StashKey[float]()
@@ -74,6 +77,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", f"{subjects.SLOW}: trains to judge what is learnt, or is nightly"
     )
+    config.addinivalue_line("markers", f"{_WITHOUT_CELLS}: also of algorithms that no cell trains")
     config.addinivalue_line("markers", f"{subjects.NIGHTLY}: takes longer than a contributor waits")
     if suite.installed() and str(suite.root()) not in sys.path:
         # for what the tests of a folder share, as pythonpath in pyproject.toml
@@ -108,7 +112,7 @@ def pytest_configure(config: pytest.Config) -> None:
             check_writable(Path(config.getoption("--evidence")).parent, "the evidence")
         if config.getoption("--rlregress-report"):
             check_writable(Path(config.getoption("--rlregress-report")), "the report")
-        known = selection.algorithms()
+        known = selection.algorithms() | selection.without_cells()
         for algorithm in _names(config, "--algorithm"):
             if algorithm not in known:
                 raise UserError(f"unknown algorithm '{algorithm}'; {nearest(algorithm, known)}")
@@ -201,12 +205,18 @@ def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
     if "algorithm" not in metafunc.fixturenames:
         metafunc.parametrize("framework", adapters, ids=[a.full_name for a in adapters])
         return
-    by_name = {adapter.full_name: adapter for adapter in adapters}
-    chosen = pairs(adapters, _names(metafunc.config, "--algorithm"))
+    names = _names(metafunc.config, "--algorithm")
+    beside = metafunc.definition.get_closest_marker(_WITHOUT_CELLS)
+    chosen = [
+        (adapter, algorithm)
+        for adapter in adapters
+        for algorithm in (*adapter.algorithms, *(adapter.without_cells if beside else ()))
+        if not names or algorithm in names
+    ]
     metafunc.parametrize(
         ("framework", "algorithm"),
-        [(by_name[name], algorithm) for name, algorithm in chosen],
-        ids=[f"{name}-{algorithm}" for name, algorithm in chosen],
+        chosen,
+        ids=[f"{adapter.full_name}-{algorithm}" for adapter, algorithm in chosen],
     )
 
 

@@ -74,6 +74,18 @@ def test_a_damaged_setting_is_one_sentence(written, behavior, said):
     assert said in str(error.value)
 
 
+def test_what_no_cell_trains_changes_the_set_that_stands_beside(written):
+    """An algorithm of the topic "without_cells" needs no set, and has only the names of that."""
+    base = "without_cells: {dqn: {changes: {discount: 0.99, learning_starts: 0}}}\n"
+    written(base + "counts: {dqn: {most_environments: 1, changes: {discount: 0.5}}}\n")
+    found = setting("some", "counts", "dqn")
+    assert found.hyperparameters == {"discount": 0.5, "learning_starts": 0}
+    assert [found.environments(n) for n in (1, 3)] == [1, 1]
+    written(base + "counts: {dqn: {changes: {gamma: 0.5}}}\n")
+    with pytest.raises(UserError, match="the topic 'without_cells' has no hyperparameter 'gamma'"):
+        setting("some", "counts", "dqn")
+
+
 def test_a_framework_without_settings_is_named(written):
     """The file that is missing is named."""
     written(GOOD)
@@ -85,7 +97,9 @@ def test_a_framework_without_settings_is_named(written):
 @pytest.mark.parametrize("topic", ["time_limit", "segments", "minibatches", "determinism"])
 def test_every_framework_has_its_settings(name, topic):
     """Every known framework has a valid setting for each of its algorithms."""
-    for algorithm in frameworks.get(name).algorithms:
+    adapter = frameworks.get(name)
+    beside = () if topic == "time_limit" else adapter.without_cells
+    for algorithm in (*adapter.algorithms, *beside):
         found = setting(name, topic, algorithm)
         assert found.stores if topic == "segments" else found.total_steps
         assert bool(found.reads) == (topic == "minibatches")

@@ -170,7 +170,8 @@ def test_a_class_that_a_version_lacks_takes_only_its_own_details_with_it():
 class _Asked:
     """An adapter of one probe."""
 
-    name, modules, scopes, algorithms, public = "some", ("stable_baselines3",), ("library",), (), ()
+    name, modules, scopes = "some", ("stable_baselines3",), ("library",)
+    algorithms, without_cells, public = (), (), ()
 
     def __init__(self, probe):
         self._probe = probe

@@ -35,7 +35,8 @@ def failing(inputs):
 class Adapter:
     """An adapter with one probe, as far as it is asked here."""
 
-    name, modules, algorithms, scopes, public = "any", (), (), (), ()
+    name = "any"
+    modules, algorithms, without_cells, scopes, public = (), (), (), (), ()
 
     def probes(self):
         return {(STOCHASTIC, "library"): drawn}

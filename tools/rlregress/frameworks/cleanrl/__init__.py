@@ -17,6 +17,7 @@ from rlregress.frameworks.base import PLAIN, Adapter, Around, NotOffered, Probe
 from rlregress.frameworks.cleanrl.sources import VARIABLE, Source, all_sources, find_source
 
 ALGORITHMS = ("ppo", "sac", "td3")
+WITHOUT_CELLS = ("dqn", "ddpg")
 
 
 class CleanRL(Adapter):
@@ -51,6 +52,11 @@ class CleanRL(Adapter):
             return () if self.source.for_gym else ALGORITHMS
         except UserError:
             return ALGORITHMS
+
+    @property
+    def without_cells(self) -> Tuple[str, ...]:  # type: ignore[override]
+        """As ``algorithms``: nothing of scripts that were written for gym."""
+        return WITHOUT_CELLS if self.algorithms else ()
 
     def available(self) -> Sequence[str]:
         """Labels of all copies: "HEAD" of a checkout, the version of a distribution."""

@@ -1,4 +1,4 @@
-"""What CleanRL's scripts store while they train: rollouts of PPO, replay rows of SAC and TD3."""
+"""What CleanRL's scripts store while they train: rollouts of PPO, replay rows of the others."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def transitions(request: TrainingRequest, environments: int, source: Source) -> 
     """Run the script on ``environments`` copies in its ``SyncVectorEnv``.
 
     PPO's script normalises observations and rewards before it stores them; Gymnasium's wrappers
-    for that are taken out of the way here. SAC's and TD3's update after every step: a segment
-    has one. Their buffer does not say that an episode was truncated.
+    for that are taken out of the way here. The others update after every step: a segment has one.
+    Their buffer does not say that an episode was truncated.
     """
     read = _rollouts if request.algorithm == "ppo" else _replay
     return read(request, *prepared(request, source, environments))

@@ -52,11 +52,34 @@ _FLAGS: Mapping[str, Mapping[str, Tuple[str, ...]]] = {
         "target_noise": ("policy_noise",),
         "target_noise_clip": ("noise_clip",),
     },
+    "ddpg": {
+        **_OFF_POLICY,
+        "learning_rate": ("learning_rate",),
+        "exploration_noise": ("exploration_noise",),
+        "policy_delay": ("policy_frequency",),
+    },
+    "dqn": {
+        **_OFF_POLICY,
+        "learning_rate": ("learning_rate",),
+        "target_update_interval": ("target_network_frequency",),
+        "steps_per_collection": ("train_frequency",),
+        "exploration_initial": ("start_e",),
+        "exploration_final": ("end_e",),
+        "exploration_fraction": ("exploration_fraction",),
+        "max_gradient_norm": ("max_grad_norm",),
+    },
 }
+#: (algorithm, hyperparameter) that only some versions have a flag for: left out of the others.
+_OF_SOME_VERSIONS = {("dqn", "polyak_coefficient"), ("dqn", "max_gradient_norm")}
+
+
+def script_of(algorithm: str) -> str:
+    """The name of the script of an algorithm; of DQN there is one, for discrete actions."""
+    return algorithm if algorithm == "dqn" else f"{algorithm}_continuous_action"
 
 
 def _flags(source: Source, algorithm: str) -> Mapping[str, Any]:
-    return defaults(source.script(f"{algorithm}_continuous_action"))
+    return defaults(source.script(script_of(algorithm)))
 
 
 def names(source: Source) -> Dict[Tuple[str, str], Dict[str, str]]:
@@ -69,8 +92,9 @@ def names(source: Source) -> Dict[Tuple[str, str], Dict[str, str]]:
     for algorithm, flags in _FLAGS.items():
         known = _flags(source, algorithm)
         by_cell[algorithm, "script"] = {
-            name: _first(candidates, known, f"{algorithm}_continuous_action")
+            name: _first(candidates, known, script_of(algorithm))
             for name, candidates in flags.items()
+            if (algorithm, name) not in _OF_SOME_VERSIONS or set(candidates) & set(known)
         }
     return by_cell
 

@@ -16,7 +16,7 @@ from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.sources import Source
 from rlregress.frameworks.cleanrl.training import heads, prepared
 from rlregress.frameworks.heads import prepare
-from rlregress.frameworks.samples import array, note_samples
+from rlregress.frameworks.samples import array, note_samples, noted_targets
 
 #: the script's name of a flattened rollout -> the field that its rows are
 _ROLLOUT = {
@@ -132,13 +132,14 @@ def _replay(
         if "sample" not in vars(buffer):
             note_samples(buffer, read)
 
-    run_script(
-        path,
-        arguments,
-        make_env=request.make_env,
-        on_step=on_step,
-        on_start=lambda run: prepare(request, lambda: heads(run)),
-        guard_random=False,
-        patches=resets,
-    )
+    with noted_targets(read):
+        run_script(
+            path,
+            arguments,
+            make_env=request.make_env,
+            on_step=on_step,
+            on_start=lambda run: prepare(request, lambda: heads(run)),
+            guard_random=False,
+            patches=resets,
+        )
     return read

@@ -11,7 +11,14 @@ import torch
 from torch import nn
 
 from rlregress.errors import UserError
-from rlregress.frameworks.base import Policy, Trained, TrainingRequest, refuse, without_fixed
+from rlregress.frameworks.base import (
+    Policy,
+    Trained,
+    TrainingRequest,
+    refuse,
+    with_exploration_fraction,
+    without_fixed,
+)
 from rlregress.frameworks.cleanrl import defaults
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.sources import Source
@@ -19,6 +26,7 @@ from rlregress.frameworks.heads import (
     Heads,
     constant_deviation,
     constant_parameter,
+    last_linear,
     normal_draws,
     prepare,
 )
@@ -40,6 +48,11 @@ _FIXED = {
     ("td3", "updates_per_collection"): 1,
     ("td3", "adam_epsilon"): 1e-8,
     ("td3", "critic_loss"): "l2",
+    ("ddpg", "hidden_sizes"): [256, 256],
+    ("ddpg", "steps_per_collection"): 1,
+    ("ddpg", "updates_per_collection"): 1,
+    ("dqn", "hidden_sizes"): [120, 84],
+    ("dqn", "updates_per_collection"): 1,
 }
 
 
@@ -55,7 +68,7 @@ def script_of(algorithm: str, source: Source) -> Any:
             "expected scripts for gymnasium; set CLEANRL_HOME to a checkout of "
             "https://github.com/vwxyzjn/cleanrl (details of this version can still be probed)"
         )
-    return source.script(f"{algorithm}_continuous_action")
+    return source.script(defaults.script_of(algorithm))
 
 
 def arguments_of(
@@ -68,13 +81,13 @@ def arguments_of(
         made.update(_minibatches(reasons, given, environments), **_value_clipping(reasons, given))
     if algorithm == "sac":
         _check_temperature(reasons, given)
-    if algorithm == "td3" and "exploration_noise" in given:
+    if algorithm in ("td3", "ddpg") and "exploration_noise" in given:
         given["exploration_noise"] = given["exploration_noise"] or 0.0
     flags = defaults.names(source)[algorithm, "script"]
     unknown = sorted(set(given) - set(flags))
     if unknown:
         reasons.append(f"it has no {', '.join(unknown)}")
-    refuse(f"CleanRL's {algorithm}_continuous_action.py", reasons)
+    refuse(f"CleanRL's {defaults.script_of(algorithm)}.py", reasons)
     made.update({flags[name]: value for name, value in given.items()})
     return made
 
@@ -182,6 +195,8 @@ def _acted(environment: Any) -> Callable[[np.ndarray], np.ndarray]:
 def _deterministic(run: ScriptRun) -> Callable[[torch.Tensor], torch.Tensor]:
     if "agent" in run:
         return run["agent"].actor_mean
+    if "q_network" in run:
+        return lambda observations: run["q_network"](observations).argmax(1)
     actor = run["actor"]
     if not hasattr(actor, "get_action"):
         return actor
@@ -225,9 +240,12 @@ def _value_of(run: ScriptRun) -> Callable[[np.ndarray], np.ndarray]:
             seen = see(observations)
             if "agent" in run:
                 values = run["agent"].get_value(seen)
+            elif "q_network" in run:
+                values = run["q_network"](seen).amax(1)
             else:
                 actions = network(seen)
-                values = torch.minimum(run["qf1"](seen, actions), run["qf2"](seen, actions))
+                critics = [run[name] for name in ("qf1", "qf2") if name in run]
+                values = torch.stack([critic(seen, actions) for critic in critics]).amin(0)
             return values.numpy().reshape(-1) * unit
 
     return value
@@ -298,17 +316,24 @@ def _inverse_of_tanh(deviation: torch.Tensor) -> torch.Tensor:
     return torch.atanh((deviation.log() + 5.0) / 3.5 - 1.0)
 
 
+#: what the scripts call their networks of action values
+_ACTION_VALUES = ("q_network", "target_network", "qf1", "qf2", "qf1_target", "qf2_target")
+
+
 def heads(run: ScriptRun) -> Heads:
     """The output layers of a script's networks."""
     if "agent" in run:
         agent = run["agent"]
         deviation = constant_parameter(agent.actor_logstd, torch.log)
-        return Heads(agent.actor_mean[-1], deviation, agent.critic[-1])
+        return Heads(agent.actor_mean[-1], deviation, [agent.critic[-1]])
+    values = [last_linear(run[name]) for name in _ACTION_VALUES if name in run]
+    if "q_network" in run:
+        return Heads(last_linear(run["q_network"]), values=values)
     actor = run["actor"]
     if not hasattr(actor, "fc_logstd"):
-        return Heads(actor.fc_mu)
+        return Heads(actor.fc_mu, values=values)
     deviation = constant_deviation(actor.fc_logstd, slice(None), _inverse_of_tanh)
-    return Heads(actor.fc_mean, deviation)
+    return Heads(actor.fc_mean, deviation, values)
 
 
 def prepared(
@@ -316,12 +341,13 @@ def prepared(
 ) -> Tuple[Any, Dict[str, Any]]:
     """(path of the script, its arguments)."""
     path = script_of(request.algorithm, source).path
-    arguments = arguments_of(request.algorithm, request.hyperparameters, source, environments)
-    arguments.update(
-        seed=request.seed,
-        num_envs=environments,
-        total_timesteps=whole_steps(request, environments),
-    )
+    steps = whole_steps(request, environments)
+    given = with_exploration_fraction(request.hyperparameters, steps)
+    arguments = arguments_of(request.algorithm, given, source, environments)
+    arguments.update(seed=request.seed, total_timesteps=steps)
+    if environments > 1:
+        # not every script has this argument, nor takes any other number than 1
+        arguments["num_envs"] = environments
     return path, arguments
 
 

@@ -49,6 +49,7 @@ class StableBaselines3(Adapter):
         ),
     )
     algorithms = ("ppo", "sac", "td3")
+    without_cells = ("dqn", "ddpg")
     scopes = ("library",)
     watched = (
         "stable_baselines3.common.vec_env.base_vec_env:VecEnv.reset",

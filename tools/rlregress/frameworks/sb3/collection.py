@@ -1,4 +1,4 @@
-"""What Stable-Baselines3 stores while it learns: rollouts of PPO, replay rows of SAC and TD3."""
+"""What Stable-Baselines3 stores while it learns: rollouts of PPO, replay rows of the others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 from rlregress.frameworks.base import PLAIN, Around, TrainingRequest, Transitions
 from rlregress.frameworks.heads import prepare
 from rlregress.frameworks.sb3 import gyms, older
-from rlregress.frameworks.sb3.training import ALGORITHMS, arguments_of, heads
+from rlregress.frameworks.sb3.training import ALGORITHMS, arguments_for, heads
 
 
 class _Rollouts(BaseCallback):
@@ -49,9 +49,7 @@ def agent(request: TrainingRequest, environments: int, around: Around = PLAIN) -
     """An agent that is to learn on ``environments`` copies in a ``DummyVecEnv``."""
     around.only("Stable-Baselines3", "n_steps", "statistics")
     vectorised = _normalised(gyms.make_vec_env(request.make_env, environments), around)
-    arguments = arguments_of(
-        request.algorithm, request.hyperparameters, vectorised.action_space.shape
-    )
+    arguments = arguments_for(request, vectorised.action_space.shape)
     if around.n_steps > 1:
         arguments["n_steps"] = around.n_steps
     made = ALGORITHMS[request.algorithm]

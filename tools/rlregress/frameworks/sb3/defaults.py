@@ -1,4 +1,4 @@
-"""What Stable-Baselines3's PPO, SAC and TD3 are set to, read from constructed agents."""
+"""What Stable-Baselines3's PPO, SAC, TD3, DDPG and DQN are set to, read from constructed agents."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ _INSIDE = {
         "hidden_sizes": "policy_kwargs.net_arch",
     },
     "td3": {"exploration_noise": "action_noise", "hidden_sizes": "policy_kwargs.net_arch"},
+    "ddpg": {"exploration_noise": "action_noise", "hidden_sizes": "policy_kwargs.net_arch"},
+    "dqn": {"hidden_sizes": "policy_kwargs.net_arch"},
 }
 
 
@@ -51,10 +53,11 @@ _BOUND = np.ones(2)
 
 
 def construct(algorithm: str, **arguments: Any) -> Any:
-    """An agent of three observations and two actions."""
+    """An agent of three observations and two actions; DQN's are two to choose from."""
+    discrete = len(_BOUND) if algorithm == "dqn" else 0
     return ALGORITHMS[algorithm](
         "MlpPolicy",
-        gyms.native(Scripted(-_BOUND, _BOUND, observation_dimensions=3)),
+        gyms.native(Scripted(-_BOUND, _BOUND, observation_dimensions=3, discrete=discrete)),
         device="cpu",
         seed=0,
         **arguments,
@@ -130,7 +133,7 @@ def _normalisation(model: Any) -> Dict[str, Any]:
 def _off_policy(model: Any) -> Dict[str, Any]:
     asked = inspect.signature(type(model)).parameters["buffer_size"].default
     return {
-        "learning_rate": _learning_rate(model.actor.optimizer),
+        "learning_rate": _learning_rate(getattr(model, "actor", model.policy).optimizer),
         "minibatch_size": model.batch_size,
         "replay_size": asked if model.buffer_size == 1 else model.buffer_size,
         "learning_starts": model.learning_starts,
@@ -155,17 +158,35 @@ def _sac(model: Any) -> Dict[str, Any]:
     }
 
 
-def _td3(model: Any) -> Dict[str, Any]:
+def _ddpg(model: Any) -> Dict[str, Any]:
     noise = model.action_noise
     return {
         **_off_policy(model),
         # in single precision: without the digits of the nearest neighbour
         "exploration_noise": None if noise is None else float(f"{np.max(noise._sigma):.6g}"),
-        "policy_delay": model.policy_delay,
-        "target_noise": model.target_policy_noise,
-        "target_noise_clip": model.target_noise_clip,
         "hidden_sizes": _sizes(model.actor.mu)[:-1],
     }
 
 
-_READERS = {"ppo": _ppo, "sac": _sac, "td3": _td3}
+def _td3(model: Any) -> Dict[str, Any]:
+    return {
+        **_ddpg(model),
+        "policy_delay": model.policy_delay,
+        "target_noise": model.target_policy_noise,
+        "target_noise_clip": model.target_noise_clip,
+    }
+
+
+def _dqn(model: Any) -> Dict[str, Any]:
+    return {
+        **_off_policy(model),
+        "target_update_interval": model.target_update_interval,
+        "max_gradient_norm": model.max_grad_norm,
+        "exploration_initial": model.exploration_initial_eps,
+        "exploration_final": model.exploration_final_eps,
+        "exploration_fraction": model.exploration_fraction,
+        "hidden_sizes": _sizes(model.q_net)[:-1],
+    }
+
+
+_READERS = {"ppo": _ppo, "sac": _sac, "td3": _td3, "ddpg": _ddpg, "dqn": _dqn}

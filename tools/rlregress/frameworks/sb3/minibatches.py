@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Iterator, List, Sequence
 
 from rlregress.frameworks.base import Around, Minibatch, TrainingRequest
-from rlregress.frameworks.samples import array, flat, note_samples
+from rlregress.frameworks.samples import array, flat, note_samples, noted_targets
 from rlregress.frameworks.sb3.collection import agent
 
 
@@ -15,9 +15,11 @@ def minibatches(request: TrainingRequest, environments: int, around: Around) -> 
     read: List[Minibatch] = []
     if getattr(model, "rollout_buffer", None) is not None:
         _note_rollouts(model, read)
-    else:
-        note_samples(model.replay_buffer, read)
-    model.learn(request.total_steps)
+        model.learn(request.total_steps)
+        return read
+    note_samples(model.replay_buffer, read)
+    with noted_targets(read):
+        model.learn(request.total_steps)
     return read
 
 

@@ -7,11 +7,17 @@ from typing import Any, Dict, List, Mapping
 
 import numpy as np
 import torch
-from stable_baselines3 import PPO, SAC, TD3
+from stable_baselines3 import DDPG, DQN, PPO, SAC, TD3
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.noise import NormalActionNoise
 
-from rlregress.frameworks.base import Trained, TrainingRequest, refuse, without_fixed
+from rlregress.frameworks.base import (
+    Trained,
+    TrainingRequest,
+    refuse,
+    with_exploration_fraction,
+    without_fixed,
+)
 from rlregress.frameworks.heads import (
     Heads,
     constant_deviation,
@@ -22,7 +28,7 @@ from rlregress.frameworks.heads import (
 )
 from rlregress.frameworks.sb3 import gyms, older
 
-ALGORITHMS = {"ppo": PPO, "sac": SAC, "td3": TD3}
+ALGORITHMS = {"ppo": PPO, "sac": SAC, "td3": TD3, "dqn": DQN, "ddpg": DDPG}
 
 #: hyperparameter (Tables 6 to 8 of the thesis) -> keyword argument
 _SHARED = {"learning_rate": "learning_rate", "minibatch_size": "batch_size", "discount": "gamma"}
@@ -58,6 +64,15 @@ _ARGUMENTS = {
         "policy_delay": "policy_delay",
         "target_noise": "target_policy_noise",
         "target_noise_clip": "target_noise_clip",
+    },
+    "ddpg": _OFF_POLICY,
+    "dqn": {
+        **_OFF_POLICY,
+        "target_update_interval": "target_update_interval",
+        "max_gradient_norm": "max_grad_norm",
+        "exploration_initial": "exploration_initial_eps",
+        "exploration_final": "exploration_final_eps",
+        "exploration_fraction": "exploration_fraction",
     },
 }
 
@@ -99,7 +114,7 @@ def arguments_of(
             if given[other] != given["learning_rate"]
         ]
         del given["critic_learning_rate"], given["temperature_learning_rate"]
-    if algorithm == "td3":
+    if algorithm in ("td3", "ddpg"):
         deviation = given.pop("exploration_noise")
         if deviation is not None:
             zeros = np.zeros(action_shape, dtype=np.float32)
@@ -120,7 +135,6 @@ _LOGGED = {
     "ppo": {"entropy": ("train/entropy_loss", -1.0), "kl": ("train/approx_kl", 1.0)},
     # the entropy of SAC's policy is in no log
     "sac": {"temperature": ("train/ent_coef", 1.0)},
-    "td3": {},
 }
 
 
@@ -135,7 +149,7 @@ class _Watch(BaseCallback):
         super().__init__()
         self._request = request
         self._pending = list(request.checkpoints)
-        self._logged = _LOGGED[request.algorithm]
+        self._logged = _LOGGED.get(request.algorithm, {})
         self._continues = False
         self.diagnostics: Dict[str, List[float]] = {name: [] for name in self._logged}
 
@@ -181,6 +195,8 @@ def _value(model):
             if hasattr(model.policy, "value_net"):
                 older.add_parts(model.policy)
                 return model.policy.predict_values(tensor).numpy().reshape(-1)
+            if hasattr(model.policy, "q_net"):
+                return model.q_net(tensor).amax(1).numpy()
             actions = model.policy.scale_action(model.predict(observations, deterministic=True)[0])
             values = model.critic(tensor, torch.as_tensor(actions))
             return torch.stack(list(values)).amin(0).numpy().reshape(-1)
@@ -193,11 +209,16 @@ def heads(model: Any) -> Heads:
     policy = model.policy
     if hasattr(policy, "value_net"):
         deviation = constant_parameter(policy.log_std, torch.log)
-        return Heads(policy.action_net, deviation, policy.value_net)
+        return Heads(policy.action_net, deviation, [policy.value_net])
+    if hasattr(policy, "q_net"):
+        layers = [last_linear(each) for each in (model.q_net, model.q_net_target)]
+        return Heads(layers[0], values=layers)
     actor = model.actor
+    critics = [*model.critic.q_networks, *model.critic_target.q_networks]
+    values = [last_linear(critic) for critic in critics]
     if not hasattr(actor, "log_std"):
-        return Heads(last_linear(actor.mu))
-    return Heads(actor.mu, constant_deviation(actor.log_std, slice(None), torch.log))
+        return Heads(last_linear(actor.mu), values=values)
+    return Heads(actor.mu, constant_deviation(actor.log_std, slice(None), torch.log), values)
 
 
 def _drawn(model: Any) -> Any:
@@ -214,12 +235,16 @@ def _drawn(model: Any) -> Any:
     return drawn
 
 
+def arguments_for(request: Any, action_shape: Any) -> Dict[str, Any]:
+    """Keyword arguments of the algorithm's class for a training of so many steps."""
+    given = with_exploration_fraction(request.hyperparameters, request.total_steps)
+    return arguments_of(request.algorithm, given, action_shape)
+
+
 def new(request: TrainingRequest) -> Any:
     """An agent in its environment, as a user makes it."""
     environment = gyms.native(request.make_env())
-    arguments = arguments_of(
-        request.algorithm, request.hyperparameters, environment.action_space.shape
-    )
+    arguments = arguments_for(request, environment.action_space.shape)
     made = ALGORITHMS[request.algorithm]
     model = made("MlpPolicy", environment, seed=request.seed, device="cpu", **arguments)
     older.silence(model)

@@ -38,6 +38,7 @@ class TorchRL(Adapter):
         "tensordict.nn",
     )
     algorithms = ("ppo", "sac", "td3")
+    without_cells = ("dqn", "ddpg")
     scopes = ("library", "trainer", "script")
     periphery = (
         "torchrl/record/* *", "torchrl/render/* *", "torchrl/services/* *", "torchrl/testing/* *",

@@ -56,6 +56,7 @@ _PLACES: Dict[str, Sequence[str]] = {
     "NoopResetEnv": ("torchrl.envs",),
     "NormalParamExtractor": ("tensordict.nn",),
     "ObservationNorm": ("torchrl.envs",),
+    "OneHot": ("torchrl.data", "torchrl.data:OneHotDiscreteTensorSpec"),
     "OptimizerHook": ("torchrl.trainers",),
     "PPOTrainer": ("torchrl.trainers.algorithms",),
     "ProbabilisticActor": ("torchrl.modules",),

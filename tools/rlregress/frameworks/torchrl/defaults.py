@@ -21,8 +21,16 @@ from rlregress.frameworks.torchrl.api import (
     AdditiveGaussianModule,
     ClipPPOLoss,
     Collector,
+    DDPGLoss,
+    DDPGTrainer,
+    DQNLoss,
+    DQNTrainer,
+    EGreedyModule,
+    HardUpdate,
     IndependentNormal,
+    OneHot,
     PPOTrainer,
+    QValueActor,
     SACLoss,
     TanhNormal,
     TD3Loss,
@@ -98,11 +106,37 @@ _PROGRAMS = {
         "target_noise_clip": "optim.noise_clip",
         "hidden_sizes": "network.hidden_sizes",
     },
+    "ddpg": {
+        "learning_rate": "optim.lr",
+        "minibatch_size": "optim.batch_size",
+        "replay_size": "replay_buffer.size",
+        "learning_starts": "collector.init_random_frames",
+        "polyak_coefficient": "optim.target_update_polyak",
+        "discount": "optim.gamma",
+        "steps_per_collection": "collector.frames_per_batch",
+        "updates_per_collection": "optim.utd_ratio",
+        "hidden_sizes": "network.hidden_sizes",
+    },
+    "dqn": {
+        "learning_rate": "optim.lr",
+        "minibatch_size": "buffer.batch_size",
+        "replay_size": "buffer.buffer_size",
+        "learning_starts": "collector.init_random_frames",
+        "discount": "loss.gamma",
+        "target_update_interval": "loss.hard_update_freq",
+        "steps_per_collection": "collector.frames_per_batch",
+        "updates_per_collection": "loss.num_updates",
+        "exploration_initial": "collector.eps_start",
+        "exploration_final": "collector.eps_end",
+        "exploration_steps": "collector.annealing_frames",
+    },
 }
 _FILES = {
     "ppo": ("ppo/ppo_mujoco.py", "ppo/utils_mujoco.py"),
     "sac": ("sac/sac.py", "sac/utils.py"),
     "td3": ("td3/td3.py", "td3/utils.py"),
+    "ddpg": ("ddpg/ddpg.py", "ddpg/utils.py"),
+    "dqn": ("dqn/dqn_cartpole.py", "dqn/utils_cartpole.py"),
 }
 
 #: (algorithm, scope) -> hyperparameter -> (what is called, its keyword).
@@ -142,6 +176,23 @@ _KEYWORDS: Mapping[Tuple[str, str], Mapping[str, Tuple[Any, str]]] = {
         "policy_delay": (TD3OptimizationStepper, "policy_update_delay"),
         "epochs": (TD3Trainer, "num_epochs"),
     },
+    ("ddpg", "library"): {
+        "learning_starts": (Collector, "init_random_frames"),
+        "discount": (DDPGLoss.make_value_estimator, "hyperparams"),
+        "exploration_noise": (AdditiveGaussianModule, "sigma_init"),
+        "hidden_sizes": (MLP, "num_cells"),
+    },
+    ("ddpg", "trainer"): {"max_gradient_norm": (DDPGTrainer, "clip_norm")},
+    ("dqn", "library"): {
+        "learning_starts": (Collector, "init_random_frames"),
+        "discount": (DQNLoss.make_value_estimator, "hyperparams"),
+        "target_update_interval": (HardUpdate, "value_network_update_interval"),
+        "exploration_initial": (EGreedyModule, "eps_init"),
+        "exploration_final": (EGreedyModule, "eps_end"),
+        "exploration_steps": (EGreedyModule, "annealing_num_steps"),
+        "hidden_sizes": (MLP, "num_cells"),
+    },
+    ("dqn", "trainer"): {"max_gradient_norm": (DQNTrainer, "clip_norm")},
 }
 
 
@@ -208,6 +259,10 @@ def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
         ("sac", "library"): _sac,
         ("td3", "library"): _td3,
         ("td3", "trainer"): lambda: _signature("td3"),
+        ("ddpg", "library"): _ddpg,
+        ("ddpg", "trainer"): lambda: _signature("ddpg"),
+        ("dqn", "library"): _dqn,
+        ("dqn", "trainer"): lambda: _signature("dqn"),
     }
     with isolated(), quiet():
         offered = _offered(cells)
@@ -286,6 +341,35 @@ def _td3() -> Dict[str, Any]:
         "exploration_noise": number(noise.sigma * noise.std),
         "target_noise": number(loss.policy_noise),
         "target_noise_clip": number(loss.noise_clip),
+        "hidden_sizes": _hidden_sizes(),
+    }
+
+
+def _ddpg() -> Dict[str, Any]:
+    actor = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["action"])
+    loss = DDPGLoss(actor, q_network(Constant(0.0)))
+    loss.make_value_estimator()
+    _, noise = with_gaussian_noise(actor, box(-1.0, 1.0))
+    return {
+        "learning_starts": parameter(Collector, "init_random_frames").default,
+        "discount": number(loss.value_estimator.gamma),
+        "exploration_noise": number(noise.sigma * noise.std),
+        "hidden_sizes": _hidden_sizes(),
+    }
+
+
+def _dqn() -> Dict[str, Any]:
+    spec = OneHot(2)
+    loss = DQNLoss(QValueActor(nn.Linear(1, 2), in_keys=["observation"], spec=spec))
+    loss.make_value_estimator()
+    greedy = EGreedyModule(spec)
+    return {
+        "learning_starts": parameter(Collector, "init_random_frames").default,
+        "discount": number(loss.value_estimator.gamma),
+        "target_update_interval": HardUpdate(loss).value_network_update_interval,
+        "exploration_initial": number(greedy.eps_init),
+        "exploration_final": number(greedy.eps_end),
+        "exploration_steps": greedy.annealing_num_steps,
         "hidden_sizes": _hidden_sizes(),
     }
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, List, Sequence
 
 import torch
 
 from rlregress.frameworks.base import Around, Minibatch, TrainingRequest
-from rlregress.frameworks.samples import array
+from rlregress.frameworks.samples import array, noted_targets
 from rlregress.frameworks.torchrl.collection import trainer_and_loss
 from rlregress.frameworks.torchrl.versions import LOG_PROBS
 
@@ -20,7 +21,7 @@ def minibatches(request: TrainingRequest, environments: int, around: Around) -> 
     def note(batch: Any) -> None:
         fields = {
             "observations": batch["observation"],
-            "actions": batch["action"],
+            "actions": _numbers(batch["action"]),
             "next_observations": batch["next", "observation"],
             "rewards": batch["next", "reward"].reshape(-1),
             "done": batch["next", "done"].reshape(-1),
@@ -34,8 +35,15 @@ def minibatches(request: TrainingRequest, environments: int, around: Around) -> 
 
     # the operations run in the order of their registration: this one after the sampling
     trainer.register_op("process_optim_batch", note)
-    trainer.train()
+    with nullcontext() if request.algorithm == "ppo" else noted_targets(read):
+        trainer.train()
     return read
+
+
+def _numbers(actions: torch.Tensor) -> torch.Tensor:
+    """One of several actions is stored as a one in its place."""
+    is_number = actions.is_floating_point()
+    return actions if is_number else actions.long().argmax(-1, keepdim=True).float()
 
 
 def _of_policy_and_values(batch: Any, loss: Any) -> Any:

@@ -52,6 +52,13 @@ from rlregress.frameworks.torchrl.api import (
     ValueOperator,
     set_exploration_type,
 )
+from rlregress.frameworks.torchrl.dqn_ddpg import (
+    is_of_dqn_or_ddpg,
+    parts_of,
+    policy_of,
+    trainer_of,
+    value_of,
+)
 from rlregress.frameworks.torchrl.versions import (
     action_spec,
     deterministic,
@@ -90,6 +97,16 @@ _KEYS = {
         "exploration_noise", "policy_delay", "target_noise", "target_noise_clip", "critic_loss",
         "hidden_sizes",
     },
+    "dqn": {
+        "learning_rate", "minibatch_size", "replay_size", "learning_starts", "discount",
+        "target_update_interval", "steps_per_collection", "updates_per_collection",
+        "exploration_final", "exploration_steps", "hidden_sizes",
+    },
+    "ddpg": {
+        "learning_rate", "minibatch_size", "replay_size", "learning_starts", "discount",
+        "polyak_coefficient", "steps_per_collection", "updates_per_collection",
+        "exploration_noise", "hidden_sizes",
+    },
 }  # fmt: skip
 
 
@@ -127,7 +144,11 @@ class Space:
         self.observations = environment.observation_spec["observation"].shape[-1]
         self.spec = action_spec(environment)
         self.actions = self.spec.shape[-1]
-        self.bounds = {"low": self.spec.space.low, "high": self.spec.space.high}
+
+    @property
+    def bounds(self) -> Dict[str, Any]:
+        """Of actions that are numbers, not one of several."""
+        return {"low": self.spec.space.low, "high": self.spec.space.high}
 
 
 def _tanh_normal_actor(network: nn.Module, space: Space, return_log_prob: bool):
@@ -172,6 +193,12 @@ def _q_networks(space: Space, given: Mapping[str, Any]):
     return networks[0] if given.get("duplicate_critic") else networks
 
 
+def _outputs_of(critics) -> List[Any]:
+    """The output layers, of which the target networks are copies that a loss has yet to make."""
+    networks = critics if isinstance(critics, list) else [critics]
+    return [last_linear(network) for network in networks]
+
+
 def _collector(environment, policy, steps_per_batch, request, learning_starts):
     # a collector resets its environment when it is made, before a trainer can seed it
     environment.set_seed(request.seed)
@@ -210,7 +237,7 @@ def _ppo(request: TrainingRequest, environment, space: Space, given: Mapping[str
 
     def heads() -> Heads:
         set_deviation = constant_parameter(deviation.state_independent_scale, torch.log)
-        return Heads(last_linear(policy_network), set_deviation, last_linear(value_network))
+        return Heads(last_linear(policy_network), set_deviation, [last_linear(value_network)])
 
     prepare(request, heads)
     critic = ValueOperator(value_network, in_keys=["observation"])
@@ -270,11 +297,12 @@ def _sac(request: TrainingRequest, environment, space: Space, given: Mapping[str
     )
     layer = last_linear(network)
     set_deviation = constant_deviation(layer, slice(space.actions, None), _inverse_of_softplus)
-    prepare(request, lambda: Heads(layer, set_deviation))
     actor = _tanh_normal_actor(network, space, False)
+    critics = _q_networks(space, given)
+    prepare(request, lambda: Heads(layer, set_deviation, _outputs_of(critics)))
     loss = sac_loss(
         actor,
-        _q_networks(space, given),
+        critics,
         loss_function=given["critic_loss"],
         alpha_init=given["initial_temperature"],
         target_entropy=given["target_entropy"],
@@ -298,14 +326,15 @@ def _sac(request: TrainingRequest, environment, space: Space, given: Mapping[str
 
 def _td3(request: TrainingRequest, environment, space: Space, given: Mapping[str, Any]):
     policy_network = _mlp(space.observations, space.actions, given["hidden_sizes"], nn.ReLU)
-    prepare(request, lambda: Heads(last_linear(policy_network)))
     actor = TensorDictSequential(
         TensorDictModule(policy_network, in_keys=["observation"], out_keys=["param"]),
         TanhModule(in_keys=["param"], out_keys=["action"], **space.bounds),
     )
+    critics = _q_networks(space, given)
+    prepare(request, lambda: Heads(last_linear(policy_network), values=_outputs_of(critics)))
     loss = td3_loss(
         actor,
-        _q_networks(space, given),
+        critics,
         action_spec=space.spec,
         policy_noise=given["target_noise"],
         noise_clip=given["target_noise_clip"],
@@ -343,10 +372,27 @@ def _td3(request: TrainingRequest, environment, space: Space, given: Mapping[str
     return trainer, loss
 
 
-BUILDERS = {"ppo": _ppo, "sac": _sac, "td3": _td3}
+def _without_cells(request: TrainingRequest, environment, space: Space, given: Mapping[str, Any]):
+    del space
+    environment.set_seed(request.seed)
+    parts = parts_of(request, environment, given)
+    trainer = trainer_of(request, environment, given, parts, seed=request.seed)
+    return trainer, parts.loss
+
+
+BUILDERS = {
+    "ppo": _ppo,
+    "sac": _sac,
+    "td3": _td3,
+    "dqn": _without_cells,
+    "ddpg": _without_cells,
+}
 
 
 def _policy(loss):
+    if is_of_dqn_or_ddpg(loss):
+        return policy_of(loss)
+
     def policy(observations: np.ndarray) -> np.ndarray:
         batch = TensorDict(
             {"observation": torch.as_tensor(observations).float()}, len(observations)
@@ -376,6 +422,9 @@ def _drawn(loss):
 
 
 def _value(loss):
+    if is_of_dqn_or_ddpg(loss):
+        return value_of(loss)
+
     def value(observations: np.ndarray) -> np.ndarray:
         batch = TensorDict(
             {"observation": torch.as_tensor(observations).float()}, len(observations)
@@ -399,7 +448,6 @@ def _value(loss):
 _RETURNED = {
     "ppo": {"entropy": "entropy", "kl": "kl_approx"},
     "sac": {"entropy": "entropy", "temperature": "alpha"},
-    "td3": {},
 }
 
 
@@ -407,7 +455,7 @@ class _Diagnostics:
     """The diagnostics of ``Trained``, of every update: filled as the trainer calls the loss."""
 
     def __init__(self, algorithm: str) -> None:
-        self._returned = _RETURNED[algorithm]
+        self._returned = _RETURNED.get(algorithm, {})
         self.values: Dict[str, List[float]] = {name: [] for name in self._returned}
 
     def __call__(self, module, arguments, returned) -> None:
