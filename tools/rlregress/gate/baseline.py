@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 import platform
-import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -407,18 +406,24 @@ def kept(jobs: Sequence[Job]) -> dict[int, dict[str, Any]]:
         and stored.hyperparameters == _without_null(job.hyperparameters)
     )
     beside = beside_returns(job.cell.algorithm)
-    complete = {
-        run.seed
-        for run in stored.runs
-        if run.status == FINISHED and all(run.beside.tells(quantity) for quantity in beside)
-    }
-    seeds = {job.seed for job in jobs} & complete if same else set()
-    tables = tomllib.loads(path.read_text(encoding="utf-8"))["run"]
+    seeds = {job.seed for job in jobs} if same else set()
     return {
-        table["seed"]: {"sources": with_["sources"], **table}
-        for table in tables
-        if table["seed"] in seeds
+        run.seed: _stored_table(replace(run, sources=run.sources or with_["sources"]))
+        for run in stored.runs
+        if run.seed in seeds
+        and run.status == FINISHED
+        and all(run.beside.tells(quantity) for quantity in beside)
     }
+
+
+def _stored_table(run: Run) -> dict[str, Any]:
+    """A run as it stands in a file of stored runs: what is not known of it is left out."""
+    table = {**asdict(run), "return": run.final_return}
+    del table["final_return"]
+    for name in ("critic", "diagnostics"):
+        if table[name] is not None:
+            table[name] = {key: value for key, value in table[name].items() if value is not None}
+    return {name: value for name, value in table.items() if value not in (None, "", ())}
 
 
 def _provenance(job: Job, run_record: Mapping[str, Any]) -> dict[str, Any]:
