@@ -481,6 +481,14 @@ HELPERS = [
 ]
 #: what is given and asked otherwise than by most: classes, own buffers, parts called by hand.
 BY_HAND = [
+    (
+        "ppo numbers-by-hand",
+        ("common/noise.py", "        for noise in noises:\n            noise.reset()\n", ""),
+    ),
+    (
+        "ppo distributions-by-hand",
+        ("common/distributions.py", "(log_std > 0) + self.epsilon", "(log_std > 0) - self.epsilon"),
+    ),
     ("ppo policy-class", ("common/base_class.py", "self.policy_class = policy\n", "pass\n")),
     ("sac policy-class", ("common/base_class.py", "self.policy_class = policy\n", "pass\n")),
     (

@@ -166,7 +166,8 @@ def _ask_with_state(model: Any, surroundings: Surroundings, folder: str) -> None
             mean = latent[:, :2].clone()
             drawn, chances = made.log_prob_from_params(mean, log_std, latent)
             best = made.actions_from_params(mean, log_std, latent, deterministic=True)
-            numbers = [drawn, chances, best, made.get_std(log_std), made.entropy()]
+            deviations = [made.get_std(log_std), made.get_std(log_std + 1.0)]
+            numbers = [drawn, chances, best, *deviations, made.entropy()]
             own.Shown().value([each.detach() if each is not None else each for each in numbers])
 
 

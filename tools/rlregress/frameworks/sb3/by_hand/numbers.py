@@ -116,7 +116,10 @@ def _noise_of_several(model: Any, surroundings: Surroundings, folder: str) -> No
     own.Shown().value(
         [noise(), noise.n_envs, len(noise.noises), repr(noise), repr(noise.base_noise)]
     )
-    noise.noises = [walk(zeros, wide, initial_noise=zeros + k) for k in range(3)]
+    others = [walk(zeros, wide, initial_noise=zeros + k) for k in range(3)]
+    # they have moved, and begin anew
+    own.Shown().value([other() for other in others])
+    noise.noises = others
     own.Shown().value([noise()])
     narrow = normal(zeros, wide)
     own.Shown().value([narrow(), repr(narrow)])
