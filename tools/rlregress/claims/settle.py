@@ -156,8 +156,13 @@ def report(settled: Settled) -> str:
     claim = settled.claim
     found = "; ".join(f"{scope}: {answer}" for scope, answer in settled.found.items())
     record = f'verdict = "{settled.verdict}"'
+    before = claim.recorded(settled.version)
     if claim.verdicts and "" not in claim.verdicts:
         record = f'"{settled.version}" = "{settled.verdict}" in its table of verdicts'
+    elif before:
+        # one verdict holds for every version: what older ones did stays true of them
+        record = f'verdict = {{ "<first>" = "{before}", "<changed>" = "{settled.verdict}" }}'
+        record += ", with the first version that it holds for and the one that changed"
     lines = [
         f"{claim.id}: {settled.verdict} (recorded: {claim.recorded(settled.version) or 'nothing'})",
         f"  {claim.place}: {claim.quote}",
@@ -167,5 +172,8 @@ def report(settled: Settled) -> str:
     if settled.reason:
         lines.append(f"  {settled.reason}")
     if settled.verdict != UNPROBED:
-        lines.append(f"If the change is intended, record {record} ({claim.where}).")
+        lines.append(
+            f"If the change is intended, give the detail its new entry first, then record {record} "
+            f"({claim.where})."
+        )
     return "\n".join(lines)

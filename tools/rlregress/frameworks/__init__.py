@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import FrozenSet, List
 
-from rlregress.errors import UserError
+from rlregress.errors import UserError, nearest
 from rlregress.frameworks import metadata
 from rlregress.frameworks.base import Adapter
 
@@ -39,12 +39,20 @@ def get(name: str) -> Adapter:
             raise UserError(f"'{name}@' names no copy; expected {name}@<version>, or {name}")
         return get(name).at(label)
     if name not in names():
-        raise UserError(f"unknown framework '{name}'; known: {', '.join(names())}")
+        raise UserError(f"unknown framework '{name}'; {_meant(name)}")
     third_party = metadata.entry_points(ENTRY_POINT_GROUP)
     if name in third_party:
         made = third_party[name].load()
         return made() if isinstance(made, type) else made
     return importlib.import_module(f"{__name__}.{name}").ADAPTER
+
+
+def _meant(name: str) -> str:
+    """Which framework a name may stand for: one has the name of its package, too."""
+    for known in names():
+        if name in get(known).packages[:1]:
+            return f"the package {name} is asked as '{known}'"
+    return nearest(name, names())
 
 
 def use_checkout(adapter: Adapter, folder: str) -> None:

@@ -192,7 +192,9 @@ def test_the_report_says_what_to_record(some) -> None:
         "  Box 6: omit this halving factor",
         f"  some 2.0, {DETAIL}: says none; found library: half",
         "  true before 1.5",
-        'If the change is intended, record verdict = "outdated" (paper.toml).',
+        "If the change is intended, give the detail its new entry first, then record "
+        'verdict = { "<first>" = "confirmed", "<changed>" = "outdated" }, with the first version '
+        "that it holds for and the one that changed (paper.toml).",
     ]
     changed = _claim(verdicts={"1.0": "confirmed"})
     assert '"2.0" = "outdated" in its table' in report(settle(changed, some(library="half")))

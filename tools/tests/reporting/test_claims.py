@@ -131,3 +131,14 @@ def test_the_document_of_the_project_is_that_of_its_data() -> None:
                 stale.append(f"{claim.id}: {version}")
     assert versions
     assert stale == [], "write docs/claims.md with: rlregress claims --write"
+
+
+def test_the_totals_of_the_document_are_the_sums_of_its_rows() -> None:
+    """The last row of the table of verdicts counts what stands above it."""
+    text = (suite.root() / "docs" / "claims.md").read_text(encoding="utf-8")
+    counted = re.findall(
+        r"(?m)^\| (.+?) \| .*?\| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", text
+    )
+    *rows, total = [[int(number) for number in numbers] for _, *numbers in counted]
+    assert counted[-1][0] == "**all**"
+    assert [sum(column) for column in zip(*rows, strict=True)] == total
