@@ -218,8 +218,12 @@ FAULTS = {
 }  # fmt: skip
 
 
-#: start processes of their own, seconds each
-SLOW = ("environments-in-processes", "collected-in-a-process")
+#: start processes of their own, or run whole trainers: seconds each
+SLOW = (
+    "environments-in-processes", "collected-in-a-process", "changes-of-hooks", "registered-hooks",
+    "options-of-on-policy-trainers", "trainer-of-dqn", "trainers-of-batches-elsewhere",
+    "folders-of-trainers",
+)  # fmt: skip
 
 
 def but_for_the_slow(names: Iterable[str]) -> list[Any]:
