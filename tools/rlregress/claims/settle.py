@@ -164,7 +164,7 @@ def report(settled: Settled) -> str:
         record = f'verdict = {{ "<first>" = "{before}", "<changed>" = "{settled.verdict}" }}'
         record += ", with the first version that it holds for and the one that changed"
     lines = [
-        f"{claim.id}: {settled.verdict} (recorded: {claim.recorded(settled.version) or 'nothing'})",
+        f"{claim.id}: {settled.verdict} (recorded: {before or 'nothing'})",
         f"  {claim.place}: {claim.quote}",
         f"  {claim.framework} {settled.version}, {claim.subject}: says "
         f"{' or '.join(str(one) for one in claim.says)}; found {found or 'nothing'}",

@@ -387,8 +387,8 @@ def _of_framework(sources: Mapping[str, str]) -> dict[str, str]:
     return {name: digest for name, digest in sources.items() if not name.startswith(_OWN)}
 
 
-def kept(jobs: Sequence[Job]) -> dict[int, dict[str, Any]]:
-    """Stored runs of a cell that need not be done again, as they stand in its file, by seed.
+def kept(jobs: Sequence[Job]) -> dict[int, Run]:
+    """Stored runs of a cell that need not be done again, by seed, each with its ``sources``.
 
     They were done with the framework, the versions, the protocol and the hyperparameters of
     ``jobs``, and tell all that runs tell now. The suite's own code may have been another: what a
@@ -408,7 +408,7 @@ def kept(jobs: Sequence[Job]) -> dict[int, dict[str, Any]]:
     beside = beside_returns(job.cell.algorithm)
     seeds = {job.seed for job in jobs} if same else set()
     return {
-        run.seed: _stored_table(replace(run, sources=run.sources or with_["sources"]))
+        run.seed: replace(run, sources=run.sources or with_["sources"])
         for run in stored.runs
         if run.seed in seeds
         and run.status == FINISHED
@@ -416,10 +416,15 @@ def kept(jobs: Sequence[Job]) -> dict[int, dict[str, Any]]:
     }
 
 
-def _stored_table(run: Run) -> dict[str, Any]:
-    """A run as it stands in a file of stored runs: what is not known of it is left out."""
+def _stored_table(run: Run, sources: Mapping[str, str]) -> dict[str, Any]:
+    """A run as it stands in a file of runs that were done with ``sources``.
+
+    What is not known of it is left out, and its own sources where they are these.
+    """
     table = {**asdict(run), "return": run.final_return}
     del table["final_return"]
+    if run.sources == sources:
+        del table["sources"]
     for name in ("critic", "diagnostics"):
         if table[name] is not None:
             table[name] = {key: value for key, value in table[name].items() if value is not None}
@@ -434,11 +439,7 @@ def _provenance(job: Job, run_record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _without_empty(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in table.items() if name != "sources" or value}
-
-
-def check_machine(cell: Cell, earlier: Mapping[int, Mapping[str, Any]]) -> None:
+def check_machine(cell: Cell, earlier: Mapping[int, Run]) -> None:
     """UserError if earlier runs would be joined with runs of another processor or Python."""
     if not earlier:
         return
@@ -471,7 +472,7 @@ def check_replaceable(jobs: Sequence[Job]) -> None:
 def write(
     jobs: Sequence[Job],
     records: Sequence[Mapping[str, Any]],
-    earlier: Mapping[int, Mapping[str, Any]] = MappingProxyType({}),
+    earlier: Mapping[int, Run] = MappingProxyType({}),
 ) -> Path:
     """Write the stored runs of one cell out of the records of ``jobs``, by seed.
 
@@ -491,9 +492,7 @@ def write(
             )
     first = pairs[0][0]
     tables = [_run_table(run_record) for _, run_record in pairs]
-    for table in earlier.values():
-        other = table["sources"] != provenances[0]["sources"]
-        tables.append({**table} if other else {**table, "sources": {}})
+    tables += [_stored_table(run, provenances[0]["sources"]) for run in earlier.values()]
     data = {
         "schema": SCHEMA,
         "cell": asdict(first.cell),
@@ -501,7 +500,7 @@ def write(
         "hyperparameters": _without_null(first.hyperparameters),
         "seeds": len(tables),
         "provenance": provenances[0],
-        "run": [_without_empty(table) for table in sorted(tables, key=lambda each: each["seed"])],
+        "run": sorted(tables, key=lambda table: table["seed"]),
     }
     path = path_of(first.cell)
     path.parent.mkdir(parents=True, exist_ok=True)

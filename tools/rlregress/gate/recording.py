@@ -75,7 +75,7 @@ def record(
     if not asked.replace:
         for jobs in of_cell.values():
             baseline.check_replaceable(jobs)
-    earlier: dict[Cell, Mapping[int, Mapping[str, Any]]] = {}
+    earlier: dict[Cell, Mapping[int, baseline.Run]] = {}
     for cell, jobs in of_cell.items():
         earlier[cell] = {} if asked.replace else baseline.kept(jobs)
         baseline.check_machine(cell, earlier[cell])

@@ -200,7 +200,7 @@ def test_runs_of_another_adapter_are_kept_with_its_digest(folder):
     assert after.provenance["sources"][own] == "new"
     assert [dict(run.sources).get(own) for run in after.runs] == ["old", "old", None]
     again = baseline.kept(later)
-    assert [again[seed]["sources"][own] for seed in (0, 1)] == ["old", "old"]
+    assert [again[seed].sources[own] for seed in (0, 1)] == ["old", "old"]
 
 
 @pytest.mark.parametrize(

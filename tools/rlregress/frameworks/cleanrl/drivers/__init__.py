@@ -1,1 +1,19 @@
 """Drivers: whole scripts of CleanRL that measurements tell what to do."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Mapping
+
+from rlregress.frameworks.cleanrl.sources import Source
+
+
+def measured_by(driver: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Measurement -> the probe of a copy of the scripts, as the tables of probes hold them."""
+
+    def measured(measure: Callable[..., Any]) -> Callable[..., Any]:
+        def probe(source: Source, inputs: Mapping[str, Any]) -> Any:
+            return measure(lambda settings: driver(source, settings), inputs)
+
+        return probe
+
+    return measured

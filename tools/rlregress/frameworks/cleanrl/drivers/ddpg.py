@@ -9,6 +9,7 @@ from typing import Any, Callable, List, Mapping, Optional, Tuple
 import numpy as np
 import torch
 
+from rlregress.frameworks.cleanrl.drivers import measured_by
 from rlregress.frameworks.cleanrl.probes.helpers.off_policy_runs import part, q_networks
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.sources import Source
@@ -148,10 +149,4 @@ def _one_deviation() -> Any:
     return replaced(torch, "normal", lambda mean, std: mean + std)
 
 
-def measured(measure: Callable[..., Any]) -> Callable[..., Any]:
-    """The probe of a copy of the scripts, as the tables of probes hold them."""
-
-    def probe(source: Source, inputs: Mapping[str, Any]) -> Any:
-        return measure(lambda settings: Driver(source, settings), inputs)
-
-    return probe
+measured = measured_by(Driver)

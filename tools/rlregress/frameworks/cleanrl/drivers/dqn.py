@@ -6,10 +6,11 @@ import os
 import random
 import sys
 from contextlib import nullcontext
-from typing import Any, Callable, List, Mapping, Optional, Sequence
+from typing import Any, List, Mapping, Optional, Sequence
 
 import gymnasium
 
+from rlregress.frameworks.cleanrl.drivers import measured_by
 from rlregress.frameworks.cleanrl.probes.helpers.off_policy_runs import part
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.sources import Source
@@ -129,10 +130,4 @@ def _without_video(environment: Any, *_: Any, **__: Any) -> Any:
     return environment
 
 
-def measured(measure: Callable[..., Any]) -> Callable[..., Any]:
-    """The probe of a copy of the scripts, as the tables of probes hold them."""
-
-    def probe(source: Source, inputs: Mapping[str, Any]) -> Any:
-        return measure(lambda settings: Driver(source, settings), inputs)
-
-    return probe
+measured = measured_by(Driver)
