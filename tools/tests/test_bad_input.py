@@ -354,6 +354,30 @@ def test_a_detail_that_others_stand_below_is_shown_in_full(command):
     assert "ppo.value_clip.range" not in output
 
 
+@pytest.mark.parametrize("words", ["halved", "HALVED", "box 6"])
+def test_details_are_found_by_words(command, words):
+    """Words that are no id are looked for in questions, sources and variants, in any case."""
+    code, output, error = command("details", words)
+    assert (code, error) == (0, "")
+    assert "sac.critic_loss.scale" in output
+    assert "atari." not in output
+
+
+def test_probed_details_are_chosen(command):
+    """``--detail`` takes ids and beginnings of ids, as pytest's does."""
+    code, output, error = command("probe", "--framework", "sb3", "--detail", "sac.critic_loss")
+    assert (code, error) == (0, "")
+    assert "sac.critic_loss.scale" in output
+    assert "sac.actor" not in output
+
+
+def test_a_detail_that_no_framework_is_asked(command):
+    """A detail of what a framework does not have is no empty table."""
+    code, output, error = command("probe", "--framework", "sb3", "--detail", "gae.kernel")
+    assert_one_sentence(code, error, "no framework can be asked what --detail names; sb3: ")
+    assert not output
+
+
 def test_an_unknown_detail(command):
     """An unknown detail is answered with near names and the families, not with all details."""
     code, _, error = command("details", "zzz")

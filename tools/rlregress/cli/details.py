@@ -13,6 +13,14 @@ from rlregress.errors import UserError
 
 def probe(
     framework: Frameworks = None,
+    detail: Annotated[
+        str | None,
+        typer.Option(
+            "--detail",
+            help="Ids of details, or how they begin, comma-separated; default: all.",
+            autocompletion=complete.of_details,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print the fingerprint: which variant of every detail the installed frameworks implement.
@@ -22,8 +30,9 @@ def probe(
     from rlregress.commands import frameworks as frameworks_command
     from rlregress.gate import selection
 
+    chosen = selection.details(names_of("--detail", detail))
     adapters = selection.adapters(names_of("--framework", framework))
-    raise typer.Exit(frameworks_command.probe(adapters, as_json))
+    raise typer.Exit(frameworks_command.probe(adapters, chosen, as_json))
 
 
 def compare(
@@ -71,13 +80,15 @@ def details(
     detail: Annotated[
         str | None,
         typer.Argument(
-            help="Id of one detail, or a family of them, such as sac.",
+            help="Id of one detail, a family of them, such as sac, or words of what they ask.",
             autocompletion=complete.of_details,
         ),
     ] = None,
     framework: Frameworks = None,
 ) -> None:
-    """Print the catalogue of implementation details: counts, one family, or one detail in full.
+    """Print the catalogue of implementation details: counts, several, or one detail in full.
+
+    Words are looked for in ids, questions, consequences, sources and variants: halved, "Box 6".
 
     Exit code 0, or 2 if there is no such detail.
     """

@@ -12,6 +12,7 @@ from rlregress.claims import collect, sources
 from rlregress.commands import following, waiting
 from rlregress.details import catalogue
 from rlregress.details.implementation import documented
+from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import asked, fingerprint
 from rlregress.reporting import claims as claims_report
@@ -20,10 +21,26 @@ from rlregress.reporting import fingerprint as fingerprint_report
 from rlregress.reporting import next_steps
 
 
-def probe(adapters: Sequence[Adapter], as_json: bool) -> int:
-    """Print the fingerprint; 1 if something is not as documented."""
-    waiting.ask(adapters)
-    probed_ = fingerprint.collect(adapters)
+def probe(adapters: Sequence[Adapter], chosen: frozenset[str], as_json: bool) -> int:
+    """Print the fingerprint; 1 if something is not as documented.
+
+    Args:
+        chosen: ids of details; none: all.
+
+    Raises:
+        UserError: no adapter has a probe of a chosen detail; nothing is printed.
+    """
+    if chosen and not any(id in chosen for a in adapters for id, _ in a.probes()):
+        why = sorted(
+            f"{adapter.full_name}: {reason}"
+            for adapter in adapters
+            for id, reason in adapter.absent().items()
+            if id in chosen
+        )
+        raise UserError(f"no framework can be asked what --detail names; {'; '.join(why)}")
+    if not chosen:
+        waiting.ask(adapters)
+    probed_ = fingerprint.collect(adapters, chosen)
     differing = fingerprint.differing(probed_)
     if as_json:
         typer.echo(json.dumps(probed_, indent=1))
@@ -34,17 +51,20 @@ def probe(adapters: Sequence[Adapter], as_json: bool) -> int:
 
 
 def details(id: str | None, adapters: Sequence[Adapter]) -> None:
-    """Print one detail in full, the details of a family, or how many there are.
+    """Print one detail in full, a line for each of several, or how many there are.
+
+    Args:
+        id: of a detail, of a family, or words of their texts.
 
     Raises:
-        UserError: there is no such detail or family, or what is documented cannot be read; nothing
+        UserError: nothing is called or holds ``id``, or what is documented cannot be read; nothing
             is printed.
     """
     if id is None:
         items = sources.load(suite.baselines() / "sources")
         details_report.counts(items, [asked.count(adapter) for adapter in adapters])
-    elif (family := catalogue.of_family(id)) and id not in catalogue.ids():
-        details_report.family(family)
+    elif id not in catalogue.ids() and (several := catalogue.of_family(id) or catalogue.naming(id)):
+        details_report.several(several)
     else:
         known = {adapter.full_name: documented(adapter) for adapter in adapters}
         details_report.one(catalogue.get(id), known)

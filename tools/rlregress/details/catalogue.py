@@ -186,6 +186,21 @@ def of_family(name: str) -> tuple[Detail, ...]:
     return tuple(detail for detail in all_details() if detail.id.startswith(f"{name}."))
 
 
+def naming(words: str) -> tuple[Detail, ...]:
+    """The entries whose id, question, consequence, sources or variants hold ``words``, in any case.
+
+    None for an empty string.
+    """
+    wanted = words.casefold()
+    return tuple(d for d in all_details() if wanted and wanted in _text(d).casefold())
+
+
+def _text(detail: Detail) -> str:
+    variants = (text for v in detail.variants.values() for text in (v.name, v.meaning))
+    texts = (detail.id, detail.question, detail.consequence, *detail.sources, *variants)
+    return "\n".join(texts)
+
+
 def get(id: str) -> Detail:
     """The entry called ``id``; UserError with the nearest names if there is none."""
     try:

@@ -213,8 +213,8 @@ def report(
     if judgement.variant is not None:
         occasion = "To bring the record up to date" if stale else "If the change is intended"
         lines += [
-            f'{occasion}, set until = "{version}" in the entry of '
-            f"'{documented.variant}' in baselines/details/{framework}/ and add:",
+            f'{occasion}, set until = "{version}", or the first release that does so, in the entry '
+            f"of '{documented.variant}' in baselines/details/{framework}/, and add:",
             record(detail.id, documented.scope, judgement.variant, version),
         ]
     return "\n".join(lines)

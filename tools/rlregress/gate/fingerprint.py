@@ -10,8 +10,8 @@ from rlregress.details.implementation import implementations
 from rlregress.frameworks.base import Adapter
 
 
-def collect(adapters: Sequence[Adapter]) -> dict[str, Any]:
-    """Probe everything.
+def collect(adapters: Sequence[Adapter], chosen: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """Probe everything, or the details whose ids are ``chosen``.
 
     Returns:
         ``versions``: framework -> package -> version; ``details``: id -> framework -> scope ->
@@ -19,6 +19,8 @@ def collect(adapters: Sequence[Adapter]) -> dict[str, Any]:
     """
     details: dict[str, Any] = {}
     for detail in catalogue.all_details():
+        if chosen and detail.id not in chosen:
+            continue
         for adapter in adapters:
             for implementation in implementations(adapter, detail.id):
                 judgement, documented = implementation.judgement, implementation.documented

@@ -12,6 +12,7 @@ from rlregress.claims import sources
 from rlregress.details import catalogue
 from rlregress.details.expectations import Expectation
 from rlregress.gate.asked import Asked
+from rlregress.reporting.words import counted
 
 _WIDTH_OF_FILES = 130
 
@@ -64,13 +65,13 @@ def counts(items: Sequence[sources.Item], frameworks: Sequence[Asked]) -> None:
         console.print(table)
 
 
-def family(of: Sequence[catalogue.Detail]) -> None:
-    """Print the details of a family, one a line."""
+def several(details: Sequence[catalogue.Detail]) -> None:
+    """Print details, one a line."""
     table = Table("detail", "question", "variants")
-    for detail in of:
+    for detail in details:
         table.add_row(detail.id, escape(detail.question), ", ".join(detail.variants))
     _console().print(table)
-    print(f"{len(of)} details; rlregress details ID prints one in full")
+    print(f"{counted(len(details), 'detail')}; rlregress details ID prints one in full")
 
 
 def one(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rlregress.gate.outcome import COULD_NOT_JUDGE
 from rlregress.reporting import causes, tables
+from rlregress.reporting.words import counted
 from rlregress.tracing import explain
 from rlregress.upgrade import coverage, explained
 from rlregress.upgrade.coverage import DIVERGED, STATES, Reach
@@ -141,7 +142,7 @@ def _summary(result: Upgrade) -> list[str]:
         text.append(
             f"- {of.title}: of {details.all} details {details.alike} asked and alike, "
             f"{len(details.changed)} asked and different, {len(details.not_asked)} not asked"
-            f"{_absent(details)}; {len(of.defaults)} changed defaults"
+            f"{_absent(details)}; {counted(len(of.defaults), 'changed default')}"
         )
         if of.reach:
             states = Counter(each.state for each in of.reach)
@@ -233,14 +234,14 @@ def some(names: Sequence[str], shown: int = _SHOWN) -> str:
 
 
 def _table(result: Upgrade) -> list[str]:
-    rows = tables.head("framework", "training", "trace", "events", "lines reached")
+    rows = tables.head("framework", "training", "trace", "events", "lines run")
     for of in result.frameworks:
         shown = [t for t in of.traced if t.plain or t.comparison.verdict != "equal"]
         rows += [_row(of.title, traced) for traced in shown]
         rest = [t for t in of.traced if t not in shown]
         if rest:
             events = sum(t.comparison.compared for t in rest)
-            rows.append(tables.row(of.title, f"{len(rest)} scenarios", "equal", events, ""))
+            rows.append(tables.row(of.title, counted(len(rest), "scenario"), "equal", events, ""))
         if of.same_code:
             count = len(of.same_code)
             rows.append(tables.row(of.title, f"{count} more", "run no code that differs", "", ""))
@@ -391,7 +392,8 @@ def _reach_lines(reach: Sequence[Reach], shown: int) -> list[str]:
 def proof_sentence(proof: Proof) -> str:
     """How many seeded faults would have been seen."""
     return (
-        f"of {proof.faults} faults seeded into {proof.functions} changed functions "
+        f"of {counted(proof.faults, 'fault')} seeded into "
+        f"{counted(proof.functions, 'changed function')} "
         f"{len(proof.seen)} would have been seen ({proof.share:.0%})"
     )
 

@@ -23,6 +23,11 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
 
 
+def counted(count: int, noun: str) -> str:
+    """``1 detail``, ``3 details``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def critic(measured: Mapping[str, Any] | None) -> str:
     """How well the critic of a run predicts its returns; empty for a run that does not say."""
     if measured is None:

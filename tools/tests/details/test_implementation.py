@@ -208,8 +208,8 @@ def test_another_stated_variant_fails_with_the_numbers_and_the_inputs(ours):
         "  expected of half: [6.5] (1/2 of the sum over networks of the mean squared error)\n"
         "  expected of none: [13] (sum over networks of the mean squared error)\n"
         "  observed / expected of half: [2]\n"
-        "If the change is intended, set until = \"1.0\" in the entry of 'half' in "
-        "baselines/details/some/ and add:\n"
+        'If the change is intended, set until = "1.0", or the first release that does so, '
+        "in the entry of 'half' in baselines/details/some/, and add:\n"
         + record("sac.critic_loss.scale", "library", "none", "1.0")
     )
 

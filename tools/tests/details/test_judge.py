@@ -92,8 +92,8 @@ def test_a_changed_variant_is_reported_with_both_names_the_numbers_and_the_recor
         "  expected of half: [4.25] (1/2 of the sum over networks of the mean squared error)\n"
         "  expected of none: [8.5] (sum over networks of the mean squared error)\n"
         "  observed / expected of half: [2]\n"
-        "If the change is intended, set until = \"2.9.2\" in the entry of 'half' in "
-        "baselines/details/any/ and add:\n"
+        'If the change is intended, set until = "2.9.2", or the first release that does so, '
+        "in the entry of 'half' in baselines/details/any/, and add:\n"
         "[[detail]]\n"
         'id = "sac.critic_loss.scale"\n'
         'scope = "library"\n'
@@ -125,8 +125,8 @@ def test_a_known_deviation_that_is_gone_is_reported_as_a_stale_record() -> None:
         "  any 0.15.0, scope library; documented in: postprocs.py\n"
     )
     assert text.endswith(
-        "To bring the record up to date, set until = \"0.15.0\" in the entry of 'unmasked' in "
-        "baselines/details/any/ and add:\n"
+        'To bring the record up to date, set until = "0.15.0", or the first release that does '
+        "so, in the entry of 'unmasked' in baselines/details/any/, and add:\n"
         + record("nstep.terminal", "library", "masked", "0.15.0")
     )
 

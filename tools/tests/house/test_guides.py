@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import rlregress
-from rlregress import suite
+from rlregress import frameworks, suite
+from rlregress.details import catalogue
 
 DOCS = suite.root() / "docs"
 LIBRARY = Path(rlregress.__file__).parent
@@ -60,3 +61,12 @@ def test_every_file_that_the_page_names_exists():
     assert len(named) > 20
     roots = (LIBRARY, suite.root())
     assert [name for name in named if not any((root / name).is_file() for root in roots)] == []
+
+
+def test_the_readme_counts_the_catalogue():
+    """The numbers at its top are those of ``rlregress details``."""
+    text = (suite.root() / "README.md").read_text("utf-8")
+    numbers = re.search(r"(\d+) implementation details \((\d+) of them asked of\s", text)
+    assert numbers is not None
+    asked_of_sb3 = {id for id, _ in frameworks.get("sb3").probes()}
+    assert numbers.groups() == (str(len(catalogue.ids())), str(len(asked_of_sb3)))

@@ -15,7 +15,7 @@ from rlregress.reporting.html import determinism as determinism_page
 from rlregress.reporting.html import faults as faults_page
 from rlregress.reporting.html import page as pages
 from rlregress.reporting.html import upgrade as upgrade_page
-from rlregress.reporting.html.page import Facts
+from rlregress.reporting.html.page import Facts, Step
 from rlregress.tracing.compare import Growth
 from rlregress.training.chance import Spread
 from rlregress.upgrade import returns
@@ -41,6 +41,16 @@ def test_an_unchanged_upgrade_says_so_and_what_it_rests_on():
     assert "9 details are done alike on both sides." in card
     assert "1 training does the same, step by step, on both sides: so do its returns." in card
     assert "Nothing: upgrade." in card
+
+
+def test_functions_that_chosen_scenarios_leave_out_are_reached_by_all_scenarios():
+    """A gate of some scenarios, or none, is followed by one of all, not by a script."""
+    framework = upgrades.of(upgrades.traced(), reach=(upgrades.reached(),))
+    facts = replace(FACTS, command="rlregress gate --from a==1 --scenario none")
+    (card,) = upgrade_page.cards(upgrades.upgrade(framework), facts)
+    assert card.steps[-1] == Step(
+        "Nothing has called 1 changed function; trace every scenario:", "rlregress gate --from a==1"
+    )
 
 
 def test_what_was_not_asked_stands_before_what_was():

@@ -34,7 +34,7 @@ _ROWS = 40
 def table(traced: Sequence[Traced]) -> Table:
     """One row for each training."""
     rows = [[_badge(of), of.name, of.comparison.compared, _share(of)] for of in traced]
-    return Table(("trace", "training", "events", "lines reached"), rows, 2)
+    return Table(("trace", "training", "events", "lines run"), rows, 2)
 
 
 def _badge(traced: Traced) -> Badge:

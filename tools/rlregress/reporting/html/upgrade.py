@@ -24,6 +24,7 @@ from rlregress.reporting.html.page import (
     Step,
     Table,
 )
+from rlregress.reporting.words import counted
 from rlregress.upgrade import coverage, explained
 from rlregress.upgrade.coverage import DIVERGED, STATES, Reach
 from rlregress.upgrade.fingerprints import ERROR, FRAMEWORK, SUITE, Answer, ChangedDetail
@@ -118,7 +119,7 @@ def _not_judged(of: OfFramework) -> Iterable[str]:
         if not tally.whole:
             yield f"{tally.all - tally.asked} of {tally.all} {name}."
     if of.unread:
-        yield f"{len(of.unread)} sets of defaults could not be read."
+        yield f"Defaults that could not be read: {len(of.unread)}."
 
 
 def _changed(of: OfFramework) -> Iterable[str]:
@@ -128,10 +129,9 @@ def _changed(of: OfFramework) -> Iterable[str]:
     if of.diverged:
         yield f"{len(of.diverged)} of {len(of.traced)} traced trainings do not do the same"
     if of.defaults:
-        yield f"{len(of.defaults)} defaults, the first: {of.defaults[0]}"
+        yield f"{counted(len(of.defaults), 'default')}, the first: {of.defaults[0]}"
     if of.reach:
-        count = len(of.reach)
-        yield "1 function has other code" if count == 1 else f"{count} functions have other code"
+        yield f"other code in {counted(len(of.reach), 'function')}"
 
 
 def _moved_physics(result: Upgrade) -> Iterable[str]:
@@ -175,10 +175,17 @@ def _steps(of: OfFramework, command: str) -> list[Step]:
     if of.verdict in (AS_FAR, COULD_NOT_JUDGE):
         steps.append(Step("Read what was not asked, and whether you use it."))
     if of.unreached:
-        count = len(of.unreached)
-        said = f"{count} changed functions were called by nothing; if you use them, trace a script:"
-        steps.append(Step(said, f"{runs.without(command, *_OF_TRAININGS)} --script yours.py"))
+        steps.append(_reach(of, command))
     return steps or [Step("Nothing: go on.")]
+
+
+def _reach(of: OfFramework, command: str) -> Step:
+    """How changed functions that nothing has called are called."""
+    said = f"Nothing has called {counted(len(of.unreached), 'changed function')};"
+    if "--scenario" in shlex.split(command):
+        return Step(f"{said} trace every scenario:", runs.without(command, "--scenario"))
+    whole = runs.without(command, "--algorithm")
+    return Step(f"{said} if you use any, trace a script:", f"{whole} --script yours.py")
 
 
 def _script_card(result: OfScript) -> Card:
@@ -275,7 +282,7 @@ def _traces(of: OfFramework, command: str) -> list[object]:
     parts: list[object] = [traces.table(shown)] if shown else []
     equal = [t.name for t in of.traced if t not in shown]
     if equal:
-        parts.append(Folded(f"{len(equal)} scenarios are equal to the bit", [equal]))
+        parts.append(Folded(f"Equal to the bit: {counted(len(equal), 'scenario')}", [equal]))
     if of.same_code:
         said = f"Not traced, as no code that differs is run: {len(of.same_code)}"
         parts.append(Folded(said, [list(of.same_code)]))
@@ -364,7 +371,7 @@ def _physics(result: Upgrade) -> Section:
         head = ("environment", "differs from step", "by at first", "by at most", "note")
         parts.append(Table(head, rows))
     if same:
-        parts.append(Folded(f"{len(same)} environments are the same to the bit", [same]))
+        parts.append(Folded(f"The same to the bit: {counted(len(same), 'environment')}", [same]))
     if missing := [f"{m.environment}: {m.note}" for m in result.physics if m.missing]:
         parts.append(Folded("Could not be compared", [missing]))
     return Section("physics", "Physics", "The same seeds and actions on both sides.", parts)
@@ -376,10 +383,12 @@ def _not_reached(result: Upgrade) -> Section:
     one_way = coverage.Reached({t.name: t.b for t in result.traced}).one_way()
     parts: list[object] = []
     if rows:
-        parts.append(Folded(f"Lines in {len(rows)} files", [Table(("file", "lines"), rows)]))
+        said = f"Lines in {counted(len(rows), 'file')}"
+        parts.append(Folded(said, [Table(("file", "lines"), rows)]))
     if one_way:
-        said = [f"{branch.file}:{branch.line} {branch.said}" for branch in one_way]
-        parts.append(Folded(f"{len(said)} branches, clamps and masks taken one way only", [said]))
+        taken = [f"{branch.file}:{branch.line} {branch.said}" for branch in one_way]
+        said = f"Branches, clamps and masks taken one way only: {len(taken)}"
+        parts.append(Folded(said, [taken]))
     lead = "Equal traces say nothing about these lines of side B."
     return Section("not-reached", "What the traces did not reach", lead, parts)
 
