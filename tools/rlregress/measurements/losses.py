@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Callable, Sequence
 
 import numpy as np
@@ -15,10 +16,12 @@ _UNCLIPPED = 100.0
 def lowest(loss: Callable[[float], float]) -> float:
     """Where a loss is lowest, whatever its factor: its values at -1/4, 0 and 1/4 lie on a parabola.
 
-    Only for a place below 0.75: every distance function is quadratic up to an error of 1.
+    Only for a place below 0.75: every documented distance is quadratic up to an error of 1. NaN
+    for a loss that is a straight line there.
     """
     left, middle, right = (loss(number) for number in (-_APART, 0.0, _APART))
-    return _APART * (left - right) / (2.0 * (left + right - 2.0 * middle))
+    curvature = left + right - 2.0 * middle
+    return _APART * (left - right) / (2.0 * curvature) if curvature else math.nan
 
 
 def inverse(norm: float) -> float:
