@@ -76,16 +76,25 @@ def adapters(
         script: a script is traced: only its packages count, and they may be none of a framework.
 
     Raises:
-        UserError: none of the packages is a framework or below one.
+        UserError: none of the packages is a framework or below one, or all are of frameworks that
+            ``named`` leaves out.
     """
-    if named:
-        return [frameworks.get(name) for name in named]
     known = [frameworks.get(name) for name in frameworks.names()]
     concerned = [
         adapter
         for adapter in known
         if _own(adapter) & moved or any(_has(adapter, side) for side in (a, b))
     ]
+    if named:
+        asked = [frameworks.get(name) for name in named]
+        others = {adapter.name for adapter in concerned} - {adapter.name for adapter in asked}
+        if others and len(others) == len(concerned) and not moved & _BELOW:
+            names = ",".join(sorted(others))
+            raise UserError(
+                f"what differs between the sides is of {names}, and --framework asks "
+                f"{', '.join(named)} alone; give --framework {names}, or leave it out"
+            )
+        return asked
     same = not moved and not any(side.tree or side.environment for side in (a, b))
     if script and not same:
         return concerned

@@ -135,9 +135,10 @@ def test_an_environment_is_no_tree(tmp_path):
     assert requested.parse(str(tmp_path)).environment == tmp_path
 
 
-def _names(a, b):
+def _names(a, b, *named):
     sides = requested.parse(a), requested.parse(b)
-    return [adapter.name for adapter in affected.adapters(*sides, affected.packages(*sides))]
+    packages = affected.packages(*sides)
+    return [adapter.name for adapter in affected.adapters(*sides, packages, named)]
 
 
 def _moves_physics(a, b):
@@ -188,6 +189,16 @@ def test_a_package_below_no_framework_is_refused():
     """What no framework here stands on cannot be judged."""
     with pytest.raises(UserError, match="concerns no framework"):
         _names("typer==0.1.0", "installed")
+
+
+def test_a_framework_that_does_not_differ_is_not_asked_in_the_place_of_one_that_does():
+    """Or its verdict would be read as one on the package that was named."""
+    package = f"{frameworks.get('sb3').packages[0]}==0.0.1"
+    with pytest.raises(UserError, match=r"is of sb3, and --framework asks torchrl alone; give"):
+        _names(package, "installed", "torchrl")
+    assert _names(package, "installed", "sb3") == ["sb3"]
+    assert _names(f"{package} torchrl==0.0.1", "installed", "torchrl") == ["torchrl"]
+    assert _names(f"{package} gymnasium==0.0.1", "installed", "torchrl") == ["torchrl"]
 
 
 def test_the_same_on_both_sides_is_refused():
