@@ -116,8 +116,8 @@ def _dqn(request: Any, environment: Any, given: Mapping[str, Any]) -> Parts:
     )
     loss = DQNLoss(actor, action_space=spec)
     # counted in updates
-    updates_each = given["steps_per_collection"] // given["updates_per_collection"]
-    interval = max(given["target_update_interval"] // updates_each, 1)
+    updates = given["target_update_interval"] * given["updates_per_collection"]
+    interval = max(updates // given["steps_per_collection"], 1)
     updater = HardUpdate(loss, value_network_update_interval=interval)
     acting = TensorDictSequential(actor, greedy)
     return Parts(DQNTrainer, acting, loss, updater, {"greedy_module": greedy})
