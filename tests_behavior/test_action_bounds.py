@@ -30,6 +30,8 @@ from tests_behavior.bounds import (
 from tests_behavior.questions import asked
 from tests_behavior.settings import Setting, setting
 
+pytestmark = pytest.mark.without_cells
+
 #: of two dimensions; half widths 2 and 0.25
 LOW, HIGH = np.array([-1.0, 0.5]), np.array([3.0, 1.0])
 MEAN, DEVIATION = np.array([0.5, -0.6]), np.array([0.7, 0.9])
@@ -49,7 +51,12 @@ def of(framework: Adapter, algorithm: str) -> Setting:
 
 def is_random(algorithm: str) -> bool:
     """Whether the policy itself is a distribution."""
-    return algorithm != "td3"
+    return algorithm not in ("td3", "ddpg")
+
+
+def environments(framework: Adapter, algorithm: str) -> int:
+    """Four, or as many as the framework takes for the algorithm."""
+    return of(framework, algorithm).environments(ENVIRONMENTS)
 
 
 class _Fixed:
@@ -91,10 +98,11 @@ def executed(framework: Adapter, algorithm: str) -> np.ndarray:
 def executed_with(framework: Adapter, algorithm: str, **changes: int) -> np.ndarray:
     """The same with other hyperparameters, step by step of all environments: [256, 2]."""
     received: list[np.ndarray] = []
-    asked_for = request(framework, algorithm, received, _Fixed(MEAN), ENVIRONMENTS)
+    number, total = environments(framework, algorithm), STEPS * ENVIRONMENTS
+    asked_for = request(framework, algorithm, received, _Fixed(MEAN), number)
     given = {**asked_for.hyperparameters, **changes}
-    framework.minibatches(replace(asked_for, hyperparameters=given), ENVIRONMENTS)
-    return np.stack(received[-STEPS * ENVIRONMENTS :])
+    framework.minibatches(replace(asked_for, hyperparameters=given, total_steps=total), number)
+    return np.stack(received[-total:])
 
 
 @cache
@@ -245,7 +253,7 @@ def test_the_density_of_actions_integrates_to_one(framework, algorithm, dimensio
 def test_gradients_at_the_bounds(framework, algorithm, saturated, number):
     """The gradient with respect to the mean is that of the formula, inside and at the bounds.
 
-    PPO's log-probability: number / deviation, clipped or not. The action of SAC and TD3: the slope
+    PPO's log-probability: number / deviation, clipped or not. The action of the others: the slope
     of the tanh at the output, which vanishes at the bounds.
     """
     who, chosen = f"{framework.title} {algorithm}", of(framework, algorithm)

@@ -12,27 +12,50 @@ import numpy as np
 import pytest
 
 from rlregress.frameworks.base import Adapter
+from tests_behavior import choices
 from tests_behavior import test_action_bounds as bounded
+from tests_behavior.actions import CHOOSING
 from tests_behavior.questions import asked
 
+pytestmark = pytest.mark.without_cells
+
 #: Of 64 pairs of independent draws the correlation is beyond this with a probability below 1e-11,
-#: and 12 are looked at; of pairs that share their draws it is 1.
+#: and 12 are looked at; of 64 independent decisions with one below 1e-9, and 6 are looked at. Of
+#: pairs that share their draws it is 1.
 LARGEST_CORRELATION = 0.75
+
+
+def explored(framework: Adapter, algorithm: str, **changes: int) -> np.ndarray:
+    """Actions while the algorithm explores: [steps, environments, dimensions], 256 in all."""
+    number, total = bounded.environments(framework, algorithm), bounded.STEPS * bounded.ENVIRONMENTS
+    if algorithm in CHOOSING:
+        found = choices.explored(framework, algorithm, number, 2 * total, **changes)
+    elif changes:
+        found = bounded.executed_with(framework, algorithm, **changes)
+    else:
+        found = bounded.executed(framework, algorithm)
+    return found.reshape(-1, number, found.shape[-1])
 
 
 @cache
 def warm_up(framework: Adapter, algorithm: str) -> np.ndarray:
-    """Actions before learning starts: [256, 2]."""
-    return bounded.executed_with(framework, algorithm, learning_starts=10_000)
+    """Actions before learning starts: [steps, environments, dimensions]."""
+    return explored(framework, algorithm, learning_starts=10_000)
+
+
+def bounds_of(algorithm: str) -> list[tuple[float, float]]:
+    """The lowest and the highest action of each dimension."""
+    if algorithm in CHOOSING:
+        return [(0.0, choices.ACTIONS - 1.0)]
+    return list(zip(bounded.LOW, bounded.HIGH, strict=True))
 
 
 def largest_correlation(actions: np.ndarray) -> float:
-    """The largest correlation of two environments' actions in time, of [256, 2]."""
-    of_each = actions.reshape(bounded.STEPS, bounded.ENVIRONMENTS, 2)
+    """The largest correlation of two environments' actions in time, of [steps, n, dimensions]."""
     found = []
-    for dimension in range(2):
-        matrix = np.corrcoef(of_each[:, :, dimension].T)
-        found.append(np.abs(matrix[np.triu_indices(bounded.ENVIRONMENTS, 1)]).max())
+    for dimension in range(actions.shape[2]):
+        matrix = np.corrcoef(actions[:, :, dimension].T)
+        found.append(np.abs(matrix[np.triu_indices(actions.shape[1], 1)]).max())
     return float(max(found))
 
 
@@ -47,16 +70,25 @@ def assert_independent(who: str, actions: np.ndarray) -> None:
         )
 
 
+def assert_explores_by_itself(who: str, algorithm: str, actions: np.ndarray) -> None:
+    """No two environments explore alike; where one of many is chosen, nor decide to together."""
+    __tracebackhide__ = True
+    if algorithm in CHOOSING:
+        choices.assert_draws_of_their_own(who, actions, LARGEST_CORRELATION)
+    else:
+        assert_independent(who, actions)
+
+
 def test_every_environment_explores_by_itself(framework, algorithm):
     """The actions of no two of four environments are correlated."""
     who = f"{framework.title} {algorithm}"
     with asked("exploration.environments", framework.name, algorithm):
-        found = bounded.executed(framework, algorithm)
-        assert_independent(who, found)
-    shared = found.reshape(bounded.STEPS, bounded.ENVIRONMENTS, 2).copy()
+        found = explored(framework, algorithm)
+        assert_explores_by_itself(who, algorithm, found)
+    shared = found.copy()
     shared[:, 1] = shared[:, 0]
-    with pytest.raises(AssertionError, match="found two whose actions have the correlation 1.00"):
-        assert_independent(who, shared)
+    with pytest.raises(AssertionError, match="found two whose .* have the correlation 1.00"):
+        assert_explores_by_itself(who, algorithm, shared)
 
 
 @pytest.mark.nightly
@@ -65,10 +97,12 @@ def test_the_warm_up_is_uniform_and_of_each_environment(framework, algorithm):
     who = f"{framework.title} {algorithm}"
     with asked("exploration.warm_up", framework.name, algorithm):
         found = warm_up(framework, algorithm)
-        assert_independent(who, found)
-        for dimension, (low, high) in enumerate(zip(bounded.LOW, bounded.HIGH, strict=True)):
+        if found.shape[1] > 1:
+            assert_independent(who, found)
+        for dimension, (low, high) in enumerate(bounds_of(algorithm)):
             uniform = np.linspace(low, high, 2000)
-            bounded.assert_law(who, dimension, found[:, dimension], uniform)
-    narrow = bounded.LOW + (found - bounded.LOW) / 2
+            bounded.assert_law(who, dimension, found[:, :, dimension].ravel(), uniform)
+    low, high = bounds_of(algorithm)[0]
+    narrow = low + (found[:, :, 0].ravel() - low) / 2
     with pytest.raises(AssertionError, match="expected executed actions of dimension 0"):
-        bounded.assert_law(who, 0, narrow[:, 0], np.linspace(bounded.LOW[0], bounded.HIGH[0], 2000))
+        bounded.assert_law(who, 0, narrow, np.linspace(low, high, 2000))

@@ -18,6 +18,8 @@ from tests_behavior.questions import asked
 from tests_behavior.settings import setting
 from tests_behavior.windows import assert_windows, windows
 
+pytestmark = pytest.mark.without_cells
+
 N, STEPS = 3, 10
 
 

@@ -20,6 +20,8 @@ from tests_behavior.clock_trainings import hyperparameters, is_on_policy, joined
 from tests_behavior.counter import ResetAsFinal
 from tests_behavior.questions import asked
 
+pytestmark = pytest.mark.without_cells
+
 MEAN, DEVIATION = np.array([0.5, 0.75]), np.array([2.0, 0.5])
 ENVIRONMENTS = 3
 

@@ -1,0 +1,78 @@
+"""Random actions of an algorithm that chooses one of many, among greedy ones that are always 0.
+
+With a thousand actions a random one is hardly ever the greedy one, nor that of another environment:
+an action says whether it was decided to explore, and what was drawn then.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rlregress.frameworks.base import Adapter, TrainingRequest
+from rlregress.frameworks.heads import Heads
+from rlregress.frameworks.isolation import shifted
+from rlregress.frameworks.scripted import Scripted
+from tests_behavior.settings import setting
+
+ACTIONS, GREEDY = 1000, 0
+
+
+def _always_greedy(heads: Heads) -> None:
+    heads.fix_policy(np.eye(ACTIONS)[GREEDY].tolist(), [])
+
+
+def explored(
+    framework: Adapter, algorithm: str, environments: int, steps: int, **changes: int
+) -> np.ndarray:
+    """Actions as the environments received them, of the second half of a training.
+
+    Args:
+        steps: of the whole training, over all environments.
+        changes: of hyperparameters.
+
+    Returns:
+        int [steps / 2, 1], step by step of all environments.
+    """
+    received: list[np.ndarray] = []
+    given = {**setting(framework.name, "bounds", algorithm).hyperparameters, **changes}
+    asked_for = TrainingRequest(
+        algorithm=algorithm,
+        make_env=lambda: Scripted(discrete=ACTIONS, received=received),
+        hyperparameters=given,
+        total_steps=steps,
+        seed=shifted(0),
+        prepare=_always_greedy,
+    )
+    framework.minibatches(asked_for, environments)
+    return np.stack(received[-steps // 2 :]).reshape(-1, 1).astype(int)
+
+
+def largest_correlation_of_decisions(actions: np.ndarray) -> float:
+    """The largest correlation of two environments' decisions to explore, of [steps, n, 1]."""
+    decided = (actions[:, :, 0] != GREEDY).astype(float)
+    pairs = np.triu_indices(decided.shape[1], 1)
+    return float(np.abs(np.corrcoef(decided.T)[pairs]).max())
+
+
+def largest_share_of_equal_draws(actions: np.ndarray) -> float:
+    """Of the steps [steps, n, 1] in which two environments explore, how many with one action."""
+    shares = []
+    for one, other in zip(*np.triu_indices(actions.shape[1], 1), strict=True):
+        first, second = actions[:, one, 0], actions[:, other, 0]
+        both = (first != GREEDY) & (second != GREEDY)
+        shares.append(float((first == second)[both].mean()) if both.any() else 0.0)
+    return max(shares)
+
+
+def assert_draws_of_their_own(who: str, actions: np.ndarray, largest_correlation: float) -> None:
+    """No two of the environments, [steps, n, 1], decide together, or draw the same action."""
+    __tracebackhide__ = True
+    expected = f"{who}: expected exploration of its own in every environment, found two "
+    found = largest_correlation_of_decisions(actions)
+    if not found <= largest_correlation:
+        raise AssertionError(
+            f"{expected}whose decisions to explore have the correlation {found:.2f}"
+        )
+    same = largest_share_of_equal_draws(actions)
+    if same > 0.5:
+        raise AssertionError(f"{expected}whose random actions are the same in {same:.0%} of steps")

@@ -1,0 +1,36 @@
+"""What two environments that explore alike look like to the tests of exploration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests_behavior import choices
+
+
+def _actions(*environments: list[int]) -> np.ndarray:
+    return np.array(environments).T[:, :, None]
+
+
+def test_own_decisions_and_own_draws_are_let_through():
+    """Of four steps two environments explore in two, and in one of these both, differently."""
+    choices.assert_draws_of_their_own("A", _actions([7, 0, 3, 0], [0, 5, 4, 0]), 0.75)
+
+
+def test_decisions_that_are_shared_are_seen():
+    """Two that explore in the same steps, with draws of their own, decide together."""
+    with pytest.raises(
+        AssertionError, match="whose decisions to explore have the correlation 1.00"
+    ):
+        choices.assert_draws_of_their_own("A", _actions([7, 0, 3, 0], [8, 0, 4, 0]), 0.75)
+
+
+def test_draws_that_are_shared_are_seen():
+    """Two that decide by themselves, and draw the same action where both explore."""
+    with pytest.raises(AssertionError, match="whose random actions are the same in 100% of steps"):
+        choices.assert_draws_of_their_own("A", _actions([7, 0, 3, 0], [0, 5, 3, 0]), 0.75)
+
+
+def test_environments_that_never_explore_together_share_nothing():
+    """There is no step in which their draws could be the same."""
+    assert choices.largest_share_of_equal_draws(_actions([7, 0, 0], [0, 5, 0])) == 0.0
