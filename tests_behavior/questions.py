@@ -132,7 +132,7 @@ def page() -> str:
         "`baselines/behavior/questions.yaml`; a test keeps it current. *handled*: the tests and",
         "details named below pass on the versions that the suite is run on. *deviates*: the",
         "framework is known to do otherwise, and a test fails if it no longer does. —: the",
-        "question does not apply. An empty cell: the question is not asked of DQN and DDPG.",
+        "question does not apply.",
         "",
         *_heading(names),
     ]

@@ -166,12 +166,14 @@ class Around:
         statistics: mean and standard deviation [*observation_shape], both or neither: the
             framework's own normalisation of observations is around the environments, with these
             statistics, frozen.
+        running: the same, with the statistics of what was observed so far.
         autoreset: the environments are side by side in gymnasium's vectorised environment, which
             resets them so: "next_step", "same_step" or "disabled"; empty: in the framework's own.
     """
 
     n_steps: int = 1
     statistics: Optional[Tuple[np.ndarray, np.ndarray]] = None
+    running: bool = False
     autoreset: str = ""
 
     def only(self, framework: str, *offered: str) -> None:
@@ -280,6 +282,26 @@ class Minibatch:
     returns: Optional[np.ndarray] = None
     targets: Optional[np.ndarray] = None
     discounts: Optional[np.ndarray] = None
+
+
+@dataclass(frozen=True)
+class RunningStatistics:
+    """What the framework's own normalisation of observations knows, at three moments.
+
+    Each is float [sets, 2, dimensions]: mean and variance, once for each set of statistics that the
+    environments have; environments that share theirs have one set.
+
+    Attributes:
+        trained: at the end of a training.
+        evaluated: those that an evaluation of the trained agent normalises with, at its end, if it
+            begins with those of the training.
+        restored: after what is saved with the agent is loaded in new environments; None if nothing
+            normalises there.
+    """
+
+    trained: np.ndarray
+    evaluated: np.ndarray
+    restored: Optional[np.ndarray]
 
 
 #: nothing else is around a training
@@ -552,6 +574,23 @@ class Adapter:
             NotOffered: the framework has nothing of the kind.
         """
         return self._beside("minibatches").minibatches(request, environments, around)
+
+    def running_statistics(
+        self, request: TrainingRequest, environments: int = 1
+    ) -> RunningStatistics:
+        """Train with the framework's own normalisation of observations around the environments.
+
+        As a user sets it up who says nothing else than that observations are to be normalised.
+
+        Args:
+            request: as for ``transitions``; ``on_checkpoint`` is called once, when the training has
+                ended and nothing has been evaluated yet.
+            environments: as for ``transitions``.
+
+        Raises:
+            NotOffered: the framework has no normalisation, or none that can be looked into.
+        """
+        return self._beside("normalised").running_statistics(request, environments)
 
     def play_atari(self, make_env: Callable[[], Any]) -> Any:
         """A game of ``make_env`` through all that surrounds one in a training on Atari.

@@ -147,6 +147,10 @@ class CleanRL(Adapter):
         """Train with the script's own loop and return the minibatches that its updates read."""
         return self._beside("minibatches").minibatches(request, environments, self.source, around)
 
+    def running_statistics(self, request: Any, environments: int = 1) -> Any:
+        """A script ends with its training, and evaluates what it has saved in one of its own."""
+        raise NotOffered("of a script's normalisation only details are asked")
+
     def play_atari(self, make_env: Any) -> Any:
         """A game of ``make_env`` through what the Atari script puts around it."""
         return self._beside("probes.atari").player(make_env, self.source)

@@ -37,6 +37,8 @@ class _Rollouts(BaseCallback):
 
 
 def _normalised(vectorised: Any, around: Around) -> Any:
+    if around.running:
+        return VecNormalize(vectorised, norm_reward=False)
     if around.statistics is None:
         return vectorised
     wrapped = VecNormalize(vectorised, training=False, norm_reward=False)
@@ -47,7 +49,7 @@ def _normalised(vectorised: Any, around: Around) -> Any:
 
 def agent(request: TrainingRequest, environments: int, around: Around = PLAIN) -> Any:
     """An agent that is to learn on ``environments`` copies in a ``DummyVecEnv``."""
-    around.only("Stable-Baselines3", "n_steps", "statistics")
+    around.only("Stable-Baselines3", "n_steps", "statistics", "running")
     vectorised = _normalised(gyms.make_vec_env(request.make_env, environments), around)
     arguments = arguments_for(request, vectorised.action_space.shape)
     if around.n_steps > 1:

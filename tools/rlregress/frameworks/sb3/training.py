@@ -12,6 +12,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.noise import NormalActionNoise
 
 from rlregress.frameworks.base import (
+    Policy,
     Trained,
     TrainingRequest,
     refuse,
@@ -180,11 +181,12 @@ class _Watch(BaseCallback):
         if self._pending and self.num_timesteps >= self._pending[0]:
             while self._pending and self.num_timesteps >= self._pending[0]:
                 self._pending.pop(0)
-            self._request.on_checkpoint(self.num_timesteps, _policy(self.model))
+            self._request.on_checkpoint(self.num_timesteps, policy_of(self.model))
         return True
 
 
-def _policy(model):
+def policy_of(model) -> Policy:
+    """The deterministic policy of an agent."""
     return lambda observations: model.predict(observations, deterministic=True)[0]
 
 
@@ -278,7 +280,7 @@ def trained(model: Any, diagnostics: Mapping[str, List[float]]) -> Trained:
     if getattr(model, "log_ent_coef", None) is not None:
         parameters["log_ent_coef"] = model.log_ent_coef.detach().numpy().copy()
     return Trained(
-        _policy(model),
+        policy_of(model),
         _value(model),
         parameters,
         model.num_timesteps,

@@ -16,13 +16,22 @@ from rlregress.frameworks.torchrl.api import (
     ObservationNorm,
     SerialEnv,
     TransformedEnv,
+    VecNorm,
 )
 from rlregress.frameworks.torchrl.training import BUILDERS, Space, single_precision
 
 
 def _environment(request: TrainingRequest, environments: int, around: Around) -> Any:
     def make() -> Any:
-        return GymWrapper(request.make_env(), device="cpu")
+        environment = GymWrapper(request.make_env(), device="cpu")
+        if not around.running:
+            return environment
+        with warnings.catch_warnings():
+            # that another class is to take its name
+            warnings.filterwarnings("ignore", category=FutureWarning)
+            normalising = VecNorm(in_keys=["observation"])
+        # within each environment, as where they are in processes of their own
+        return TransformedEnv(single_precision(environment), normalising)
 
     if around.autoreset:
         mode = gymnasium.vector.AutoresetMode[around.autoreset.upper()]

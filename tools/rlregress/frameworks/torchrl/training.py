@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.base import Trained, TrainingRequest, refuse, without_fixed
+from rlregress.frameworks.base import Policy, Trained, TrainingRequest, refuse, without_fixed
 from rlregress.frameworks.heads import (
     Heads,
     constant_deviation,
@@ -24,6 +24,7 @@ from rlregress.frameworks.heads import (
     normal_draws,
     prepare,
 )
+from rlregress.frameworks.torchrl import dqn_ddpg
 from rlregress.frameworks.torchrl.api import (
     MLP,
     AddStateIndependentNormalScale,
@@ -55,7 +56,6 @@ from rlregress.frameworks.torchrl.api import (
 from rlregress.frameworks.torchrl.dqn_ddpg import (
     is_of_dqn_or_ddpg,
     parts_of,
-    policy_of,
     trainer_of,
     value_of,
 )
@@ -389,9 +389,10 @@ BUILDERS = {
 }
 
 
-def _policy(loss):
+def policy_of(loss) -> Policy:
+    """The deterministic policy of a loss."""
     if is_of_dqn_or_ddpg(loss):
-        return policy_of(loss)
+        return dqn_ddpg.policy_of(loss)
 
     def policy(observations: np.ndarray) -> np.ndarray:
         batch = TensorDict(
@@ -488,7 +489,7 @@ class _AfterBatch:
         if self._pending and done >= self._pending[0]:
             while self._pending and done >= self._pending[0]:
                 self._pending.pop(0)
-            self._request.on_checkpoint(done, _policy(self.loss))
+            self._request.on_checkpoint(done, policy_of(self.loss))
         # the collector has handed out its batch, and its loop goes on where its frames are
         self._request.keep(done, self)
 
@@ -556,7 +557,7 @@ def trained(after_batch: _AfterBatch) -> Trained:
     }
     diagnostics = after_batch.diagnostics.values
     return Trained(
-        _policy(loss),
+        policy_of(loss),
         _value(loss),
         parameters,
         trainer.collected_frames,

@@ -1,0 +1,179 @@
+"""Running statistics of observations: exact, shared, frozen in an evaluation, and saved.
+
+The framework's own normalisation around clocks, whose observations are known: what it counts is
+compared with the mean and the variance of what the environments have shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from rlregress.frameworks.base import Adapter, NotOffered, Policy, RunningStatistics
+from tests_behavior.clock import TIME, Clock
+from tests_behavior.clock_trainings import is_on_policy, request
+from tests_behavior.questions import asked
+
+pytestmark = pytest.mark.without_cells
+
+ENVIRONMENTS = 3
+#: dimensions of an observation: the number of the only environment has no variance
+MOVING, ALL = slice(TIME, None), slice(None)
+#: environment steps of each: two rollouts, or three collections
+STEPS = {True: 16, False: 15}
+#: A prior of 1e-4 samples of mean 0 and variance 1 moves what 24 observations say by less than
+#: 1e-5; a decay of 0.9999 moves it by more than 1e-4.
+TOLERANCE = 5e-5
+
+
+@dataclass
+class Shown:
+    """The observations that environments have shown, in order.
+
+    Attributes:
+        every: all of them.
+        ended: the places of those with which an episode ended.
+    """
+
+    every: list[np.ndarray] = field(default_factory=list)
+    ended: list[int] = field(default_factory=list)
+
+    def moments(self, with_ends: bool) -> np.ndarray:
+        """Mean and variance of them, [2, dimensions], with or without what ended an episode."""
+        rows = np.delete(np.array(self.every), () if with_ends else self.ended, axis=0)
+        return np.array([rows.mean(0), rows.var(0)])
+
+
+class Showing(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
+    """Writes down what an environment shows; of several resets in a row the last one."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any], shown: Shown) -> None:
+        super().__init__(env)
+        self._shown = shown
+        self._reset_at: int | None = None
+
+    def reset(self, **options: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        """Reset."""
+        observation, info = self.env.reset(**options)
+        if self._reset_at is None:
+            self._reset_at = len(self._shown.every)
+            self._shown.every.append(observation)
+        self._shown.every[self._reset_at] = observation
+        return observation, info
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, Any, bool, bool, dict[str, Any]]:
+        """Step."""
+        outcome = self.env.step(action)
+        self._reset_at = None
+        if outcome[2] or outcome[3]:
+            self._shown.ended.append(len(self._shown.every))
+        self._shown.every.append(outcome[0])
+        return outcome
+
+
+@cache
+def statistics(
+    framework: Adapter, algorithm: str, environments: int
+) -> tuple[RunningStatistics, Shown]:
+    """What is known after a short training, and what had been shown by its end."""
+    shown, trained = Shown(), Shown()
+
+    def make(number: int) -> Showing:
+        return Showing(Clock(number), shown)
+
+    def end(steps: int, policy: Policy) -> None:
+        trained.every, trained.ended = list(shown.every), list(shown.ended)
+
+    steps = STEPS[is_on_policy(framework, algorithm)]
+    asked_for = request(framework, algorithm, make, environments, steps)
+    asked_for = replace(asked_for, on_checkpoint=end)
+    try:
+        found = framework.running_statistics(asked_for, environments)
+    except NotOffered as error:
+        pytest.skip(str(error))
+    return found, trained
+
+
+def assert_exact(who: str, found: np.ndarray, shown: Shown, dimensions: slice) -> None:
+    """A set of statistics [2, all] is of what was shown, with final observations or without.
+
+    Whether those count is asked by ``normalisation.terminal_observation.statistics``.
+    """
+    __tracebackhide__ = True
+    known = [shown.moments(with_ends)[:, dimensions] for with_ends in (False, True)]
+    found = found[:, dimensions]
+    if not any(np.allclose(found, each, rtol=0, atol=TOLERANCE) for each in known):
+        wanted = " or ".join(str(each.round(5).tolist()) for each in known)
+        raise AssertionError(
+            f"{who}: expected the mean and the variance {wanted} of what was observed, found "
+            f"{found.round(5).tolist()}"
+        )
+
+
+def assert_shared(who: str, found: np.ndarray, environments: int) -> None:
+    """There is one set of statistics, [1, 2, dimensions]."""
+    __tracebackhide__ = True
+    if len(found) != 1:
+        raise AssertionError(
+            f"{who}: expected one set of statistics of {environments} environments, found "
+            f"{len(found)}, with the means {found[:, 0].round(3).tolist()}"
+        )
+
+
+def assert_same(who: str, when: str, found: np.ndarray | None, trained: np.ndarray) -> None:
+    """Statistics are those of the training, [sets, 2, dimensions]."""
+    __tracebackhide__ = True
+    if found is None or not np.array_equal(found, trained):
+        spelled = "none" if found is None else str(found.round(5).tolist())
+        raise AssertionError(
+            f"{who}: expected the statistics {trained.round(5).tolist()} of the training {when}, "
+            f"found {spelled}"
+        )
+
+
+def test_running_statistics_are_exact(framework, algorithm):
+    """Mean and variance are those of what one environment has shown until now."""
+    who = f"{framework.title} {algorithm}"
+    with asked("normalisation.running", framework.name, algorithm):
+        found, shown = statistics(framework, algorithm, 1)
+        assert_exact(who, found.trained[0], shown, MOVING)
+    other = replace(shown, every=[*shown.every[:-1], shown.every[-1] + 0.1])
+    with pytest.raises(AssertionError, match="expected the mean and the variance"):
+        assert_exact(who, found.trained[0], other, MOVING)
+
+
+def test_environments_share_their_statistics(framework, algorithm):
+    """Three environments have one set of statistics, of what all of them have shown."""
+    who = f"{framework.title} {algorithm}"
+    with asked("normalisation.environments", framework.name, algorithm):
+        found, shown = statistics(framework, algorithm, ENVIRONMENTS)
+        assert_shared(who, found.trained, ENVIRONMENTS)
+        assert_exact(who, found.trained[0], shown, ALL)
+    with pytest.raises(AssertionError, match="expected one set of statistics of 3 environments"):
+        assert_shared(who, np.concatenate([found.trained] * 2), ENVIRONMENTS)
+
+
+def test_an_evaluation_leaves_the_statistics(framework, algorithm):
+    """What an evaluation observes does not enter the statistics that it normalises with."""
+    who = f"{framework.title} {algorithm}"
+    with asked("normalisation.frozen", framework.name, algorithm):
+        found, _ = statistics(framework, algorithm, 1)
+        assert_same(who, "in an evaluation", found.evaluated, found.trained)
+    with pytest.raises(AssertionError, match="of the training in an evaluation, found"):
+        assert_same(who, "in an evaluation", found.trained + 0.001, found.trained)
+
+
+def test_statistics_are_saved_with_the_agent(framework, algorithm):
+    """What is loaded of a saved agent normalises as the agent did."""
+    who = f"{framework.title} {algorithm}"
+    with asked("normalisation.saved", framework.name, algorithm):
+        found, _ = statistics(framework, algorithm, 1)
+        assert_same(who, "in what is loaded", found.restored, found.trained)
+    for other in (None, found.trained + 0.001):
+        with pytest.raises(AssertionError, match="of the training in what is loaded, found"):
+            assert_same(who, "in what is loaded", other, found.trained)
