@@ -15,7 +15,7 @@ from tests_behavior.clock import Clock, Notes, played
 from tests_behavior.clock_trainings import hyperparameters, read
 from tests_behavior.limit import LimitIs
 from tests_behavior.questions import asked
-from tests_behavior.settings import setting
+from tests_behavior.settings import SEEDED, setting
 from tests_behavior.windows import assert_windows, windows
 
 pytestmark = pytest.mark.without_cells
@@ -103,3 +103,36 @@ def test_other_windows_are_seen(framework, algorithm, wrong):
     with pytest.raises(AssertionError, match="expected the sum of rewards of the step of"):
         assert_windows(who, rows, made)
     assert np.isfinite(rows.rewards).all()
+
+
+def assert_one_value_behind(who: str, rows: Minibatch, discounts: np.ndarray) -> None:
+    """Targets less their rewards, over the discounts [rows], are one value of what is behind.
+
+    So they are if windows of several lengths that end alike discount it by their lengths.
+    """
+    __tracebackhide__ = True
+    assert rows.targets is not None
+    assert rows.next_observations is not None
+    values = (rows.targets.astype(np.float64) - rows.rewards) / discounts
+    for place in sorted(set(map(tuple, rows.next_observations))):
+        behind = values[(rows.next_observations == place).all(1)]
+        if np.ptp(behind) > 1e-5 * max(1.0, np.abs(rows.rewards).max()):
+            raise AssertionError(
+                f"{who}: expected one value of {tuple(map(float, place))} behind all windows that "
+                f"end there, found values from {behind.min():.5f} to {behind.max():.5f}"
+            )
+
+
+@pytest.mark.parametrize("other", SEEDED)
+def test_a_target_discounts_the_value_by_the_length_of_its_window(framework, other):
+    """Windows of one, two and three steps that end alike have targets of one value behind them.
+
+    Asked where no noise and no entropy is part of a target.
+    """
+    who = f"{framework.title} {other}"
+    with asked("n_step.truncation", framework.name, other):
+        rows, _ = trained(framework, other, LimitIs.TRUNCATION, 3, 40)
+        assert_one_value_behind(who, rows, rows.discounts)
+    discount = hyperparameters(framework, other)["discount"]
+    with pytest.raises(AssertionError, match="expected one value of .* found values from"):
+        assert_one_value_behind(who, rows, np.full(len(rows.observations), discount))
