@@ -51,6 +51,12 @@ def faults(
     show: Annotated[
         bool, typer.Option("--show", help="With --tiers: print what is kept; judge nothing.")
     ] = False,
+    missed: Annotated[
+        bool,
+        typer.Option(
+            "--missed", help="With --tiers: ask again what no tier saw in the kept draws."
+        ),
+    ] = False,
     html: Html = "",
 ) -> None:
     """Make known mistakes in copies of the frameworks, and print whether the probes see each.
@@ -81,18 +87,23 @@ def faults(
         )
     if len(named) > 1:
         raise UserError(f"{' and '.join(named)} are catalogues of faults; name one of them")
-    if not tiers and (count != 150 or draw or show):
-        raise UserError("--count, --draw and --show go with --tiers; give it, or leave them out")
+    if not tiers and (count != 150 or draw or show or missed):
+        raise UserError(
+            "--count, --draw, --show and --missed go with --tiers; give it, or leave them out"
+        )
+    if missed and (count != 150 or draw or show):
+        raise UserError("--missed is about all kept draws; leave out --count, --draw and --show")
     if tiers:
         if only or html:
             raise UserError(
                 "--tiers draws its faults and prints Markdown; leave out --only, --html"
             )
-        seen = (
-            faults_command.kept_tiers()
-            if show
-            else faults_command.by_tiers(adapters, count, draw, workers)
-        )
+        if show:
+            seen = faults_command.kept_tiers()
+        elif missed:
+            seen = faults_command.missed_by_tiers(adapters, workers)
+        else:
+            seen = faults_command.by_tiers(adapters, count, draw, workers)
         raise typer.Exit(0 if seen else 1)
     new_page = pages.begin(html, as_typed())
     if returns:

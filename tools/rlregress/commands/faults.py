@@ -131,6 +131,16 @@ def by_tiers(names: Sequence[str], count: int, draw: int, workers: int) -> bool:
     return tiers.enough(results)
 
 
+def missed_by_tiers(names: Sequence[str], workers: int) -> bool:
+    """Ask again what no tier saw, and print the page; whether the tiers see enough now."""
+    processes = workers or os.cpu_count() or 1
+    of = (tiers.ask_again(frameworks.get(name), processes, typer.echo) for name in names)
+    results = [each for draws in of for each in draws]
+    typer.echo(tiers_report.page(results, generated.explained()))
+    typer.echo(tiers_report.summary(results))
+    return tiers.enough(results)
+
+
 def kept_tiers() -> bool:
     """Print the page of what was judged before; whether the tiers see enough."""
     results = generated.kept()

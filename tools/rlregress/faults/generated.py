@@ -10,7 +10,7 @@ import ast
 import json
 import random
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
@@ -45,6 +45,7 @@ class Outcome:
         said: tier -> what saw it; empty: asked, and it did not; a tier that is missing was not
             asked.
         run: whether a probe, a traced training or a behaviour test runs its line.
+        again: the same as ``said``, of later tests that were asked about what none had seen.
     """
 
     file: str
@@ -55,6 +56,7 @@ class Outcome:
     new: str
     said: Mapping[str, str]
     run: bool = False
+    again: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -64,11 +66,20 @@ class Outcome:
     @property
     def seen_by(self) -> str:
         """The first tier that sees it; empty: none."""
-        return next((tier for tier in TIERS if self.said.get(tier)), "")
+        return _first(self.said)
+
+    @property
+    def seen_since(self) -> str:
+        """The first tier of later tests that sees what none had seen; empty: none."""
+        return _first(self.again)
 
     def with_(self, tier: str, said: str, run: bool) -> Outcome:
         """The same with the answer of one more tier."""
         return replace(self, said={**self.said, tier: said}, run=self.run or run)
+
+
+def _first(said: Mapping[str, str]) -> str:
+    return next((tier for tier in TIERS if said.get(tier)), "")
 
 
 @dataclass(frozen=True)
@@ -81,6 +92,7 @@ class Drawn:
         draw: seed of the lot.
         date: when the last of them was asked, year-month-day.
         tests: digest of the tests and scenarios that were asked; empty: not noted.
+        asked_again: when later tests were asked about what none had seen; empty: they were not.
     """
 
     framework: str
@@ -90,6 +102,7 @@ class Drawn:
     faults: tuple[Outcome, ...]
     date: str = ""
     tests: str = ""
+    asked_again: str = ""
 
 
 @dataclass(frozen=True)
@@ -223,6 +236,16 @@ def keep(results: Drawn) -> None:
     path = path_of(results.framework, results.draw)
     path.parent.mkdir(exist_ok=True)
     write_atomically(path, json.dumps(asdict(results), indent=1) + "\n")
+
+
+def misses(of: Drawn, explained: Mapping[tuple[str, str], Explained]) -> list[Outcome]:
+    """Faults that no tier saw when they were drawn and that are not explained as no fault."""
+    return [
+        each
+        for each in of.faults
+        if not each.seen_by
+        and ((why := explained.get((of.framework, each.name))) is None or why.kind == GAP)
+    ]
 
 
 def explained() -> dict[tuple[str, str], Explained]:

@@ -39,6 +39,8 @@ prints.
 
 Tests that were written after somebody had looked at the misses of a draw are flattered by it: the
 last draw of a framework, made after the last change of the tests, is the one that measures them.
+What no tier saw on its day and counts as a fault may be asked again of later tests (`--missed`):
+the last column adds what these see, and measures no more than whether the gaps were closed.
 """
 
 
@@ -54,6 +56,7 @@ def _shares(
     head = [
         "framework", "draw", "asked on", "drawn", "of", "unit", "trace", "seen by either",
         "behavior, of the rest", "seen by any", *KINDS[:-1], "seen of those that count",
+        "with what is seen since",
     ]  # fmt: skip
     rows = []
     for of in results:
@@ -72,12 +75,14 @@ def _share(
     whys = [_explanation(of, each, explained) for of in results for each in of.faults]
     kinds = Counter(why.kind for why in whys if why is not None)
     seen = sum(bool(each.seen_by) for each in faults)
+    since = sum(bool(each.seen_since) for each in faults)
     counted = len(faults) - sum(kinds[kind] for kind in KINDS if kind != GAP)
     either = [each for each in faults if each.seen_by in TIERS[:2]]
     return [
         str(len(faults)), places, *(_asked(faults, tier) for tier in TIERS[:2]),
         _part(len(either), len(faults)), _asked(faults, TIERS[2]), _part(seen, len(faults)),
         *(str(kinds[kind]) for kind in KINDS if kind != GAP), _part(seen, counted),
+        _part(seen + since, counted) if any(of.asked_again for of in results) else "not asked",
     ]  # fmt: skip
 
 
@@ -116,6 +121,7 @@ def _unseen(of: Drawn, explained: Mapping[tuple[str, str], Explained]) -> Iterab
         for each in chosen:
             why = _explanation(of, each, explained)
             said = f" **{why.kind}**: {why.why}" if why is not None else ""
+            said += f" Seen on {of.asked_again} by {each.seen_since}." if each.seen_since else ""
             yield (
                 f"- `{each.file}:{each.line}` `{each.function}` ({each.operator}): "
                 f"`{each.old}` -> `{each.new}`{said}"

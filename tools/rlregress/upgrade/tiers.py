@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -60,12 +61,6 @@ def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Dr
     if kept is not None and (dict(kept.versions), kept.tests) == (adapter.versions(), tests):
         said = {each.name: each for each in kept.faults}
     outcomes = {n: said.get(new.name, new) for n, new in enumerate(map(generated.outcome, faults))}
-    sound = {
-        each.file: path.read_text(encoding="utf-8")
-        for each in faults
-        if (path := adapter.locate(each.file)) is not None
-    }
-    seeds = {n: generated.as_fault(each, sound[each.file], str(n)) for n, each in enumerate(faults)}
 
     def keep() -> Drawn:
         results = Drawn(
@@ -80,20 +75,80 @@ def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Dr
         generated.keep(results)
         return results
 
+    for tier in _asked(adapter, faults, outcomes, workers, say):
+        results = keep()
+        if tier != BEHAVIOR:
+            say(_so_far(results.faults, tier))
+    return keep()
+
+
+def ask_again(adapter: Adapter, workers: int, say: Say) -> list[Drawn]:
+    """Ask the tests of today about faults that none had seen when they were drawn.
+
+    Those that are explained as no fault, or as none of this suite's, are left out.
+
+    Raises:
+        UserError: nothing was drawn from the installed version.
+    """
+    suite.checkout("judging generated faults")
+    version = dict(adapter.versions())
+    draws = [of for of in generated.kept() if of.framework == adapter.name]
+    draws = [of for of in draws if dict(of.versions) == version]
+    if not draws:
+        raise UserError(
+            f"no faults were drawn from {adapter.full_name} {adapter.version()} yet; run "
+            f"rlregress faults --tiers --framework {adapter.full_name} first"
+        )
+    known = generated.explained()
+    faults: dict[str, Mutant] = {}
+    for of in draws:
+        missed = {each.name for each in generated.misses(of, known)}
+        for fault in generated.drawn(adapter, len(of.faults), of.draw)[0]:
+            name = generated.outcome(fault).name
+            if name in missed:
+                faults[name] = fault
+    outcomes = dict(enumerate(map(generated.outcome, faults.values())))
+    for tier in _asked(adapter, list(faults.values()), outcomes, workers, say):
+        if tier != BEHAVIOR:
+            say(_so_far(tuple(outcomes.values()), tier))
+    said = {each.name: each.said for each in outcomes.values()}
+    today = datetime.date.today().isoformat()
+    again = []
+    for of in draws:
+        answered = tuple(replace(each, again=said.get(each.name, {})) for each in of.faults)
+        again.append(replace(of, faults=answered, asked_again=today))
+        generated.keep(again[-1])
+    return again
+
+
+def _asked(
+    adapter: Adapter,
+    faults: Sequence[Mutant],
+    outcomes: dict[int, Outcome],
+    workers: int,
+    say: Say,
+) -> Iterator[str]:
+    """Put the answers of each tier into ``outcomes``, by number; yields after some of a tier."""
+    sound = {
+        each.file: path.read_text(encoding="utf-8")
+        for each in faults
+        if (path := adapter.locate(each.file)) is not None
+    }
+    seeds = {n: generated.as_fault(each, sound[each.file], str(n)) for n, each in enumerate(faults)}
+
     def left(tier: str) -> list[int]:
         return [n for n, each in outcomes.items() if tier not in each.said]
 
     for number, answer, run in _unit(adapter, {n: seeds[n] for n in left(UNIT)}, workers, say):
         outcomes[number] = outcomes[number].with_(UNIT, answer, run)
-    say(_so_far(keep().faults, UNIT))
+    yield UNIT
     for number, answer, run in _traced(adapter, {n: faults[n] for n in left(TRACE)}, workers, say):
         outcomes[number] = outcomes[number].with_(TRACE, answer, run)
-    say(_so_far(keep().faults, TRACE))
+    yield TRACE
     unseen = [n for n in left(BEHAVIOR) if not outcomes[n].seen_by]
     for number, answer, run in _behaving(adapter, {n: seeds[n] for n in unseen}, workers, say):
         outcomes[number] = outcomes[number].with_(BEHAVIOR, answer, run)
-        keep()
-    return keep()
+        yield BEHAVIOR
 
 
 def _so_far(outcomes: Sequence[Outcome], tier: str) -> str:
@@ -222,16 +277,13 @@ def _red(adapter: Adapter, fault: Fault, files: Sequence[str]) -> tuple[str, boo
 
 
 def shares(results: Drawn) -> tuple[int, int]:
-    """How many faults some tier sees, and of how many: those that are not explained as no fault."""
-    known = generated.explained()
-    counted = [
-        each
-        for each in results.faults
-        if each.seen_by
-        or (why := known.get((results.framework, each.name))) is None
-        or why.kind == generated.GAP
-    ]
-    return sum(bool(each.seen_by) for each in counted), len(counted)
+    """How many faults some tier sees, and of how many: those that are not explained as no fault.
+
+    Seen is also what later tests see.
+    """
+    seen = sum(bool(each.seen_by) for each in results.faults)
+    misses = generated.misses(results, generated.explained())
+    return seen + sum(bool(each.seen_since) for each in misses), seen + len(misses)
 
 
 def enough(results: Sequence[Drawn]) -> bool:

@@ -153,7 +153,7 @@ def test_the_page_names_what_nothing_sees(monkeypatch):
     }
     assert cells["sb3 9.9.9"] == [
         "0", "2026-11-24", "4", "40", "1 of 4 (25%)", "0 of 4 (0%)", "1 of 4 (25%)",
-        "1 of 3 (33%)", "2 of 4 (50%)", "1", "0", "0", "2 of 3 (67%)",
+        "1 of 3 (33%)", "2 of 4 (50%)", "1", "0", "0", "2 of 3 (67%)", "not asked",
     ]  # fmt: skip
     assert cells["sign"] == ["3", "1", "0", "1", "1", "0"]
     assert cells["bound"] == ["1", "0", "0", "0", "0", "1"]
@@ -168,7 +168,7 @@ def test_several_draws_are_counted_together(monkeypatch):
     page = tiers_report.page([DRAWN, again], explain(monkeypatch, (UNSEEN, EQUIVALENT, "x is 0")))
     (line,) = [line for line in page.splitlines() if line.startswith("| all |")]
     cells = [each.strip() for each in line.strip("| ").split("|")]
-    assert [*cells[3:5], cells[9], cells[-1]] == ["6", "", "3 of 6 (50%)", "3 of 4 (75%)"]
+    assert [*cells[3:5], cells[9], cells[-2]] == ["6", "", "3 of 6 (50%)", "3 of 4 (75%)"]
     assert "## Not seen: sb3, draw 1" in page
     assert "| all |" not in tiers_report.page([DRAWN], generated.explained())
 
@@ -202,6 +202,49 @@ def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
     monkeypatch.setattr(state, "tests_digest", lambda: "other tests")
     assert judge() == every
     assert [(each.draw, each.tests) for each in generated.kept()] == [(0, "other tests")]
+
+
+def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
+    """What counts alone, of every draw; the answers of its day stay, and their share."""
+    adapter = frameworks.get("sb3")
+    monkeypatch.setattr(generated, "_folder", lambda: tmp_path)
+    monkeypatch.setattr(generated, "scope", lambda name: ("stable_baselines3/common/noise.py",))
+    asked = []
+
+    def ask(tier, seen):
+        def answered(adapter, faults, workers, say):
+            asked.append((tier, len(faults)))
+            return [(number, seen(number), True) for number in faults]
+
+        return answered
+
+    for tier, name in ((UNIT, "_unit"), (TRACE, "_traced"), (BEHAVIOR, "_behaving")):
+        monkeypatch.setattr(tiers, name, ask(tier, lambda number: "a detail" * (number == 0)))
+    explain(monkeypatch)
+    drawn = tiers.judge(adapter, 4, 0, 1, lambda said: None)
+    unseen = [each for each in drawn.faults if not each.seen_by]
+    assert len(unseen) == 3
+    explain(monkeypatch, (unseen[0], EQUIVALENT, "x is 0"))
+    assert tiers.shares(drawn) == (1, 3)
+    asked.clear()
+    monkeypatch.setattr(tiers, "_traced", ask(TRACE, lambda number: "a training" * (number == 1)))
+    (again,) = tiers.ask_again(adapter, 1, lambda said: None)
+    assert asked == [(UNIT, 2), (TRACE, 2), (BEHAVIOR, 0)]
+    assert [each.said for each in again.faults] == [each.said for each in drawn.faults]
+    assert generated.kept() == [again]
+    # the first of the two was seen by probes as number 0, the second by traces as number 1
+    assert [each.seen_since for each in again.faults if each.again] == [UNIT, TRACE]
+    assert tiers.shares(again) == (3, 3)
+    page = tiers_report.page([again], generated.explained())
+    assert "| 1 of 3 (33%) | 3 of 3 (100%) |" in page
+    assert f"Seen on {again.asked_again} by {TRACE}." in page
+
+
+def test_nothing_can_be_asked_again_before_it_was_drawn(monkeypatch, tmp_path):
+    """One sentence that says what to run first."""
+    monkeypatch.setattr(generated, "_folder", lambda: tmp_path)
+    with pytest.raises(UserError, match=r"^no faults were drawn from sb3 .* yet; run rlregress"):
+        tiers.ask_again(frameworks.get("sb3"), 1, lambda said: None)
 
 
 def test_the_page_of_the_documentation_is_the_one_of_the_kept_results():
