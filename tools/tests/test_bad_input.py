@@ -266,6 +266,21 @@ def test_an_algorithm_that_is_only_traced(command):
     )  # fmt: skip
 
 
+def test_an_algorithm_that_is_only_asked_how_it_behaves(command):
+    """An algorithm without returns and without a trace says which tests ask it."""
+    code, _, error = command("plan", "--framework", "cleanrl", "--algorithm", "dqn")
+    scripts = frameworks.get("cleanrl")
+    said = "pytest tests_behavior --algorithm dqn" if scripts.without_cells else "known: ppo, sac"
+    assert_one_sentence(code, error, "'dqn' of CleanRL", said)
+
+
+def test_an_algorithm_of_several_frameworks_that_none_trains(command):
+    """It is told of all of them, not of the first one; whatever chooses the cells."""
+    for budget in ("smoke", "short"):
+        code, _, error = command("plan", "--algorithm", "dqn", "--budget", budget)
+        assert_one_sentence(code, error, "Stable-Baselines3", "is traced, and not trained for its")
+
+
 def test_a_list_of_known_names_is_set_off_from_the_wrong_one(command):
     """A wrong name that is near none is followed by a semicolon and the known ones."""
     code, _, error = command("plan", "--algorithm", "zzz")

@@ -99,6 +99,7 @@ def other_algorithms(chosen: Sequence[str]) -> frozenset[str]:
 
 
 def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
+    _check_algorithms(selection)
     cells = []
     for adapter in adapters(selection.frameworks):
         name = adapter.name
@@ -224,14 +225,20 @@ def _by_name(selection: Selection) -> list[Cell]:
     return []
 
 
+def _check_algorithms(selection: Selection) -> None:
+    """UserError for an algorithm that none of the frameworks trains for its returns."""
+    asked = adapters(selection.frameworks)
+    known = sorted({name for adapter in asked for name in adapter.algorithms})
+    for algorithm in selection.algorithms:
+        if algorithm not in known:
+            raise UserError(plan.not_trained(algorithm, asked, known))
+
+
 def _of_stored(selection: Selection) -> list[Cell]:
     """Stored cells, and those of the published table of the budget."""
     of_budget = budget(selection.budget)
+    _check_algorithms(selection)
     installed = {adapter.name for adapter in adapters(selection.frameworks)}
-    for algorithm in selection.algorithms:
-        known = sorted({a for name in installed for a in frameworks.get(name).algorithms})
-        if algorithm not in known:
-            raise UserError(plan.not_trained(algorithm, adapters(selection.frameworks), known))
     stored = {
         each.cell.id: each.cell for each in baseline.every() if each.cell.budget == selection.budget
     }

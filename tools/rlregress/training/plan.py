@@ -65,7 +65,8 @@ def not_trained(algorithm: str, adapters: Sequence[Adapter], known: Sequence[str
         known: their algorithms that are trained.
     """
     of = ", ".join(adapter.title for adapter in adapters)
-    if not known:
+    every = {name for each in frameworks.names() for name in frameworks.get(each).algorithms}
+    if not known and algorithm in every:
         copies = " or ".join(f"--{each.name} FOLDER" for each in adapters if each.checkout)
         return (
             f"'{algorithm}' of {of} cannot be trained with the copy that is here"
@@ -78,7 +79,12 @@ def not_trained(algorithm: str, adapters: Sequence[Adapter], known: Sequence[str
                 f"rlregress trace --framework {adapter.name} --algorithm {algorithm}; trained for "
                 f"their returns: {', '.join(sorted(known))}"
             )
-    return f"unknown algorithm '{algorithm}' of {of}; {nearest(algorithm, known)}"
+    if any(algorithm in adapter.without_cells for adapter in adapters):
+        return (
+            f"'{algorithm}' of {of} is asked how it behaves, and not trained for its returns; to "
+            f"ask it: pytest tests_behavior --algorithm {algorithm}"
+        )
+    return f"unknown algorithm '{algorithm}' of {of}; {nearest(algorithm, known or sorted(every))}"
 
 
 def jobs(cell: Cell, seeds: Iterable[int]) -> list[Job]:
