@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 import torch
 from torch import nn
@@ -93,8 +93,26 @@ def _over_agents(make_env: Any, seed: int) -> Dict[str, Any]:
 def _in_chunks(make_env: Any, seed: int) -> Dict[str, Any]:
     """Values computed in chunks, of either dimension, and a number of chunks; both at once."""
 
+    class Noting(nn.Module):
+        """A value that notes the shapes of what it is asked for."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.asked: List[Any] = []
+
+        def forward(self, seen: torch.Tensor) -> torch.Tensor:
+            """Of shape [..., 1]."""
+            self.asked.append(list(seen.shape))
+            return seen.sum(-1, keepdim=True)
+
     def estimated(name: str, **options: Any) -> Any:
-        return written(estimator_of(name, value(), **options)(_batch()))
+        from tensordict.nn import TensorDictModule
+
+        noting = Noting()
+        critic = TensorDictModule(noting, ["observation"], ["state_value"])
+        estimator_of(name, critic, **options)(_batch())
+        return {"asked": str(noting.asked),
+                **written(estimator_of(name, value(), **options)(_batch()))}  # fmt: skip
 
     calls: Dict[str, Any] = {}
     for name in NAMES:

@@ -82,6 +82,9 @@ _BOUNDS: Dict[str, Any] = {
     "low_tensor": {"low": torch.tensor([-1.0, -0.5])},
     "high_tensor": {"high": torch.tensor([1.0, 0.5])},
     "integers": {"low": -2, "high": 2},
+    "usual": {"low": torch.tensor([-1.0, -1.0]), "high": torch.tensor([1.0, 1.0])},
+    "double": {"low": torch.tensor([-2.0, -2.0]), "high": torch.tensor([2.0, 2.0])},
+    "positive": {"low": torch.tensor([1.0, 1.0]), "high": torch.tensor([2.0, 3.0])},
 }  # fmt: skip
 _WRONG: Dict[str, Any] = {
     "turned": {"low": 1.0, "high": -1.0}, "equal": {"low": 0.5, "high": 0.5},
@@ -395,15 +398,20 @@ _NOISE = ("AdditiveGaussianModule", "OrnsteinUhlenbeckProcessModule", "EGreedyMo
 def _noise(make_env: Any, seed: int) -> Dict[str, Any]:
     """Noise on actions by any key, safe or not, with a specification that comes later or never."""
     composite = library("torchrl.data", "Composite")
-    nested = ("body", "action")
+    nested, deep, single = ("body", "action"), ("body", "arm", "action"), ("action",)
 
     def batch(key: Any, *shape: int, start: Optional[torch.Tensor] = None) -> Any:
         actions = torch.linspace(-1.5, 1.5, 2 * int(np.prod(shape))).reshape(*shape, 2)
         items: Dict[str, Any] = {}
         if key == nested:
             items["body"] = dictionary({"action": actions}, shape)
+        elif key == deep:
+            # of two arms in each body
+            actions = actions.unsqueeze(-2).expand(*shape, 2, 2).clone()
+            arm = dictionary({"action": actions}, (*shape, 2))
+            items["body"] = dictionary({"arm": arm}, shape)
         else:
-            items[key] = actions
+            items[key[0] if key == single else key] = actions
         if start is not None:
             items["is_init"] = start
         return dictionary(items, shape)
@@ -432,8 +440,11 @@ def _noise(make_env: Any, seed: int) -> Dict[str, Any]:
     for name in _NOISE:
         for exploration in ("random", "deterministic"):
             for kind in ("bounded", "composite", "none"):
-                for label, key in (("", "action"), (".nested", nested), (".turn", "turn")):
-                    if kind == "composite" and key == "turn":
+                for label, key in (
+                    ("", "action"), (".nested", nested), (".turn", "turn"), (".deep", deep),
+                    (".single", single),
+                ):  # fmt: skip
+                    if kind == "composite" and key in ("turn", deep):
                         continue
                     calls[f"{name}.{exploration}.{kind}{label}"] = partial(
                         acted, name, exploration, kind, key
