@@ -20,6 +20,7 @@ from rlregress.frameworks.torchrl.parts import (
     buffers,
     collectors,
     configurations,
+    corners_of_trainers,
     environments,
     hooks,
     processes,
@@ -40,6 +41,7 @@ OWN = [
         buffers,
         collectors,
         configurations,
+        corners_of_trainers,
         environments,
         hooks,
         processes,
@@ -215,6 +217,22 @@ FAULTS = {
         "trainers/trainers.py", "Trainer.train",
         "self._pbar.update(current_frames)", "self._pbar.update(2 * current_frames)",
     ),
+    "steep-losses": (
+        "trainers/trainers.py", "MixedPrecisionOptimizationStepper.step",
+        "elif self.clip_norm is not None and not math", "elif self.clip_norm is None and not math",
+    ),
+    "padded-batches-in-hooks": (
+        "trainers/trainers.py", "RewardNormalizer.update_reward_stats",
+        'reward = reward[batch.get(("collector", "mask"))]', "pass",
+    ),
+    "loaded-trainers": (
+        "trainers/trainers.py", "Trainer.load_state_dict",
+        "if optimizer is not None and optimizer", "if optimizer is None and optimizer",
+    ),
+    "corners-of-trainers": (
+        "trainers/trainers.py", "UpdateWeights._update_with_map",
+        "weights_dict[destination] = weights", "pass",
+    ),
 }  # fmt: skip
 
 
@@ -222,7 +240,7 @@ FAULTS = {
 SLOW = (
     "environments-in-processes", "collected-in-a-process", "changes-of-hooks", "registered-hooks",
     "options-of-on-policy-trainers", "trainer-of-dqn", "trainers-of-batches-elsewhere",
-    "folders-of-trainers",
+    "folders-of-trainers", "loaded-trainers", "steep-losses",
 )  # fmt: skip
 
 

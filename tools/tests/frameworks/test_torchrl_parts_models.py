@@ -13,6 +13,8 @@ import torchrl
 from rlregress.frameworks.torchrl import parts
 from rlregress.frameworks.torchrl.parts import (
     answers_of_distributions,
+    blocks_of_actions,
+    corners_of_losses,
     distributions,
     estimators,
     exploration,
@@ -26,13 +28,14 @@ from rlregress.frameworks.torchrl.parts import (
     shapes_of_actions,
     shapes_of_estimates,
     shapes_of_losses,
+    sides_of_estimates,
 )
 from rlregress.tracing import events, swap
 
 MODULES = (
-    answers_of_distributions, distributions, estimators, exploration, functions, groups, losses,
-    networks, off_policy, on_policy, refusals_of_losses, shapes_of_actions, shapes_of_estimates,
-    shapes_of_losses,
+    answers_of_distributions, blocks_of_actions, corners_of_losses, distributions, estimators,
+    exploration, functions, groups, losses, networks, off_policy, on_policy, refusals_of_losses,
+    shapes_of_actions, shapes_of_estimates, shapes_of_losses, sides_of_estimates,
 )  # fmt: skip
 NAMES = sorted(name for module in MODULES for name in module.PARTS)
 ROOT = Path(torchrl.__file__).parent
@@ -450,6 +453,111 @@ FAULTS = {
         "KLAdaptiveLR.step",
         "elif 0.0 < kl < 0.5",
         "elif 0.0 < kl <= 0.5",
+    ),
+    "blocks-of-distributions": (
+        "TruncatedNormal.blocks.plain.outside",
+        "modules/distributions/continuous.py",
+        "TruncatedNormal.log_prob",
+        "above_or_below.flatten(-len(self.event_shape), -1)",
+        "above_or_below.flatten((len(self.event_shape)), -1)",
+    ),
+    "squashed-blocks": (
+        "TruncatedNormal.wide.1.True.then",
+        "modules/distributions/continuous.py",
+        "TruncatedNormal.update",
+        "loc = (loc / self.upscale).tanh() * self.upscale",
+        "loc = (loc / self.upscale).tanh() / self.upscale",
+    ),
+    "distributions-aside": (
+        "TanhNormal.scale.updated",
+        "modules/distributions/continuous.py",
+        "TanhNormal.update",
+        "elif scale.device != loc.device:",
+        "elif scale.device == loc.device:",
+    ),
+    "starts-of-many-environments": (
+        "row.last.1.action",
+        "modules/tensordict_module/exploration.py",
+        "_OrnsteinUhlenbeckProcess._make_noise_pair",
+        "noise = torch.masked_fill(noise, expand_right(is_init, noise.shape), 0)",
+        "pass",
+    ),
+    "noise-in-rows": (
+        "row.categorical.always",
+        "modules/tensordict_module/exploration.py",
+        "EGreedyModule.forward",
+        "not len(spec.shape)",
+        "len(spec.shape)",
+    ),
+    "parameters-of-one-side": (
+        "VTrace.params.False.advantage",
+        "objectives/value/advantages.py",
+        "VTrace.forward",
+        "target_params = params.clone(False)",
+        "pass",
+    ),
+    "discounts-aside": (
+        "TDLambdaEstimator.batch.value_estimate",
+        "objectives/value/advantages.py",
+        "TDLambdaEstimator.value_estimate",
+        "if self.gamma.device != device:",
+        "if self.gamma.device == device:",
+    ),
+    "odd-batches-of-estimators": (
+        "GAE.started.True.advantage",
+        "objectives/value/advantages.py",
+        "ValueEstimatorBase._call_value_net_shifted",
+        'next_part["is_init"] = next_part["is_init"] | root_part["is_init"]',
+        "pass",
+    ),
+    "corrections-of-actors": (
+        "normal.DETERMINISTIC.advantage",
+        "objectives/value/advantages.py",
+        "_call_actor_net",
+        "if current_interaction is InteractionType.RANDOM:",
+        "if current_interaction is not InteractionType.RANDOM:",
+    ),
+    "thin-numbers": (
+        "td0_return_estimate.one_step.named",
+        "objectives/value/functional.py",
+        "td0_return_estimate",
+        "terminated = done.clone()",
+        "terminated = ~done",
+    ),
+    "discounts-of-losses": (
+        "ppo.default.gamma",
+        "objectives/common.py",
+        "LossModule._prepare_value_estimator_kwargs",
+        'hp["gamma"] = self.gamma',
+        "pass",
+    ),
+    "heads-told-otherwise": (
+        "ppo.True.plain.loss_objective",
+        "objectives/ppo.py",
+        "PPOLoss._log_weight",
+        "log_prob = _sum_td_features(log_prob)",
+        "log_prob = -_sum_td_features(log_prob)",
+    ),
+    "losses-by-themselves": (
+        "widened.tokens",
+        "objectives/ppo.py",
+        "_broadcast_advantage_to_log_weight",
+        "or log_weight.ndim <= advantage.ndim",
+        "or log_weight.ndim > advantage.ndim",
+    ),
+    "corners-of-critics": (
+        "discrete.categorical.False.False.True.loss_qvalue",
+        "objectives/sac.py",
+        "DiscreteSACLoss.qvalue_loss",
+        "if action.shape != action_value.shape:",
+        "if action.shape == action_value.shape:",
+    ),
+    "utilities-of-losses": (
+        "reduced.mean.mask",
+        "objectives/utils.py",
+        "_reduce",
+        "result = (tensor * mask).sum() / mask.sum()",
+        "result = (tensor * mask).sum() * mask.sum()",
     ),
 }
 
