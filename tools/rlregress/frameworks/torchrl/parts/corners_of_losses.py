@@ -22,6 +22,7 @@ from rlregress.frameworks.torchrl.small import (
     deterministic,
     dictionary,
     entries,
+    q_values,
     scored,
     steps,
     stochastic,
@@ -156,8 +157,9 @@ def _by_itself(make_env: Any, seed: int) -> Dict[str, Any]:
         loss = built(label, advantage_norm=norm)
         return with_gradients(loss, batch_for(label, 2, 6).exclude(*gone))
 
-    def wide(label: str, **options: Any) -> Any:
-        batch = batch_for(label, 2, 6)
+    def wide(label: str, marked: bool = False, **options: Any) -> Any:
+        more = {"shifted_valid": torch.arange(12).reshape(2, 6) % 4 != 1} if marked else {}
+        batch = batch_for(label, 2, 6, **more)
         batch["advantage"] = torch.randn(2, 6, 3)
         return with_gradients(built(label, normalize_advantage=True, **options), batch)
 
@@ -197,9 +199,11 @@ def _by_itself(make_env: Any, seed: int) -> Dict[str, Any]:
         calls[f"{label}.sure"] = partial(sure, label)
         if label != "a2c":
             calls[f"{label}.wide"] = partial(wide, label)
-            calls[f"{label}.wide.apart"] = partial(
-                wide, label, normalize_advantage_exclude_dims=(-1,)
-            )
+            for apart in ((-1,), (0,), (1, -1)):
+                for marked in (False, True):
+                    calls[f"{label}.wide.{marked}.{apart}"] = partial(
+                        wide, label, marked, normalize_advantage_exclude_dims=apart
+                    )
     return answers(seed, **calls, **_penalties(), **_broadcasts())
 
 
@@ -338,6 +342,16 @@ def _of_critics(make_env: Any, seed: int) -> Dict[str, Any]:
         loss.make_value_estimator(gamma=0.9)
         return with_gradients(loss, steps(6))
 
+    def doubled(space: str, *shape: int) -> Any:
+        loss = made(
+            _objective("DQNLoss"), q_values(action_space=space), action_space=space,
+            double_dqn=True, delay_value=True,
+        )  # fmt: skip
+        loss.make_value_estimator(gamma=0.9)
+        taken = torch.arange(torch.Size(shape).numel()).reshape(tuple(shape)) % CHOICES
+        action = taken if space == "categorical" else nn.functional.one_hot(taken, CHOICES)
+        return with_gradients(loss, steps(*shape, action=action))
+
     def stacked(name: str) -> Any:
         loss = made(_objective("TD3Loss"), deterministic(), action_value(), bounds=(-1.0, 1.0))
         return entries(getattr(loss, name))
@@ -367,6 +381,8 @@ def _of_critics(make_env: Any, seed: int) -> Dict[str, Any]:
                     calls[f"discrete.{space}.{column}.{skipping}.{ended}"] = partial(
                         discrete, space, column, ended, skip_done_states=skipping
                     )
+        for shape in ((6,), (2, 6), (2, 1, 3)):
+            calls[f"doubled.{space}.{len(shape)}"] = partial(doubled, space, *shape)
     calls["discrete.unaimed"] = lambda: discrete("one_hot", target_entropy=None)
     return answers(seed, **calls)
 

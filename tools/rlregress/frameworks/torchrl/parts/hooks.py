@@ -230,9 +230,20 @@ def _td3_steps(make_env: Any, seed: int) -> Dict[str, Any]:
         taken(second, loss, 2, True, None)
         return {"numbers": numbers_of(loss), "count": second.state_dict()["update_counter"]}
 
+    def prioritised() -> Any:
+        loss, batch = made_loss(), steps(6, done=at((6,), 2), terminated=at((6,), 2))
+        trainer, _ = trainer_of(make_env, seed)
+        trainer.loss_module, trainer.replay_buffer = (
+            loss,
+            TensorDictReplayBuffer(storage=LazyTensorStorage(12), batch_size=4),
+        )
+        stepper(loss).step(trainer, batch)
+        return batch["td_error"]
+
     return answers(
         seed,
         plain=stepped,
+        prioritised=prioritised,
         delayed=lambda: stepped(policy_update_delay=3),
         norm=lambda: stepped(limit=0.05),
         values=lambda: stepped(norm=False, limit=0.005),
