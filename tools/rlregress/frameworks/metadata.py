@@ -9,8 +9,9 @@ import functools
 import importlib.metadata
 import os
 import sys
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Mapping, Tuple
+from typing import Any, Mapping, Optional, Tuple
 
 #: entries of ``sys.path``, each with the time of its last change in ns (-1: there is no such).
 Places = Tuple[Tuple[str, int], ...]
@@ -40,6 +41,19 @@ def versions(names: Tuple[str, ...]) -> Mapping[str, str]:
 def _versions(names: Tuple[str, ...], places: Places) -> Mapping[str, str]:
     del places
     return MappingProxyType({name: importlib.metadata.version(name) for name in names})
+
+
+def found(name: str) -> Optional[Tuple[str, Path]]:
+    """The version of an installed distribution and the folder of its packages; None: it is none."""
+    return _found(name, _places())
+
+
+@functools.lru_cache(maxsize=16)
+def _found(name: str, places: Places) -> Optional[Tuple[str, Path]]:
+    del places
+    for distribution in importlib.metadata.distributions(name=name):
+        return distribution.version, Path(str(distribution.locate_file("")))
+    return None
 
 
 def entry_points(group: str) -> Mapping[str, importlib.metadata.EntryPoint]:

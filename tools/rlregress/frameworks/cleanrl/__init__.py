@@ -43,7 +43,9 @@ class CleanRL(Adapter):
         """The copy of the scripts that is asked: one that can be trained if none was chosen."""
         if self._bound is not None:
             return self._bound
-        return next((copy for copy in all_sources() if not copy.for_gym), None) or find_source()
+        copies = all_sources()
+        can_be_trained = (copy for copy in copies if not copy.for_gym)
+        return next(can_be_trained, copies[0]) if copies else find_source()
 
     @property
     def algorithms(self) -> Tuple[str, ...]:  # type: ignore[override]

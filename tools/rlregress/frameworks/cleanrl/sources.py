@@ -13,9 +13,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Dict, Iterable, List, Optional
+from typing import Dict, Iterable, List, Optional
 
 from rlregress.errors import UserError
+from rlregress.frameworks import metadata
 from rlregress.frameworks.cleanrl.script import Script, Unreadable, read, unreadable
 
 #: names one folder, or several with the path separator between them.
@@ -56,8 +57,8 @@ class Source:
     @property
     def for_gym(self) -> bool:
         """Written for gym, which Gymnasium has replaced: it can be probed but not trained."""
-        text = read(self.folder / _MARK)
-        return re.search(r"^import gym\s*$", text, re.MULTILINE) is not None
+        path = self.folder / _MARK
+        return _imports_gym(path, path.stat().st_mtime_ns if path.is_file() else -1)
 
     def script(self, name: str) -> Script:
         """The script ``name`` ("sac_continuous_action" with or without ".py"), parsed.
@@ -115,6 +116,12 @@ class Source:
 
 
 @functools.lru_cache(maxsize=16)
+def _imports_gym(path: Path, changed: int) -> bool:
+    del changed
+    return re.search(r"^import gym\s*$", read(path), re.MULTILINE) is not None
+
+
+@functools.lru_cache(maxsize=16)
 def _loaded(path: Path, changed: int) -> ModuleType:
     del changed
     spec = importlib.util.spec_from_file_location(f"cleanrl_{path.stem}_of_probe", path)
@@ -152,30 +159,25 @@ def _version_of_checkout(root: Path) -> str:
     )
 
 
-def _distribution(**where: Any) -> Optional[importlib.metadata.Distribution]:
-    return next(iter(importlib.metadata.distributions(name=_PACKAGE, **where)), None)
-
-
 def _of_folder(root: Path) -> Source:
     if not (root / _PACKAGE / _MARK).is_file():
         raise UserError(
             f"{VARIABLE} names {root}, which holds no {_PACKAGE}/{_MARK}; expected a checkout of "
             "CleanRL or a folder made with pip install --target"
         )
-    made_by_pip = _distribution(path=[str(root)])
+    there = importlib.metadata.distributions(name=_PACKAGE, path=[str(root)])
+    made_by_pip = next(iter(there), None)
     if made_by_pip is not None:
         return Source(made_by_pip.version, made_by_pip.version, root)
     return Source(HEAD, _version_of_checkout(root), root)
 
 
 def _installed() -> Optional[Source]:
-    distribution = _distribution()
-    if distribution is None:
+    found = metadata.found(_PACKAGE)
+    if found is None:
         return None
-    root = Path(str(distribution.locate_file(_PACKAGE))).parent
-    if not (root / _PACKAGE / _MARK).is_file():
-        return None
-    return Source(distribution.version, distribution.version, root)
+    version, root = found
+    return Source(version, version, root) if (root / _PACKAGE / _MARK).is_file() else None
 
 
 def all_sources() -> List[Source]:
