@@ -214,25 +214,29 @@ def _look_at_rates(model: Any, surroundings: Surroundings, folder: str) -> None:
 
 
 def _make_by_name(model: Any, surroundings: Surroundings, folder: str) -> None:
-    """Agents in an environment that is made by its name, and in one that shows itself."""
+    """Agents in environments that are made by their name, with and without a word on showing them."""
     del folder
     kind = type(model)
     smaller = older.taken(kind, buffer_size=20, learning_starts=4, n_steps=8, batch_size=8)
 
-    def make(**given: Any) -> Any:
-        own.Shown().value([*sorted(given), *map(str, given.values())])
-        if surroundings.observations == "box":
-            # as most environments that were not asked to show themselves
-            given.pop("render_mode", None)
-        if given:
-            raise TypeError("no such argument")
-        return surroundings.made(0)
+    def making(whole: bool) -> Any:
+        def make(**given: Any) -> Any:
+            own.Shown().value([*sorted(given), *map(str, given.values())])
+            if not whole:
+                # as most environments that were not asked to show themselves
+                given.pop("render_mode", None)
+            if given:
+                raise TypeError("no such argument")
+            return surroundings.made(0)
 
-    with gyms.registered("RlregressAlone-v0", make):
-        agent = silent(kind("MlpPolicy", "RlregressAlone-v0", device="cpu", seed=1, **smaller))
-    own.Shown().value([agent.get_env().num_envs, type(agent.get_env().envs[0]).__name__])
-    agent.learn(10)
-    own.Shown().value([agent.num_timesteps, agent.predict(agent.get_env().reset())[0].shape])
+        return make
+
+    for whole in (False, True):
+        with gyms.registered("RlregressAlone-v0", making(whole)):
+            agent = silent(kind("MlpPolicy", "RlregressAlone-v0", device="cpu", seed=1, **smaller))
+        own.Shown().value([agent.get_env().num_envs, type(agent.get_env().envs[0]).__name__])
+        agent.learn(10)
+        own.Shown().value([agent.num_timesteps, agent.predict(agent.get_env().reset())[0].shape])
 
 
 def _count_successes(model: Any, surroundings: Surroundings, folder: str) -> None:

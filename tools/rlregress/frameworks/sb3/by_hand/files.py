@@ -142,7 +142,7 @@ def _changed_file(model: Any, folder: str, change: Any) -> str:
 
 
 def _load_older(model: Any, surroundings: Surroundings, folder: str) -> None:
-    """Files as older versions wrote them: other names of features, an optimiser of all networks."""
+    """Files as older versions wrote them: other features, other optimisers, fewer parts."""
 
     def unshared(parameters: Dict[str, Any]) -> Dict[str, Any]:
         networks = parameters["policy"]
@@ -160,8 +160,16 @@ def _load_older(model: Any, surroundings: Surroundings, folder: str) -> None:
         group["params"] = list(range(3 * len(group["params"])))
         return parameters
 
+    def fewer(parameters: Dict[str, Any]) -> Dict[str, Any]:
+        networks = dict(parameters["policy"])
+        networks.popitem()
+        return {**parameters, "policy": networks}
+
+    def unoptimised(parameters: Dict[str, Any]) -> Dict[str, Any]:
+        return {"policy": parameters["policy"]}
+
     observation = gyms.reset(surroundings.made(0))
-    for change in (unshared, doubled, longer):
+    for change in (unshared, doubled, longer, fewer, unoptimised):
         path = _changed_file(model, folder, change)
         loaded = answer(type(model).load, path, device="cpu")
         if not isinstance(loaded, type(model)):
@@ -170,6 +178,60 @@ def _load_older(model: Any, surroundings: Surroundings, folder: str) -> None:
         own.Shown().value([loaded.predict(observation, deterministic=True)[0]])
         groups = loaded.policy.optimizer.param_groups
         own.Shown().value([len(groups[0]["params"])])
+
+
+def _load_rows(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """Rows from a file: as an older version wrote them, going on in the same episode, or no rows."""
+    del surroundings
+    if not hasattr(model, "save_replay_buffer"):
+        raise NotOffered("an agent has no rows to save")
+    path = os.path.join(folder, "rows.pkl")
+    for cut in older.taken(model.load_replay_buffer, truncate_last_traj=None) and (True, False):
+        model.save_replay_buffer(path)
+        model.load_replay_buffer(path, truncate_last_traj=cut)
+        rows = model.replay_buffer
+        own.Shown().value([rows.pos, int(rows.full), rows.dones, getattr(rows, "timeouts", 0)])
+        own.Shown().value([str(rows.device), getattr(rows, "ep_length", 0)])
+    for name in ("handle_timeout_termination", "timeouts"):
+        if name in vars(model.replay_buffer):
+            delattr(model.replay_buffer, name)
+    model.save_replay_buffer(path)
+    model.load_replay_buffer(path)
+    known = vars(model.replay_buffer)
+    timeouts = known.get("timeouts", "none")
+    own.Shown().value([timeouts, repr(known.get("handle_timeout_termination"))])
+    library(_FILES, "save_to_pkl")(path, [1, 2])
+    own.Shown().value([accepted(model.load_replay_buffer, path)])
+    model.replay_buffer = None
+    own.Shown().value([accepted(model.save_replay_buffer, path)])
+
+
+def _load_odd(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """Files that name a device, lack arguments of the policy, or have variables that are none."""
+    del surroundings
+    path, kind = os.path.join(folder, "odd.zip"), type(model)
+    read, write = library(_FILES, "load_from_zip_file"), library(_FILES, "save_to_zip_file")
+    model.save(path)
+    data, parameters, variables = read(path, device="cpu")
+    kept = dict(data)
+    named = {**kept, "policy_kwargs": {**kept["policy_kwargs"], "device": "cpu"}}
+    nothing = {name: None for name in variables or {}}
+    bare = {name: value for name, value in kept.items() if name != "policy_kwargs"}
+    unknown = {name: value for name, value in kept.items() if name != "action_space"}
+    cases: Any = [(named, parameters, variables), (kept, parameters, nothing)]
+    cases += [(kept, parameters, None), (bare, parameters, variables), (None, parameters, None)]
+    cases += [(kept, None, variables), (unknown, parameters, variables)]
+    for case in cases:
+        write(path, *case)
+        loaded = answer(kind.load, path, device="cpu")
+        if not isinstance(loaded, kind):
+            own.Shown().value([loaded])
+            continue
+        own.Shown().value([repr(sorted(loaded.policy_kwargs)), loaded.num_timesteps])
+        own.Shown().value([value.sum() for value in loaded.policy.state_dict().values()])
+        for name in ("log_ent_coef", "ent_coef_tensor"):
+            value = getattr(loaded, name, None)
+            own.Shown().value(["none" if value is None else value.detach()])
 
 
 def _open(model: Any, surroundings: Surroundings, folder: str) -> None:
@@ -236,6 +298,8 @@ USED = {
     "networks-alone": _save_networks,
     "sizes-of-a-file": _load_sizes,
     "file-of-an-older-version": _load_older,
+    "rows-loaded": _load_rows,
+    "odd-files": _load_odd,
     "files-opened": _open,
     "words-of-a-file": _write_words,
     "actions-scaled": _keep_policy,

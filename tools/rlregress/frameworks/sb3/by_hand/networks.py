@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, Callable, Dict, List
 
 import numpy as np
@@ -213,8 +214,67 @@ def _sum_dimensions(model: Any, surroundings: Surroundings, folder: str) -> None
     own.Shown().value([there, bijector.inverse(there), bijector.log_prob_correction(numbers)])
 
 
+def _make_networks(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """Networks of a policy: none, one and two layers, apart, one critic, features shared."""
+    del folder
+    kind = type(model)
+    known = older.keywords(type(model.policy))
+    apart = {"pi": [4], "vf" if "ortho_init" in known else "qf": [3, 2]}
+    cases: List[Dict[str, Any]] = [{"net_arch": sizes} for sizes in ([], [5], [5, 4], apart, None)]
+    cases += [{"n_critics": 1}, {"n_critics": 3}, {"share_features_extractor": True}, {}]
+    cases += [{"activation_fn": nn.ELU}, {"ortho_init": False}, {"log_std_init": -1.5}]
+    cases += [{"optimizer_kwargs": {"eps": 0.01}}, {"normalize_images": False}]
+    cases += [{"optimizer_class": torch.optim.SGD}]
+    smaller = older.taken(kind, buffer_size=10)
+    observation = gyms.reset(surroundings.made(0))
+    for given in cases:
+        if not set(given) <= set(known):
+            continue
+        if isinstance(given.get("net_arch"), dict) and "n_critics" not in known:
+            given = {"net_arch": older.networks(apart)} if "ortho_init" in known else {}
+        made = answer(
+            *(kind, surroundings.policy, surroundings.made(0)),
+            **{"policy_kwargs": given, "device": "cpu", "seed": 6, **smaller},
+        )
+        if not isinstance(made, kind):
+            own.Shown().value([repr(sorted(given)), made])
+            continue
+        weights = made.policy.state_dict()
+        own.Shown().value([repr(sorted(given)), *weights, *(tuple(v.shape) for v in weights.values())])
+        own.Shown().value([value.sum() for value in weights.values()])
+        own.Shown().value([made.predict(observation, deterministic=True)[0]])
+        groups = [made.policy, *made.policy.children()]
+        sizes = [part.optimizer.state_dict() for part in groups if hasattr(part, "optimizer")]
+        own.Shown().value([repr([group["param_groups"] for group in sizes])])
+
+
+def _make_alone(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """Actors and critics that a user makes alone, with as few arguments as they take."""
+    del folder
+    torch.manual_seed(9)
+    network = type(getattr(model.policy, "q_net", None) or getattr(model.policy, "critic", None))
+    spaces = model.observation_space, model.action_space
+    features = library(_MODULE, "FlattenExtractor")(model.observation_space)
+    given = {"features_extractor": features, "features_dim": features.features_dim}
+    sizes = {} if older.keywords(network).get("net_arch", _NEEDED).default is None else _SIZES
+    made = network(*spaces, **given, **sizes)
+    own.Shown().value(_kinds(made.modules()))
+    seen = torch.as_tensor(np.stack([gyms.reset(surroundings.made(k)) for k in range(2)]))
+    actions = torch.zeros(2, *(model.action_space.shape or ()))
+    for call in (made, getattr(made, "q1_forward", None), getattr(made, "_predict", None)):
+        if call is not None:
+            asked = (seen,) if hasattr(made, "_predict") else (seen, actions)
+            told = call(*asked)
+            own.Shown().value([each.detach() for each in (told if type(told) is tuple else (told,))])
+
+
+_SIZES = {"net_arch": [5]}
+_NEEDED = inspect.Parameter("net_arch", inspect.Parameter.KEYWORD_ONLY)
+
 USED = {
     "layers": _make_layers,
+    "networks-made": _make_networks,
+    "networks-made-alone": _make_alone,
     "layers-around": _make_layers_around,
     "sizes-of-layers": _split_sizes,
     "features": _extract,

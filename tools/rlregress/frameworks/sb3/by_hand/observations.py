@@ -137,6 +137,9 @@ def _prepare(model: Any, surroundings: Surroundings, folder: str) -> None:
     for shape in ((3, 7, 7), (7, 7, 3), (2, 3, 7, 7), (2, 7, 7, 3), (7, 7, 2), (7, 3, 7)):
         own.Shown().value(list(transposed(np.zeros(shape, np.uint8), space).shape))
     own.Shown().value(list(transposed(np.zeros((7, 7, 3), np.uint8), _image(7, 7, 3)).shape))
+    # as many channels as rows and columns: the shape does not tell the order
+    numbers = np.arange(128, dtype=np.uint8).reshape(2, 4, 4, 4)
+    own.Shown().value([transposed(each, _image(4, 4, 4)) for each in (numbers, numbers[0])])
 
 
 def _prepare_dictionaries(model: Any, surroundings: Surroundings, folder: str) -> None:
@@ -194,7 +197,51 @@ def _compare_shapes(model: Any, surroundings: Surroundings, folder: str) -> None
     own.Shown().value([accepted(same, *pair) for pair in pairs])
 
 
+def _rows(observations: List[Any]) -> Any:
+    """Observations side by side."""
+    if isinstance(observations[0], dict):
+        return {name: np.stack([each[name] for each in observations]) for name in observations[0]}
+    return np.stack(observations)
+
+
+def _answer(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """Actions, values and probabilities of one observation, and of one, two and three together."""
+    del folder
+    single = [gyms.reset(surroundings.made(k)) for k in range(3)]
+    asked = [single[0], *(_rows(single[:count]) for count in (1, 2, 3))]
+    policy = model.policy
+    torch.manual_seed(7)
+    np.random.seed(7)
+    for observation in asked:
+        for best in (True, False):
+            action, state = answer(model.predict, observation, deterministic=best)
+            own.Shown().value([type(action).__name__, action, "none" if state is None else state])
+            own.Shown().value([policy.predict(observation, deterministic=best)[0]])
+        if not hasattr(policy, "obs_to_tensor"):
+            continue
+        alone = {"none": observation} if not isinstance(observation, dict) else observation
+        for each in (observation, alone):
+            own.Shown().value([answer(getattr(policy, "is_vectorized_observation", len), each)])
+        tensor, together = policy.obs_to_tensor(observation)
+        own.Shown().value([int(together), tensor])
+        if not hasattr(policy, "evaluate_actions"):
+            continue
+        with torch.no_grad():
+            actions, values, chances = policy(tensor)
+            best = policy(tensor, deterministic=True)[0]
+            own.Shown().value([actions, values, chances, best])
+            told = policy.evaluate_actions(tensor, actions)
+            own.Shown().value([each if each is not None else "none" for each in told])
+            own.Shown().value([policy.predict_values(tensor)])
+            own.Shown().value([policy.get_distribution(tensor).mode()])
+    if hasattr(policy, "action_dist") and hasattr(policy, "evaluate_actions"):
+        known, policy.action_dist = policy.action_dist, None
+        own.Shown().value([accepted(policy.predict, single[0])])
+        policy.action_dist = known
+
+
 USED = {
+    "observations-answered": _answer,
     "spaces-told-apart": _tell_spaces,
     "normalised-images-told-apart": _tell_normalised_images,
     "observations-told-apart": _tell_observations,
