@@ -648,6 +648,87 @@ BY_HAND = [
         "ppo rates-by-hand",
         ("common/utils.py", "float(1 - np.var(y_true", "float(2 - np.var(y_true"),
     ),
+    (
+        "ppo files-of-older-versions",
+        ("common/base_class.py", "(params, exact_match=True,", "(params, exact_match=False,"),
+    ),
+    (
+        "sac states-by-hand",
+        (
+            "common/off_policy_algorithm.py",
+            "self.policy.set_training_mode(False)",
+            "self.policy.set_training_mode(True)",
+        ),
+    ),
+    ("sac states-by-hand", ("common/off_policy_algorithm.py", "self._episode_num += 1", "pass")),
+    ("sac states-by-hand", ("sac/policies.py", "self.critic.set_training_mode(mode)", "pass")),
+    ("td3 states-by-hand", ("td3/policies.py", "self.critic.set_training_mode(mode)", "pass")),
+    (
+        "sac ends-by-hand",
+        (
+            "common/off_policy_algorithm.py",
+            "num_collected_episodes += 1",
+            "num_collected_episodes += 2",
+        ),
+    ),
+    (
+        "ppo ends-by-hand",
+        (
+            "common/on_policy_algorithm.py",
+            'get("TimeLimit.truncated", False)',
+            'get("TimeLimit.truncated", True)',
+        ),
+    ),
+    (
+        "ppo spaces-by-hand",
+        (
+            "common/preprocessing.py",
+            "if not (observation.shape == observation_space.shape or ",
+            "if not (observation.shape == observation_space.shape and ",
+        ),
+    ),
+    (
+        "sac networks-made-by-hand",
+        ("sac/sac.py", "self.target_entropy = float(self.target_entropy)", "pass"),
+    ),
+    (
+        "ppo networks-made-by-hand",
+        ("common/on_policy_algorithm.py", "self.policy = self.policy.to(self.device)", "pass"),
+    ),
+    ("dqn networks-made-by-hand", ("dqn/policies.py", "= [64, 64]", "= [65, 64]")),
+    (
+        "ppo answers-of-dictionaries",
+        (
+            "common/policies.py",
+            "vectorized_env or is_vectorized",
+            "vectorized_env and is_vectorized",
+        ),
+    ),
+    (
+        "ppo bases-by-hand",
+        ("common/base_class.py", "np.array([False] * len(infos))", "np.array([True] * len(infos))"),
+    ),
+    ("sac odd-files-by-hand", ("common/base_class.py", "                    continue\n", "pass\n")),
+    (
+        "sac rows-of-goals-loaded",
+        (
+            "common/off_policy_algorithm.py",
+            "if truncate_last_traj:\n                self",
+            "if not truncate_last_traj:\n                self",
+        ),
+    ),
+    (
+        "td3 files-by-hand",
+        ("td3/td3.py", '+ ["actor", "critic", "actor_target", "critic_target"]', "+ []"),
+    ),
+    (
+        "sac target-between-updates",
+        ("sac/sac.py", "gradient_step % self.target", "gradient_step * self.target"),
+    ),
+    (
+        "dqn target-at-every-step",
+        ("dqn/dqn.py", "interval // self.n_envs, 1) == 0", "interval // self.n_envs, 2) == 0"),
+    ),
 ]
 LOWER = ("ppo/ppo.py", "1 - clip_range, 1 + clip_range)", "-1e9, 1 + clip_range)")
 

@@ -214,7 +214,7 @@ def _look_at_rates(model: Any, surroundings: Surroundings, folder: str) -> None:
 
 
 def _make_by_name(model: Any, surroundings: Surroundings, folder: str) -> None:
-    """Agents in environments that are made by their name, with and without a word on showing them."""
+    """Agents in environments that are made by name, with and without a word on showing them."""
     del folder
     kind = type(model)
     smaller = older.taken(kind, buffer_size=20, learning_starts=4, n_steps=8, batch_size=8)

@@ -53,12 +53,16 @@ def _derive(model: Any, surroundings: Surroundings, folder: str) -> None:
                 own.Shown().value([repr(given), made])
                 continue
             own.Shown().value([repr(given), int(made.env is None), getattr(made, "n_envs", 0)])
-            own.Shown().value([made.num_timesteps, int(made.use_sde), made._current_progress_remaining])
+            own.Shown().value(
+                [made.num_timesteps, int(made.use_sde), made._current_progress_remaining]
+            )
     agent = silent(kind(surroundings.made(0), **options))
     agent.learn(7)
     own.Shown().value([agent._total_timesteps, agent.num_timesteps, agent._last_episode_starts])
     agent._update_info_buffer([{"is_success": True, "episode": {"r": 1.0, "l": 2}}, {}])
-    agent._update_info_buffer([{"is_success": True}, {"is_success": False}], np.array([True, False]))
+    agent._update_info_buffer(
+        [{"is_success": True}, {"is_success": False}], np.array([True, False])
+    )
     own.Shown().value([len(agent.ep_info_buffer), *map(int, agent.ep_success_buffer)])
     for name in ("dump_logs", "_dump_logs", "_get_torch_save_params"):
         own.Shown().value([name, accepted(getattr(agent, name, len))])

@@ -181,7 +181,9 @@ def _normalise_wrongly(model: Any, surroundings: Surroundings, folder: str) -> N
     older_state.pop("norm_obs_keys", None)
     older_one = kind.__new__(kind)
     older_one.__setstate__(older_state)
-    own.Shown().value([repr(getattr(older_one, "norm_obs_keys", None)), int(older_one.venv is None)])
+    own.Shown().value(
+        [repr(getattr(older_one, "norm_obs_keys", None)), int(older_one.venv is None)]
+    )
     path = os.path.join(folder, "normaliser.pkl")
     kind(_two(surroundings)).save(path)
     own.Shown().value([accepted(kind.load, path, stack(_two(surroundings), 2))])

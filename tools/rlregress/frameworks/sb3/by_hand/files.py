@@ -181,7 +181,7 @@ def _load_older(model: Any, surroundings: Surroundings, folder: str) -> None:
 
 
 def _load_rows(model: Any, surroundings: Surroundings, folder: str) -> None:
-    """Rows from a file: as an older version wrote them, going on in the same episode, or no rows."""
+    """Rows from a file: going on in an episode, as an older version wrote them, or no rows."""
     del surroundings
     if not hasattr(model, "save_replay_buffer"):
         raise NotOffered("an agent has no rows to save")
@@ -215,7 +215,7 @@ def _load_odd(model: Any, surroundings: Surroundings, folder: str) -> None:
     data, parameters, variables = read(path, device="cpu")
     kept = dict(data)
     named = {**kept, "policy_kwargs": {**kept["policy_kwargs"], "device": "cpu"}}
-    nothing = {name: None for name in variables or {}}
+    nothing = dict.fromkeys(variables or {})
     bare = {name: value for name, value in kept.items() if name != "policy_kwargs"}
     unknown = {name: value for name, value in kept.items() if name != "action_space"}
     cases: Any = [(named, parameters, variables), (kept, parameters, nothing)]

@@ -240,7 +240,9 @@ def _make_networks(model: Any, surroundings: Surroundings, folder: str) -> None:
             own.Shown().value([repr(sorted(given)), made])
             continue
         weights = made.policy.state_dict()
-        own.Shown().value([repr(sorted(given)), *weights, *(tuple(v.shape) for v in weights.values())])
+        own.Shown().value(
+            [repr(sorted(given)), *weights, *(tuple(v.shape) for v in weights.values())]
+        )
         own.Shown().value([value.sum() for value in weights.values()])
         own.Shown().value([made.predict(observation, deterministic=True)[0]])
         groups = [made.policy, *made.policy.children()]
@@ -265,7 +267,9 @@ def _make_alone(model: Any, surroundings: Surroundings, folder: str) -> None:
         if call is not None:
             asked = (seen,) if hasattr(made, "_predict") else (seen, actions)
             told = call(*asked)
-            own.Shown().value([each.detach() for each in (told if type(told) is tuple else (told,))])
+            own.Shown().value(
+                [each.detach() for each in (told if type(told) is tuple else (told,))]
+            )
 
 
 _SIZES = {"net_arch": [5]}

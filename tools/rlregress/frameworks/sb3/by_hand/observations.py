@@ -204,6 +204,18 @@ def _rows(observations: List[Any]) -> Any:
     return np.stack(observations)
 
 
+def _meet_epsilon(model: Any, observation: Any) -> None:
+    """Actions where the number that is drawn is epsilon itself, or beside it."""
+    np.random.seed(11)
+    drawn = np.random.rand()
+    for epsilon in (drawn, np.nextafter(drawn, 1.0), np.nextafter(drawn, 0.0)):
+        model.exploration_rate = epsilon
+        for seed in range(4):
+            model.action_space.seed(seed)
+            np.random.seed(11)
+            own.Shown().value([model.predict(observation, deterministic=False)[0]])
+
+
 def _answer(model: Any, surroundings: Surroundings, folder: str) -> None:
     """Actions, values and probabilities of one observation, and of one, two and three together."""
     del folder
@@ -234,6 +246,8 @@ def _answer(model: Any, surroundings: Surroundings, folder: str) -> None:
             own.Shown().value([each if each is not None else "none" for each in told])
             own.Shown().value([policy.predict_values(tensor)])
             own.Shown().value([policy.get_distribution(tensor).mode()])
+    if hasattr(model, "exploration_rate"):
+        _meet_epsilon(model, single[0])
     if hasattr(policy, "action_dist") and hasattr(policy, "evaluate_actions"):
         known, policy.action_dist = policy.action_dist, None
         own.Shown().value([accepted(policy.predict, single[0])])

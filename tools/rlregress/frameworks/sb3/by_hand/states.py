@@ -112,7 +112,12 @@ def _episodes(model: Any, surroundings: Surroundings, folder: str) -> None:
     kind = type(model)
     options = older.taken(kind, buffer_size=60, learning_starts=5, batch_size=4)
     agent = kind(
-        "MlpPolicy", surroundings.made(0), train_freq=(2, "episode"), device="cpu", seed=4, **options
+        "MlpPolicy",
+        surroundings.made(0),
+        train_freq=(2, "episode"),
+        device="cpu",
+        seed=4,
+        **options,
     )
     silent(agent).learn(40, callback=_Looking())
     callback = _Looking()
@@ -124,7 +129,9 @@ def _episodes(model: Any, surroundings: Surroundings, folder: str) -> None:
         own.Shown().value([*map(int, found), agent.num_timesteps, agent._episode_num])
     for wrong in (frequency(0, unit.STEP), frequency(-1, unit.EPISODE)):
         rows = agent.replay_buffer
-        own.Shown().value([accepted(agent.collect_rollouts, agent.get_env(), callback, wrong, rows)])
+        own.Shown().value(
+            [accepted(agent.collect_rollouts, agent.get_env(), callback, wrong, rows)]
+        )
 
 
 class _Untold(VecEnvWrapper):
@@ -194,7 +201,9 @@ def _set_entropies(model: Any, surroundings: Surroundings, folder: str) -> None:
     words = ("auto", "auto_0.5", "auto_0", "auto_none", "0.25", 0.25, "low")
     cases += [{"ent_coef": each} for each in words]
     for given in cases:
-        agent = answer(kind, "MlpPolicy", surroundings.made(0), buffer_size=10, device="cpu", **given)
+        agent = answer(
+            kind, "MlpPolicy", surroundings.made(0), buffer_size=10, device="cpu", **given
+        )
         if not isinstance(agent, kind):
             own.Shown().value([repr(given), agent])
             continue
