@@ -155,6 +155,9 @@ def _load_older(model: Any, surroundings: Surroundings, folder: str) -> None:
         group["params"] = list(range(2 * len(group["params"])))
         return parameters
 
+    def doubled_alone(parameters: Dict[str, Any]) -> Dict[str, Any]:
+        return {"policy.optimizer": doubled(parameters)["policy.optimizer"]}
+
     def longer(parameters: Dict[str, Any]) -> Dict[str, Any]:
         group = parameters["policy.optimizer"]["param_groups"][0]
         group["params"] = list(range(3 * len(group["params"])))
@@ -169,7 +172,7 @@ def _load_older(model: Any, surroundings: Surroundings, folder: str) -> None:
         return {"policy": parameters["policy"]}
 
     observation = gyms.reset(surroundings.made(0))
-    for change in (unshared, doubled, longer, fewer, unoptimised):
+    for change in (unshared, doubled, doubled_alone, longer, fewer, unoptimised):
         path = _changed_file(model, folder, change)
         loaded = answer(type(model).load, path, device="cpu")
         if not isinstance(loaded, type(model)):

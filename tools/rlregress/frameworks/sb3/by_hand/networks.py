@@ -254,7 +254,7 @@ def _make_alone(model: Any, surroundings: Surroundings, folder: str) -> None:
     """Actors and critics that a user makes alone, with as few arguments as they take."""
     del folder
     torch.manual_seed(9)
-    network = type(getattr(model.policy, "q_net", None) or getattr(model.policy, "critic", None))
+    network: Any = type(getattr(model.policy, "q_net", None) or model.policy.critic)
     spaces = model.observation_space, model.action_space
     features = library(_MODULE, "FlattenExtractor")(model.observation_space)
     given = {"features_extractor": features, "features_dim": features.features_dim}
