@@ -708,7 +708,7 @@ BY_HAND = [
         "ppo bases-by-hand",
         ("common/base_class.py", "np.array([False] * len(infos))", "np.array([True] * len(infos))"),
     ),
-    ("sac odd-files-by-hand", ("common/base_class.py", "                    continue\n", "pass\n")),
+    ("sac odd-files-by-hand", ("common/base_class.py", "        continue\n", "        pass\n")),
     (
         "sac rows-of-goals-loaded",
         (
