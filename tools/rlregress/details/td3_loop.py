@@ -99,9 +99,10 @@ def _exploration_environments() -> Detail:
             "no_noise": ("there is no noise", lambda i: [i["environments"], -1.0]),
             "one_environment": ("there can be one environment only", lambda i: [1.0, 0.0]),
         },
-        # a ratio of two spreads of 60 and 15 x 3 numbers: a standard error of 5 %
-        tolerance=0.15,
-        margin=4.0,
+        # a ratio of two spreads of 60 and 15 x 3 numbers: a standard error of 5 %. Of 50 seeds one
+        # was 18 % away.
+        tolerance=0.3,
+        margin=2.0,
         scales=(1.0, 1.0),
         consequence=(
             "Environments that share their noise explore the same way at the same time: n "
