@@ -355,7 +355,7 @@ def test_the_report_begins_with_one_line_for_each_question():
         f"- {SB3.title}: of 10 details 9 asked and alike, 1 asked and different, 0 not asked; "
         "0 changed defaults",
         "- functions whose code differs, 1: 1 traced and equal, every branch both ways",
-        "- of 4 faults seeded into 1 changed functions 3 would have been seen (75%)",
+        "- of 4 faults seeded into 1 changed function 3 would have been seen (75%)",
         "- physics: 1 of 2 environments differ",
     ]
 

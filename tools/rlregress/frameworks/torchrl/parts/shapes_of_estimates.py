@@ -175,7 +175,7 @@ def _trifles(make_env: Any, seed: int) -> Dict[str, Any]:
     return answers(seed, **calls)
 
 
-class _Agents(nn.Module):
+class Agents(nn.Module):
     """A value for each of three agents."""
 
     def __init__(self) -> None:
@@ -202,12 +202,12 @@ def _few(make_env: Any, seed: int) -> Dict[str, Any]:
             options["group_key"] = "group"
         if name != "MultiAgentGAE":
             return written(_estimator(name, averaged=True, **options)(batch))
-        critic = TensorDictModule(_Agents(), ["observation"], ["state_value"])
+        critic = TensorDictModule(Agents(), ["observation"], ["state_value"])
         return written(estimator_of(name, critic, average_gae=True, **options)(batch))
 
     def alone(**options: Any) -> Any:
         # targets by themselves, of rewards for all agents and of one too many dimensions
-        critic = TensorDictModule(_Agents(), ["observation"], ["state_value"])
+        critic = TensorDictModule(Agents(), ["observation"], ["state_value"])
         batch = _batch(2, 8)
         for name in ("reward", "done", "terminated"):
             entry = batch["next", name]

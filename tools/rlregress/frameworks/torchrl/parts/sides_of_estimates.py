@@ -10,6 +10,7 @@ from torch import nn
 
 from rlregress.frameworks.torchrl.parts.estimators import averaging, estimator_of, written
 from rlregress.frameworks.torchrl.parts.on_policy import actor_of_heads
+from rlregress.frameworks.torchrl.parts.shapes_of_estimates import Agents
 from rlregress.frameworks.torchrl.small import (
     OBSERVATIONS,
     answers,
@@ -42,22 +43,10 @@ def _batch(*shape: int, **more: Any) -> Any:
     return batch
 
 
-class _Agents(nn.Module):
-    """A value for each of three agents."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.Linear(OBSERVATIONS, 3)
-
-    def forward(self, observation: torch.Tensor) -> torch.Tensor:
-        """Of shape [..., 3, 1]."""
-        return self.layer(observation).unsqueeze(-1)
-
-
 def _of_agents() -> Any:
     from tensordict.nn import TensorDictModule
 
-    return TensorDictModule(_Agents(), ["observation"], ["state_value"])
+    return TensorDictModule(Agents(), ["observation"], ["state_value"])
 
 
 def _one_side(make_env: Any, seed: int) -> Dict[str, Any]:
