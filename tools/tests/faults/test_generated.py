@@ -173,23 +173,37 @@ def test_several_draws_are_counted_together(monkeypatch):
     assert "| all |" not in tiers_report.page([DRAWN], generated.explained())
 
 
-def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
-    """Kept answers hold for the tests that gave them; another test may see what none has seen."""
-    adapter = frameworks.get("sb3")
-    monkeypatch.setattr(generated, "_folder", lambda: tmp_path)
-    monkeypatch.setattr(generated, "scope", lambda name: ("stable_baselines3/common/noise.py",))
+def no_number(number):
+    """No fault is seen."""
+    return ""
+
+
+def answering(monkeypatch, folder, seen):
+    """Let tiers say ``seen[tier](number)`` of faults of one file; what they are asked, in order."""
     asked = []
 
-    def ask(tier, answer):
+    def ask(tier):
         def answered(adapter, faults, workers, say):
             asked.append((tier, len(faults)))
-            return [(number, answer, True) for number in faults]
+            return [(number, seen[tier](number), True) for number in faults]
 
         return answered
 
-    monkeypatch.setattr(tiers, "_unit", ask(UNIT, ""))
-    monkeypatch.setattr(tiers, "_traced", ask(TRACE, ""))
-    monkeypatch.setattr(tiers, "_behaving", ask(BEHAVIOR, "a test"))
+    monkeypatch.setattr(generated, "_folder", lambda: folder)
+    monkeypatch.setattr(generated, "scope", lambda name: ("stable_baselines3/common/noise.py",))
+    for tier, name in ((UNIT, "_unit"), (TRACE, "_traced"), (BEHAVIOR, "_behaving")):
+        monkeypatch.setattr(tiers, name, ask(tier))
+    return asked
+
+
+def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
+    """Kept answers hold for the tests that gave them; another test may see what none has seen."""
+    adapter = frameworks.get("sb3")
+    asked = answering(
+        monkeypatch,
+        tmp_path,
+        {UNIT: no_number, TRACE: no_number, BEHAVIOR: lambda number: "a test"},
+    )
 
     def judge():
         asked.clear()
@@ -207,27 +221,17 @@ def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
 def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
     """What counts alone, of every draw; the answers of its day stay, and their share."""
     adapter = frameworks.get("sb3")
-    monkeypatch.setattr(generated, "_folder", lambda: tmp_path)
-    monkeypatch.setattr(generated, "scope", lambda name: ("stable_baselines3/common/noise.py",))
-    asked = []
-
-    def ask(tier, seen):
-        def answered(adapter, faults, workers, say):
-            asked.append((tier, len(faults)))
-            return [(number, seen(number), True) for number in faults]
-
-        return answered
-
-    for tier, name in ((UNIT, "_unit"), (TRACE, "_traced"), (BEHAVIOR, "_behaving")):
-        monkeypatch.setattr(tiers, name, ask(tier, lambda number: "a detail" * (number == 0)))
+    first = {tier: lambda number: "a detail" * (number == 0) for tier in generated.TIERS}
+    asked = answering(monkeypatch, tmp_path, first)
     explain(monkeypatch)
     drawn = tiers.judge(adapter, 4, 0, 1, lambda said: None)
     unseen = [each for each in drawn.faults if not each.seen_by]
     assert len(unseen) == 3
     explain(monkeypatch, (unseen[0], EQUIVALENT, "x is 0"))
     assert tiers.shares(drawn) == (1, 3)
-    asked.clear()
-    monkeypatch.setattr(tiers, "_traced", ask(TRACE, lambda number: "a training" * (number == 1)))
+    asked = answering(
+        monkeypatch, tmp_path, {**first, TRACE: lambda number: "a training" * (number == 1)}
+    )
     (again,) = tiers.ask_again(adapter, 1, lambda said: None)
     assert asked == [(UNIT, 2), (TRACE, 2), (BEHAVIOR, 0)]
     assert [each.said for each in again.faults] == [each.said for each in drawn.faults]
