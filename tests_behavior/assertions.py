@@ -239,13 +239,17 @@ def assert_one_step_returns(
 
 
 def assert_same_in_each_row(
-    who: str, what: str, found: np.ndarray | None, expected: np.ndarray | None
+    who: str,
+    what: str,
+    found: np.ndarray | None,
+    expected: np.ndarray | None,
+    tolerance: float = _CLOSE,
 ) -> None:
     """Two numbers of a row, which were computed apart, are the same: float [rows] both."""
     __tracebackhide__ = True
     assert found is not None
     assert expected is not None
-    wrong = ~(np.abs(found - expected) < _CLOSE)
+    wrong = ~(np.abs(found - expected) < tolerance)
     if wrong.any() or not found.size:
         raise AssertionError(
             f"{who}: expected the {what} {_spelled(expected[wrong][:5])}, found "

@@ -33,6 +33,10 @@ pytestmark = pytest.mark.without_cells
 ENVIRONMENTS = 3
 #: environment steps of each, in all; PPO collects them in two rollouts
 STEPS = {True: 16, False: 10}
+#: a log-probability is computed again from an action in float32; close to a bound, where the
+#: inverse of tanh is steep, it was 0.0002 away in one of ten seeds. Those of two rows differ by 0.1
+#: and more.
+ROUNDED = 0.01
 
 TRUNCATED = Clock
 TERMINATED = partial(Clock, limit_is=LimitIs.TERMINATION)
@@ -85,7 +89,9 @@ def assert_right(framework: Adapter, algorithm: str, rows: Minibatch, limit_is: 
     ends = terminates or chosen.truncation_is_termination
     discount = chosen.hyperparameters["discount"]
     assert_one_step_returns(who, rows, steps, discount, value_after_end=not ends)
-    assert_same_in_each_row(who, "log-probabilities", rows.log_probs, rows.policy_log_probs)
+    assert_same_in_each_row(
+        who, "log-probabilities", rows.log_probs, rows.policy_log_probs, ROUNDED
+    )
 
 
 def assert_advantages(framework: Adapter, algorithm: str, rows: Minibatch) -> None:
