@@ -103,8 +103,9 @@ def _tell_observations(model: Any, surroundings: Surroundings, folder: str) -> N
             own.Shown().value([name, answer(told, np.zeros(3), space)])
             continue
         rows = [_batched(space), _batched(space, 1), _batched(space, 2), _batched(space, 2, 2)]
-        wrong = {"box": np.zeros(5), "mode": np.zeros(5)} if name == "dict" else np.zeros(5)
-        own.Shown().value([name, *(answer(told, each, space) for each in [*rows, wrong])])
+        for wrong in (np.zeros(5), np.zeros((2, 5))):
+            rows.append({"box": wrong, "mode": wrong} if name == "dict" else wrong)
+        own.Shown().value([name, *(answer(told, each, space) for each in rows)])
     own.Shown().value([answer(told, 1, _spaces()["discrete"])])
     space = _spaces()["dict"]
     alone, both = _batched(space), _batched(space, 2)
@@ -226,9 +227,11 @@ def _answer(model: Any, surroundings: Surroundings, folder: str) -> None:
     np.random.seed(7)
     for observation in asked:
         for best in (True, False):
-            action, state = answer(model.predict, observation, deterministic=best)
-            own.Shown().value([type(action).__name__, action, "none" if state is None else state])
-            own.Shown().value([policy.predict(observation, deterministic=best)[0]])
+            for actor in (model, policy):
+                told = answer(actor.predict, observation, deterministic=best)
+                parts = told if isinstance(told, tuple) else (told, None)
+                shown = [each if each is not None else "none" for each in parts]
+                own.Shown().value([type(parts[0]).__name__, *shown])
         if not hasattr(policy, "obs_to_tensor"):
             continue
         alone = {"none": observation} if not isinstance(observation, dict) else observation
