@@ -202,7 +202,7 @@ def _load_rows(model: Any, surroundings: Surroundings, folder: str) -> None:
     model.load_replay_buffer(path)
     known = vars(model.replay_buffer)
     timeouts = known.get("timeouts", "none")
-    own.Shown().value([timeouts, repr(known.get("handle_timeout_termination"))])
+    own.Shown().value([timeouts, int(known.get("handle_timeout_termination", -1))])
     library(_FILES, "save_to_pkl")(path, [1, 2])
     own.Shown().value([accepted(model.load_replay_buffer, path)])
     model.replay_buffer = None
