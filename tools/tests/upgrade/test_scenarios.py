@@ -729,6 +729,126 @@ BY_HAND = [
         "dqn target-at-every-step",
         ("dqn/dqn.py", "interval // self.n_envs, 1) == 0", "interval // self.n_envs, 2) == 0"),
     ),
+    (
+        "ppo distributions-by-hand",
+        (
+            "common/distributions.py",
+            "in zip(dist_true.distribution, dist_pred.distribution, strict=True)",
+            "in zip(dist_true.distribution, dist_pred.distribution, strict=False)",
+        ),
+    ),
+    (
+        "ppo distributions-by-hand",
+        (
+            "common/distributions.py",
+            "th.unbind(actions, dim=1), strict=True)",
+            "th.unbind(actions, dim=1), strict=False)",
+        ),
+    ),
+    ("ppo distributions-by-hand", ("common/distributions.py", "(log_std <= 0)", "(log_std < 0)")),
+    (
+        "ppo rows-by-hand",
+        ("common/buffers.py", "max(buffer_size // n_envs, 1)", "max(buffer_size // n_envs, 2)"),
+    ),
+    (
+        "ppo spaces-by-hand",
+        ("common/utils.py", "+ 1 and observation.shape[1:]", "+ 1 or observation.shape[1:]"),
+    ),
+    (
+        "ppo numbers-by-hand",
+        ("common/utils.py", "zip(*iterables, strict=True)", "zip(*iterables, strict=False)"),
+    ),
+    ("sac agents-refused", ("sac/sac.py", "lr=self.lr_schedule(1)", "lr=self.lr_schedule(2)")),
+    (
+        "sac networks-made-by-hand",
+        ("sac/sac.py", "        self.log_ent_coef = None  # type: th.Tensor | None\n", ""),
+    ),
+    ("ppo evaluations-by-hand", ("common/evaluation.py", "episode_starts[i] = done", "pass")),
+    ("ppo evaluations-by-hand", ("common/evaluation.py", "env.render()", "pass")),
+    ("ppo monitors-by-hand", ("common/monitor.py", "super().close()", "pass")),
+    ("ppo monitors-by-hand", ("common/vec_env/dummy_vec_env.py", "env.close()", "pass")),
+    (
+        "ppo bases-by-hand",
+        ("common/vec_env/dummy_vec_env.py", "self.metadata = env.metadata", "pass"),
+    ),
+    (
+        "ppo normalisers-by-hand",
+        (
+            "common/vec_env/vec_normalize.py",
+            "self.old_obs = obs\n        self.returns = np.zeros(self.num_envs)",
+            "self.old_obs = obs\n        pass",
+        ),
+    ),
+    (
+        "ppo normalisers-by-hand",
+        ("common/vec_env/vec_normalize.py", "self.render_mode = venv.render_mode", "pass"),
+    ),
+    (
+        "ppo normalisers-by-hand",
+        (
+            "common/vec_env/vec_normalize.py",
+            "            if is_image_space(self.observation_space):\n",
+            "            if not is_image_space(self.observation_space):\n",
+        ),
+    ),
+    (
+        "sac updates-by-hand",
+        (
+            "common/off_policy_algorithm.py",
+            "replay_buffer.full or replay_buffer.pos > 0",
+            "replay_buffer.full or replay_buffer.pos >= 0",
+        ),
+    ),
+    (
+        "dqn updates-by-hand",
+        (
+            "common/off_policy_algorithm.py",
+            "replay_buffer.full or replay_buffer.pos > 0",
+            "replay_buffer.full or replay_buffer.pos > 1",
+        ),
+    ),
+    (
+        "td3 updates-by-hand",
+        (
+            "common/off_policy_algorithm.py",
+            "and self.env.num_envs > 1",
+            "and self.env.num_envs >= 1",
+        ),
+    ),
+    ("td3 updates-by-hand", ("common/base_class.py", "self.action_noise.reset()", "pass")),
+    (
+        "sac updates-by-hand",
+        (
+            "common/off_policy_algorithm.py",
+            "if self.num_timesteps > 0 and",
+            "if self.num_timesteps > 1 and",
+        ),
+    ),
+    (
+        "sac updates-by-hand",
+        (
+            "common/off_policy_algorithm.py",
+            "self.sde_sample_freq > 0",
+            "self.sde_sample_freq >= 0",
+        ),
+    ),
+    (
+        "a2c updates-by-hand",
+        ("common/on_policy_algorithm.py", "self.sde_sample_freq > 0", "self.sde_sample_freq > 1"),
+    ),
+    ("ddpg updates-by-hand", ("ddpg/ddpg.py", "policy_noise=0.1", "policy_noise=0.2")),
+    ("ppo updates-by-hand", ("ppo/ppo.py", "approx_kl_div > 1.5", "approx_kl_div >= 1.5")),
+    ("ppo updates-by-hand", ("ppo/ppo.py", "len(advantages) > 1", "len(advantages) > 2")),
+    ("ppo updates-by-hand", ("ppo/ppo.py", "advantages.std() + 1e-8", "advantages.std() + 2e-8")),
+    ("a2c updates-by-hand", ("a2c/a2c.py", "advantages.std() + 1e-8", "advantages.std() + 2e-8")),
+    (
+        "sac odd-files-by-hand",
+        (
+            "common/off_policy_algorithm.py",
+            "            self.replay_buffer.handle_timeout_termination = False\n",
+            "",
+        ),
+    ),
 ]
 LOWER = ("ppo/ppo.py", "1 - clip_range, 1 + clip_range)", "-1e9, 1 + clip_range)")
 

@@ -340,9 +340,11 @@ class CountingCallback(BaseCallback):
 
 
 def rates(model: Any) -> List[float]:
-    """The rates of all optimisers of an agent's policy and of its parts."""
+    """The rates of all optimisers of an agent's policy, of its parts and of its temperature."""
     parts = [model.policy, *model.policy.children()]
     optimizers = [part.optimizer for part in parts if hasattr(part, "optimizer")]
+    temperature = getattr(model, "ent_coef_optimizer", None)
+    optimizers += [] if temperature is None else [temperature]
     return [float(group["lr"]) for optimizer in optimizers for group in optimizer.param_groups]
 
 

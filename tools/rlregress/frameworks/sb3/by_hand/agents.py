@@ -7,6 +7,7 @@ from typing import Any, Dict, List
 
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecEnvWrapper
 
 from rlregress.frameworks.base import NotOffered
 from rlregress.frameworks.offered import check_arguments
@@ -57,6 +58,37 @@ def _count_more(model: Any, surroundings: Surroundings, folder: str) -> None:
             own.Shown().value([repr(getattr(made, "train_freq", made))])
 
 
+class _Remembering:
+    """An agent that looks at what it is asked beside the observation, and has a state."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def predict(self, observation: Any, **named: Any) -> Any:
+        """The action of the library's agent; the state counts."""
+        for name, value in sorted(named.items()):
+            own.Shown().value([name, "none" if value is None else np.array(value)])
+        action, _ = self._model.predict(observation, deterministic=named["deterministic"])
+        return action, np.array(named.get("state") or 0) + 1
+
+
+class _Drawn(VecEnvWrapper):
+    """Environments that tell when they are drawn."""
+
+    def reset(self) -> Any:
+        """As it is."""
+        return self.venv.reset()
+
+    def step_wait(self) -> Any:
+        """As it is."""
+        return self.venv.step_wait()
+
+    def render(self, *given: Any, **named: Any) -> Any:
+        """Nothing to see."""
+        del given, named
+        own.Shown().value(["drawn"])
+
+
 def _evaluate(model: Any, surroundings: Surroundings, folder: str) -> None:
     """Evaluations of one and several, in a monitor or not, with a callback, under a threshold."""
     del folder
@@ -75,6 +107,9 @@ def _evaluate(model: Any, surroundings: Surroundings, folder: str) -> None:
             own.Shown().value([[float(number) for number in each] for each in returned])
             own.Shown().value(list(map(float, judge(model, environment, 2, deterministic=True))))
     own.Shown().value(seen)
+    environment = _Drawn(gyms.side_by_side(*(surroundings.made(k) for k in range(2))))
+    for best in (True, False):
+        judge(_Remembering(model), environment, 3, deterministic=best, render=best)
     for threshold in (-1e9, 1e9):
         options = {"reward_threshold": threshold, "n_eval_episodes": 1}
         own.Shown().value([accepted(judge, model, surroundings.made(0), **options)])

@@ -125,6 +125,7 @@ class _Pictured(own.Changed):
     """An environment that shows a picture of itself."""
 
     render_mode = "rgb_array"
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 7}
 
     def render(self, *given: Any, **named: Any) -> Any:
         """One row of grey."""
@@ -143,6 +144,7 @@ def _picture(model: Any, surroundings: Surroundings, folder: str) -> None:
         together = answer(environment.render)
         own.Shown().value([together if together is not None else "none"])
         own.Shown().value([repr(getattr(environment, "render_mode", None))])
+        own.Shown().value([repr(environment.metadata.get("render_fps"))])
 
 
 USED = {

@@ -62,6 +62,24 @@ def _monitor(model: Any, surroundings: Surroundings, folder: str) -> None:
         own.Shown().value([*monitor.get_episode_rewards(), len(monitor.get_episode_times())])
 
 
+class _Closed(own.Changed):
+    """An environment that tells when it is closed."""
+
+    def close(self) -> None:
+        """As it is."""
+        own.Shown().value(["closed"])
+        super().close()
+
+
+def _close(model: Any, surroundings: Surroundings, folder: str) -> None:
+    """Environments that are closed: in a monitor, side by side, in a wrapper."""
+    del model, folder
+    kind = library("common.monitor", "Monitor")
+    kind(_Closed(surroundings.made(0))).close()
+    copies = gyms.side_by_side(*(_Closed(surroundings.made(k)) for k in range(2)))
+    library(_VECTORISED, "VecMonitor")(copies).close()
+
+
 def _monitor_of_words(model: Any, surroundings: Surroundings, folder: str) -> None:
     """A monitor that notes what every reset is given, and refuses one without."""
     del model, folder
@@ -156,8 +174,19 @@ def _normalise(model: Any, surroundings: Surroundings, folder: str) -> None:
         path = os.path.join(folder, "normaliser.pkl")
         environment.save(path)
         again = kind.load(path, _two(surroundings))
+        refused = accepted(getattr, again, "nothing")
+        own.Shown().value([again.returns, refused, int("AttributeError" in repr(refused))])
         again.seed(1)
         own.Shown().value([again.reset(), again.returns, again.normalize_reward(rewards)])
+        again.training = True
+        _moved(again)
+        own.Shown().value([again.returns, again.reset(), again.returns])
+        more = gyms.side_by_side(*(_Noting(surroundings.made(k)) for k in range(3)))
+        more.render_mode = "rgb_array"
+        again = kind.load(path, more)
+        own.Shown().value(
+            [again.num_envs, again.returns, int(vars(again).get("render_mode") is not None)]
+        )
         own.Shown().value([accepted(again.set_venv, _two(surroundings))])
 
 
@@ -177,6 +206,9 @@ def _normalise_wrongly(model: Any, surroundings: Surroundings, folder: str) -> N
         own.Shown().value([str(view.dtype), view.low.min(), view.high.max()])
         both.seed(1)
         own.Shown().value([both.reset(), both.get_original_obs()])
+    images = kind(gyms.side_by_side(surroundings.like("image")), clip_obs=2.0)
+    space = images.observation_space
+    own.Shown().value([str(space.dtype), space.low.min(), space.high.max()])
     older_state = kind(dictionary, norm_obs_keys=["state"]).__getstate__()
     older_state.pop("norm_obs_keys", None)
     older_one = kind.__new__(kind)
@@ -300,6 +332,7 @@ def _make_several(model: Any, surroundings: Surroundings, folder: str) -> None:
 USED = {
     "monitor": _monitor,
     "monitor-of-words": _monitor_of_words,
+    "environments-closed": _close,
     "calls-of-several": _call_several,
     "resets-with-options": _reset_with_options,
     "wrappers-looked-through": _look_through,

@@ -167,7 +167,7 @@ def _ask_with_state(model: Any, surroundings: Surroundings, folder: str) -> None
             mean = latent[:, :2].clone()
             drawn, chances = made.log_prob_from_params(mean, log_std, latent)
             best = made.actions_from_params(mean, log_std, latent, deterministic=True)
-            deviations = [made.get_std(log_std), made.get_std(log_std + 1.0)]
+            deviations = [made.get_std(by) for by in (log_std, log_std + 1.0, 0.0 * log_std)]
             numbers = [drawn, chances, best, *deviations, made.entropy()]
             own.Shown().value([each.detach() if each is not None else each for each in numbers])
 
@@ -183,6 +183,10 @@ def _compare_distributions(model: Any, surroundings: Surroundings, folder: str) 
     several = _distribution("MultiCategoricalDistribution")
     other = several([4, 2]).proba_distribution(torch.zeros(3, 6))
     own.Shown().value([answer(divergence, known["choices"](0.0), other)])
+    one, two = (several([2] * n).proba_distribution(torch.zeros(3, 2 * n)) for n in (1, 2))
+    # as many choices each, of more actions
+    own.Shown().value([answer(divergence, *pair) for pair in ((one, two), (two, one))])
+    own.Shown().value([answer(two.log_prob, torch.zeros(3, columns)) for columns in (1, 2, 3)])
 
 
 def _choose_distributions(model: Any, surroundings: Surroundings, folder: str) -> None:

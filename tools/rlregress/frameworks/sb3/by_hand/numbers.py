@@ -54,6 +54,12 @@ def _change_rates(model: Any, surroundings: Surroundings, folder: str) -> None:
         follow([first], [second], share)
         own.Shown().value([second.detach().clone()])
     own.Shown().value([accepted(follow, [first, first], [second], 0.5)])
+    together = library("common.utils", "zip_strict")
+    for some in ([3, 4], [3]):
+        try:
+            own.Shown().value([len(list(together([1, 2], some)))])
+        except ValueError:
+            own.Shown().value(["refused"])
 
 
 def _summarise(model: Any, surroundings: Surroundings, folder: str) -> None:

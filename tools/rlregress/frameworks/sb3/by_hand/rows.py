@@ -103,6 +103,11 @@ def _replay_rows(model: Any, surroundings: Surroundings, folder: str) -> None:
         options = {"device": "cpu", "optimize_memory_usage": True}
         own.Shown().value([accepted(buffer, 4, *_spaces(kind), **options)])
     own.Shown().value([accepted(library(_BUFFERS, "DictReplayBuffer"), 4, *_spaces("box"))])
+    for name, kind in (("ReplayBuffer", "box"), ("DictReplayBuffer", "dict")):
+        # fewer rows than there are environments
+        buffer = library(_BUFFERS, name)(1, *_spaces(kind), device="cpu", n_envs=_COPIES)
+        _fill(buffer, kind, 0, 1)
+        _show(buffer)
 
 
 def _many_rows(model: Any, surroundings: Surroundings, folder: str) -> None:

@@ -212,6 +212,7 @@ def _set_entropies(model: Any, surroundings: Surroundings, folder: str) -> None:
             value = getattr(agent, name, None)
             numbers = "none" if value is None else torch.as_tensor(value).detach()
             own.Shown().value([name, numbers, int(getattr(value, "requires_grad", False))])
+            own.Shown().value([int(name in vars(agent))])
 
 
 USED = {
