@@ -128,14 +128,14 @@ def _options(label: str) -> Dict[str, Any]:
 # -- specifications -----------------------------------------------------------------------------
 
 
-def _nested(kind: Any) -> Any:
+def _nested(kind: Any, key: Any = ("agents", "action")) -> Any:
     """A loss whose action is below another entry from the beginning."""
 
     @dataclasses.dataclass
     class Keys(kind._AcceptedKeys):
         """The same keys but for the action."""
 
-        action: Any = ("agents", "action")
+        action: Any = key
 
     class Nested(kind):
         """The same loss."""
@@ -155,6 +155,15 @@ def _specifications(make_env: Any, seed: int) -> Dict[str, Any]:
         inner = composite({"action": flat().expand(3, *shape, ACTIONS)}, shape=(3, *shape))
         return composite({"agents": inner}, shape=(3,))
 
+    def lowest() -> Any:
+        inner = composite({"action": flat().expand(3, 4, ACTIONS)}, shape=(3, 4))
+        return composite({"team": composite({"agents": inner}, shape=(3,))}, shape=(3,))
+
+    def uneven() -> Any:
+        kind = library("torchrl.data", "Bounded", "BoundedTensorSpec")
+        least = -torch.arange(1.0, 1.0 + 3 * ACTIONS).reshape(3, ACTIONS)
+        return composite({"action": kind(least, -least, shape=(3, ACTIONS))}, shape=(3,))
+
     given: Dict[str, Callable[[], Dict[str, Any]]] = {
         "bounds": lambda: {"bounds": (-0.4, 0.6)},
         "tensors": lambda: {"bounds": (torch.tensor([-0.4, -0.1]), torch.tensor([0.6, 0.2]))},
@@ -166,6 +175,8 @@ def _specifications(make_env: Any, seed: int) -> Dict[str, Any]:
         },
         "below": lambda: {"action_spec": below()},
         "deeper": lambda: {"action_spec": below(4)},
+        "uneven": lambda: {"action_spec": uneven()},
+        "lowest": lambda: {"action_spec": lowest()},
         "none": dict, "both": lambda: {"bounds": (-1.0, 1.0), "action_spec": flat()},
         "unbounded": lambda: {"action_spec": unbounded(shape=(ACTIONS,))},
         "turned": lambda: {"bounds": (0.6, -0.4)},
@@ -181,12 +192,14 @@ def _specifications(make_env: Any, seed: int) -> Dict[str, Any]:
         loss.make_value_estimator(gamma=0.9)
         return with_gradients(loss, steps(6))
 
-    def entropy(label: str, nested: bool = False) -> Any:
+    key = ("team", "agents", "action")
+
+    def entropy(label: str, nested: Any = None) -> Any:
         actor = stochastic(library("torchrl.modules", "TanhNormal"))
         options = {k: v for k, v in given[label]().items() if k != "bounds"}
         loss = made(_objective("SACLoss"), actor, action_value(), **options)
         if nested:
-            loss.set_keys(action=("agents", "action"))
+            loss.set_keys(action=nested)
         return [float(loss.target_entropy), float(loss.target_entropy_buffer)]
 
     def heads(spec: Any) -> Any:
@@ -206,7 +219,9 @@ def _specifications(make_env: Any, seed: int) -> Dict[str, Any]:
         calls[f"td3.{label}.nested"] = partial(limits, _nested(td3), label)
         calls[f"td3.{label}.loss"] = partial(forward, label)
         calls[f"sac.{label}"] = partial(entropy, label)
-        calls[f"sac.{label}.nested"] = partial(entropy, label, True)
+        calls[f"sac.{label}.nested"] = partial(entropy, label, ("agents", "action"))
+    calls["td3.lowest.named"] = partial(limits, _nested(td3, key), "lowest")
+    calls["sac.lowest.named"] = partial(entropy, "lowest", key)
     return answers(seed, **calls)
 
 
