@@ -26,6 +26,7 @@ from rlregress.frameworks.torchrl.parts import (
     off_policy,
     on_policy,
     refusals_of_losses,
+    seldom_asked,
     shapes_of_actions,
     shapes_of_estimates,
     shapes_of_losses,
@@ -36,7 +37,7 @@ from rlregress.tracing import events, swap
 MODULES = (
     answers_of_distributions, blocks_of_actions, corners_of_losses, distributions, estimators,
     exploration, functions, groups, inputs_of_losses, losses, networks, off_policy, on_policy,
-    refusals_of_losses, shapes_of_actions, shapes_of_estimates, shapes_of_losses,
+    refusals_of_losses, seldom_asked, shapes_of_actions, shapes_of_estimates, shapes_of_losses,
     sides_of_estimates,
 )  # fmt: skip
 NAMES = sorted(name for module in MODULES for name in module.PARTS)
@@ -605,6 +606,48 @@ FAULTS = {
         "                        mask = ~done.squeeze((1))\n"
         "                        if mask.ndim < next_sample_log_prob.ndim:",
     ),
+    "losses-in-blocks": (
+        "ddpg.1_4.none.loss_actor",
+        "objectives/ddpg.py",
+        "DDPGLoss.loss_actor",
+        "-td_copy.get(self.tensor_keys.state_action_value).squeeze(-1)",
+        "-td_copy.get(self.tensor_keys.state_action_value).squeeze((1))",
+    ),
+    "coefficients-of-zero": (
+        "clip.1.0",
+        "objectives/utils.py",
+        "_validate_clip_epsilon",
+        "if eps_low >= 1.0:",
+        "if eps_low > 1.0:",
+    ),
+    "hints-of-estimators": (
+        "GAE.none.True.own.advantage",
+        "objectives/value/advantages.py",
+        "ValueEstimatorBase._call_value_net_shifted",
+        "root_part = data.select(*in_keys, value_key, strict=False)",
+        "root_part = data.select(*in_keys, value_key, strict=True)",
+    ),
+    "derived-losses": (
+        "actor_loss",
+        "objectives/common.py",
+        "_LossMeta.__init__",
+        "setattr(cls, name, _forward_wrapper(value))",
+        "pass",
+    ),
+    "odd-distributions": (
+        "composite.False.sample_and_log_prob.score.head_log_prob",
+        "modules/distributions/utils.py",
+        "sample_and_log_prob",
+        'log_prob_name = name + "_log_prob"',
+        'log_prob_name = "_log_prob"',
+    ),
+    "specified-afterwards": (
+        "drawn",
+        "modules/tensordict_module/exploration.py",
+        "RandomPolicy.set_action_spec_from_env",
+        "if self.action_spec is None:",
+        "if self.action_spec is not None:",
+    ),
 }
 #: the same of faults that stand beside those: of a part that sees several.
 ALSO = [
@@ -643,6 +686,22 @@ ALSO = [
     ("frozen-networks", (
         "a2c.kept.unscored.loss_objective", "objectives/a2c.py", "A2CLoss.__init__",
         "self.target_critic_network_params = None", "pass",
+    )),
+    ("losses-in-blocks", (
+        "sac.told.non_tensor.keys", "objectives/sac.py", "SACLoss.forward",
+        'td_out.set_non_tensor("alpha", self._alpha)', "pass",
+    )),
+    ("derived-losses", (
+        "ppo.put.ours", "objectives/common.py", "LossModule.from_stateful_net",
+        "getattr(self, network_name).load_state_dict(stateful_net.state_dict())", "pass",
+    )),
+    ("losses-in-blocks", (
+        "discrete_sac.1_2_4.mean.loss_qvalue", "objectives/sac.py",
+        "DiscreteSACLoss._compute_target", ".sum(-1).unsqueeze(-1)", ".sum(-1).unsqueeze((1))",
+    )),
+    ("coefficients-of-zero", (
+        "ppo.taken_away", "objectives/common.py", "LossModule.value_estimator",
+        "self._value_estimator = value\n", "pass\n",
     )),
     ("specifications-of-losses", (
         "td3.uneven.least", "objectives/td3.py", "TD3Loss.__init__",

@@ -204,10 +204,14 @@ def bounds(low: float = -1.0, high: float = 1.0) -> Any:
 
 
 def with_gradients(loss: Any, batch: Any) -> Dict[str, Any]:
-    """What a loss returns and writes into a batch, and the gradients of what it calls losses."""
-    given = set(entries(batch))
+    """What a loss returns and changes in a batch, and the gradients of what it calls losses."""
+    given = {key: item.detach().clone() for key, item in entries(batch).items()}
     returned = entries(loss(batch))
-    written = {f"written.{key}": item for key, item in entries(batch).items() if key not in given}
+    written = {
+        f"written.{key}": item
+        for key, item in entries(batch).items()
+        if key not in given or _differ(item, given[key])
+    }
     losses: List[torch.Tensor] = [item for key, item in returned.items() if key.startswith("loss")]
     total = sum(item.sum() for item in losses)
     if isinstance(total, torch.Tensor) and total.requires_grad:
@@ -219,3 +223,10 @@ def with_gradients(loss: Any, batch: Any) -> Dict[str, Any]:
     }
     outputs = {name: item.detach() for name, item in {**returned, **written}.items()}
     return {**outputs, **moved}
+
+
+def _differ(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether a tensor is no longer what it was."""
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return True
+    return not torch.equal(one.detach().nan_to_num(), other.nan_to_num())

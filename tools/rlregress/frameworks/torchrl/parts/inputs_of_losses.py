@@ -74,6 +74,7 @@ def _held(make_env: Any, seed: int) -> Dict[str, Any]:
             if not name.startswith("_") and isinstance(item, (bool, int, float, str, type(None)))
         }
         buffers = {f"buffer.{name}": item.clone() for name, item in loss.named_buffers()}
+        simple["value_type"] = str(getattr(loss, "value_type", "none"))
         return {"simple": str(sorted(simple.items())), **buffers}
 
     policies, critics = "ppo clip kl a2c", "sac sac_1 td3"
@@ -157,7 +158,7 @@ class Hinted(nn.Linear):
         return super().forward(joined if hint is None else joined + hint)
 
 
-def _hinted(kind: str) -> Any:
+def hinted(kind: str) -> Any:
     """A network that reads a hint."""
     from tensordict.nn import NormalParamExtractor, TensorDictModule
     from torchrl.modules import ProbabilisticActor, QValueActor, ValueOperator
@@ -221,7 +222,7 @@ def _lacking(make_env: Any, seed: int) -> Dict[str, Any]:
     def built(label: str, **more: Any) -> Any:
         name, kinds, given = _HINTED[label]
         options = {key: one() if callable(one) else one for key, one in given.items()}
-        networks = [_hinted(kind) for kind in kinds]
+        networks = [hinted(kind) for kind in kinds]
         loss = made(library("torchrl.objectives", name), *networks, **{**options, **more})
         loss.make_value_estimator(gamma=0.9)
         return loss

@@ -1,0 +1,410 @@
+"""What is seldom asked: blocks of steps in every loss, critics by themselves, odd distributions."""
+
+from __future__ import annotations
+
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, Dict, List
+
+import torch
+
+from rlregress.frameworks.torchrl.parts import refused
+from rlregress.frameworks.torchrl.parts.inputs_of_losses import hinted
+from rlregress.frameworks.torchrl.parts.losses import LOSSES, batch_for
+from rlregress.frameworks.torchrl.small import (
+    ACTIONS,
+    answers,
+    bounds,
+    dictionary,
+    entries,
+    q_values,
+    steps,
+    stochastic,
+    with_gradients,
+)
+from rlregress.frameworks.torchrl.versions import library
+
+_VALUE = "torchrl.objectives.value"
+_FUNCTIONS = "torchrl.objectives.value.functional"
+_DISTRIBUTIONS = "torchrl.modules.distributions.utils"
+_EXPLORATION = "torchrl.modules.tensordict_module.exploration"
+_POLICIES = ("ppo", "clip", "kl", "a2c")
+_SCALARS = ("sac", "sac_1", "discrete_sac")
+
+
+def _blocks(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Every loss of rows and blocks of steps, one of whose sides may be one; with weights."""
+
+    def forward(label: str, weighted: bool, *shape: int, **options: Any) -> Any:
+        if label in _SCALARS and options.get("reduction") == "none":
+            options["scalar_output_mode"] = "exclude"
+        count = torch.Size(shape).numel()
+        ends = (torch.arange(count) % 3 == 1).reshape(*shape, 1)
+        loss = LOSSES[label](**options)
+        batch = batch_for(label, *shape[:-1], max(shape[-1], 4))
+        batch = batch[..., : shape[-1]].clone()
+        batch["next", "done"], batch["next", "terminated"] = ends, ends
+        if weighted:
+            batch["priority_weight"] = 0.5 + torch.rand(*shape)
+        return with_gradients(loss, batch)
+
+    def told(label: str, mode: str) -> Any:
+        loss = LOSSES[label](reduction="none", scalar_output_mode=mode)
+        returned = loss(batch_for(label, 6))
+        kept = {key: returned.get(key, None) for key in ("alpha", "entropy")}
+        kept = {key: torch.as_tensor(item) for key, item in kept.items() if item is not None}
+        return {"keys": str(sorted(map(str, returned.keys()))), **kept}
+
+    calls: Dict[str, Any] = {}
+    shapes = ((1,), (4,), (1, 4), (4, 1), (2, 1, 4), (1, 2, 4), (2, 2, 2, 4))
+    for label in LOSSES:
+        for shape in shapes:
+            name = "_".join(map(str, shape))
+            for reduction in ("mean", "none"):
+                calls[f"{label}.{name}.{reduction}"] = partial(
+                    forward, label, False, *shape, reduction=reduction
+                )
+            if label not in _POLICIES:
+                calls[f"{label}.{name}.weighted"] = partial(forward, label, True, *shape)
+    for label in _SCALARS:
+        for mode in ("exclude", "non_tensor"):
+            calls[f"{label}.told.{mode}"] = partial(told, label, mode)
+    return answers(seed, **calls)
+
+
+def _coefficients(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Losses of policies with coefficients of zero; estimators taken away; states."""
+
+    def forward(label: str, **options: Any) -> Any:
+        return with_gradients(LOSSES[label](**options), batch_for(label, 2, 6))
+
+    def critic(label: str, **options: Any) -> Any:
+        found = LOSSES[label](**options).loss_critic(batch_for(label, 2, 6))
+        return str([None if each is None else round(float(each.sum()), 5) for each in found])
+
+    def taken_away(label: str) -> Any:
+        loss = LOSSES[label]()
+        loss.value_estimator = None
+        estimator = loss.value_estimator
+        return str([type(estimator).__name__, float(estimator.gamma)])
+
+    def stored(label: str) -> Any:
+        loss, other = LOSSES[label](), LOSSES[label](**_options(label))
+        state = loss.state_dict()
+        loss.load_state_dict({key: torch.zeros_like(item) for key, item in state.items()})
+        other.load_state_dict(state)
+        return {**state, "keys": str(sorted(state)), "target": entries_of(other)}
+
+    def entries_of(loss: Any) -> Any:
+        return float(loss.target_entropy) if hasattr(loss, "target_entropy") else 0.0
+
+    calls: Dict[str, Any] = {}
+    for label in _POLICIES:
+        for case, options in (
+            ("critic", {"critic_coeff": 0.0}), ("entropy", {"entropy_coeff": 0.0}),
+            ("both", {"critic_coeff": 0.0, "entropy_coeff": 0.0}),
+            ("clipped", {"critic_coeff": 0.0, "clip_value": 0.2}),
+            ("twice", {"critic_coeff": 2.0, "clip_value": 0.2}),
+            ("absolute", {"loss_critic_type": "l1", "clip_value": 0.2}),
+        ):  # fmt: skip
+            calls[f"{label}.{case}"] = partial(forward, label, **options)
+            calls[f"{label}.{case}.alone"] = partial(critic, label, **options)
+    for label in LOSSES:
+        calls[f"{label}.taken_away"] = partial(taken_away, label)
+        calls[f"{label}.stored"] = partial(stored, label)
+    calls["spaceless"] = _spaceless
+    clipping = library("torchrl.objectives.utils", "_validate_clip_epsilon")
+    for number in (0.2, 0.0, 0.5, 1.0, -0.1, 2.0):
+        calls[f"clip.{number}"] = lambda number=number: list(clipping(number))
+        calls[f"clip.pair.{number}"] = lambda number=number: list(clipping((number, 0.3)))
+        calls[f"clip.turned.{number}"] = lambda number=number: list(clipping((0.3, number)))
+    calls["clip.three"] = lambda: list(clipping((0.1, 0.2, 0.3)))
+    return answers(seed, **calls)
+
+
+def _options(label: str) -> Dict[str, Any]:
+    """What a second loss has otherwise."""
+    return {"target_entropy": -7.0} if label in _SCALARS else {}
+
+
+def _spaceless() -> Any:
+    """Values of choices whose space nobody knows: one-hot vectors."""
+    network = q_values()
+
+    class Unknown(type(network)):  # type: ignore[misc]
+        """The same without a space."""
+
+        spec = None
+        action_space = None
+
+    network.__class__ = Unknown
+    loss = library("torchrl.objectives", "DQNLoss")(network)
+    loss.make_value_estimator(gamma=0.9)
+    return {"space": str(loss.action_space), **with_gradients(loss, batch_for("dqn", 6))}
+
+
+def _estimators(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Estimators whose critic reads a hint that may lack, shifted or not, by parameters."""
+    names = ("GAE", "TD0Estimator", "TD1Estimator", "TDLambdaEstimator")
+
+    def estimated(name: str, *places: str, given: str = "", **options: Any) -> Any:
+        from tensordict import TensorDict
+
+        network = hinted("value")
+        lmbda = {"lmbda": 0.8} if name in ("GAE", "TDLambdaEstimator") else {}
+        estimator = library(_VALUE, name)(gamma=0.9, value_network=network, **lmbda, **options)
+        ends = (torch.arange(12) % 5 == 2).reshape(2, 6, 1)
+        batch = steps(2, 6, done=ends, terminated=ends & (torch.arange(6) < 4).reshape(1, 6, 1))
+        for place in places:
+            side = batch if place == "now" else batch["next"]
+            side["hint_of_value"] = torch.linspace(0.0, 1.0, 12).reshape(2, 6, 1)
+        tree = TensorDict.from_module(network)
+        more: Dict[str, Any] = {"params": tree} if given else {}
+        if given == "both":
+            more["target_params"] = tree.apply(lambda one: 2 * one.data)
+        return entries(estimator(batch, **more).exclude("observation", "action").detach())
+
+    def corrected(label: str) -> Any:
+        loss = LOSSES[label]()
+        made_one = library(_VALUE, "VTrace").for_loss(loss, gamma=0.9)
+        same = made_one.value_network is getattr(loss, "value_network", None)
+        return str([type(made_one.value_network).__name__, same, float(made_one.gamma)])
+
+    calls: Dict[str, Any] = {}
+    for name in names:
+        for places in ((), ("now",), ("next",), ("now", "next")):
+            for shifted in (False, True):
+                for given in ("", "one", "both"):
+                    where = "_".join(places) or "none"
+                    calls[f"{name}.{where}.{shifted}.{given or 'own'}"] = partial(
+                        estimated, name, *places, given=given, shifted=shifted
+                    )
+    for label in ("ppo", "a2c", "sac", "sac_1"):
+        calls[f"corrected.{label}"] = partial(corrected, label)
+    return answers(seed, **calls, **_by_function())
+
+
+def _by_function() -> Dict[str, Any]:
+    """Discounts beside rewards without numbers; rewards to go of rows and blocks."""
+    reward = torch.arange(12.0).reshape(2, 6, 1)
+    ends = (torch.arange(12) % 5 == 2).reshape(2, 6, 1)
+
+    def elsewhere(name: str, *numbers: Any) -> Any:
+        aside = [reward, ends, ends]
+        given = [each.to("meta") for each in aside]
+        discounts = [torch.as_tensor(each) for each in numbers]
+        found = library(_FUNCTIONS, name)(*discounts, given[0], *given)
+        return str([tuple(found.shape), str(found.device)])
+
+    def to_go(*shape: int, **options: Any) -> Any:
+        numbers = torch.arange(1.0, 13.0).reshape(*shape)
+        over = (torch.arange(12) % 5 == 2).reshape(*shape)
+        return library(_FUNCTIONS, "reward2go")(numbers, over, 0.9, **options)
+
+    calls: Dict[str, Any] = {
+        "aside.td1": lambda: elsewhere("td1_return_estimate", 0.9),
+        "aside.td_lambda": lambda: elsewhere("td_lambda_return_estimate", 0.9, 0.8),
+    }
+    for shape in (
+        (12,),
+        (12, 1),
+        (1, 12),
+        (2, 6),
+        (2, 6, 1),
+        (2, 3, 2),
+        (2, 1, 6, 1),
+        (1, 2, 3, 2),
+    ):
+        calls[f"to_go.{'_'.join(map(str, shape))}"] = partial(to_go, *shape)
+        calls[f"to_go.{'_'.join(map(str, shape))}.last"] = partial(to_go, *shape, time_dim=-1)
+    return calls
+
+
+def _derived(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Losses that a user derives: modes while they compute and after, scheduled numbers."""
+    from torchrl.envs.utils import ExplorationType, exploration_type, set_exploration_type
+
+    base = library("torchrl.objectives", "LossModule")
+    recurrent = library("torchrl.modules", "recurrent_mode")
+
+    class Parent(base):  # type: ignore[misc]
+        """One whose rate is scheduled."""
+
+        _schedulable_buffers = frozenset({"rate"})
+
+    class Child(Parent):
+        """One with another number, which notes the modes of its methods."""
+
+        _schedulable_buffers = frozenset({"share"})
+
+        def __init__(self) -> None:
+            super().__init__()
+            for name in ("rate", "share", "fixed"):
+                self.register_buffer(name, torch.tensor(1.0))
+
+        def forward(self, *given: Any) -> Any:
+            """The modes."""
+            return modes()
+
+        def actor_loss(self) -> Any:
+            """The same in a method that is called as a loss."""
+            return modes()
+
+        def _hidden_loss(self) -> Any:
+            return modes()
+
+        def loss_of(self) -> Any:
+            """The same in one that is not."""
+            return modes()
+
+        def failing_loss(self) -> Any:
+            """One that ends in an error."""
+            raise ValueError("on purpose")
+
+    def modes() -> List[str]:
+        return [str(exploration_type()), str(recurrent())]
+
+    def asked(name: str) -> Any:
+        with set_exploration_type(ExplorationType.RANDOM):
+            loss = Child()
+            within = refused(getattr(loss, name))
+            return str([within, modes()])
+
+    def scheduled(name: str, number: Any) -> Any:
+        loss = Child()
+        setattr(loss, name, number)
+        return str([float(getattr(loss, name)), sorted(dict(loss.named_buffers()))])
+
+    calls: Dict[str, Any] = {
+        name: partial(asked, name)
+        for name in ("forward", "actor_loss", "_hidden_loss", "loss_of", "failing_loss")
+    }
+    for name in ("rate", "share", "fixed"):
+        calls[f"{name}.number"] = partial(scheduled, name, 0.5)
+        calls[f"{name}.whole"] = partial(scheduled, name, 3)
+        calls[f"{name}.tensor"] = lambda name=name: scheduled(name, torch.tensor(0.25))
+    return answers(seed, **calls, **_taken_out())
+
+
+def _taken_out() -> Dict[str, Any]:
+    """Networks taken out of losses as a copy and as they are, and others put in."""
+
+    def taken(label: str, name: str, *given: Any, **options: Any) -> Any:
+        loss = LOSSES[label](**options)
+        network = loss.get_stateful_net(name, *given)
+        first = next(iter(network.parameters()))
+        with torch.no_grad():
+            first.add_(1.0)
+        own = next(iter(getattr(loss, name).parameters()))
+        return {"same": float(network is getattr(loss, name)), "own": own.detach().clone(),
+                "moved": first.detach().clone()}  # fmt: skip
+
+    def put(label: str, name: str) -> Any:
+        loss, other = LOSSES[label](functional=False), LOSSES[label](functional=False)
+        loss.from_stateful_net(name, getattr(other, name))
+        ours, theirs = (next(iter(getattr(one, name).parameters())) for one in (loss, other))
+        return {"ours": ours.detach().clone(), "theirs": theirs.detach().clone()}
+
+    calls: Dict[str, Any] = {}
+    for label, name in (("ppo", "actor_network"), ("a2c", "critic_network")):
+        for copy in (None, True, False):
+            calls[f"{label}.taken.{copy}"] = partial(taken, label, name, copy)
+            calls[f"{label}.taken.kept.{copy}"] = partial(
+                taken, label, name, copy, functional=False
+            )
+        calls[f"{label}.taken"] = partial(taken, label, name)
+        calls[f"{label}.put"] = partial(put, label, name)
+    return calls
+
+
+# -- distributions and exploration --------------------------------------------------------------
+
+
+def _odd(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Distributions of distributions, and inverses near their ends."""
+    from tensordict.nn import CompositeDistribution
+
+    normal = library("torchrl.modules", "IndependentNormal")
+    summed = library("tensordict.nn", "set_composite_lp_aggregate")
+
+    def composite(together: bool, ask: str) -> Any:
+        leaf = dictionary({"loc": torch.ones(3, ACTIONS), "scale": torch.ones(3, ACTIONS)}, (3,))
+        inner = dictionary({"arm": leaf.clone(), "leg": 2 * leaf}, (3,))
+        tree = dictionary({"body": dictionary({"params": inner}, (3,)), "head": leaf}, (3,))
+        body = partial(CompositeDistribution, distribution_map={"arm": normal, "leg": normal})
+        with summed(together):
+            dist = CompositeDistribution(tree, distribution_map={"body": body, "head": normal})
+            if ask == "entropy":
+                found = library(_DISTRIBUTIONS, "composite_entropy")(dist, 4)
+            else:
+                call = library(_DISTRIBUTIONS, ask)
+                found = call(dist, (2,))
+                found = dictionary({"sample": found[0], "score": found[1]}, (2,))
+        return entries(found) if hasattr(found, "keys") else found
+
+    def inverse(name: str, *more: Any) -> Any:
+        given = torch.tensor([-1.0, -0.9999999, -0.5, 0.0, 0.3, 0.99999999, 1.0, 2.0])
+        given = given.double() if more and more[0] is None else given
+        given.requires_grad_(name[0] != "_")
+        found = library(_DISTRIBUTIONS, name)(given, *more)
+        if found.requires_grad:
+            found.sum().backward()
+            return {"there": found.detach(), "gradient": given.grad}
+        return found
+
+    calls: Dict[str, Any] = {}
+    for together in (True, False):
+        for ask in ("entropy", "sample_and_log_prob", "rsample_and_log_prob"):
+            calls[f"composite.{together}.{ask}"] = partial(composite, together, ask)
+    for name in ("safetanh", "safeatanh", "_safetanh", "_safeatanh"):
+        for size in (1e-3, 0.1, None):
+            calls[f"{name}.{size}"] = partial(inverse, name, size)
+    return answers(seed, **calls)
+
+
+def _specified(make_env: Any, seed: int) -> Dict[str, Any]:
+    """Policies and noise that are told their specification by an environment afterwards."""
+    composite = library("torchrl.data", "Composite", "CompositeSpec")
+    random, noise = (
+        library(_EXPLORATION, "RandomPolicy"),
+        library(_EXPLORATION, "AdditiveGaussianModule"),
+    )
+
+    def surroundings(*lacking: str) -> Any:
+        # what these functions read of an environment
+        specs = {"action_spec": bounds(-0.5, 0.5), "action_spec_unbatched": bounds(-0.2, 0.2),
+                 "full_action_spec": composite({"action": bounds(-0.5, 0.5)})}  # fmt: skip
+        return SimpleNamespace(**{name: specs[name] for name in specs if name not in lacking})
+
+    def drawn(spec: Any = None) -> Any:
+        policy = random(spec)
+        policy.set_action_spec_from_env(surroundings())
+        return policy(dictionary({}, ()))["action"]
+
+    def told(*lacking: str, own: bool = False) -> Any:
+        from tensordict.nn import TensorDictSequential
+
+        modules: List[Any] = [noise(spec=bounds(-2.0, 2.0) if own else None) for _ in range(2)]
+        policy = TensorDictSequential(
+            stochastic(library("torchrl.modules", "TanhNormal")), *modules
+        )
+        library(_EXPLORATION, "set_exploration_modules_spec_from_env")(
+            policy, surroundings(*lacking)
+        )
+        return str([repr(each.spec) for each in modules])
+
+    return answers(
+        seed, drawn=drawn, own=lambda: drawn(bounds(-0.1, 0.1)), undrawn=lambda: random()(None),
+        told=told, told_batched=lambda: told("action_spec_unbatched"),
+        told_own=lambda: told(own=True),
+    )  # fmt: skip
+
+
+PARTS = {
+    "losses-in-blocks": _blocks,
+    "coefficients-of-zero": _coefficients,
+    "hints-of-estimators": _estimators,
+    "derived-losses": _derived,
+    "odd-distributions": _odd,
+    "specified-afterwards": _specified,
+}
