@@ -570,7 +570,7 @@ FAULTS = {
         "setattr(self.tensor_keys, getattr(self.default_keys(), key), key)",
     ),
     "held-by-losses": (
-        "sac.least.buffer.max_log_alpha",
+        "sac.least.max_log_alpha",
         "objectives/sac.py",
         "SACLoss.__init__",
         "max_alpha = max_alpha if max_alpha else 1e9",
@@ -634,6 +634,13 @@ FAULTS = {
         "setattr(cls, name, _forward_wrapper(value))",
         "pass",
     ),
+    "held-by-others": (
+        "EGreedyModule.given.eps_end",
+        "modules/tensordict_module/exploration.py",
+        "EGreedyModule.__init__",
+        'self.register_buffer("eps_end"',
+        'self.register_buffer("eps_last"',
+    ),
     "odd-distributions": (
         "composite.False.sample_and_log_prob.score.head_log_prob",
         "modules/distributions/utils.py",
@@ -663,11 +670,11 @@ ALSO = [
         "        self._set_in_keys()", "        pass",
     )),
     ("held-by-losses", (
-        "sac.most.buffer.min_log_alpha", "objectives/sac.py", "SACLoss.__init__",
+        "sac.most.min_log_alpha", "objectives/sac.py", "SACLoss.__init__",
         "min_alpha if min_alpha else 0.0", "min_alpha if min_alpha else 1.0",
     )),
     ("held-by-losses", (
-        "sac.plain.simple", "objectives/sac.py", "SACLoss.__init__",
+        "sac.plain.fixed_alpha", "objectives/sac.py", "SACLoss.__init__",
         "self.fixed_alpha = fixed_alpha", "pass",
     )),
     ("frozen-networks", (
@@ -691,6 +698,14 @@ ALSO = [
         "sac.told.non_tensor.keys", "objectives/sac.py", "SACLoss.forward",
         'td_out.set_non_tensor("alpha", self._alpha)', "pass",
     )),
+    ("coefficients-of-zero", (
+        "PPOLoss.critic.1.True.told", "objectives/ppo.py", "PPOLoss.__init__",
+        "elif critic_coeff in (None, 0) and critic", "elif critic_coeff in (None, 1) and critic",
+    )),
+    ("coefficients-of-zero", (
+        "PPOLoss.none.None.False.told", "objectives/ppo.py", "PPOLoss.__init__",
+        "self.critic_network_params = None\n", "pass\n",
+    )),
     ("derived-losses", (
         "ppo.put.ours", "objectives/common.py", "LossModule.from_stateful_net",
         "getattr(self, network_name).load_state_dict(stateful_net.state_dict())", "pass",
@@ -698,6 +713,18 @@ ALSO = [
     ("losses-in-blocks", (
         "discrete_sac.1_2_4.mean.loss_qvalue", "objectives/sac.py",
         "DiscreteSACLoss._compute_target", ".sum(-1).unsqueeze(-1)", ".sum(-1).unsqueeze((1))",
+    )),
+    ("losses-in-blocks", (
+        "ppo.standardised.2_4.1e-05.3.loss_objective", "objectives/ppo.py",
+        "PPOLoss._standardize_advantage", ".clamp_min(1e-4)", ".clamp_min(2e-4)",
+    )),
+    ("losses-in-blocks", (
+        "ppo.standardised.2.1.0.-1.loss_objective", "objectives/ppo.py",
+        "PPOLoss._maybe_normalize_advantage", "advantage.numel() > 1", "advantage.numel() > 2",
+    )),
+    ("held-by-losses", (
+        "ppo.by_head.entropy_coeff", "objectives/ppo.py", "PPOLoss.__init__",
+        'self.register_coeff_buffer("entropy_coeff", 0.0, device=device)', "pass",
     )),
     ("coefficients-of-zero", (
         "ppo.taken_away", "objectives/common.py", "LossModule.value_estimator",

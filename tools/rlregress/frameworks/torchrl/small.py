@@ -5,6 +5,7 @@ What is made here is the same on every version: plain layers, and numbers drawn 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Callable, Dict, List, Sequence
 
 import torch
@@ -60,6 +61,16 @@ def dictionary(items: Dict[str, Any], shape: Sequence[int]) -> Any:
     from tensordict import TensorDict
 
     return TensorDict(items, batch_size=list(shape))
+
+
+def held(found: Any, names: str) -> Dict[str, Any]:
+    """What an object has under names that users read: numbers, words and tensors, as they are."""
+    items = {name: refused(partial(getattr, found, name)) for name in names.split()}
+    return {
+        name: item.detach().clone() if isinstance(item, torch.Tensor) else str(item)
+        for name, item in items.items()
+        if str(item) != "refused: AttributeError"
+    }
 
 
 # -- batches ------------------------------------------------------------------------------------

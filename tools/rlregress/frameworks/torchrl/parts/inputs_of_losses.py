@@ -22,6 +22,7 @@ from rlregress.frameworks.torchrl.small import (
     chosen,
     deterministic,
     entries,
+    held,
     steps,
     stochastic,
     value,
@@ -63,19 +64,20 @@ def _read(keys: Any) -> List[str]:
     return [f"{each.name}={getattr(keys, each.name)}" for each in dataclasses.fields(keys)]
 
 
+#: what users read of losses.
+_NAMES = (
+    "action_space advantage_norm alpha_init beta clip_epsilon clip_value critic_coeff "
+    "deactivate_vmap decrement delay_actor delay_qvalue delay_value double_dqn dtarg "
+    "entropy_bonus entropy_coeff fixed_alpha increment log_alpha log_explained_variance "
+    "loss_critic_type loss_function max_action max_importance_ratio max_log_alpha min_action "
+    "min_log_alpha noise_clip normalize_advantage num_qvalue_nets policy_noise reduction "
+    "samples_mc_entropy samples_mc_kl scalar_output_mode separate_losses skip_done_states "
+    "target_entropy use_prioritized_weights value_type"
+)
+
+
 def _held(make_env: Any, seed: int) -> Dict[str, Any]:
     """What losses hold that is a number, a word or a buffer: as made, and with every option."""
-
-    def held(label: str, **options: Any) -> Any:
-        loss = LOSSES[label](**options)
-        simple = {
-            name: item
-            for name, item in vars(loss).items()
-            if not name.startswith("_") and isinstance(item, (bool, int, float, str, type(None)))
-        }
-        buffers = {f"buffer.{name}": item.clone() for name, item in loss.named_buffers()}
-        simple["value_type"] = str(getattr(loss, "value_type", "none"))
-        return {"simple": str(sorted(simple.items())), **buffers}
 
     policies, critics = "ppo clip kl a2c", "sac sac_1 td3"
     given: List[Any] = [
@@ -84,6 +86,7 @@ def _held(make_env: Any, seed: int) -> Dict[str, Any]:
         ("apart", f"{policies} {critics} ddpg", {"separate_losses": True}),
         ("silent", policies, {"entropy_bonus": False}),
         ("bonus", policies, {"entropy_coeff": 0.3}),
+        ("by_head", "ppo clip kl", {"entropy_coeff": {"move": 0.3}}),
         ("uncritical", policies, {"critic_coeff": None}),
         ("samples", policies, {"samples_mc_entropy": 3}),
         ("clipped", policies, {"clip_value": 0.2}),
@@ -101,7 +104,9 @@ def _held(make_env: Any, seed: int) -> Dict[str, Any]:
     ):  # fmt: skip
         given.append((case, "sac sac_1 discrete_sac", more))
     calls = {
-        f"{label}.{case}": partial(held, label, **options)
+        f"{label}.{case}": lambda label=label, options=options: held(
+            LOSSES[label](**options), _NAMES
+        )
         for case, labels, options in given
         for label in labels.split()
     }

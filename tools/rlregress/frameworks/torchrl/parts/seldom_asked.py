@@ -17,12 +17,14 @@ from rlregress.frameworks.torchrl.small import (
     bounds,
     dictionary,
     entries,
+    held,
     q_values,
     steps,
     stochastic,
+    value,
     with_gradients,
 )
-from rlregress.frameworks.torchrl.versions import library
+from rlregress.frameworks.torchrl.versions import library, made
 
 _VALUE = "torchrl.objectives.value"
 _FUNCTIONS = "torchrl.objectives.value.functional"
@@ -48,6 +50,15 @@ def _blocks(make_env: Any, seed: int) -> Dict[str, Any]:
             batch["priority_weight"] = 0.5 + torch.rand(*shape)
         return with_gradients(loss, batch)
 
+    def standardised(label: str, spread: float, counting: int, *shape: int) -> Any:
+        loss = LOSSES[label](normalize_advantage=True)
+        batch = batch_for(label, *shape[:-1], max(shape[-1], 4))[..., : shape[-1]].clone()
+        batch["advantage"] = 1.0 + spread * torch.randn(*shape, 1)
+        if counting >= 0:
+            # that many steps count
+            batch["shifted_valid"] = (torch.arange(batch.numel()) < counting).reshape(shape)
+        return with_gradients(loss, batch)
+
     def told(label: str, mode: str) -> Any:
         loss = LOSSES[label](reduction="none", scalar_output_mode=mode)
         returned = loss(batch_for(label, 6))
@@ -66,6 +77,14 @@ def _blocks(make_env: Any, seed: int) -> Dict[str, Any]:
                 )
             if label not in _POLICIES:
                 calls[f"{label}.{name}.weighted"] = partial(forward, label, True, *shape)
+    for label in ("ppo", "clip", "kl"):
+        for shape in ((1,), (2,), (3,), (1, 1), (2, 1), (2, 4)):
+            for spread in (1.0, 1e-5):
+                for counting in (-1, 0, 1, 3):
+                    name = f"{'_'.join(map(str, shape))}.{spread}.{counting}"
+                    calls[f"{label}.standardised.{name}"] = partial(
+                        standardised, label, spread, counting, *shape
+                    )
     for label in _SCALARS:
         for mode in ("exclude", "non_tensor"):
             calls[f"{label}.told.{mode}"] = partial(told, label, mode)
@@ -73,7 +92,7 @@ def _blocks(make_env: Any, seed: int) -> Dict[str, Any]:
 
 
 def _coefficients(make_env: Any, seed: int) -> Dict[str, Any]:
-    """Losses of policies with coefficients of zero; estimators taken away; states."""
+    """Losses of policies with coefficients of zero, without critics; what states they store."""
 
     def forward(label: str, **options: Any) -> Any:
         return with_gradients(LOSSES[label](**options), batch_for(label, 2, 6))
@@ -119,7 +138,32 @@ def _coefficients(make_env: Any, seed: int) -> Dict[str, Any]:
         calls[f"clip.pair.{number}"] = lambda number=number: list(clipping((number, 0.3)))
         calls[f"clip.turned.{number}"] = lambda number=number: list(clipping((0.3, number)))
     calls["clip.three"] = lambda: list(clipping((0.1, 0.2, 0.3)))
-    return answers(seed, **calls)
+    return answers(seed, **calls, **_criticless())
+
+
+def _criticless() -> Dict[str, Any]:
+    """Losses of policies without a critic, and with one that does not count; kept networks."""
+    sides = ("actor_network", "critic_network")
+    trees = [f"{prefix}{side}_params" for side in sides for prefix in ("", "target_")]
+
+    def asked(name: str, network: Any, **options: Any) -> Any:
+        actor = stochastic(library("torchrl.modules", "TanhNormal"))
+        loss = made(library("torchrl.objectives", name), actor, network and network(), **options)
+        loss.make_value_estimator(gamma=0.9)
+        lacking = [str(refused(partial(getattr, loss, tree)))[:7] for tree in trees]
+        keys = [sorted(map(str, loss.in_keys)), sorted(loss.out_keys)]
+        outputs = with_gradients(loss, batch_for("ppo", 2, 6))
+        return {"told": str([lacking, keys, str(loss.critic_coeff)]), **outputs}
+
+    calls: Dict[str, Any] = {}
+    for name in ("PPOLoss", "ClipPPOLoss", "KLPENPPOLoss", "A2CLoss"):
+        for label, network in (("none", None), ("critic", value)):
+            for number in (None, 0, 0.0, 0.5, 1):
+                for functional in (True, False):
+                    calls[f"{name}.{label}.{number}.{functional}"] = partial(
+                        asked, name, network, critic_coeff=number, functional=functional
+                    )
+    return calls
 
 
 def _options(label: str) -> Dict[str, Any]:
@@ -400,7 +444,90 @@ def _specified(make_env: Any, seed: int) -> Dict[str, Any]:
     )  # fmt: skip
 
 
+#: option -> the estimators that do not have it.
+_LACKING = {
+    "averaged": ("GAE",),
+    "halved": ("TD0Estimator", "TD1Estimator", "TDLambdaEstimator"),
+    "scaled": ("TD0Estimator", "TD1Estimator", "TDLambdaEstimator"),
+    "slow": ("TD0Estimator", "TD1Estimator"),
+    "axis": ("TD0Estimator",),
+}
+#: what users read of distributions, noise and estimators.
+_NAMES = (
+    "low high loc scale upscale tanh_loc non_trivial_max non_trivial_min batch_shape event_shape "
+    "atol rtol param action_key action_mask_key annealing_num_steps eps eps_end eps_init mean "
+    "sigma sigma_end sigma_init std safe is_init_key gamma lmbda auto_reset_env average_gae "
+    "average_rewards deactivate_vmap differentiable group_key num_chunks shifted shifted_budget "
+    "skip_existing time_dim value_chunk_dim value_chunk_size vectorized"
+)
+
+
+def _held(make_env: Any, seed: int) -> Dict[str, Any]:
+    """What distributions, noise and estimators hold: numbers, words and tensors, as made."""
+
+    makes: Dict[str, Any] = {}
+    spread: Dict[str, Any] = {
+        "plain": {}, "wide": {"low": -2.0, "high": 3.0}, "low": {"low": -0.5},
+        "high": {"high": 0.5}, "scaled": {"upscale": 2.0},
+        "tensors": {"low": torch.tensor([-1.0, -2.0]), "high": torch.tensor([1.0, 0.5])},
+        "tanh": {"tanh_loc": True}, "steep": {"tanh_loc": True, "upscale": 0.5},
+        "free": {"event_dims": 0},
+    }  # fmt: skip
+    for name in ("TanhNormal", "TruncatedNormal", "IndependentNormal"):
+        for case, options in spread.items():
+            if name == "IndependentNormal" and set(options) & {"low", "high", "event_dims"}:
+                continue
+            if name == "TruncatedNormal" and case == "free":
+                continue
+            makes[f"{name}.{case}"] = partial(
+                library("torchrl.modules", name),
+                torch.linspace(-1.0, 1.0, 3 * ACTIONS).reshape(3, ACTIONS),
+                torch.full((3, ACTIONS), 0.5),
+                **options,
+            )
+    for case, options in (
+        ("plain", {}), ("wide", {"low": -2.0, "high": 3.0}), ("near", {"atol": 0.1, "rtol": 0.2}),
+        ("free", {"event_dims": 0}),
+    ):  # fmt: skip
+        makes[f"TanhDelta.{case}"] = partial(
+            library("torchrl.modules", "TanhDelta"), torch.ones(3, ACTIONS), **options
+        )
+    makes["Delta"] = partial(library("torchrl.modules", "Delta"), torch.ones(3, ACTIONS))
+    noise: Dict[str, Any] = {
+        "EGreedyModule": {"eps_init": 0.9, "eps_end": 0.2, "annealing_num_steps": 7},
+        "AdditiveGaussianModule": {"sigma_init": 0.9, "sigma_end": 0.2, "annealing_num_steps": 7,
+                                   "mean": 0.1, "std": 0.4},
+        "OrnsteinUhlenbeckProcessModule": {
+            "eps_init": 0.9, "eps_end": 0.2, "annealing_num_steps": 7, "theta": 0.3, "mu": 0.1,
+            "sigma": 0.5, "dt": 0.2, "sigma_min": 0.1, "n_steps_annealing": 9,
+        },
+    }  # fmt: skip
+    for name, options in noise.items():
+        kind = library(_EXPLORATION, name)
+        makes[f"{name}.plain"] = partial(kind, spec=bounds())
+        makes[f"{name}.given"] = partial(kind, spec=bounds(), **options)
+    numbers: Dict[str, Any] = {
+        "plain": {}, "averaged": {"average_rewards": True}, "shifted": {"shifted": True},
+        "differentiable": {"differentiable": True}, "skipped": {"skip_existing": True},
+        "tensor": {"gamma": torch.tensor(0.7)},
+        "halved": {"average_gae": True}, "slow": {"vectorized": False},
+        "axis": {"time_dim": 1}, "pieces": {"num_chunks": 2}, "off": {"deactivate_vmap": True},
+        "scaled": {"auto_reset_env": True},
+    }  # fmt: skip
+    for name in ("GAE", "TD0Estimator", "TD1Estimator", "TDLambdaEstimator"):
+        for case, options in numbers.items():
+            if name in _LACKING.get(case, ()):
+                continue
+            lmbda = {"lmbda": 0.8} if name in ("GAE", "TDLambdaEstimator") else {}
+            given = {"gamma": 0.9, "value_network": hinted("value"), **lmbda, **options}
+            makes[f"{name}.{case}"] = partial(library(_VALUE, name), **given)
+    return answers(
+        seed, **{label: lambda make=make: held(make(), _NAMES) for label, make in makes.items()}
+    )
+
+
 PARTS = {
+    "held-by-others": _held,
     "losses-in-blocks": _blocks,
     "coefficients-of-zero": _coefficients,
     "hints-of-estimators": _estimators,
