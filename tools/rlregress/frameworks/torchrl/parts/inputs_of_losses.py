@@ -383,8 +383,9 @@ def _skipped_blocks(make_env: Any, seed: int) -> Dict[str, Any]:
 class Blind(nn.Linear):
     """A layer that adds up the actions of a step, whatever shape they have."""
 
-    def forward(self, seen: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
         """The layer on what is seen, and the sum."""
+        seen, action = inputs
         added = action.reshape(*seen.shape[:-1], -1).sum(-1, keepdim=True)
         return super().forward(seen) + added
 

@@ -271,7 +271,7 @@ def _derived(make_env: Any, seed: int) -> Dict[str, Any]:
     base = library("torchrl.objectives", "LossModule")
     recurrent = library("torchrl.modules", "recurrent_mode")
 
-    class Parent(base):  # type: ignore[misc]
+    class Parent(base):  # type: ignore[misc, valid-type]
         """One whose rate is scheduled."""
 
         _schedulable_buffers = frozenset({"rate"})
