@@ -57,6 +57,7 @@ class _Entry:
         most_environments: it is documented to take so many at once; 0: as many as one likes.
         standardized_advantages: the advantages of a rollout are documented to be brought to mean 0
             and standard deviation 1 before they are divided into minibatches.
+        values_within: how far a learned value may be away from the exact one.
     """
 
     total_steps: Annotated[int, Field(ge=0)] = 0
@@ -75,6 +76,7 @@ class _Entry:
     windows_end_with_batches: bool = False
     standardized_advantages: bool = False
     most_environments: Annotated[int, Field(ge=0)] = 0
+    values_within: Annotated[float, Field(gt=0)] = 1.0
 
 
 @dataclass(frozen=True)
