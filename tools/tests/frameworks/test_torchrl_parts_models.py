@@ -14,7 +14,9 @@ from rlregress.frameworks.torchrl import parts
 from rlregress.frameworks.torchrl.parts import (
     answers_of_distributions,
     blocks_of_actions,
+    blocks_of_losses,
     corners_of_losses,
+    corners_of_modules,
     distributions,
     estimators,
     exploration,
@@ -26,7 +28,6 @@ from rlregress.frameworks.torchrl.parts import (
     off_policy,
     on_policy,
     refusals_of_losses,
-    seldom_asked,
     shapes_of_actions,
     shapes_of_estimates,
     shapes_of_losses,
@@ -35,10 +36,10 @@ from rlregress.frameworks.torchrl.parts import (
 from rlregress.tracing import events, swap
 
 MODULES = (
-    answers_of_distributions, blocks_of_actions, corners_of_losses, distributions, estimators,
-    exploration, functions, groups, inputs_of_losses, losses, networks, off_policy, on_policy,
-    refusals_of_losses, seldom_asked, shapes_of_actions, shapes_of_estimates, shapes_of_losses,
-    sides_of_estimates,
+    answers_of_distributions, blocks_of_actions, blocks_of_losses, corners_of_losses,
+    corners_of_modules, distributions, estimators, exploration, functions, groups, inputs_of_losses,
+    losses, networks, off_policy, on_policy, refusals_of_losses, shapes_of_actions,
+    shapes_of_estimates, shapes_of_losses, sides_of_estimates,
 )  # fmt: skip
 NAMES = sorted(name for module in MODULES for name in module.PARTS)
 ROOT = Path(torchrl.__file__).parent
