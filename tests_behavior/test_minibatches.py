@@ -159,10 +159,17 @@ def test_advantages_are_of_their_rows(framework, algorithm):
 
 
 def test_a_field_of_other_rows_is_seen(framework, algorithm):
-    """Control: whichever field is taken from the rows in another order, the rows are not right."""
+    """Control: whichever field is taken from the rows in another order, the rows are not right.
+
+    A field that is alike in all rows has no other order: ten actions of one environment are the
+    same one of two for one seed in 500.
+    """
     rows = joined(read(framework, algorithm, TERMINATED))
     for name in set(of(framework, algorithm).reads) - {"advantages", "targets"}:
-        turned = replace(rows, **{name: getattr(rows, name)[::-1]})
+        given = getattr(rows, name)
+        if name == "actions" and (given == given[0]).all():
+            continue
+        turned = replace(rows, **{name: given[::-1]})
         with pytest.raises(AssertionError, match=f"^{framework.title} {algorithm}: expected "):
             assert_right(framework, algorithm, turned, LimitIs.TERMINATION)
 
