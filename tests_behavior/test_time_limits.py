@@ -9,6 +9,7 @@ the exact value, where 1 is allowed, was 0.25 in 120 trainings of SB3's SAC and 
 both kinds of end), 0.65 in 32 of its PPO, 0.27 in 32 of TorchRL's PPO, 0.32 in 20 of CleanRL's PPO
 and 0.72 in 20 of its SAC. TorchRL's SAC and TD3 are allowed 3: two of 68 trainings were 1.2 and 1.5
 away, the others 0.7 at most. CleanRL's TD3 is allowed 5: of 20 trainings two were 1.7 and 2.9 away.
+DQN and DDPG came within 0.7 with seeds 0 to 2.
 
 It sees a bootstrap that is not discounted (about 56), and one that is missing at every tenth limit
 (at most 32). It does not see a termination that is bootstrapped from once in ten times (8.2 instead
@@ -72,8 +73,10 @@ def assert_termination_ends_the_task(framework: Adapter, algorithm: str) -> None
     endless = infinite_horizon_value(DISCOUNT)
     within = setting(framework.name, "time_limit", algorithm).values_within
     assert_values_near(who, "the limit is a termination", values, true, within)
-    assert_values_far(who, "the limit is a termination", values, endless, 37.0)
-    with pytest.raises(AssertionError, match=f"^{who}, control: expected the values 50 within"):
+    assert_values_far(who, "the limit is a termination", values, endless, 41.0 - within)
+    with pytest.raises(
+        AssertionError, match=f"^{who}, control: expected the values 50 within {within:g}"
+    ):
         assert_values_near(who, "control", values, endless, within)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 from functools import partial
-from typing import Any, Iterator, List
+from typing import Any, List
+from unittest import mock
 
 import torch
 from stable_baselines3.common.vec_env import DummyVecEnv
@@ -173,15 +174,6 @@ def _save_policy(model: Any, surroundings: Surroundings, folder: str) -> None:
     policy.predict(environment.reset(), deterministic=True)
 
 
-@contextlib.contextmanager
-def _trusting() -> Iterator[None]:
+def _trusting() -> Any:
     """Let PyTorch load what it does not know, where the library does not say otherwise."""
-    before = os.environ.get(_TRUST)
-    os.environ[_TRUST] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[_TRUST]
-        else:
-            os.environ[_TRUST] = before
+    return mock.patch.dict(os.environ, {_TRUST: "1"})

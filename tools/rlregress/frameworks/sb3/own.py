@@ -339,13 +339,17 @@ class CountingCallback(BaseCallback):
         return self.num_timesteps < self._steps
 
 
-def rates(model: Any) -> List[float]:
-    """The rates of all optimisers of an agent's policy, of its parts and of its temperature."""
+def optimizers(model: Any) -> List[Any]:
+    """The optimisers of an agent's policy, of its parts and of its temperature."""
     parts = [model.policy, *model.policy.children()]
-    optimizers = [part.optimizer for part in parts if hasattr(part, "optimizer")]
+    found = [part.optimizer for part in parts if hasattr(part, "optimizer")]
     temperature = getattr(model, "ent_coef_optimizer", None)
-    optimizers += [] if temperature is None else [temperature]
-    return [float(group["lr"]) for optimizer in optimizers for group in optimizer.param_groups]
+    return found if temperature is None else [*found, temperature]
+
+
+def rates(model: Any) -> List[float]:
+    """The rates of all of them."""
+    return [float(group["lr"]) for each in optimizers(model) for group in each.param_groups]
 
 
 def linear(initial: float, number: Any = float) -> Callable[[float], Any]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from typing import Any, Iterator, List
+from typing import Any, List
+from unittest import mock
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from rlregress.frameworks.sb3.asked import library, silent
 from rlregress.frameworks.sb3.by_hand import accepted, answer
 from rlregress.frameworks.sb3.surroundings import Surroundings
 
-#: where the library leaves its logs.
+#: the variable that says where the library leaves its logs.
 _LOGS = "SB3_LOGDIR"
 
 
@@ -94,26 +94,12 @@ def _left_to_others(model: Any, surroundings: Surroundings, folder: str) -> None
     own.Shown().value([accepted(agent.learn, 1), int(agent.get_env() is None)])
 
 
-@contextlib.contextmanager
-def _logs_in(folder: str) -> Iterator[None]:
-    """Let the library leave its logs in a folder."""
-    before = os.environ.get(_LOGS)
-    os.environ[_LOGS] = folder
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[_LOGS]
-        else:
-            os.environ[_LOGS] = before
-
-
 def _log(model: Any, surroundings: Surroundings, folder: str) -> None:
     """Which numbers an agent notes by itself that was given no logger, and what they count."""
     kind = type(model)
     smaller = older.taken(kind, buffer_size=20, learning_starts=4, n_steps=8, batch_size=8)
     agent = kind(surroundings.policy, surroundings.made(0), device="cpu", seed=3, **smaller)
-    with _logs_in(folder):
+    with mock.patch.dict(os.environ, {_LOGS: folder}):
         agent.learn(30, log_interval=10**6)
     noted = getattr(agent.logger, "name_to_value", {})
     own.Shown().value([int(agent._custom_logger), len(agent.logger.output_formats)])

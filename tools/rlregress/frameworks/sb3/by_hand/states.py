@@ -28,13 +28,6 @@ _NEXT = "terminal_observation"
 _SHAPES_ONLY = "meta"
 
 
-def _optimizers(model: Any) -> List[Any]:
-    parts = [model.policy, *model.policy.children()]
-    found = [part.optimizer for part in parts if hasattr(part, "optimizer")]
-    temperature = getattr(model, "ent_coef_optimizer", None)
-    return found if temperature is None else [*found, temperature]
-
-
 def _steps(optimizer: Any) -> Iterator[float]:
     """How often each parameter was moved."""
     for kept in optimizer.state_dict()["state"].values():
@@ -51,7 +44,7 @@ def _show(model: Any, when: str) -> None:
         if rows is not None:
             ready = getattr(rows, "generator_ready", None)
             own.Shown().value([name, rows.pos, int(rows.full), rows.size(), ready])
-    for optimizer in _optimizers(model):
+    for optimizer in own.optimizers(model):
         steps = list(_steps(optimizer))
         rates = [group["lr"] for group in optimizer.param_groups]
         own.Shown().value([len(steps), max(steps, default=0.0), min(steps, default=0.0), *rates])

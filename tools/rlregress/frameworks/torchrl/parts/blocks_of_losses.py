@@ -31,8 +31,7 @@ def _blocks(make_env: Any, seed: int) -> Dict[str, Any]:
         count = torch.Size(shape).numel()
         ends = (torch.arange(count) % 3 == 1).reshape(*shape, 1)
         loss = LOSSES[label](**options)
-        batch = batch_for(label, *shape[:-1], max(shape[-1], 4))
-        batch = batch[..., : shape[-1]].clone()
+        batch = _cut(label, *shape)
         batch["next", "done"], batch["next", "terminated"] = ends, ends
         if weighted:
             batch["priority_weight"] = 0.5 + torch.rand(*shape)
@@ -40,7 +39,7 @@ def _blocks(make_env: Any, seed: int) -> Dict[str, Any]:
 
     def standardised(label: str, spread: float, counting: int, *shape: int) -> Any:
         loss = LOSSES[label](normalize_advantage=True)
-        batch = batch_for(label, *shape[:-1], max(shape[-1], 4))[..., : shape[-1]].clone()
+        batch = _cut(label, *shape)
         batch["advantage"] = 1.0 + spread * torch.randn(*shape, 1)
         if counting >= 0:
             # that many steps count
@@ -79,6 +78,11 @@ def _blocks(make_env: Any, seed: int) -> Dict[str, Any]:
     return answers(seed, **calls)
 
 
+def _cut(label: str, *shape: int) -> Any:
+    """A batch of so many steps, of a longer one where they are few."""
+    return batch_for(label, *shape[:-1], max(shape[-1], 4))[..., : shape[-1]].clone()
+
+
 def _coefficients(make_env: Any, seed: int) -> Dict[str, Any]:
     """Losses of policies with coefficients of zero, without critics; what states they store."""
 
@@ -100,9 +104,9 @@ def _coefficients(make_env: Any, seed: int) -> Dict[str, Any]:
         state = loss.state_dict()
         loss.load_state_dict({key: torch.zeros_like(item) for key, item in state.items()})
         other.load_state_dict(state)
-        return {**state, "keys": str(sorted(state)), "target": entries_of(other)}
+        return {**state, "keys": str(sorted(state)), "target": target_of(other)}
 
-    def entries_of(loss: Any) -> Any:
+    def target_of(loss: Any) -> Any:
         return float(loss.target_entropy) if hasattr(loss, "target_entropy") else 0.0
 
     calls: Dict[str, Any] = {}

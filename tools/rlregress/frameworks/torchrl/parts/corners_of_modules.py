@@ -27,17 +27,23 @@ _FUNCTIONS = "torchrl.objectives.value.functional"
 _DISTRIBUTIONS = "torchrl.modules.distributions.utils"
 _EXPLORATION = "torchrl.modules.tensordict_module.exploration"
 
+_ESTIMATORS = ("GAE", "TD0Estimator", "TD1Estimator", "TDLambdaEstimator")
+
+
+def _trace_of(name: str) -> Dict[str, float]:
+    """The decay of the trace, of the estimators that have one."""
+    return {"lmbda": 0.8} if name in ("GAE", "TDLambdaEstimator") else {}
+
 
 def _estimators(make_env: Any, seed: int) -> Dict[str, Any]:
     """Estimators whose critic reads a hint that may lack, shifted or not, by parameters."""
-    names = ("GAE", "TD0Estimator", "TD1Estimator", "TDLambdaEstimator")
 
     def estimated(name: str, *places: str, given: str = "", **options: Any) -> Any:
         from tensordict import TensorDict
 
         network = hinted("value")
-        lmbda = {"lmbda": 0.8} if name in ("GAE", "TDLambdaEstimator") else {}
-        estimator = library(_VALUE, name)(gamma=0.9, value_network=network, **lmbda, **options)
+        given_numbers = {"gamma": 0.9, **_trace_of(name), **options}
+        estimator = library(_VALUE, name)(value_network=network, **given_numbers)
         ends = (torch.arange(12) % 5 == 2).reshape(2, 6, 1)
         batch = steps(2, 6, done=ends, terminated=ends & (torch.arange(6) < 4).reshape(1, 6, 1))
         for place in places:
@@ -56,7 +62,7 @@ def _estimators(make_env: Any, seed: int) -> Dict[str, Any]:
         return str([type(made_one.value_network).__name__, same, float(made_one.gamma)])
 
     calls: Dict[str, Any] = {}
-    for name in names:
+    for name in _ESTIMATORS:
         for places in ((), ("now",), ("next",), ("now", "next")):
             for shifted in (False, True):
                 for given in ("", "one", "both"):
@@ -193,8 +199,6 @@ _LACKING = {
     "slow": ("TD0Estimator", "TD1Estimator"),
     "axis": ("TD0Estimator",),
 }
-
-
 #: what users read of distributions, noise and estimators.
 _NAMES = (
     "low high loc scale upscale tanh_loc non_trivial_max non_trivial_min batch_shape event_shape "
@@ -257,12 +261,11 @@ def _held(make_env: Any, seed: int) -> Dict[str, Any]:
         "axis": {"time_dim": 1}, "pieces": {"num_chunks": 2}, "off": {"deactivate_vmap": True},
         "scaled": {"auto_reset_env": True},
     }  # fmt: skip
-    for name in ("GAE", "TD0Estimator", "TD1Estimator", "TDLambdaEstimator"):
+    for name in _ESTIMATORS:
         for case, options in numbers.items():
             if name in _LACKING.get(case, ()):
                 continue
-            lmbda = {"lmbda": 0.8} if name in ("GAE", "TDLambdaEstimator") else {}
-            given = {"gamma": 0.9, "value_network": hinted("value"), **lmbda, **options}
+            given = {"gamma": 0.9, "value_network": hinted("value"), **_trace_of(name), **options}
             makes[f"{name}.{case}"] = partial(library(_VALUE, name), **given)
     return answers(
         seed, **{label: lambda make=make: held(make(), _NAMES) for label, make in makes.items()}

@@ -221,14 +221,18 @@ _HINTED: Dict[str, Any] = {
 }  # fmt: skip
 
 
+def _made(label: str, networks: List[Any], more: Dict[str, Any]) -> Any:
+    """The loss of a label with these networks."""
+    name, _, given = _HINTED[label]
+    options = {key: one() if callable(one) else one for key, one in given.items()}
+    return made(library("torchrl.objectives", name), *networks, **{**options, **more})
+
+
 def _lacking(make_env: Any, seed: int) -> Dict[str, Any]:
     """Losses whose networks read a hint that the batch has now, next, at neither and both."""
 
     def built(label: str, **more: Any) -> Any:
-        name, kinds, given = _HINTED[label]
-        options = {key: one() if callable(one) else one for key, one in given.items()}
-        networks = [hinted(kind) for kind in kinds]
-        loss = made(library("torchrl.objectives", name), *networks, **{**options, **more})
+        loss = _made(label, [hinted(kind) for kind in _HINTED[label][1]], more)
         loss.make_value_estimator(gamma=0.9)
         return loss
 
@@ -271,10 +275,9 @@ def _of_one_layer(label: str, own: bool = False, **more: Any) -> Any:
     from tensordict.nn import NormalParamExtractor, TensorDictModule
     from torchrl.modules import ProbabilisticActor, ValueOperator
 
-    name, kinds, given = _HINTED[label]
     layer = nn.Linear(OBSERVATIONS, 2 * ACTIONS)
     networks: List[Any] = []
-    for kind in kinds:
+    for kind in _HINTED[label][1]:
         if kind == "value":
             networks.append(ValueOperator(Judging(layer), ["observation"]))
         elif kind == "action_value":
@@ -293,8 +296,7 @@ def _of_one_layer(label: str, own: bool = False, **more: Any) -> Any:
                     return_log_prob=True,
                 )
             )
-    options = {key: one() if callable(one) else one for key, one in given.items()}
-    return made(library("torchrl.objectives", name), *networks, **{**options, **more})
+    return _made(label, networks, more)
 
 
 def _frozen(make_env: Any, seed: int) -> Dict[str, Any]:

@@ -7,6 +7,7 @@ import tempfile
 from functools import partial
 from pathlib import Path
 from typing import Any, Dict, List
+from unittest import mock
 
 import torch
 from torch import nn
@@ -136,18 +137,10 @@ def _saved_trainer(make_env: Any, seed: int) -> Dict[str, Any]:
 
     outputs: Dict[str, Any] = {}
     # since 2.6 PyTorch loads weights only by default; this is what it did before
-    name = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
-    before = os.environ.get(name)
-    os.environ[name] = "1"
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            for label, remarks in (("numbers", False), ("remarks", True)):
-                outputs[label] = refused(partial(loaded, Path(folder) / f"{label}.pt", remarks))
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
+    trusting = mock.patch.dict(os.environ, {"TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1"})
+    with trusting, tempfile.TemporaryDirectory() as folder:
+        for label, remarks in (("numbers", False), ("remarks", True)):
+            outputs[label] = refused(partial(loaded, Path(folder) / f"{label}.pt", remarks))
     return {
         key: value
         for label, answer in outputs.items()

@@ -8,7 +8,8 @@ import os
 import tempfile
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List
+from typing import Any, Callable, Dict, List
+from unittest import mock
 
 import torch
 from torch import nn
@@ -290,18 +291,9 @@ def _on_policy(make_env: Any, seed: int) -> Dict[str, Any]:
     return answers(seed, **calls)
 
 
-@contextlib.contextmanager
-def _backend(name: str) -> Iterator[None]:
+def _backend(name: str) -> Any:
     """Files of trainers as a variable of the environment says."""
-    before = os.environ.get("CKPT_BACKEND")
-    os.environ["CKPT_BACKEND"] = name
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["CKPT_BACKEND"]
-        else:
-            os.environ["CKPT_BACKEND"] = before
+    return mock.patch.dict(os.environ, {"CKPT_BACKEND": name})
 
 
 def _folders(make_env: Any, seed: int) -> Dict[str, Any]:
