@@ -283,12 +283,17 @@ def find(cell: Cell, protocol: Protocol) -> Baseline | None:
     if not path.exists():
         return None
     stored = load(path)
+    check_protocol(stored, protocol)
+    return stored
+
+
+def check_protocol(stored: Baseline, protocol: Protocol) -> None:
+    """UserError if the runs were made with another protocol."""
     if stored.protocol != protocol:
         raise UserError(
-            f"{path} was recorded with another budget: found {asdict(stored.protocol)}, expected "
-            f"{asdict(protocol)}; record it again"
+            f"{path_of(stored.cell)} was recorded with another budget: found "
+            f"{asdict(stored.protocol)}, expected {asdict(protocol)}; record it again"
         )
-    return stored
 
 
 def how_to_record(cell: Cell) -> str:

@@ -47,7 +47,7 @@ def judge(session: Session) -> dict[str, Verdict]:
         samples = {
             cell.id: BandSample(
                 band,
-                [_counted(cell, value, worst) for value in _all_returns(session, cell)],
+                [counted(cell, value, worst) for value in _all_returns(session, cell)],
                 published.ceiling_counts(cell, table),
             )
             for cell, band in session.bands.items()
@@ -135,7 +135,8 @@ def worst_returns() -> dict[str, float]:
     return worst
 
 
-def _counted(cell: Cell, value: float, worst: dict[str, float]) -> float:
+def counted(cell: Cell, value: float, worst: dict[str, float]) -> float:
+    """A return; that of a run that failed (nan) is the environment's worst one."""
     if math.isfinite(value):
         return value
     if cell.environment not in worst:

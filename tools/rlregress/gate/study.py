@@ -17,10 +17,12 @@ import numpy as np
 
 from rlregress.errors import UserError
 from rlregress.gate import baseline, published
+from rlregress.gate.judging import counted, worst_returns
 from rlregress.gate.ranking import Ranking, Run, as_dict, of_stored, rank, task_of
+from rlregress.training.budgets import budget, hyperparameters
 from rlregress.training.cell import Cell, Protocol
 from rlregress.verdicts.adastop import GREATER, SMALLER
-from rlregress.verdicts.bands import Band
+from rlregress.verdicts.bands import Band, BandSample, BandVerdict, judge_bands
 from rlregress.verdicts.summaries import Difference, differences
 
 ALPHA = 0.05
@@ -108,6 +110,21 @@ class StoredAnswer:
 
 
 @dataclass(frozen=True)
+class StoredCell:
+    """Stored runs of one cell against what a published table prints of it.
+
+    Attributes:
+        returns: final returns; a run that failed counts as the environment's worst one.
+        verdict: None of fewer than two runs.
+    """
+
+    cell: Cell
+    returns: tuple[float, ...]
+    band: Band
+    verdict: BandVerdict | None
+
+
+@dataclass(frozen=True)
 class Study:
     """All answers.
 
@@ -119,6 +136,8 @@ class Study:
             framework.
         stored_pairs: environment, hyperparameter set and budget -> pairs of algorithms, as in
             ``Order``.
+        stored_cells: stored runs against the published table of their budget.
+        published_cells: how many cells that table prints.
     """
 
     reproduction: tuple[Reproduction, ...]
@@ -130,6 +149,8 @@ class Study:
     stored_frameworks: StoredAnswer
     stored_order: StoredAnswer
     stored_pairs: Mapping[str, Mapping[tuple[str, str], str]]
+    stored_cells: tuple[StoredCell, ...]
+    published_cells: int
 
 
 def _reproduced(cells: Mapping[tuple[str, str, str], Band]) -> tuple[Reproduction, ...]:
@@ -241,8 +262,38 @@ def _stored_pairs(ranking: Ranking | None) -> dict[str, dict[tuple[str, str], st
     }
 
 
+def against_tables(stored: Iterable[baseline.Baseline]) -> tuple[StoredCell, ...]:
+    """Stored runs against the published table that their budget names, as one family.
+
+    Raises:
+        UserError: runs of such a cell have another protocol or other hyperparameters.
+    """
+    worst, returns, samples = worst_returns(), {}, {}
+    for one in stored:
+        cell, of_budget = one.cell, budget(one.cell.budget)
+        table = of_budget.published
+        band = published.band_of(cell, table) if table else None
+        if band is None:
+            continue
+        baseline.check_protocol(one, of_budget.protocol(cell.algorithm))
+        baseline.check_hyperparameters(one, hyperparameters(cell, of_budget))
+        failed = [math.nan] * one.failed
+        returns[cell] = [counted(cell, value, worst) for value in (*one.returns, *failed)]
+        counts = published.ceiling_counts(cell, table)
+        samples[cell] = BandSample(band, returns[cell], counts)
+    judged = judge_bands(
+        {cell.id: sample for cell, sample in samples.items() if len(sample.new) > 1}, ALPHA
+    )
+    return tuple(
+        StoredCell(cell, tuple(returns[cell]), sample.band, judged.get(cell.id))
+        for cell, sample in samples.items()
+    )
+
+
 def study() -> Study:
-    """Answer the three questions; each is a family of its own, at level ``ALPHA``.
+    """Answer the three questions, and whether stored runs return what the thesis printed.
+
+    Each is a family of its own, at level ``ALPHA``.
 
     Raises:
         UserError: a data file cannot be read.
@@ -293,6 +344,8 @@ def study() -> Study:
         ),
         order,
         _stored_pairs(order.ranking),
+        against_tables(stored),
+        len(table),
     )
 
 
@@ -333,5 +386,14 @@ def as_plain(study: Study) -> dict[str, Any]:
         ],
         "stored_frameworks": answer(study.stored_frameworks),
         "stored_order": answer(study.stored_order),
+        "stored_cells": [
+            {
+                "cell": one.cell.id,
+                "returns": list(one.returns),
+                "published": asdict(one.band),
+                "verdict": asdict(one.verdict) if one.verdict else None,
+            }
+            for one in study.stored_cells
+        ],
         "stored_pairs": {place: named(pairs) for place, pairs in study.stored_pairs.items()},
     }

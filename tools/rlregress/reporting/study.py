@@ -18,6 +18,7 @@ from rlregress.gate.study import (
     PairOfFrameworks,
     Reproduction,
     StoredAnswer,
+    StoredCell,
     Study,
 )
 from rlregress.reporting import rank as rank_report
@@ -172,8 +173,33 @@ def _orders(orders: Sequence[Order]) -> list[str]:
     return lines
 
 
+def _reproduced(cells: Sequence[StoredCell], published: int) -> list[str]:
+    rows, too_few = [], []
+    for one in cells:
+        count = len(one.returns)
+        mean, printed = sum(one.returns) / count, f"{one.band.mean:g} +- {one.band.half:g}"
+        if one.verdict is None:
+            too_few.append(one.cell.id)
+            continue
+        sees, scale = one.verdict.visible_drop, abs(one.band.mean)
+        share = f" ({sees / scale:.0%})" if sees and scale else ""
+        rows.append(
+            (one.cell.id, count, number(mean), printed, one.verdict.verdict,
+             number(one.verdict.adjusted_p), number(sees) + share)
+        )  # fmt: skip
+    lines = [
+        f"  {len(rows)} of {published} printed cells have two stored runs or more of the same "
+        "budget; the others were not asked"
+    ]
+    if rows:
+        header = ("", "runs", "mean", "printed", "verdict", "adjusted p", "sees a drop of")
+        lines += _table(header, rows)
+    lines += [f"  one stored run, which is too few: {name}" for name in too_few]
+    return lines
+
+
 def lines(study: Study) -> list[str]:
-    """All three answers."""
+    """All answers."""
     made = [*_first(study), "", "2. Do frameworks agree under one set of hyperparameters?"]
     made += [*_frameworks(study.frameworks), *_stored(study.stored_frameworks), ""]
     made.append("3. Is the ranking of algorithms the same in every framework?")
@@ -182,6 +208,8 @@ def lines(study: Study) -> list[str]:
     made += _stored(study.stored_order)
     for place, pairs in study.stored_pairs.items():
         made += [f"    {said}: {pair[0]} and {pair[1]} on {place}" for pair, said in pairs.items()]
+    made += ["", "4. Do stored runs return what the thesis printed of their cells?"]
+    made += _reproduced(study.stored_cells, study.published_cells)
     made.append("")
     made.append(
         f"Each question is one family: if nothing differed, it would show a difference with "

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
-from rlregress.gate import published
+from rlregress.errors import UserError
+from rlregress.gate import baseline, published
 from rlregress.gate.study import (
     BETTER,
     OPEN,
@@ -16,6 +18,7 @@ from rlregress.gate.study import (
     SAME,
     SIMILAR,
     WORSE,
+    against_tables,
     as_plain,
     direction,
     study,
@@ -131,3 +134,42 @@ def test_stored_runs_answer_or_say_why_not(found):
     """Of each question stored runs give a ranking, or the reason why there is none."""
     for answer in (found.stored_frameworks, found.stored_order):
         assert (answer.ranking is None) <= bool(answer.reason)
+
+
+@pytest.fixture(scope="module")
+def reacher():
+    """The stored runs of PPO on Reacher at the full budget, printed as -4.5 +- 0.5."""
+    return next(one for one in baseline.every() if one.cell.id == "sb3-ppo-Reacher-v4-full")
+
+
+def shifted(stored, by):
+    """The same with other returns."""
+    runs = (replace(run, final_return=run.final_return + by) for run in stored.runs)
+    return replace(stored, runs=tuple(runs))
+
+
+@pytest.mark.parametrize(("by", "said"), [(0, "holds"), (-3, "regressed"), (3, "improved")])
+def test_stored_runs_are_judged_by_what_the_thesis_printed(reacher, by, said):
+    """Runs of another return are another verdict."""
+    (only,) = against_tables([shifted(reacher, by)])
+    assert only.verdict.verdict == said
+    assert only.verdict.effect == pytest.approx(sum(only.returns) / len(only.returns) + 4.5)
+
+
+def test_one_stored_run_is_no_sample(found, reacher):
+    """It is named, and not judged."""
+    cells = against_tables([replace(reacher, runs=reacher.runs[:1])])
+    assert [one.verdict for one in cells] == [None]
+    text = "\n".join(report.lines(replace(found, stored_cells=cells)))
+    assert "0 of 288 printed cells" in text
+    assert "one stored run, which is too few: sb3-ppo-Reacher-v4-full" in text
+
+
+def test_runs_that_were_made_otherwise_are_no_reproduction(reacher):
+    """Of another protocol, or with other hyperparameters."""
+    shorter = replace(reacher, protocol=replace(reacher.protocol, total_steps=10))
+    with pytest.raises(UserError, match="recorded with another budget"):
+        against_tables([shorter])
+    larger = replace(reacher, hyperparameters={**reacher.hyperparameters, "discount": 0.9})
+    with pytest.raises(UserError, match=r"other hyperparameters: discount \(0.9, now 0.99\)"):
+        against_tables([larger])
