@@ -47,11 +47,14 @@ def explored(
     return np.stack(received[-steps // 2 :]).reshape(-1, 1).astype(int)
 
 
-def largest_correlation_of_decisions(actions: np.ndarray) -> float:
-    """The largest correlation of two environments' decisions to explore, of [steps, n, 1]."""
-    decided = (actions[:, :, 0] != GREEDY).astype(float)
-    pairs = np.triu_indices(decided.shape[1], 1)
-    return float(np.abs(np.corrcoef(decided.T)[pairs]).max())
+def largest_correlation(values: np.ndarray) -> float:
+    """The largest correlation of two environments in time, of [steps, n, dimensions]."""
+    pairs = np.triu_indices(values.shape[1], 1)
+    found = [
+        np.abs(np.corrcoef(values[:, :, dimension].T)[pairs]).max()
+        for dimension in range(values.shape[2])
+    ]
+    return float(max(found))
 
 
 def largest_share_of_equal_draws(actions: np.ndarray) -> float:
@@ -64,12 +67,12 @@ def largest_share_of_equal_draws(actions: np.ndarray) -> float:
     return max(shares)
 
 
-def assert_draws_of_their_own(who: str, actions: np.ndarray, largest_correlation: float) -> None:
+def assert_draws_of_their_own(who: str, actions: np.ndarray, limit: float) -> None:
     """No two of the environments, [steps, n, 1], decide together, or draw the same action."""
     __tracebackhide__ = True
     expected = f"{who}: expected exploration of its own in every environment, found two "
-    found = largest_correlation_of_decisions(actions)
-    if not found <= largest_correlation:
+    found = largest_correlation((actions != GREEDY).astype(float))
+    if not found <= limit:
         raise AssertionError(
             f"{expected}whose decisions to explore have the correlation {found:.2f}"
         )

@@ -50,19 +50,10 @@ def bounds_of(algorithm: str) -> list[tuple[float, float]]:
     return list(zip(bounded.LOW, bounded.HIGH, strict=True))
 
 
-def largest_correlation(actions: np.ndarray) -> float:
-    """The largest correlation of two environments' actions in time, of [steps, n, dimensions]."""
-    found = []
-    for dimension in range(actions.shape[2]):
-        matrix = np.corrcoef(actions[:, :, dimension].T)
-        found.append(np.abs(matrix[np.triu_indices(actions.shape[1], 1)]).max())
-    return float(max(found))
-
-
 def assert_independent(who: str, actions: np.ndarray) -> None:
     """No two environments explore alike."""
     __tracebackhide__ = True
-    found = largest_correlation(actions)
+    found = choices.largest_correlation(actions)
     if not found <= LARGEST_CORRELATION:
         raise AssertionError(
             f"{who}: expected exploration of its own in every environment, found two whose actions "
