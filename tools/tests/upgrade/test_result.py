@@ -5,20 +5,16 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from rlregress import frameworks
 from rlregress.commands import upgrade as upgrade_command
-from rlregress.details import catalogue
-from rlregress.frameworks import ask
-from rlregress.frameworks.base import Adapter, Unprobed
 from rlregress.reporting import upgrade_data, upgrade_text
 from rlregress.reporting.html.page import Facts
 from rlregress.tracing.compare import Comparison, Divergence
 from rlregress.tracing.run import Side
 from rlregress.tracing.trace import Event, Part, Trace
-from rlregress.upgrade import coverage, explained, fingerprints, physics, requested, result, returns
+from rlregress.upgrade import coverage, explained, physics, requested, result, returns
 from rlregress.upgrade import traced as traces
 from rlregress.upgrade.coverage import Branch, Reach
 from rlregress.upgrade.environments import Prepared
@@ -420,130 +416,6 @@ def test_a_report_stays_until_there_is_another(tmp_path, monkeypatch):
     assert sorted(path.name for path in tmp_path.iterdir()) == names
 
 
-class Probed(Adapter):
-    """Answers one detail, or fails to."""
-
-    name = title = "probed"
-    modules = ("probed",)
-
-    def __init__(self, probe):
-        self._probe = probe
-
-    def probes(self):
-        """One probe."""
-        return {(SCALE.id, "library"): self._probe}
-
-    def trace_trainings(self):
-        """None."""
-        return {}
-
-
-def _raising(error):
-    def probe(inputs):
-        raise error
-
-    return probe
-
-
-def _assertion(inputs):
-    raise AssertionError("OpenCV is not installed, you can do pip install opencv")
-
-
-PROBES = {
-    "package": _raising(ModuleNotFoundError("No module named 'ale_py'", name="ale_py")),
-    "error": _raising(ModuleNotFoundError("No module named 'probed.x'", name="probed.x")),
-    "code": _raising(Unprobed("other statements", known=False)),
-}
-
-
-@pytest.mark.parametrize("why", PROBES)
-def test_why_a_probe_has_no_answer(monkeypatch, why):
-    """A missing package of others is told from code of the framework that is gone or unknown."""
-    monkeypatch.setattr(frameworks, "get", lambda name: Probed(PROBES[why]))
-    answer = ask.answers("probed", {SCALE.id: {}})["observed"][f"{SCALE.id} library"]
-    assert answer["why"] == why
-
-
-def test_a_missing_package_in_words_is_a_missing_package(monkeypatch):
-    """What a framework says itself of an extra package that is not installed counts as such."""
-    monkeypatch.setattr(frameworks, "get", lambda name: Probed(_assertion))
-    answer = ask.answers("probed", {SCALE.id: {}})["observed"][f"{SCALE.id} library"]
-    assert answer["why"] == "package"
-
-
-def _print(**answers):
-    return fingerprints.Fingerprint(
-        {}, (), {(SCALE.id, scope): answer for scope, answer in answers.items()}
-    )
-
-
-def _answer(*observed):
-    return fingerprints._answer(SCALE.id, {"observed": list(observed)}, [])
-
-
-def test_fingerprints_are_compared_by_variant():
-    """Asked and alike, asked and different, not asked: on one side, on both, or without a probe."""
-    expected = catalogue.get(SCALE.id).expected()
-    half, none = (_answer(*np.atleast_1d(expected[name])) for name in ("half", "none"))
-    gone = Answer(None, None, "no cv2", "package")
-    a = _print(one=half, two=half, three=gone, four=gone)
-    b = _print(one=half, two=none, three=half, four=gone, five=half)
-    details = fingerprints.compared(a, b)
-    assert details.alike == 1
-    assert [(d.scope, d.words) for d in details.changed] == [("two", "half -> none")]
-    assert [(d.scope, d.side, d.why) for d in details.not_asked] == [
-        ("five", "A", "no probe"), ("four", "A and B", "package"), ("three", "A", "package")
-    ]  # fmt: skip
-
-
-def test_what_neither_side_has_is_not_asked_for():
-    """Absent from both, and documented of other versions alone: counted apart, nothing is open.
-
-    What is documented of one of the versions, or absent from one alone, is a gap.
-    """
-    half = _answer(*np.atleast_1d(catalogue.get(SCALE.id).expected()["half"]))
-    gone = Answer(None, None, "Unprobed: 1.0 has no trainer", "absent")
-    a, b = _print(one=half, two=gone, three=gone), _print(one=half, two=gone, three=half)
-    details = fingerprints.compared(a, b, {(SCALE.id, "two"), (SCALE.id, "three")})
-    assert [d.scope for d in details.absent] == ["two"]
-    assert [(d.scope, d.side, d.why) for d in details.not_asked] == [("three", "A", "absent")]
-    assert (details.asked, details.all) == (1, 2)
-    known = fingerprints.compared(a, b)
-    assert not known.absent
-    assert [d.scope for d in known.not_asked] == ["three", "two"]
-    framework = result.OfFramework(SB3.name, SB3.title, SB3.modules[0], ({}, {}), details)
-    assert "(1 more are of what neither side has: 1.0 has no trainer)" in "".join(
-        upgrade_text.lines(upgrade(framework))
-    )
-
-
-def test_details_of_other_versions_are_those_that_are_documented_of_none_of_these():
-    """TorchRL installs its programs from 0.10.0 on; its losses are documented of all versions."""
-    adapter = frameworks.get("torchrl")
-    later = explained.of_other_versions(adapter, "0.9.1", "0.9.2")
-    assert ("atari.fire_reset", "script") in later
-    assert (SCALE.id, "library") not in later
-    assert len(later) > len(explained.of_other_versions(adapter, "0.9.2", "0.10.0")) > 0
-    assert explained.of_other_versions(adapter, "0.9.1", "none") == set()
-
-
-def test_a_side_on_which_every_probe_fails_is_equal_to_nothing():
-    """Where nothing could be asked, nothing is alike."""
-    gone = Answer(None, None, "E: no", "error")
-    details = fingerprints.compared(_print(x=gone, y=gone), _print(x=gone, y=gone))
-    assert (details.alike, details.asked, details.all) == (0, 0, 2)
-
-
-def test_two_unknown_answers_that_differ_are_a_change():
-    """Where no variant matches on either side, the numbers decide, finite or not."""
-    size = len(np.atleast_1d(catalogue.get(SCALE.id).expected()["half"]))
-    one, other, nan = (_answer(*[x] * size) for x in (77.0, 78.0, float("nan")))
-    assert len(fingerprints.compared(_print(x=one), _print(x=other)).changed) == 1
-    assert fingerprints.compared(_print(x=one), _print(x=one)).alike == 1
-    assert fingerprints.compared(_print(x=nan), _print(x=nan)).alike == 1
-    assert [name for name, _ in one.near][:1]
-
-
 def test_the_trainings_verdict_is_of_returns():
     """Only tests of returns come in; a broken one is no verdict on the framework."""
     verdict = {"verdict": "holds", "effect_fraction": 0.02, "failed": 0, "new_seeds": 15}
@@ -571,34 +443,20 @@ def test_ranges_of_lines():
     assert coverage.ranges({3, 1, 2, 7}) == "1-3, 7"
 
 
-def _defaulting(**values):
-    cells = {"td3 library": {name: repr(value) for name, value in values.items()}}
-    return fingerprints.Fingerprint({}, (), {}, cells)
+def test_what_neither_side_has_is_shown_apart():
+    """How many those are, and why."""
+    absent = missing(why="absent", side="A and B")
+    details = Details(9, absent=(replace(absent[0], text="Unprobed: 1.0 has no trainer"),))
+    framework = replace(of(), details=details)
+    assert "(1 more are of what neither side has: 1.0 has no trainer)" in "".join(
+        upgrade_text.lines(upgrade(framework))
+    )
 
 
-def test_another_default_is_a_change():
-    """What a user gets who sets nothing is compared, of what both sides have."""
-    a, b = _defaulting(batch=100, delay=2, old=1), _defaulting(batch=256, delay=2, new=1)
-    assert fingerprints.changed_defaults(a, b) == [BATCH]
+def test_another_default_is_shown():
+    """With where it is one."""
     text = upgrade_text.lines(upgrade(of(traced(), defaults=(BATCH,))))
     assert "- td3 [library] `batch`: 100 -> 256" in text
-
-
-def test_another_default_of_any_class_is_a_change():
-    """Parameters of public classes and functions are compared by their own names."""
-    one, other = ({"x.Noise": {"dt": value, "x0": "None"}} for value in ("0.01", "0.1"))
-    sides = [fingerprints.Fingerprint({}, (), {}, signatures=side) for side in (one, other)]
-    (only,) = fingerprints.changed_defaults(*sides)
-    assert str(only) == "x.Noise `dt`: 0.01 -> 0.1"
-
-
-def test_defaults_that_cannot_be_read_are_said():
-    """They are not compared, no change by that, and hide no other ones."""
-    unread = fingerprints.Fingerprint({}, (), {}, unread={"sac library": "TypeError: no"})
-    assert fingerprints.changed_defaults(_defaulting(batch=1), unread) == []
-    assert fingerprints.unread(_defaulting(batch=1), unread) == [
-        "sac library on side B: TypeError: no"
-    ]
 
 
 N_STEP = ("nstep.window", "library")
