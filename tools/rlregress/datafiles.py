@@ -9,8 +9,10 @@ Only the cells of a CSV file, which are text all of them, become numbers where n
 from __future__ import annotations
 
 import csv
+import fnmatch
 import io
 import json
+import os
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -125,6 +127,8 @@ _EXPECTED = {
     "too_short": "at least {min_length} entry",
     "greater_than_equal": "a number of at least {ge}",
     "less_than": "a number below {lt}",
+    "less_than_equal": "a number of at most {le}",
+    "greater_than": "a number above {gt}",
 }
 _UNKNOWN_KEYS = ("unexpected_keyword_argument", "extra_forbidden")
 _OF_NAMES = ("missing", *_UNKNOWN_KEYS)
@@ -179,7 +183,10 @@ def checked(content: Any, model: Any, path: Path, remedy: str = "") -> Any:
 
 def remembered(path: Path, model: Any, remedy: str = "") -> Any:
     """As ``read``, for a file that is asked again and again: read anew once it is written again."""
-    return _remembered(path, path.stat().st_mtime_ns if path.exists() else 0, model, remedy)
+    written = 0
+    with suppress(OSError):  # reading it says what is wrong
+        written = path.stat().st_mtime_ns
+    return _remembered(path, written, model, remedy)
 
 
 @cache
@@ -188,13 +195,30 @@ def _remembered(path: Path, written: int, model: Any, remedy: str) -> Any:
     return read(path, model, remedy)
 
 
+def listed(folder: Path, pattern: str) -> list[Path]:
+    """The files of a folder that fit a pattern, by name; none if it is not there.
+
+    Raises:
+        UserError: it may not be read, which ``Path.glob`` takes for an empty one.
+    """
+    try:
+        names = sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise UserError(
+            f"{folder} cannot be read: {error.strerror}; expected a folder that you may read"
+        ) from None
+    return [folder / name for name in fnmatch.filter(names, pattern)]
+
+
 def folder(path: Path, what: str) -> list[Path]:
     """The TOML files of a folder in the order of their names; UserError if there are none.
 
     Args:
         what: what they hold, for the message.
     """
-    files = sorted(Path(path).glob("*.toml"))
+    files = listed(Path(path), "*.toml")
     if not files:
         raise UserError(f"{path} holds no {what}; expected TOML files")
     return files

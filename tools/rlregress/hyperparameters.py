@@ -11,7 +11,8 @@ from rlregress.errors import UserError, nearest
 
 def names() -> list[str]:
     """The names of all sets: of the frameworks' own ones, and of those of papers."""
-    return sorted(file.stem for file in (suite.baselines() / "hyperparameters").glob("*.yaml"))
+    folder = suite.baselines() / "hyperparameters"
+    return [file.stem for file in datafiles.listed(folder, "*.yaml")]
 
 
 def hyperparameter_set(name: str) -> Mapping[str, Mapping[str, Any]]:

@@ -214,6 +214,43 @@ def test_stored_runs_are_not_overwritten_by_fewer(command, copied_suite, stored,
     assert_one_sentence(code, error, f"{cell.id}.toml", "--replace")
 
 
+def test_a_recording_of_which_every_run_failed_stores_nothing(
+    command, copied_suite, tmp_path, monkeypatch
+):
+    """Why they failed is said, good runs are not replaced by them, and the exit code is 2."""
+
+    def failing(queue, store, workers, on_done):
+        for job in queue:
+            store.put(job, failed_record(job), "attempt")
+
+    def failed_record(job):
+        return {
+            "schema": 1, "job": job.as_dict(), "key": job.key, "status": "failed", "curve": [],
+            "failure": "Traceback\nRuntimeError: no such space", "final_return": None,
+            "episode_returns": [], "steps": 0, "parameters_sha256": None, "platform": {},
+            "time": {},
+        }  # fmt: skip
+
+    monkeypatch.setattr(recording.launch, "run_all", failing)
+    path = copied_suite / "baselines" / "returns" / "sb3-ppo-Hopper-v4-short.toml"
+    before = path.read_text()
+    code, out, error = command(
+        "record", "--framework", "sb3", "--algorithm", "ppo", "--environment", "Hopper-v4",
+        "--seeds", "2", "--replace", "--store", str(tmp_path / "runs"),
+    )  # fmt: skip
+    assert_one_sentence(code, error, "no run of sb3-ppo-Hopper-v4-short ended well")
+    assert "seed 1 of sb3-ppo-Hopper-v4-short failed: RuntimeError: no such space" in out
+    assert path.read_text() == before
+
+
+def test_a_recording_of_a_copy(command):
+    """Runs are recorded of what is installed."""
+    code, _, error = command(
+        "record", "--framework", "sb3@2.8.0", "--algorithm", "ppo", "--environment", "Hopper-v4"
+    )
+    assert_one_sentence(code, error, "--framework is 'sb3@2.8.0'", "expected 'sb3'")
+
+
 def test_a_store_that_cannot_be_written(command, tmp_path):
     """A store that is a file is named before anything is trained."""
     (tmp_path / "file").write_text("")
@@ -324,7 +361,9 @@ def test_too_many_seeds(command, name):
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("--first-seed", "5", "--first-seed is 5, expected 1000 or more"),
+        ("--first-seed", "5", "--first-seed is 5, expected 1000 to 2000000000"),
+        ("--first-seed", "5000000000", "is 5000000000, expected 1000 to 2000000000"),
+        ("--cells", "sb3-ppo-Hopper-v4-short, none", "no stored cell matches 'none'"),
         ("--alpha", "0", "--alpha is 0.0, expected a probability between 0 and 1"),
         ("--alpha", "nan", "--alpha is nan, expected a probability between 0 and 1"),
     ],
@@ -412,6 +451,7 @@ def test_an_unknown_detail(command):
         (("train.py",), "'train.py' would be arguments of a script"),
         (("--budget", "smoke", "--cells", "all"), "--cells chooses among stored runs"),
         (("--cells", "all", "--environment", "Hopper-v4"), "give one of them"),
+        (("--cells", "thesis", "--algorithm", "ppo,foo"), "unknown algorithm 'foo'"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )

@@ -72,8 +72,8 @@ def study(
     """Answer the thesis' three questions from its published tables and from stored runs.
 
     Do implementations reach the papers, do frameworks agree, is the ranking of algorithms the same
-    in each, do stored runs return what the thesis printed? Trains nothing, writes study.json. Exit
-    code 0, or 2 if data cannot be read.
+    in each, do stored runs return what the thesis printed? Trains nothing, writes study.json.
+    Exit code 0, or 2 if data cannot be read.
     """
     from rlregress.commands import rank as rank_command
 

@@ -38,6 +38,8 @@ FINISHED = "finished"
 #: new runs have seeds that no stored run has, so that the two samples are independent
 FIRST_NEW_SEED = 1000
 
+#: a year is below it
+_Seconds = Annotated[Number, Field(ge=0, lt=1e8)]
 _Diagnostic = Annotated[str, one_of(tuple(quantities.DIAGNOSTICS))]
 
 
@@ -64,9 +66,9 @@ class Run:
     status: Annotated[str, one_of((FINISHED, "failed"))]
     episode_returns: tuple[Number, ...]
     steps: Annotated[int, Field(ge=0)]
-    cpu_seconds: Number
+    cpu_seconds: _Seconds
     final_return: Annotated[Number | None, Field(alias="return")] = None
-    wall_seconds: Number = 0.0
+    wall_seconds: _Seconds = 0.0
     started_at: str = ""
     parameters_sha256: str = ""
     failure: str = ""
@@ -79,6 +81,10 @@ class Run:
     def __post_init__(self) -> None:
         if self.status == FINISHED and self.final_return is None:
             raise ValueError("key 'return' is missing; only a run that failed has none")
+        if self.status != FINISHED and self.final_return is not None:
+            raise ValueError(
+                f"key 'return' is {self.final_return}, of a run that failed; expected none"
+            )
         if self.critic is not None:
             _check_critic(self.critic)
 
@@ -142,6 +148,7 @@ class Beside:
         return (self.critic if quantity is CRITIC else self.diagnostics) is not None
 
 
+_AGAIN = "record it again, with --replace"
 #: of a run that failed
 _NOTHING = Beside(None, None, None)
 
@@ -258,6 +265,9 @@ class _File:
     run: tuple[Run, ...]
 
     def __post_init__(self) -> None:
+        for name, value in asdict(self.protocol).items():
+            if value < 1:
+                raise ValueError(f"key 'protocol.{name}' is {value}, expected 1 or more")
         seeds = [run.seed for run in self.run]
         if len(seeds) != self.seeds or len(set(seeds)) < len(seeds):
             raise ValueError(
@@ -267,7 +277,7 @@ class _File:
 
 def load(path: Path) -> Baseline:
     """Read and validate a file; UserError that names the file, the place and what was expected."""
-    content: _File = datafiles.remembered(path, _File, remedy="record it again")
+    content: _File = datafiles.remembered(path, _File, remedy=_AGAIN)
     if path.stem != content.cell.id:
         raise UserError(
             f"{path} holds the cell {content.cell.id}; expected the cell that names the file"
@@ -292,7 +302,7 @@ def check_protocol(stored: Baseline, protocol: Protocol) -> None:
     if stored.protocol != protocol:
         raise UserError(
             f"{path_of(stored.cell)} was recorded with another budget: found "
-            f"{asdict(stored.protocol)}, expected {asdict(protocol)}; record it again"
+            f"{asdict(stored.protocol)}, expected {asdict(protocol)}; {_AGAIN}"
         )
 
 
@@ -328,7 +338,7 @@ def check_hyperparameters(stored: Baseline, given: Mapping[str, Any]) -> None:
     if differing:
         raise UserError(
             f"{path_of(stored.cell)} was recorded with other hyperparameters: "
-            f"{', '.join(differing)}; record it again"
+            f"{', '.join(differing)}; {_AGAIN}"
         )
 
 
@@ -350,7 +360,7 @@ def seconds_per_step(cell: Cell, known: Sequence[Baseline]) -> float:
 
 def every() -> list[Baseline]:
     """All stored cells, by id."""
-    return [load(path) for path in sorted(folder().glob("*.toml"))]
+    return [load(path) for path in datafiles.listed(folder(), "*.toml")]
 
 
 def _run_table(run_record: Mapping[str, Any]) -> dict[str, Any]:
@@ -392,6 +402,19 @@ def _of_framework(sources: Mapping[str, str]) -> dict[str, str]:
     return {name: digest for name, digest in sources.items() if not name.startswith(_OWN)}
 
 
+def _differs(stored: Baseline, job: Job) -> list[str]:
+    """What stored runs were done with and a job is not, in words."""
+    there, here = stored.provenance, dict(job.versions)
+    sources = there.get("sources", {})
+    same = {
+        f"{there.get('versions')}, here {here}": there.get("versions") == here,
+        "other code of the framework": _of_framework(sources) == _of_framework(job.sources),
+        "another protocol": stored.protocol == job.protocol,
+        "other hyperparameters": stored.hyperparameters == _without_null(job.hyperparameters),
+    }
+    return [what for what, alike in same.items() if not alike]
+
+
 def kept(jobs: Sequence[Job]) -> dict[int, Run]:
     """Stored runs of a cell that need not be done again, by seed, each with its ``sources``.
 
@@ -403,17 +426,11 @@ def kept(jobs: Sequence[Job]) -> dict[int, Run]:
     if not path.exists():
         return {}
     stored = load(path)
-    with_ = stored.provenance
-    same = (
-        with_["versions"] == dict(job.versions)
-        and _of_framework(with_["sources"]) == _of_framework(job.sources)
-        and stored.protocol == job.protocol
-        and stored.hyperparameters == _without_null(job.hyperparameters)
-    )
+    own = stored.provenance.get("sources", {})
     beside = beside_returns(job.cell.algorithm)
-    seeds = {job.seed for job in jobs} if same else set()
+    seeds = set() if _differs(stored, job) else {job.seed for job in jobs}
     return {
-        run.seed: replace(run, sources=run.sources or with_["sources"])
+        run.seed: replace(run, sources=run.sources or own)
         for run in stored.runs
         if run.seed in seeds
         and run.status == FINISHED
@@ -460,17 +477,19 @@ def check_machine(cell: Cell, earlier: Mapping[int, Run]) -> None:
 
 
 def check_replaceable(jobs: Sequence[Job]) -> None:
-    """UserError if stored runs would be lost: more seeds than ``jobs``, or made with other code."""
+    """UserError if stored runs would be lost: of other seeds than ``jobs``, or done otherwise."""
     path = path_of(jobs[0].cell)
     if not path.exists():
         return
     stored = load(path)
-    same = stored.provenance.get("versions") == dict(jobs[0].versions)
-    if len(stored.runs) > len(jobs) or not same:
+    differs = _differs(stored, jobs[0])
+    lost = sorted({run.seed for run in stored.runs} - {job.seed for job in jobs})
+    if lost:
+        differs.append(f"seeds that are not asked for: {', '.join(map(str, lost))}")
+    if differs:
         raise UserError(
-            f"{path} holds {len(stored.runs)} runs of {stored.provenance.get('versions')}, which "
-            f"{len(jobs)} runs of {dict(jobs[0].versions)} would replace; give --replace if that "
-            "is meant"
+            f"{path} holds {len(stored.runs)} runs of {'; '.join(differs)}; {len(jobs)} new ones "
+            "would replace them: give --replace if that is meant"
         )
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rlregress.errors import UserError
 from rlregress.gate import baseline, published
 from rlregress.gate.session import Session
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell, Job
-from rlregress.verdicts.bands import BandSample, BandVerdict, judge_bands
+from rlregress.verdicts.bands import Band, BandSample, BandVerdict, judge_bands
 from rlregress.verdicts.ceiling import at_ceiling
 from rlregress.verdicts.looks import Looks
 from rlregress.verdicts.outcome import CellSample, CellVerdict, GroupVerdict, Rules
@@ -33,7 +33,6 @@ def judge(session: Session) -> dict[str, Verdict]:
     gets half of the session's error rate.
     """
     verdicts: dict[str, Verdict] = {}
-    worst = worst_returns()
     if session.stored:
         course = course_of(session)
         while course.needed:
@@ -44,14 +43,8 @@ def judge(session: Session) -> dict[str, Verdict]:
         verdicts.update(of_cells.groups)
     if session.bands:
         table = budget(session.cells[0].budget).published
-        samples = {
-            cell.id: BandSample(
-                band,
-                [counted(cell, value, worst) for value in _all_returns(session, cell)],
-                published.ceiling_counts(cell, table),
-            )
-            for cell, band in session.bands.items()
-        }
+        returns = {cell: _all_returns(session, cell) for cell in session.bands}
+        samples = band_samples(returns, session.bands, table)
         verdicts.update(judge_bands(samples, alpha=session.alpha_of_family))
     return verdicts
 
@@ -135,16 +128,30 @@ def worst_returns() -> dict[str, float]:
     return worst
 
 
-def counted(cell: Cell, value: float, worst: dict[str, float]) -> float:
-    """A return; that of a run that failed (nan) is the environment's worst one."""
-    if math.isfinite(value):
-        return value
-    if cell.environment not in worst:
-        raise UserError(
-            f"a run of {cell.id} failed and no return in {cell.environment} is recorded that it "
-            "could count as; record a cell of that environment first"
+def band_samples(
+    returns: Mapping[Cell, Sequence[float]], bands: Mapping[Cell, Band], table: str
+) -> dict[str, BandSample]:
+    """Runs beside the published bands of their cells, by the id of the cell.
+
+    Args:
+        returns: final returns of each cell, nan for a run that failed: it counts as the worst
+            return of its environment, of stored runs, of the published means and of these runs.
+        table: name of the published table.
+    """
+    worst = worst_returns()
+    known = [(key[2], band.mean) for key, band in published.table(table).items()]
+    known += [(cell.environment, value) for cell, own in returns.items() for value in own]
+    for environment, value in known:
+        if math.isfinite(value):
+            worst[environment] = min(value, worst.get(environment, math.inf))
+    return {
+        cell.id: BandSample(
+            bands[cell],
+            [value if math.isfinite(value) else worst[cell.environment] for value in own],
+            published.ceiling_counts(cell, table),
         )
-    return worst[cell.environment]
+        for cell, own in returns.items()
+    }
 
 
 def smallest_visible_drop(

@@ -232,7 +232,7 @@ def _wanted(session: Session, gates: tuple[Gate, ...], share: float) -> tuple[Wa
     rest = f" of the {stored} that have stored runs, of {every}" if stored < every else ""
     wanted = [
         Wanted(
-            f"{drop} in any one cell{rest}",
+            f"{drop} in any one cell{rest}, of its return or of its training's",
             alone,
             {} if alone else _missing_in_cells(session, gates, share),
         )

@@ -41,6 +41,13 @@ class Recording:
 
     def cells(self) -> list[Cell]:
         """The cells; UserError if there are none."""
+        for framework in self.frameworks:
+            own, at, _ = framework.partition("@")
+            if at:
+                raise UserError(
+                    f"--framework is '{framework}', and runs are recorded of the copy that is "
+                    f"installed: expected '{own}'"
+                )
         cells = [
             Cell(framework, algorithm, environment, self.hyperparameters or framework, self.budget)
             for framework in self.frameworks
@@ -91,15 +98,25 @@ def record(
         on_done({**run_record, "cell": job.cell.id, "seed": job.seed}, next(done), len(queue))
 
     launch.run_all(queue, folder, workers or os.cpu_count() or 1, count)
+    useless = []
     for cell, jobs in of_cell.items():
         if not jobs:
             yield f"{baseline.path_of(cell)} holds all of them already; --replace does them again"
             continue
-        records = [folder.find(job) for job in jobs]
-        path = baseline.write(
-            jobs, [run_record for run_record in records if run_record is not None], earlier[cell]
-        )
+        records = [of_job for job in jobs if (of_job := folder.find(job)) is not None]
+        failed = [job for job in jobs if folder.why_failed(job.name)]
+        for job in failed:
+            yield f"seed {job.seed} of {cell.id} failed: {folder.why_failed(job.name)}"
+        if len(failed) == len(jobs) and not earlier[cell]:
+            useless.append(cell.id)
+            continue
+        path = baseline.write(jobs, records, earlier[cell])
         yield f"wrote {path}"
         returns = baseline.load(path).returns
         if len(returns) >= 2:
             yield f"  {self_check(returns, of_budget.seeds)}"
+    if useless:
+        raise UserError(
+            f"no run of {', '.join(useless)} ended well, and nothing is stored of it; mend what is "
+            "said above, then record again"
+        )

@@ -114,14 +114,22 @@ def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
 
 def _of_study(selection: Selection, table: str) -> list[Cell]:
     given = {adapter.name for adapter in adapters(selection.frameworks)}
-    cells = [Cell(*key, selection.budget) for key in published.table(table)]
-    return [
+    _check_algorithms(selection)
+    every = [Cell(*key, selection.budget) for key in published.table(table)]
+    cells = [
         cell
-        for cell in cells
+        for cell in every
         if (not selection.frameworks or cell.framework in given)
         and (not selection.algorithms or cell.algorithm in selection.algorithms)
         and selection.hyperparameters in ("", cell.hyperparameters)
     ]
+    if not cells:
+        sets = sorted({cell.hyperparameters for cell in every})
+        raise UserError(
+            f"no cell of the study '{selection.cells}' is left after --framework, --algorithm and "
+            f"--hyperparameters; it has the sets {', '.join(sets)}"
+        )
+    return cells
 
 
 @dataclass(frozen=True)
@@ -198,7 +206,7 @@ def refused(selection: Selection) -> list[str]:
 
 
 def _asked_for(selection: Selection) -> list[Cell]:
-    return list(dict.fromkeys(_by_name(selection))) or _of_stored(selection)
+    return list(dict.fromkeys(_by_name(selection) or _of_stored(selection)))
 
 
 def _by_name(selection: Selection) -> list[Cell]:
@@ -269,7 +277,7 @@ def _of_stored(selection: Selection) -> list[Cell]:
                 "name some with --cells (all, or patterns of ids) or with --environment"
             )
     else:
-        patterns = selection.cells.split(",")
+        patterns = names("--cells", selection.cells)
         for pattern in patterns:
             if not fnmatch.filter(stored, pattern):
                 raise UserError(f"no stored cell matches '{pattern}'; {nearest(pattern, stored)}")

@@ -21,6 +21,10 @@ from rlregress.verdicts.quantity import BESIDE, RETURNS, Quantity, quantity_of
 
 #: new runs of one cell, as many as there are seeds for stored ones.
 MOST_SEEDS = FIRST_NEW_SEED
+#: so that no seed derived from it is beyond the 32 bits that NumPy takes
+LAST_FIRST_SEED = 2_000_000_000
+#: new runs that a t-test against a published band takes
+LEAST_AGAINST_BAND = 2
 #: in place of the name of a group.
 _ALL = ""
 _POLL_SECONDS = 1.0
@@ -57,10 +61,10 @@ def check_numbers(seeds: int, alpha: float, first_seed: int) -> None:
     """UserError that names the option whose number makes no sense."""
     if not 1 <= seeds <= MOST_SEEDS:
         raise UserError(f"--seeds is {seeds}, expected 1 to {MOST_SEEDS} new runs of each cell")
-    if first_seed < FIRST_NEW_SEED:
+    if not FIRST_NEW_SEED <= first_seed <= LAST_FIRST_SEED:
         raise UserError(
-            f"--first-seed is {first_seed}, expected {FIRST_NEW_SEED} or more: stored runs have "
-            "the seeds below"
+            f"--first-seed is {first_seed}, expected {FIRST_NEW_SEED} to {LAST_FIRST_SEED}: stored "
+            "runs have the seeds below, and frameworks take none far above"
         )
     if not 0 < alpha < 1:
         raise UserError(f"--alpha is {alpha}, expected a probability between 0 and 1, such as 0.05")
@@ -111,6 +115,11 @@ class Session:
                 self._compare_with(cell, job, of_budget.published)
             per_step = baseline.seconds_per_step(cell, known)
             self._seconds[cell] = per_step * job.protocol.total_steps
+        if self.bands and seeds < LEAST_AGAINST_BAND:
+            raise UserError(
+                f"--seeds is {seeds}, but {next(iter(self.bands)).id} is judged by its published "
+                f"band, which takes {LEAST_AGAINST_BAND} new runs or more"
+            )
         self.one_look_because = self._too_little_stored()
         self._one_look_asked = not sequential
         several = sequential and self.judged and not self.one_look_because
@@ -129,7 +138,7 @@ class Session:
             if stored.failed == len(stored.runs):
                 raise UserError(
                     f"{baseline.path_of(cell)} holds {stored.failed} runs, all failed; record it "
-                    "again"
+                    "again, with --replace"
                 )
             baseline.check_hyperparameters(stored, job.hyperparameters)
             self.stored[cell] = stored

@@ -17,12 +17,13 @@ import numpy as np
 
 from rlregress.errors import UserError
 from rlregress.gate import baseline, published
-from rlregress.gate.judging import counted, worst_returns
+from rlregress.gate.judging import band_samples
 from rlregress.gate.ranking import Ranking, Run, as_dict, of_stored, rank, task_of
 from rlregress.training.budgets import budget, hyperparameters
 from rlregress.training.cell import Cell, Protocol
 from rlregress.verdicts.adastop import GREATER, SMALLER
-from rlregress.verdicts.bands import Band, BandSample, BandVerdict, judge_bands
+from rlregress.verdicts.bands import Band, BandVerdict, judge_bands
+from rlregress.verdicts.quantity import RETURNS
 from rlregress.verdicts.summaries import Difference, differences
 
 ALPHA = 0.05
@@ -263,31 +264,31 @@ def _stored_pairs(ranking: Ranking | None) -> dict[str, dict[tuple[str, str], st
 
 
 def against_tables(stored: Iterable[baseline.Baseline]) -> tuple[StoredCell, ...]:
-    """Stored runs against the published table that their budget names, as one family.
+    """Stored runs against the published table that their budget names, each table one family.
 
     Raises:
         UserError: runs of such a cell have another protocol or other hyperparameters.
     """
-    worst, returns, samples = worst_returns(), {}, {}
+    tables: dict[str, dict[Cell, tuple[list[float], Band]]] = {}
     for one in stored:
         cell, of_budget = one.cell, budget(one.cell.budget)
         table = of_budget.published
         band = published.band_of(cell, table) if table else None
-        if band is None:
-            continue
-        baseline.check_protocol(one, of_budget.protocol(cell.algorithm))
-        baseline.check_hyperparameters(one, hyperparameters(cell, of_budget))
-        failed = [math.nan] * one.failed
-        returns[cell] = [counted(cell, value, worst) for value in (*one.returns, *failed)]
-        counts = published.ceiling_counts(cell, table)
-        samples[cell] = BandSample(band, returns[cell], counts)
-    judged = judge_bands(
-        {cell.id: sample for cell, sample in samples.items() if len(sample.new) > 1}, ALPHA
-    )
-    return tuple(
-        StoredCell(cell, tuple(returns[cell]), sample.band, judged.get(cell.id))
-        for cell, sample in samples.items()
-    )
+        if band is not None:
+            baseline.check_protocol(one, of_budget.protocol(cell.algorithm))
+            baseline.check_hyperparameters(one, hyperparameters(cell, of_budget))
+            tables.setdefault(table, {})[cell] = one.numbers(RETURNS), band
+    made: list[StoredCell] = []
+    for table, cells in tables.items():
+        returns = {cell: own for cell, (own, _) in cells.items()}
+        bands = {cell: band for cell, (_, band) in cells.items()}
+        samples = band_samples(returns, bands, table)
+        judged = judge_bands({id: of for id, of in samples.items() if len(of.new) > 1}, ALPHA)
+        made += [
+            StoredCell(cell, tuple(samples[cell.id].new), bands[cell], judged.get(cell.id))
+            for cell in cells
+        ]
+    return tuple(made)
 
 
 def study() -> Study:

@@ -22,7 +22,7 @@ from rlregress.gate.study import (
     Study,
 )
 from rlregress.reporting import rank as rank_report
-from rlregress.reporting.words import number
+from rlregress.reporting.words import number, rate
 from rlregress.verdicts.bands import band_sees
 from rlregress.verdicts.summaries import seeds_needed
 
@@ -213,6 +213,6 @@ def lines(study: Study) -> list[str]:
     made.append("")
     made.append(
         f"Each question is one family: if nothing differed, it would show a difference with "
-        f"probability {ALPHA:.0%} at most."
+        f"probability {rate(ALPHA)} at most."
     )
     return made

@@ -121,7 +121,7 @@ def markdown(result: GateResult) -> str:
         lines += [f"Note: {note}.", ""]
     lines.append(
         f"Error rate: if nothing changed, returns or critics of some framework are called "
-        f"`regressed` in at most {result.alpha:.0%} of such gates. Every line above names the loss "
-        "that it would have seen with 80 % power; a smaller one may be there."
+        f"`regressed` in at most {words.rate(result.alpha)} of such gates. Every line above names "
+        "the loss that it would have seen with 80 % power; a smaller one may be there."
     )
     return "\n".join(lines) + "\n"

@@ -147,11 +147,11 @@ def table(trend: Trend) -> tuple[tuple[str, ...], list[list[str]]]:
 def error_rate(trend: Trend) -> str:
     """How often a page says that something changed where nothing did, and what 'sees' is."""
     return (
-        f"Error rate: if nothing changed, some change is named above in about {trend.alpha:.0%} "
-        f"of such pages ({trend.histories} histories tested together; nights are taken as "
-        "independent of each other). 'sees': the drop of returns, begun half-way, that is seen "
-        "with 80 % power. Steps per CPU second, first and last nights, are descriptive: the load "
-        "of the machine is in them."
+        f"Error rate: if nothing changed, some change is named above in about "
+        f"{words.rate(trend.alpha)} of such pages ({trend.histories} histories tested together; "
+        "nights are taken as independent of each other). 'sees': the drop of returns, begun "
+        "half-way, that is seen with 80 % power. Steps per CPU second, first and last nights, are "
+        "descriptive: the load of the machine is in them."
     )
 
 

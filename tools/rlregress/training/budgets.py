@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from rlregress import datafiles, frameworks, suite
 from rlregress.datafiles import Count
@@ -34,7 +36,7 @@ class _Table:
     total_steps: Mapping[str, Count]
     evaluations: Count
     evaluation_episodes: Count
-    seeds: Count
+    seeds: Annotated[int, Field(ge=1, le=1000)]
     judged: bool
     published: str = ""
     hyperparameters: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
@@ -59,7 +61,10 @@ class Budget(_Table):
 
 def budget(name: str) -> Budget:
     """The budget called ``name`` in ``baselines/budgets.toml``; UserError if there is none."""
-    known = datafiles.remembered(suite.baselines() / "budgets.toml", Mapping[str, _Table])
+    path = suite.baselines() / "budgets.toml"
+    known = datafiles.remembered(path, Mapping[str, _Table])
+    if not known:
+        raise UserError(f"{path} holds no budgets; expected tables such as [short]: restore it")
     if name not in known:
         raise UserError(f"unknown budget '{name}'; {nearest(name, known)}")
     return Budget(name=name, **vars(known[name]))

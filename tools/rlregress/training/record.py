@@ -22,6 +22,7 @@ _REQUIRED = {
     "schema", "job", "key", "status", "failure", "curve", "final_return", "episode_returns",
     "steps", "parameters_sha256", "platform", "time",
 }  # fmt: skip
+_KINDS = {"job": dict, "curve": list, "episode_returns": list, "platform": dict, "time": dict}
 #: what may differ between two records of one run that have the same result
 _MEASURED = ("attempt", "curve_cpu_seconds", "memory", "platform", "time")
 
@@ -93,6 +94,11 @@ def read(path: Path) -> Dict[str, Any]:
             f"the run record {path} does not fit: expected schema {SCHEMA} with all of its keys, "
             f"found schema {content.get('schema')}, missing: {', '.join(missing) or 'none'}"
         )
+    for name, kind in _KINDS.items():
+        if not isinstance(content[name], kind):
+            raise UserError(
+                f"the run record {path} does not fit: its '{name}' is no {kind.__name__}"
+            )
     if stated != computed:
         raise UserError(
             f"the run record {path} is damaged: its content does not match its checksum {stated}"

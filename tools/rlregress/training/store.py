@@ -225,6 +225,11 @@ class Store:
         while not lease.put_once(source, path):
             there = self.find(job)
             if there is None:
+                if path.is_symlink() and not path.exists():
+                    raise UserError(
+                        f"the run record {path} cannot be written: there is a link to what is not "
+                        "there; remove it"
+                    )
                 self.set_aside(job)
                 continue
             if there["status"] != "failed":
@@ -284,14 +289,18 @@ class Store:
 
     def _read(self, job: Job) -> dict[str, Any] | None:
         path = self.path(job)
-        if not path.exists():
-            return None
+        try:
+            if not path.exists():
+                return None
+        except OSError as error:
+            raise UserError(f"the run record {path} cannot be read: {error.strerror}") from None
         stored = record.read(path)
         expected = json.loads(json.dumps({**job.as_dict(), "key": job.key}))
         if stored["key"] != job.key or stored["job"] != expected:
+            other = [name for name, of in expected.items() if stored["job"].get(name) != of]
             raise UserError(
-                f"the run record {path} belongs to another run: found key {stored['key']}, "
-                f"expected {job.key}"
+                f"the run record {path} belongs to another run, of another {', '.join(other)}: "
+                f"found key {stored['key']}, expected {job.key}"
             )
         return stored
 

@@ -19,6 +19,11 @@ from rlregress.verdicts.effect import scale_of
 LARGEST_ERROR = 100.0
 
 
+def _percent(share: float) -> str:
+    """A share in whole percent, a small one in more digits."""
+    return f"{share:.0%}" if share >= 0.01 else f"{100 * share:.2g}%"
+
+
 @dataclass(frozen=True)
 class Quantity:
     """One number of a run.
@@ -60,11 +65,11 @@ class Quantity:
 
     def loss(self, share: float) -> str:
         """A loss, or a change, of this share of the scale, in words."""
-        return f"a change of {share:.0%}"
+        return f"a change of {_percent(share)}"
 
     def common_loss(self, share: float) -> str:
         """The same in every cell of a group, in words."""
-        return f"a common change of {share:.0%}"
+        return f"a common change of {_percent(share)}"
 
     def nothing_seen(self) -> str:
         """That no loss has 80 % power to be rejected with nothing rejected before it, in words."""
@@ -84,10 +89,10 @@ class _Returns(Quantity):
         return f"the mean changed by {fraction:+.0%}"
 
     def loss(self, share: float) -> str:
-        return f"a drop of {share:.0%}"
+        return f"a drop of {_percent(share)}"
 
     def common_loss(self, share: float) -> str:
-        return f"a common drop of {share:.0%}"
+        return f"a common drop of {_percent(share)}"
 
 
 class _Training(_Returns):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import replace
 
 import pytest
@@ -128,7 +129,7 @@ def test_a_stored_number_that_cannot_be_is_one_sentence(written, key, value, sen
     said = str(raised.value)
     assert sentence in said
     assert said.startswith(f"{baseline.path_of(CELL)}, [[run]] at line")
-    assert said.endswith("; record it again")
+    assert said.endswith("; record it again, with --replace")
 
 
 @pytest.mark.parametrize(
@@ -216,7 +217,29 @@ def test_runs_of_another_adapter_are_kept_with_its_digest(folder):
 def test_runs_of_other_code_or_another_protocol_are_done_again(folder, changed):
     """Nothing is kept of runs that were made with anything else that decides a result."""
     stored(0, 1)
-    assert baseline.kept([replace(job(seed), **changed) for seed in range(2)]) == {}
+    jobs = [replace(job(seed), **changed) for seed in range(2)]
+    assert baseline.kept(jobs) == {}
+    with pytest.raises(UserError, match=r"holds 2 runs of .+; 2 new ones would replace them: give"):
+        baseline.check_replaceable(jobs)
+
+
+def test_stored_runs_of_other_seeds_are_not_lost(folder):
+    """Seeds that are not asked for are named; more seeds lose none."""
+    stored(0, 1, 500)
+    with pytest.raises(UserError, match="runs of seeds that are not asked for: 500; 3 new ones"):
+        baseline.check_replaceable([job(seed) for seed in range(3)])
+    baseline.check_replaceable([job(seed) for seed in (0, 1, 2, 500)])
+
+
+def test_stored_runs_that_may_not_be_read_are_not_taken_for_none(folder, monkeypatch):
+    """A folder that is closed is no empty one."""
+
+    def closed(folder):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "listdir", closed)
+    with pytest.raises(UserError, match="cannot be read: Permission denied; expected a folder"):
+        baseline.every()
 
 
 def test_runs_that_tell_less_than_others_now_are_done_again(folder):
@@ -238,3 +261,22 @@ def test_runs_of_two_machines_are_not_joined(folder, monkeypatch):
     monkeypatch.setattr(machine, "cpu_name", lambda: "Other CPU")
     with pytest.raises(UserError, match="holds 2 runs of Some CPU, .* and this is Other CPU, .*"):
         baseline.check_machine(CELL, earlier)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("total_steps = 100", "total_steps = 0", "key 'protocol.total_steps' is 0, expected 1 or"),
+        ("cpu_seconds = 2.0", "cpu_seconds = -5.0", "-5.0, expected a number of at least 0"),
+        ('"finished"', '"failed"', "key 'return' is 1.5, of a run that failed; expected none"),
+    ],
+)
+def test_stored_numbers_that_cannot_be_are_named(folder, old, new, said):
+    """A protocol of no steps, a time below zero, and the return of a run that failed."""
+    stored(0, 1)
+    path = baseline.path_of(CELL)
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(UserError) as refused:
+        baseline.load(path)
+    assert said in str(refused.value)
+    assert str(refused.value).endswith("record it again, with --replace")

@@ -73,6 +73,15 @@ def critic(name: str, verdict: str, result: str = "passed") -> dict:
     return {**made, "outcome": result}
 
 
+def test_the_error_rate_of_a_session_is_that_of_both_families():
+    """Cells with stored runs and those with published bands have half of it each."""
+    band = {"verdict": "holds", "effect": -0.02, "new_seeds": 5, "adjusted_p": 1.0, "alpha": 0.025}
+    *_, line, closing = words.lines({"a": {**band, "visible_drop": 1.25}})
+    assert line.endswith("(alpha 0.025); a coarse check: sees a drop of 1.25 with 80 % power")
+    assert "in at most 2.5% of" in closing
+    assert words.rate(0.001) == "0.1%"
+
+
 def test_a_framework_holds_if_all_that_was_judged_holds():
     """Tests that pass and cells that hold make a framework that holds, exit code 0."""
     assert judged(entry("a"), cell("x", "holds")) == ("holds", 0)

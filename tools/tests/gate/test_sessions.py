@@ -6,6 +6,7 @@ are those of a gate.
 
 from __future__ import annotations
 
+import math
 import random
 import re
 import threading
@@ -18,8 +19,8 @@ import pytest
 import tomli_w
 
 from rlregress.errors import UserError
-from rlregress.gate import baseline, planning, selection
-from rlregress.gate.judging import judge, why_not_needed
+from rlregress.gate import baseline, planning, published, selection
+from rlregress.gate.judging import band_samples, judge, why_not_needed
 from rlregress.gate.session import open_session
 from rlregress.gate.simulate import stored_laws
 from rlregress.reporting import plan as plan_report
@@ -245,6 +246,32 @@ def test_a_published_band_is_preferred_to_fewer_runs_than_it_has(
     assert session.one_look_because == said
 
 
+def test_one_new_run_is_refused_where_a_published_band_judges(tmp_path):
+    """A t-test takes two, and that is said before anything is trained."""
+    chosen = selection.Selection("full", cells="sb3-sac-Hopper-v4-full")
+    with pytest.raises(UserError, match=r"--seeds is 1, but sb3-sac-Hopper-v4-full .* takes 2 new"):
+        open_session(chosen, 1, str(tmp_path))
+
+
+def test_a_failed_run_against_a_band_counts_as_the_worst_that_is_known():
+    """Of the new runs, the published means and the stored runs of the environment."""
+    ant = Cell("sb3", "ppo", "Ant-v4", "sb3", "full")
+    table = published.table("thesis_returns")
+    least = min(band.mean for key, band in table.items() if key[2] == "Ant-v4")
+    band = {ant: published.band_of(ant, "thesis_returns")}
+    for worst in (least, least - 100.0):
+        returns = {ant: [math.nan, worst, 4000.0]}
+        (sample,) = band_samples(returns, band, "thesis_returns").values()
+        assert sample.new == [worst, worst, 4000.0]
+
+
+def test_a_study_of_which_nothing_is_left_is_said():
+    """A set that the published table does not have."""
+    mine = selection.Selection("full", cells="thesis", hyperparameters="mine")
+    with pytest.raises(UserError, match="'thesis' is left .* it has the sets cleanrl, original, "):
+        selection._of_study(mine, "thesis_returns")
+
+
 @pytest.mark.parametrize("others", [False, True])
 def test_stored_runs_that_all_failed_are_one_sentence(tmp_path, monkeypatch, others):
     """There is no return to compare with, whether or not others know the environment's worst."""
@@ -261,7 +288,8 @@ def test_stored_runs_that_all_failed_are_one_sentence(tmp_path, monkeypatch, oth
         if others or each == cell:
             baseline.path_of(each).write_text(text)
     selected = selection.Selection("short", cells=cell.id)
-    held = f"{baseline.path_of(cell)} holds {len(content['run'])} runs, all failed; record it again"
+    holds = f"{baseline.path_of(cell)} holds {len(content['run'])} runs, all failed"
+    held = f"{holds}; record it again, with --replace"
     for ask in (planning.plan, open_session):
         with pytest.raises(UserError, match=f"^{re.escape(held)}$"):
             ask(selected, 0, str(tmp_path / "runs"))
@@ -302,7 +330,7 @@ def test_a_gate_sees_the_drop_that_its_table_shows(chosen, tmp_path):
 @pytest.mark.parametrize(
     ("options", "count"),
     [
-        ({"budget": "full", "cells": "thesis", "hyperparameters": "sb3"}, 8),
+        ({"budget": "full", "cells": "thesis", "hyperparameters": "original"}, 8),
         ({"budget": "smoke"}, 1),
     ],
 )

@@ -139,7 +139,20 @@ def test_a_record_under_the_name_of_another_run_is_not_taken_for_it(store):
     """A record that was moved to another run's place is none of that run."""
     store.path(job()).rename(store.path(job(seed=1)))
     assert store.find(job(seed=1)) is None
-    assert "belongs to another run" in store.damage(job(seed=1))
+    assert "belongs to another run, of another seed" in store.damage(job(seed=1))
+
+
+def test_a_link_to_nothing_in_the_place_of_a_record_is_said(store, tmp_path):
+    """It is neither a record nor a place for one."""
+    store.path(job(seed=1)).symlink_to(tmp_path / "gone")
+    with pytest.raises(UserError, match="there is a link to what is not there; remove it"):
+        store.put(job(seed=1), content(job(seed=1)), "attempt")
+
+
+def test_a_sealed_record_of_another_shape_is_named(store):
+    """Its checksum says that nobody damaged it, not that it is a record of today."""
+    record.write(store.path(job()), {**content(job()), "time": ["long"]})
+    assert store.damage(job()).endswith("does not fit: its 'time' is no dict")
 
 
 def test_a_record_that_contradicts_itself_is_set_aside(store):

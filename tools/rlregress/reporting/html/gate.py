@@ -60,7 +60,7 @@ def page(result: GateResult) -> str:
     sections += [_throughput(result), _asked(result), _versions(result)]
     closing = (
         "If nothing changed, returns or critics of some framework are called regressed in at most "
-        f"{result.alpha:.0%} of such gates."
+        f"{words.rate(result.alpha)} of such gates."
     )
     return pages.page(facts(result), cards(result), sections, result.notes, closing)
 
