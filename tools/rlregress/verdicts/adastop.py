@@ -34,6 +34,8 @@ FloatArray = NDArray[np.float64]
 
 GREATER, SMALLER = "greater", "smaller"
 NOT_SEPARATED, UNDECIDED = "not separated", "undecided"
+#: beyond it the count of all arrangements takes long, and no part of the error is left for a look
+_MOST_LOOKS = 1000
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,11 @@ class Plan:
             raise UserError(
                 f"{self.looks} looks of {self.runs} runs with {self.draws} arrangements are no "
                 "plan: each number has to be at least 1"
+            )
+        if self.looks > _MOST_LOOKS:
+            raise UserError(
+                f"{self.looks} looks are too many: expected {_MOST_LOOKS} at most, each of which "
+                "needs new runs of every implementation; plan fewer with --looks"
             )
         if not (0 < self.alpha < 1 and 0 <= self.beta < 1):
             raise UserError(
@@ -170,7 +177,7 @@ def compare(
     decided: dict[int, tuple[str, int]] = {}
     looks: list[Look] = []
     sums = np.zeros(count)
-    most = 0.0  # the largest magnitude that a statistic could have
+    most = np.zeros(count)  # the largest magnitude that a sum of runs could have
     permuted = np.zeros((plan.arrangements, len(pairs)))  # signed differences of sums
     # arrangements in which no earlier look has rejected a pair, and in which none has accepted one
     below = np.ones(plan.arrangements, dtype=bool)
@@ -184,7 +191,9 @@ def compare(
         for sample in needed:
             block[sample] = values[sample][(look - 1) * n : look * n]
         sums += block.sum(axis=1)
-        most += 2 * n * float(np.abs(block).max())
+        most += n * np.abs(block).max(axis=1)
+        # of a pair alone: the size of other samples says nothing about its rounding
+        tie = TIE * (most[first] + most[second])
         permuted += signs[:, :n] @ block[first].T + signs[:, n:] @ block[second].T
         observed = np.abs(sums[first] - sums[second])
         statistics = {(int(first[i]), int(second[i])): float(observed[i]) for i in left}
@@ -192,27 +201,26 @@ def compare(
             math.floor(level * look / plan.looks * plan.arrangements + TIE) - int((~inside).sum())
             for level, inside in ((plan.alpha, below), (plan.beta, above))
         ]
-        tie = TIE * most
-        while True:
-            of_left = np.abs(permuted[:, left])
-            largest, smallest = of_left.max(axis=1), of_left.min(axis=1)
-            upper = np.sort(largest[below])[::-1][allowed[0]] + tie
-            lower = np.sort(smallest[above])[allowed[1]] - tie if allowed[1] > 0 else -math.inf
-            top = max(left, key=observed.__getitem__)
-            bottom = min(left, key=observed.__getitem__)
-            if observed[top] > upper:
+        while left:
+            held = list(left)
+            of_left = np.abs(permuted[:, held])
+            upper = np.sort(of_left.max(axis=1)[below])[::-1][allowed[0]]
+            lower = -math.inf
+            if allowed[1] > 0:
+                lower = np.sort(of_left.min(axis=1)[above])[allowed[1]]
+            top = max(left, key=(observed - tie).__getitem__)
+            bottom = min(left, key=(observed + tie).__getitem__)
+            if observed[top] - tie[top] > upper:
                 greater = sums[first[top]] > sums[second[top]]
                 decided[top] = (GREATER if greater else SMALLER, look)
                 left.remove(top)
-            elif observed[bottom] < lower:
+            elif observed[bottom] + tie[bottom] < lower:
                 decided[bottom] = (NOT_SEPARATED, look)
                 left.remove(bottom)
             else:
                 break
-            if not left:
-                break
-        below &= largest <= upper
-        above &= smallest >= lower
+        below &= (of_left - tie[held]).max(axis=1) <= upper
+        above &= (of_left + tie[held]).min(axis=1) >= lower
         looks.append(Look(float(lower), float(upper), statistics))
     last = (NOT_SEPARATED, plan.looks) if len(looks) == plan.looks else (UNDECIDED, 0)
     return Comparison(

@@ -137,6 +137,22 @@ def test_step_down_sees_what_one_boundary_for_all_pairs_hides():
     assert alone > found.looks[0].statistics[0, 1]
 
 
+@pytest.mark.parametrize("far", [-1e10, -1e11, -1e15])
+def test_a_diverged_sample_hides_no_difference_of_others(far):
+    """What counts as a tie of two samples depends on these two alone."""
+    noise = np.random.default_rng(4).normal(0, 1, (3, 10))
+    samples = [noise[0] + 2, noise[1] + 102, noise[2] + far]
+    assert decisions(samples, Plan(5, 2)) == [SMALLER, GREATER, GREATER]
+
+
+def test_a_pair_of_large_returns_hides_no_difference_of_another():
+    """Also where it stays undecided, as returns of 1e11 with a spread of 1 do."""
+    noise = np.random.default_rng(4).normal(0, 1, (4, 10))
+    samples = [noise[0], noise[1] + 9, noise[2] + 1e11, noise[3] + 1e11]
+    pairs = compare(samples, [(0, 1), (2, 3)], Plan(5, 2)).pairs
+    assert [pair.decision for pair in pairs] == [SMALLER, NOT_SEPARATED]
+
+
 def test_equal_returns_are_not_separated():
     """Returns that are all the same, and returns that tie, cross no boundary."""
     assert decisions([np.full(10, 1000.0)] * 3, Plan(5, 2)) == [NOT_SEPARATED] * 3
@@ -224,6 +240,7 @@ def test_early_acceptance_leaves_the_boundaries_of_rejection_alone():
         ((3, 1, 0.05), "1 x 3 runs of each implementation cannot separate any two at alpha 0.05"),
         ((5, 5, 0.05, 0.0, 10), "cannot separate any two at alpha 0.05"),
         ((0, 5), "no plan"),
+        ((5, 10**9), "1000000000 looks are too many: expected 1000 at most"),
         ((5, 5, 1.5), "alpha 1.5"),
         ((5, 5, math.nan), "alpha nan"),
         ((5, 5, 0.05, -0.1), "beta -0.1"),
