@@ -737,13 +737,13 @@ def test_commands_of_returns_name_what_is_wrong(command, words, said):
 
 
 def test_returns_too_large_to_be_compared(command, tmp_path):
-    """A return whose square overflows is refused with its line."""
+    """A return whose square overflows is refused, and its run is named."""
     lines = [f"{name},X,{seed},1e200" for name in "AB" for seed in range(5)]
     (tmp_path / "runs.csv").write_text(
         "\n".join(["implementation,environment,seed,return", *lines])
     )
     code, _, error = command("rank", str(tmp_path / "runs.csv"))
-    assert_one_sentence(code, error, "line 2: the return 1e+200 is too large to be compared")
+    assert_one_sentence(code, error, "the return 1e+200 of A on X with seed 0 is too large")
 
 
 def test_a_group_of_cells_that_cannot_be_tested_is_none(command, tmp_path, monkeypatch):

@@ -135,12 +135,6 @@ def of_csv(path: Path) -> list[Run]:
     """
     remedy = "write the columns implementation,environment,seed,return, and a run a line"
     rows: tuple[_Row, ...] = datafiles.read(path, tuple[_Row, ...], remedy=remedy)
-    for line, row in enumerate(rows, start=2):
-        if abs(row.final_return) > _LARGEST:
-            raise UserError(
-                f"{path}, line {line}: the return {row.final_return:g} is too large to be "
-                f"compared; expected returns between -{_LARGEST:g} and {_LARGEST:g}"
-            )
     return [
         Run(row.implementation, row.environment, row.environment, row.seed, row.final_return)
         for row in rows
@@ -234,6 +228,17 @@ def chosen(runs: Sequence[Run], environments: Sequence[str]) -> list[Run]:
     return [run for run in runs if not environments or run.environment in environments]
 
 
+def check_size(runs: Iterable[Run]) -> None:
+    """UserError if a return is too large to be compared, wherever it comes from."""
+    for run in runs:
+        if run.final_return is not None and abs(run.final_return) > _LARGEST:
+            raise UserError(
+                f"the return {run.final_return:g} of {run.implementation} on {run.task} with seed "
+                f"{run.seed} is too large to be compared; expected returns between -{_LARGEST:g} "
+                f"and {_LARGEST:g}; correct it, or leave the run out"
+            )
+
+
 def _by_task(runs: Iterable[Run]) -> dict[str, dict[str, dict[int, float | None]]]:
     """Task -> implementation -> seed -> final return."""
     tasks: dict[str, dict[str, dict[int, float | None]]] = {}
@@ -242,7 +247,7 @@ def _by_task(runs: Iterable[Run]) -> dict[str, dict[str, dict[int, float | None]
         if run.seed in seeds:
             raise UserError(
                 f"there are two runs of {run.implementation} on {run.task} with seed {run.seed}; "
-                "expected one run of each seed"
+                "expected one run of each seed; remove one of them"
             )
         seeds[run.seed] = run.final_return
     return tasks
@@ -256,7 +261,10 @@ def _without_failures(
         value for seeds in returns.values() for value in seeds.values() if value is not None
     ]
     if not finished:
-        raise UserError(f"every run on {task} failed; there is nothing to compare")
+        raise UserError(
+            f"every run on {task} failed and there is nothing to compare; leave it out, or add "
+            "runs that finish"
+        )
     worst = min(finished)
     return {
         name: [worst if (value := seeds[seed]) is None else value for seed in sorted(seeds)]
@@ -298,13 +306,15 @@ def rank(
     Raises:
         UserError: nothing can be compared, or the plan could not separate anything.
     """
+    check_size(runs)
     tasks = _by_task(runs)
     alone = tuple(sorted(task for task, of_task in tasks.items() if len(of_task) < 2))
     shared = {task: tasks[task] for task in sorted(tasks) if task not in alone}
     if not shared:
+        found = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
         raise UserError(
-            f"there is nothing to rank: {len(runs)} runs, and on no environment with the same "
-            "budget are there runs of two implementations"
+            f"there is nothing to rank: {found}, and on no environment with the same budget are "
+            "there runs of two implementations; add runs of another one"
         )
     returns = {task: _without_failures(task, of_task) for task, of_task in shared.items()}
     most = _most_looks(returns, per_look)

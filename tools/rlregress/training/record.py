@@ -84,7 +84,12 @@ def read(path: Path) -> Dict[str, Any]:
             raise ValueError("it is something else")
         stated = content.pop("checksum")
         computed = checksum(content)
-    except (ValueError, OSError, RecursionError) as error:
+    except OSError as error:
+        raise UserError(
+            f"the run record {path} cannot be read: {error.strerror}; expected a file that you may "
+            "read"
+        ) from None
+    except (ValueError, RecursionError) as error:
         raise UserError(
             f"the run record {path} is damaged: expected one JSON object with a checksum ({error})"
         ) from None

@@ -134,11 +134,19 @@ def test_the_table_says_each_pair_twice_and_the_error_once(three):
 @pytest.mark.parametrize(
     ("found", "sentence"),
     [
-        (runs("a", normal(0, 1)), "nothing to rank"),
+        (runs("a", normal(0, 1)), "nothing to rank: 10 runs, .*; add runs of another one"),
+        (runs("a", [1.0]), "nothing to rank: 1 run, "),
         (runs("a", normal(0, 1)) + runs("b", [1.0, 2.0]), "b has 2 runs on Hopper-v4"),
         (runs("a", normal(0, 1)) + runs("b", [None] * 9) + runs("a", [1], "X"), ""),
-        (runs("a", [None] * 5) + runs("b", [None] * 5), "every run on Hopper-v4 failed"),
-        (runs("a", normal(0, 1)) + runs("a", [1.0]), "two runs of a on Hopper-v4 with seed 0"),
+        (
+            runs("a", [None] * 5) + runs("b", [None] * 5),
+            "every run on .* failed .*; leave it out",
+        ),
+        (runs("a", normal(0, 1)) + runs("a", [1.0]), "two runs of a on .* seed 0; .*; remove one"),
+        (
+            runs("a", normal(0, 1)) + runs("b", [1, 2, 1e300]),
+            "1e.300 of b on .* seed 2",
+        ),
     ],
 )
 def test_runs_that_cannot_be_ranked(found, sentence):

@@ -100,6 +100,15 @@ def test_a_damaged_record_is_named_set_aside_and_not_judged(store, damage, said)
     assert path.with_suffix(".damaged").exists()
 
 
+def test_a_record_that_cannot_be_read_is_not_called_damaged(store):
+    """What stands in its place is said: here a folder."""
+    path = store.path(job())
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(UserError, match=r"cannot be read: Is a directory; expected a file"):
+        record.read(path)
+
+
 def test_looking_for_a_damaged_record_leaves_it_where_it_is(store):
     """A run whose record is damaged counts as not done, and asking so changes no file."""
     path = store.path(job())
