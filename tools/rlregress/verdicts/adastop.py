@@ -201,7 +201,7 @@ def compare(
             math.floor(level * look / plan.looks * plan.arrangements + TIE) - int((~inside).sum())
             for level, inside in ((plan.alpha, below), (plan.beta, above))
         ]
-        while left:
+        while True:
             held = list(left)
             of_left = np.abs(permuted[:, held])
             upper = np.sort(of_left.max(axis=1)[below])[::-1][allowed[0]]
@@ -218,6 +218,8 @@ def compare(
                 decided[bottom] = (NOT_SEPARATED, look)
                 left.remove(bottom)
             else:
+                break
+            if not left:
                 break
         below &= (of_left - tie[held]).max(axis=1) <= upper
         above &= (of_left + tie[held]).min(axis=1) >= lower
