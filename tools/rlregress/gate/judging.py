@@ -128,15 +128,11 @@ def worst_returns() -> dict[str, float]:
     return worst
 
 
-def band_samples(
-    returns: Mapping[Cell, Sequence[float]], bands: Mapping[Cell, Band], table: str
-) -> dict[str, BandSample]:
-    """Runs beside the published bands of their cells, by the id of the cell.
+def counted(returns: Mapping[Cell, Sequence[float]], table: str) -> dict[Cell, list[float]]:
+    """Final returns of each cell; one that failed (nan) counts as the worst of its environment.
 
-    Args:
-        returns: final returns of each cell, nan for a run that failed: it counts as the worst
-            return of its environment, of stored runs, of the published means and of these runs.
-        table: name of the published table.
+    That is the worst of all stored runs, of the means that a published table prints, and of these
+    runs themselves.
     """
     worst = worst_returns()
     known = [(key[2], band.mean) for key, band in published.table(table).items()]
@@ -145,12 +141,23 @@ def band_samples(
         if math.isfinite(value):
             worst[environment] = min(value, worst.get(environment, math.inf))
     return {
-        cell.id: BandSample(
-            bands[cell],
-            [value if math.isfinite(value) else worst[cell.environment] for value in own],
-            published.ceiling_counts(cell, table),
-        )
+        cell: [value if math.isfinite(value) else worst[cell.environment] for value in own]
         for cell, own in returns.items()
+    }
+
+
+def band_samples(
+    returns: Mapping[Cell, Sequence[float]], bands: Mapping[Cell, Band], table: str
+) -> dict[str, BandSample]:
+    """Runs beside the published bands of their cells, by the id of the cell.
+
+    Args:
+        returns: final returns of each cell, nan for a run that failed (``counted``).
+        table: name of the published table.
+    """
+    return {
+        cell.id: BandSample(bands[cell], own, published.ceiling_counts(cell, table))
+        for cell, own in counted(returns, table).items()
     }
 
 

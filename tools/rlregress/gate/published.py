@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
 from rlregress import datafiles, suite
 from rlregress.datafiles import Number, Text
+from rlregress.errors import UserError
 from rlregress.training.cell import Cell
 from rlregress.verdicts.bands import Band, recover
 
@@ -31,16 +35,28 @@ class _Row:
     half_width: Annotated[Number, Field(ge=0)]
 
 
+def path_of(name: str) -> Path:
+    """The file of a published table."""
+    return suite.baselines() / "paper" / f"{name}.csv"
+
+
+def _check_distinct(path: Path, keys: Sequence[tuple[str, ...]]) -> None:
+    """UserError if two lines of a table are about one thing."""
+    for key, count in Counter(keys).items():
+        if count > 1:
+            raise UserError(
+                f"{path} has {count} lines of {' '.join(key)}; expected one: remove the others"
+            )
+
+
 @cache
 def table(name: str) -> dict[Key, Band]:
     """The bands of a published table; UserError that names file and line of what does not fit."""
-    rows = datafiles.read(suite.baselines() / "paper" / f"{name}.csv", tuple[_Row, ...])
-    return {
-        (row.framework, row.algorithm, row.environment, row.hyperparameters): recover(
-            row.mean, row.half_width, SEEDS
-        )
-        for row in rows
-    }
+    rows: tuple[_Row, ...] = datafiles.read(path_of(name), tuple[_Row, ...])
+    keys = [(row.framework, row.algorithm, row.environment, row.hyperparameters) for row in rows]
+    _check_distinct(path_of(name), keys)
+    bands = [recover(row.mean, row.half_width, SEEDS) for row in rows]
+    return dict(zip(keys, bands, strict=True))
 
 
 def band_of(cell: Cell, name: str) -> Band | None:
@@ -76,11 +92,14 @@ def originals() -> dict[tuple[str, str], Band]:
     Read from ``baselines/paper/originals.csv``. The divisor of the printed standard deviations is
     not said: ``sd_high`` is the sample standard deviation if it was the number of seeds.
     """
-    rows = datafiles.read(suite.baselines() / "paper" / "originals.csv", tuple[_Original, ...])
+    path = path_of("originals")
+    rows: tuple[_Original, ...] = datafiles.read(path, tuple[_Original, ...])
+    keys = [(row.algorithm, row.environment.partition("-v")[0]) for row in rows]
+    _check_distinct(path, keys)
     bands = {}
-    for row in rows:
+    for key, row in zip(keys, rows, strict=True):
         half = 1.96 * row.sd / math.sqrt(row.seeds)
         largest = row.sd * math.sqrt(row.seeds / (row.seeds - 1))
         band = Band(row.mean, half, row.seeds, 0.005, row.sd, row.sd, largest)
-        bands[row.algorithm, row.environment.partition("-v")[0]] = band
+        bands[key] = band
     return bands

@@ -10,15 +10,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from rlregress.errors import UserError
 from rlregress.gate import baseline, published
-from rlregress.gate.judging import band_samples
-from rlregress.gate.ranking import Ranking, Run, as_dict, of_stored, rank, task_of
+from rlregress.gate.judging import band_samples, counted
+from rlregress.gate.ranking import Ranking, Run, as_dict, check_size, of_stored, rank, task_of
 from rlregress.training.budgets import budget, hyperparameters
 from rlregress.training.cell import Cell, Protocol
 from rlregress.verdicts.adastop import GREATER, SMALLER
@@ -46,6 +46,7 @@ class Reproduction:
     Attributes:
         difference: implementation minus original.
         interval: worse, similar or better, as the printed interval of the implementation says.
+        failed: how many of its stored runs failed; each counts as the environment's worst return.
     """
 
     framework: str
@@ -55,6 +56,7 @@ class Reproduction:
     original: float
     interval: str
     difference: Difference
+    failed: int = 0
 
     @property
     def verdict(self) -> str:
@@ -117,12 +119,14 @@ class StoredCell:
     Attributes:
         returns: final returns; a run that failed counts as the environment's worst one.
         verdict: None of fewer than two runs.
+        failed: how many runs failed.
     """
 
     cell: Cell
     returns: tuple[float, ...]
     band: Band
     verdict: BandVerdict | None
+    failed: int
 
 
 @dataclass(frozen=True)
@@ -171,12 +175,28 @@ def _reproduced(cells: Mapping[tuple[str, str, str], Band]) -> tuple[Reproductio
     return tuple(reproductions)
 
 
-def _stored_band(stored: baseline.Baseline) -> Band:
-    """Stored runs as the summary that would have been printed of them, without rounding."""
-    returns = np.array(stored.returns)
-    sd = float(returns.std(ddof=1))
-    half = 1.96 * float(returns.std()) / math.sqrt(len(returns))
-    return Band(float(returns.mean()), half, len(returns), 0.0, sd, sd, sd)
+def _band(returns: Sequence[float]) -> Band:
+    """Returns as the summary that would have been printed of them, without rounding."""
+    sd = float(np.std(returns, ddof=1))
+    half = 1.96 * float(np.std(returns)) / math.sqrt(len(returns))
+    return Band(float(np.mean(returns)), half, len(returns), 0.0, sd, sd, sd)
+
+
+def against_papers(stored: Iterable[baseline.Baseline]) -> tuple[Reproduction, ...]:
+    """Stored runs that are long enough against the papers of their algorithms, as one family."""
+    long_enough = {
+        (one.cell.framework, one.cell.algorithm, one.cell.environment): one
+        for one in stored
+        if one.cell.hyperparameters == ORIGINAL
+        and one.protocol.total_steps >= ORIGINAL_STEPS
+        and len(one.runs) > 1
+    }
+    returns = counted({one.cell: one.numbers(RETURNS) for one in long_enough.values()}, TABLE)
+    bands = {key: _band(returns[one.cell]) for key, one in long_enough.items()}
+    return tuple(
+        replace(row, failed=long_enough[row.framework, row.algorithm, row.environment].failed)
+        for row in _reproduced(bands)
+    )
 
 
 def direction(signs: Iterable[int]) -> str:
@@ -185,6 +205,21 @@ def direction(signs: Iterable[int]) -> str:
     if {1, -1} <= distinct:
         return OPPOSITE
     return SAME if len(distinct) == 1 and 0 not in distinct else OPEN
+
+
+def _check_complete(table: Mapping[published.Key, Band]) -> None:
+    """UserError that names the cells that a published table lacks."""
+    names = [{key[place] for key in table} for place in range(4)]
+    names[3] |= {ORIGINAL, *names[0]}  # every framework has a set of its own
+    missing = [" ".join(key) for key in itertools.product(*map(sorted, names)) if key not in table]
+    if missing:
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        every = "; ".join(", ".join(sorted(of_place)) for of_place in names)
+        raise UserError(
+            f"{published.path_of(TABLE)} lacks {', '.join(missing[:3])}{more}; expected a line for "
+            f"each combination of its frameworks, algorithms, environments and sets ({every}): "
+            "add what is missing, or correct the name that is misspelt"
+        )
 
 
 def _orders(table: Mapping[published.Key, Band]) -> tuple[tuple[Order, ...], int]:
@@ -285,7 +320,13 @@ def against_tables(stored: Iterable[baseline.Baseline]) -> tuple[StoredCell, ...
         samples = band_samples(returns, bands, table)
         judged = judge_bands({id: of for id, of in samples.items() if len(of.new) > 1}, ALPHA)
         made += [
-            StoredCell(cell, tuple(samples[cell.id].new), bands[cell], judged.get(cell.id))
+            StoredCell(
+                cell,
+                tuple(samples[cell.id].new),
+                bands[cell],
+                judged.get(cell.id),
+                sum(map(math.isnan, returns[cell])),
+            )
             for cell in cells
         ]
     return tuple(made)
@@ -300,6 +341,7 @@ def study() -> Study:
         UserError: a data file cannot be read.
     """
     table = published.table(TABLE)
+    _check_complete(table)
     frameworks = sorted({key[0] for key in table})
     rest = sorted({key[1:] for key in table})
     pairs = {
@@ -312,13 +354,7 @@ def study() -> Study:
     }
     orders, tested_order = _orders(table)
     stored = baseline.every()
-    long_enough = {
-        (one.cell.framework, one.cell.algorithm, one.cell.environment): _stored_band(one)
-        for one in stored
-        if one.cell.hyperparameters == ORIGINAL
-        and one.protocol.total_steps >= ORIGINAL_STEPS
-        and len(one.returns) > 1
-    }
+    check_size(of_stored(stored))
     order = _ranked(
         of_stored(
             stored,
@@ -334,7 +370,7 @@ def study() -> Study:
         tuple(PairOfFrameworks(*key, difference) for key, difference in differences(pairs).items()),
         orders,
         tested_order,
-        _reproduced(long_enough),
+        against_papers(stored),
         _ranked(
             of_stored(
                 stored,
@@ -391,6 +427,7 @@ def as_plain(study: Study) -> dict[str, Any]:
             {
                 "cell": one.cell.id,
                 "returns": list(one.returns),
+                "failed": one.failed,
                 "published": asdict(one.band),
                 "verdict": asdict(one.verdict) if one.verdict else None,
             }

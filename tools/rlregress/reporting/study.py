@@ -43,6 +43,12 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]
     ]
 
 
+def _failed(name: str, count: int) -> str:
+    """The line about runs that failed."""
+    runs = "1 run" if count == 1 else f"{count} runs"
+    return f"  {runs} of {name} failed and counted as the worst stored return of the environment"
+
+
 def _reproduction(rows: Sequence[Reproduction]) -> list[str]:
     counted = [
         (name, Counter(row.interval for row in rows if row.framework == name),
@@ -64,6 +70,11 @@ def _reproduction(rows: Sequence[Reproduction]) -> list[str]:
                 f"{number(row.mean)} against {number(row.original)}, adjusted p "
                 f"{number(row.difference.adjusted_p)}"
             )
+    lines += [
+        _failed(f"{row.framework} {row.algorithm} on {row.environment}", row.failed)
+        for row in rows
+        if row.failed
+    ]
     untested = sum(not row.difference.tested for row in rows)
     if untested:
         lines.append(f"  {untested} of {len(rows)} without spread on one side: no test is possible")
@@ -194,6 +205,7 @@ def _reproduced(cells: Sequence[StoredCell], published: int) -> list[str]:
     if rows:
         header = ("", "runs", "mean", "printed", "verdict", "adjusted p", "sees a drop of")
         lines += _table(header, rows)
+    lines += [_failed(one.cell.id, one.failed) for one in cells if one.failed]
     lines += [f"  one stored run, which is too few: {name}" for name in too_few]
     return lines
 

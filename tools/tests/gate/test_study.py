@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from dataclasses import replace
 
 import pytest
 
+from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.gate import baseline, published
+from rlregress.gate.judging import worst_returns
 from rlregress.gate.study import (
     BETTER,
     OPEN,
     OPPOSITE,
+    ORIGINAL,
     OWN,
     SAME,
     SIMILAR,
     WORSE,
+    against_papers,
     against_tables,
     as_plain,
     direction,
@@ -163,6 +168,82 @@ def test_one_stored_run_is_no_sample(found, reacher):
     text = "\n".join(report.lines(replace(found, stored_cells=cells)))
     assert "0 of 288 printed cells" in text
     assert "one stored run, which is too few: sb3-ppo-Reacher-v4-full" in text
+
+
+@pytest.mark.parametrize("failed", [3, 5])
+def test_runs_that_failed_count_and_are_said(found, reacher, failed):
+    """They are the environment's worst return in both comparisons, all of them too."""
+    runs = [
+        replace(run, status="failed", final_return=None) if number < failed else run
+        for number, run in enumerate(reacher.runs)
+    ]
+    (only,) = against_tables([replace(reacher, runs=runs)])
+    cell = replace(reacher.cell, algorithm="td3", environment="Hopper-v4")
+    own = replace(cell, hyperparameters=ORIGINAL)
+    (paper,) = against_papers([replace(reacher, cell=own, runs=runs)])
+    assert only.failed == paper.failed == failed
+    counted = [*[worst_returns()["Hopper-v4"]] * failed, *reacher.returns[failed:]]
+    assert paper.mean == pytest.approx(sum(counted) / 5)
+    text = "\n".join(
+        report.lines(replace(found, stored_cells=(only,), stored_reproduction=(paper,)))
+    )
+    assert f"{failed} runs of sb3-ppo-Reacher-v4-full failed and counted as the worst" in text
+    assert f"{failed} runs of sb3 td3 on Hopper-v4 failed and counted as the worst" in text
+
+
+def test_a_stored_return_that_is_too_large_is_refused(reacher, monkeypatch):
+    """Its square would overflow, and no question could be answered."""
+    monkeypatch.setattr(baseline, "every", lambda: [shifted(reacher, 1e300)])
+    with pytest.raises(UserError, match=r"1e\+300 of sb3-ppo on Reacher-v4 .* is too large"):
+        study()
+
+
+@pytest.fixture
+def papers(tmp_path, monkeypatch):
+    """A copy of the published tables that may be damaged."""
+    folder = tmp_path / "paper"
+    shutil.copytree(suite.baselines() / "paper", folder)
+    monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
+    for cached in (published.table, published.originals):
+        cached.cache_clear()
+    yield folder
+    for cached in (published.table, published.originals):
+        cached.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        (
+            "thesis_returns.csv",
+            "9,ppo,cleanrl,cleanrl,Ant-v4,1771.9,339.4\n",
+            "",
+            r"thesis_returns.csv lacks cleanrl ppo Ant-v4 cleanrl; expected a line for each",
+        ),
+        (
+            "thesis_returns.csv",
+            "ppo,cleanrl,cleanrl,Ant-v4",
+            "pppo,cleanrl,cleanrl,Ant-v4",
+            r"lacks cleanrl ppo Ant-v4 cleanrl, .* and \d+ more; .*; ppo, pppo, sac, td3; ",
+        ),
+        ("thesis_returns.csv", ",sb3,", ",sb4,", "lacks .* more; .* cleanrl, original, sb3, sb4"),
+        (
+            "thesis_returns.csv",
+            "9,ppo,cleanrl,cleanrl,Hopper-v4",
+            "9,ppo,cleanrl,cleanrl,Ant-v4",
+            "thesis_returns.csv has 2 lines of cleanrl ppo Ant-v4 cleanrl; expected one",
+        ),
+        ("originals.csv", "td3,Hopper-v1", "td3,Ant-v3", "originals.csv has 2 lines of td3 Ant"),
+    ],
+    ids=["missing", "misspelt", "set", "twice", "original"],
+)
+def test_a_table_with_cells_missing_or_twice_is_one_sentence(papers, file, old, new, said):
+    """Which, and in which file."""
+    text = (papers / file).read_text()
+    assert old in text
+    (papers / file).write_text(text.replace(old, new))
+    with pytest.raises(UserError, match=said):
+        study()
 
 
 def test_runs_that_were_made_otherwise_are_no_reproduction(reacher):
