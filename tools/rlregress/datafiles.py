@@ -125,6 +125,7 @@ _EXPECTED = {
     "dataclass_type": "a table",
     "expected": "{what}",
     "too_short": "at least {min_length} entry",
+    "too_long": "a list of {max_length} values",
     "greater_than_equal": "a number of at least {ge}",
     "less_than": "a number below {lt}",
     "less_than_equal": "a number of at most {le}",
@@ -234,7 +235,15 @@ def places(path: Path, name: str, count: int) -> list[str]:
     return [f"{path}, [[{name}]] at line {line}" for line in lines]
 
 
-def _rows(text: str) -> list[dict[str, Any]]:
+class _CsvRow(dict[str, str]):
+    """Column -> cell; ``line`` is the last one that the row stands on."""
+
+    def __init__(self, cells: Iterable[tuple[str, str]], line: int) -> None:
+        super().__init__(cells)
+        self.line = line
+
+
+def _rows(text: str) -> list[_CsvRow]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     columns = next(reader, [])
     for name in columns:
@@ -248,7 +257,7 @@ def _rows(text: str) -> list[dict[str, Any]]:
                 f"not {len(columns)}"
             )
         if cells:
-            rows.append(dict(zip(columns, cells, strict=True)))
+            rows.append(_CsvRow(zip(columns, cells, strict=True), reader.line_num))
     if not rows:
         raise csv.Error("it has no rows below its first line")
     return rows
@@ -295,13 +304,17 @@ def _sentence(path: Path, content: Any, error: ErrorDetails, schema: Mapping[str
     if table:
         # a column is named in the first line, and its cells stand below
         row, word = int(keys.pop(0)), "column"
-        place = f"{path}, line {1 if kind in _OF_NAMES else row + 2}"
+        place = f"{path}, line {1 if kind in _OF_NAMES else content[row].line}"
     elif _format(path) == "TOML" and len(keys) > 1 and isinstance(keys[1], int):
         name, number, *keys = keys
         place = places(path, str(name), len(content[name]))[int(number)]
     if kind == "value_error":  # of several keys together: __post_init__ says it all
         of = f"{word} '{_key(keys)}': " if keys else ""
         return f"{place}: {of}{context['error']}"
+    if kind == "missing" and isinstance(keys[-1], int):  # of a list of so many values
+        keys = keys[:-1]
+        fixed = len(_table(schema, error["loc"][:-1])["prefixItems"])
+        kind, context = "too_long", {"max_length": fixed}
     if kind in _OF_NAMES:
         name = str(keys.pop())
         where = f"{place}, table '{_key(keys)}'" if keys else place
@@ -348,7 +361,7 @@ def _table(schema: Mapping[str, Any], keys: Iterable[int | str]) -> Mapping[str,
 def _shown(value: Any) -> str:
     """A value as it stands in a file, cut where it is long."""
     if isinstance(value, str):
-        text = f"'{value}'"
+        text = f"'{value}'" if value.isprintable() else repr(value)
     else:
         text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

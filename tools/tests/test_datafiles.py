@@ -34,6 +34,8 @@ class Row:
     mean: Number = 0.0
     judged: bool = False
     pins: tuple[Pin, ...] = ()
+    span: tuple[Number, Number] = (0, 0)
+    spans: tuple[tuple[Number, Number], ...] = ()
     widths: Annotated[tuple[int, ...], AfterValidator(_short)] = ()
     limits: Mapping[Annotated[str, expected("a small letter", str.islower)], Count] = field(
         default_factory=dict
@@ -111,6 +113,9 @@ ROW = '# one\n\n[[row]]\nid = "a"\n'
         (ROW + 'pins = "x==1"', "line 3: key 'pins' is 'x==1', expected a list"),
         (ROW + 'pins = ["x=1"]', "key 'pins' holds 'x=1', expected a requirement as in 'numpy==1."),
         (ROW + "widths = [1, 2, 3]", "line 3: key 'widths': two are enough"),
+        (ROW + "span = [1]", "line 3: key 'span' is [1], expected a list of 2 values"),
+        (ROW + "span = [1, 2, 3]", "key 'span' is [1, 2, 3], expected a list of 2 values"),
+        (ROW + "spans = [[1, 2], [3]]", "key 'spans' holds [3], expected a list of 2 values"),
         (ROW + "limits = 1", "line 3: key 'limits' is 1, expected a table"),
         (ROW + "limits = { a = 0 }", "line 3: key 'limits.a' is 0, expected a number of at least"),
         (ROW + "limits = { A = 1 }", "line 3: key 'limits' has the key 'A', expected a small lett"),
@@ -145,6 +150,9 @@ def test_damage_is_one_sentence(tmp_path, text, sentence) -> None:
             "id,steps\na,1\nb,x\n",
             ", line 3: column 'steps' is 'x', expected a whole number",
         ),
+        ("x.csv", "id,steps\n\na,1\n\n\nb,x\n", ", line 6: column 'steps' is 'x'"),
+        ("x.csv", 'id,steps\n"a\n7",1\nb,x\n', ", line 4: column 'steps' is 'x'"),
+        ("x.csv", 'id,steps\na,"x\n\x01"\n', r"column 'steps' is 'x\n\x01', expected a whole"),
         ("x.csv", "id,stepz\na,1\n", ", line 1: unknown column 'stepz'; did you mean 'steps'?"),
         ("x.csv", "id,mean\na,inf\n", ", line 2: column 'mean' is 'inf', expected a finite number"),
         ("x.csv", "id,mean\na,x\n", ", line 2: column 'mean' is 'x', expected a number"),

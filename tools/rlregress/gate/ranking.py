@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from rlregress import datafiles
-from rlregress.datafiles import Number, Text
+from rlregress.datafiles import Number, Text, expected
 from rlregress.errors import UserError, nearest
 from rlregress.gate import baseline
 from rlregress.training import record
@@ -119,10 +119,18 @@ class Ranking:
         return sum(pair.decision == UNDECIDED for task in self.tasks for pair in task.decisions)
 
 
+#: A name without the spaces around it.
+_Name = Annotated[
+    Text,
+    AfterValidator(str.strip),
+    expected("text on one line without control characters", str.isprintable),
+]
+
+
 @dataclass(frozen=True)
 class _Row:
-    implementation: Text
-    environment: Text
+    implementation: _Name
+    environment: _Name
     seed: Annotated[int, Field(ge=0)]
     final_return: Annotated[Number, Field(alias="return")]
 
@@ -134,6 +142,8 @@ def of_csv(path: Path) -> list[Run]:
         UserError: the file cannot be read, or a line does not fit.
     """
     remedy = "write the columns implementation,environment,seed,return, and a run a line"
+    if path.suffix.lower() != ".csv":
+        raise UserError(f"{path} is not named .csv; expected a CSV file: {remedy}")
     rows: tuple[_Row, ...] = datafiles.read(path, tuple[_Row, ...], remedy=remedy)
     return [
         Run(row.implementation, row.environment, row.environment, row.seed, row.final_return)

@@ -170,6 +170,8 @@ def test_runs_that_cannot_be_ranked(found, sentence):
         (HEADER + f"\na,H,{'1' * 5000},1\n", ["'seed' is '111", "a whole number of fewer digits"]),
         (HEADER + "\na,H,0\n", ["line 2 has not as many cells as the first line: 3, not 4"]),
         (HEADER + "\n,H,0,1\n", ["line 2", "column 'implementation'", "text that is not empty"]),
+        (HEADER + "\na\x01,H,0,1\n", [r"line 2: column 'implementation' is 'a\x01', expected te"]),
+        (HEADER + '\n"a\nb",H,0,1\n', [r"is 'a\nb', expected text on one line without control"]),
         (HEADER + ",return\na,H,0,1,2\n", ["line 1 has 2 columns 'return'; write the columns"]),
         (HEADER + ",x\na,H,0,1,2\n", ["line 1: unknown column 'x'; known: "]),
     ],
@@ -189,6 +191,10 @@ def test_a_damaged_csv_is_one_sentence(command, tmp_path, text, parts):
     ("arguments", "part"),
     [
         (["no.csv"], "no.csv cannot be read"),
+        (
+            ["/dev/null"],
+            "/dev/null is not named .csv; expected a CSV file: write the",
+        ),
         (["r.csv", "--framework", "x"], "a CSV file does not take --framework"),
         (["r.csv", "--environment", "Hoper-v4"], "did you mean 'Hopper-v4'?"),
         (["r.csv", "--runs", "11"], "a has 10 runs on Hopper-v4, and a look needs 11"),
@@ -222,6 +228,12 @@ def test_the_command_ranks_a_csv_and_writes_json(command, tmp_path, three):
     # the order of the lines plays no part: runs are looked at by seed
     assert kept["tasks"] == json.loads(json.dumps(ranking.as_dict(rank(of_csv(path)))))["tasks"]
     assert kept["tasks"] == json.loads(json.dumps(ranking.as_dict(rank(three))))["tasks"]
+
+
+def test_spaces_around_a_name_are_no_part_of_it(tmp_path):
+    """Nobody can see them."""
+    rows = of_csv(write_csv(tmp_path / "r.csv", [("a", "H", 0, 1.0), (" a ", "H ", 1, 2.0)]))
+    assert {(row.implementation, row.task) for row in rows} == {("a", "H")}
 
 
 def test_a_ranking_that_needs_more_runs_ends_with_3(command, tmp_path, three):
