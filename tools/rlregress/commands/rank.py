@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,8 +89,23 @@ def of_stored(store: str, kept: Kept, environments: Sequence[str], options: Opti
     return _rank(ranking.chosen(runs, environments), options)
 
 
-def _write(folder: Path, name: str, plain: Any) -> None:
-    write_atomically(folder / name, json.dumps(plain, indent=1) + "\n")
+def _write(folder: Path, files: Mapping[str, str]) -> None:
+    """Write all files of a report; none where one of them is a folder."""
+    for name in files:
+        if (folder / name).is_dir():
+            raise UserError(
+                f"{folder / name} is a folder, expected a file of the report; remove it, or choose "
+                "another folder with --report"
+            )
+    try:
+        for name, text in files.items():
+            write_atomically(folder / name, text)
+    except OSError as error:
+        raise UserError(f"the report cannot be written to {folder}: {error}") from None
+
+
+def _json(plain: Any) -> str:
+    return json.dumps(plain, indent=1) + "\n"
 
 
 def _rank(runs: Sequence[ranking.Run], options: Options) -> int:
@@ -98,11 +113,15 @@ def _rank(runs: Sequence[ranking.Run], options: Options) -> int:
     check_writable(options.report, "the report")
     started, date = time.monotonic(), shown.now()
     ranked = ranking.rank(runs, options.runs, options.looks, options.alpha, options.beta)
-    _write(options.report, "rank.json", ranking.as_dict(ranked))
-    write_atomically(options.report / "rank.svg", rank_report.figure(ranked))
+    figure = rank_report.figure(ranked)
     seconds = round(time.monotonic() - started, 1)
     facts = Facts(rank_page.title(ranked), date, seconds, shown.machine(), options.command)
-    write_atomically(options.report / "rank.html", rank_page.page(ranked, facts))
+    files = {
+        "rank.json": _json(ranking.as_dict(ranked)),
+        "rank.svg": figure,
+        "rank.html": rank_page.page(ranked, facts),
+    }
+    _write(options.report, files)
     for line in rank_report.lines(ranked):
         typer.echo(line)
     typer.echo(f"report: {options.report} (rank.html, rank.json, rank.svg)")
@@ -114,7 +133,7 @@ def study(report: Path) -> None:
     """Print and write the answers."""
     check_writable(report, "the report")
     answered = thesis_study.study()
-    _write(report, "study.json", thesis_study.as_plain(answered))
+    _write(report, {"study.json": _json(thesis_study.as_plain(answered))})
     for line in study_report.lines(answered):
         typer.echo(line)
     typer.echo(f"report: {report} (study.json)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections import Counter
 
 from rlregress.gate.ranking import Ranking, TaskRanking
@@ -110,6 +111,16 @@ def figure(ranking: Ranking) -> str:
     Mathieu et al. 2023, figure 2; one column for each task.
     """
     # takes most of a second, which no command without a figure has to wait
+    import matplotlib
+
+    # names are no formulas, whatever they hold
+    with matplotlib.rc_context({"text.parse_math": False}), warnings.catch_warnings():
+        # of a name that the font cannot draw: the tables have it
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        return _drawn(ranking)
+
+
+def _drawn(ranking: Ranking) -> str:
     from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
 

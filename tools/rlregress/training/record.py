@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 import os
+from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, Dict, Mapping
@@ -45,11 +46,16 @@ def finite_or_none(value: float) -> Any:
 def write_atomically(path: Path, text: str) -> None:
     """Write so that a reader sees the old file or the whole new one, also after a crash."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with open(temporary, "w", encoding="utf-8") as stream:
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.replace(temporary, path)
+    try:
+        with open(temporary, "w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    except OSError:
+        with suppress(OSError):
+            os.remove(temporary)
+        raise
 
 
 def check_writable(folder: Path, what: str) -> None:

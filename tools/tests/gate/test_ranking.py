@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -322,6 +323,27 @@ def test_the_figure_shows_decisions_and_returns(three):
     assert drawn.lstrip().startswith("<?xml")
     for text in ("Hopper-v4", ">a<", ">b<", ">c<", "&gt;", "&lt;", "~", "10 runs"):
         assert text in drawn
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["$\\frac{x$", "a_b^$2$", "日本"])
+def test_a_name_is_drawn_as_it_stands(three, name):
+    """It is no formula, and a font that lacks it is nothing to warn of."""
+    named = [
+        Run(run.implementation + name, name, name, run.seed, run.final_return) for run in three
+    ]
+    assert report.figure(rank(named)).lstrip().startswith("<?xml")
+
+
+def test_a_report_is_written_as_a_whole_or_not_at_all(command, tmp_path, three):
+    """A folder in the place of one file leaves the others as they were, and nothing beside."""
+    rows = [(r.implementation, r.task, r.seed, r.final_return) for r in three]
+    write_csv(tmp_path / "r.csv", rows)
+    (tmp_path / "report" / "rank.svg").mkdir(parents=True)
+    code, _, error = command("rank", "r.csv")
+    assert (code, len(error.strip().splitlines())) == (2, 1)
+    assert "rank.svg is a folder, expected a file of the report; remove it" in error
+    assert [path.name for path in (tmp_path / "report").iterdir()] == ["rank.svg"]
 
 
 def test_a_damaged_table_of_originals_is_one_sentence(command, tmp_path, monkeypatch):

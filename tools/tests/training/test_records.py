@@ -100,6 +100,14 @@ def test_a_damaged_record_is_named_set_aside_and_not_judged(store, damage, said)
     assert path.with_suffix(".damaged").exists()
 
 
+def test_a_file_that_cannot_be_replaced_leaves_nothing_beside_it(tmp_path):
+    """The temporary file goes where the new one cannot come."""
+    (tmp_path / "there").mkdir()
+    with pytest.raises(IsADirectoryError):
+        record.write_atomically(tmp_path / "there", "text")
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
 def test_a_record_that_cannot_be_read_is_not_called_damaged(store):
     """What stands in its place is said: here a folder."""
     path = store.path(job())
