@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,23 +71,52 @@ def of_stored(store: str, kept: Kept, environments: Sequence[str], options: Opti
     for name in kept.frameworks:
         frameworks.get(name)
     if store:
-        runs = ranking.of_store(Path(store), kept.cell)
+        records = ranking.records(Path(store))
+        cells = {cell for cell, _ in records}
+        runs = ranking.of_records([one for one in records if kept.cell(one[0])])
     else:
         stored = baseline.every()
-        for given, name in ((kept.frameworks, "framework"), (kept.algorithms, "algorithm")):
-            known = {getattr(one.cell, name) for one in stored}
-            for wanted in given:
-                if wanted not in known:
-                    raise UserError(
-                        f"there are no stored runs of {name} '{wanted}'; {nearest(wanted, known)}"
-                    )
+        cells = {one.cell for one in stored}
         runs = ranking.of_stored(one for one in stored if kept.cell(one.cell))
+    place = store or str(baseline.folder())
+    _check_known(kept, cells, place)
     if not runs:
         raise UserError(
             f"no runs of budget '{kept.budget}' are left after --framework and --algorithm in "
-            f"{store or baseline.folder()}; record some with: rlregress record"
+            f"{place}; record some with: rlregress record"
         )
-    return _rank(ranking.chosen(runs, environments), options)
+    runs = ranking.chosen(runs, environments)
+    if lacking := _lacking(kept, cells, environments):
+        typer.echo(f"{place} has no runs of budget '{kept.budget}' of {', '.join(lacking)}")
+    return _rank(runs, options)
+
+
+def _check_known(kept: Kept, cells: Iterable[Cell], place: str) -> None:
+    """UserError for the name of a framework or an algorithm that has no run at all."""
+    for given, name in ((kept.frameworks, "framework"), (kept.algorithms, "algorithm")):
+        known = {getattr(cell, name) for cell in cells}
+        for wanted in given:
+            if wanted not in known:
+                raise UserError(
+                    f"{place} has no runs of {name} '{wanted}'; {nearest(wanted, known)}"
+                )
+
+
+def _lacking(kept: Kept, cells: Iterable[Cell], environments: Sequence[str]) -> list[str]:
+    """The combinations of the names that were given of which there are no runs."""
+    there = [
+        (cell.framework, cell.algorithm, cell.environment) for cell in cells if kept.cell(cell)
+    ]
+    # no names: all of them
+    asked = (kept.frameworks or [""], kept.algorithms or [""], environments or [""])
+    return [
+        " ".join(filter(None, names))
+        for names in itertools.product(*asked)
+        if not any(
+            all(name in ("", of_cell) for name, of_cell in zip(names, cell, strict=True))
+            for cell in there
+        )
+    ]
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> None:

@@ -190,11 +190,8 @@ def _code(job: dict[str, Any]) -> dict[str, str]:
     return {name: json.dumps(value).strip('"') for name, value in parts.items()}
 
 
-def of_store(folder: Path, keep: Callable[[Cell], bool]) -> list[Run]:
-    """The runs of a folder of run records whose cell is to be kept.
-
-    Where a cell was run with several versions or hyperparameters, each is an implementation of its
-    own, named by what differs.
+def records(folder: Path) -> list[tuple[Cell, dict[str, Any]]]:
+    """The run records of a folder, each with its cell.
 
     Raises:
         UserError: there are no records, or one is damaged.
@@ -205,12 +202,16 @@ def of_store(folder: Path, keep: Callable[[Cell], bool]) -> list[Run]:
             f"{folder} holds no run records; expected the folder that a gate or record was given "
             "as --store"
         )
-    kept: list[tuple[Cell, dict[str, Any]]] = []
-    for path in paths:
-        stored = record.read(path)
-        cell = Cell(**stored["job"]["cell"])
-        if keep(cell):
-            kept.append((cell, stored))
+    found = map(record.read, paths)
+    return [(Cell(**stored["job"]["cell"]), stored) for stored in found]
+
+
+def of_records(kept: Sequence[tuple[Cell, dict[str, Any]]]) -> list[Run]:
+    """The runs of run records.
+
+    Where a cell was run with several versions or hyperparameters, each is an implementation of its
+    own, named by what differs.
+    """
     codes: dict[Cell, list[dict[str, str]]] = {}
     for cell, stored in kept:
         codes.setdefault(cell, []).append(_code(stored["job"]))

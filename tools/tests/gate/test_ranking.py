@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from rlregress import cli, suite
 from rlregress.errors import UserError
 from rlregress.gate import baseline, ranking
-from rlregress.gate.ranking import Run, of_csv, of_store, of_stored, rank
+from rlregress.gate.ranking import Run, of_csv, of_records, of_stored, rank
 from rlregress.reporting import rank as report
 from rlregress.training import record
 from rlregress.verdicts.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
@@ -296,13 +295,33 @@ def store(tmp_path):
 
 def test_two_versions_in_one_store_are_two_implementations(command, store):
     """Runs of a cell with several versions are named by what differs, and compared."""
-    runs_of_both = of_store(store, lambda cell: True)
+    runs_of_both = of_records(ranking.records(store))
     names = {run.implementation for run in runs_of_both}
     assert {name.partition(" (")[2] for name in names} == {"package 1.0)", "package 2.0)"}
     code, said, error = command("rank", "--store", store)
     assert code == 0, error
     assert "1 pair" in said
     assert "1 separated" in said
+
+
+@pytest.mark.parametrize("names", ["foo", "{},foo"])
+def test_a_name_without_any_run_in_a_store_is_refused(command, store, names):
+    """It is not left out in silence beside others that have runs."""
+    algorithm = baseline.every()[0].cell.algorithm
+    code, _, error = command("rank", "--store", store, "--algorithm", names.format(algorithm))
+    assert (code, len(error.strip().splitlines())) == (2, 1)
+    assert f"has no runs of algorithm 'foo'; known: {algorithm}" in error
+
+
+def test_what_was_asked_and_has_no_runs_is_said_first(command, monkeypatch):
+    """Of known names too: CleanRL's PPO has no runs on HalfCheetah."""
+    every = [one for one in baseline.every() if one.cell.id != "cleanrl-ppo-HalfCheetah-v4-short"]
+    monkeypatch.setattr(baseline, "every", lambda: every)
+    asked = "--framework sb3,cleanrl,torchrl --algorithm ppo --environment HalfCheetah-v4"
+    code, said, error = command("rank", *asked.split())
+    assert code == 0, error
+    assert said.splitlines()[0].endswith("of budget 'short' of cleanrl ppo HalfCheetah-v4")
+    assert "has no runs" not in command("rank", *asked.replace("cleanrl,", "").split())[1]
 
 
 def test_a_damaged_record_is_one_sentence(command, store):
