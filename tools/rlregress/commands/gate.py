@@ -108,10 +108,11 @@ def plan(
     for line in plan_report.lines(planned, workers):
         typer.echo(line)
     proposed = [of.gate.name for of in planned.wanted if of.gate is not None]
+    options = _options(chosen, run.GateOptions(Path(), seeds=seeds, store=store))
     if selection.is_study(chosen.cells):
-        following.say([f"rlregress launch --cells {chosen.cells}, as docs/cluster.md shows"])
+        command = run.repeat_command(options).replace("gate", "launch", 1)
+        following.say([f"{command}, as docs/cluster.md shows"])
     elif not planned.wanted or proposed:
-        options = _options(chosen, run.GateOptions(Path(), seeds=seeds, store=store))
         command = run.repeat_command(replace(options, one_look=one_look))
         own = [name for name in proposed[:1] if name.startswith("--")]
         following.say([" ".join([command, *own])])

@@ -111,7 +111,9 @@ def test_a_plan_proposes_no_gate_that_does_not_see_what_it_must(command):
     _, output, _ = command("plan", "--framework", "sb3", "--algorithm", "ppo", "--must-see", "1%")
     assert "next:" not in output
     _, output, _ = command("plan", "--cells", "thesis", "--framework", "sb3", "--algorithm", "ppo")
-    assert output.splitlines()[-1].startswith("next: rlregress launch --cells thesis")
+    assert output.splitlines()[-1].startswith(
+        "next: rlregress launch --budget full --framework sb3 --algorithm ppo"
+    )
 
 
 def test_only_what_was_trained_now_is_measured():
