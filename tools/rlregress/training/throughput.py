@@ -18,7 +18,9 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from rlregress import datafiles, frameworks, suite
 from rlregress.datafiles import Count, Number, Text
@@ -28,6 +30,9 @@ from rlregress.hyperparameters import hyperparameter_set
 from rlregress.training import launch, worker
 
 _MODULE = "rlregress.training.throughput"
+
+#: a number above 0, as everything that is measured
+_Measured = Annotated[Number, Field(gt=0)]
 
 
 @dataclass(frozen=True)
@@ -133,13 +138,20 @@ class Measurement:
         collecting_steps_per_second: environment steps per CPU second of these.
     """
 
-    ratio: Number
-    steps_per_second: Number
-    updates_per_second: Number
-    idle_mib: Number
-    peak_mib: Number
-    collecting_ratio: Number | None = None
-    collecting_steps_per_second: Number | None = None
+    ratio: _Measured
+    steps_per_second: _Measured
+    updates_per_second: _Measured
+    idle_mib: _Measured
+    peak_mib: _Measured
+    collecting_ratio: _Measured | None = None
+    collecting_steps_per_second: _Measured | None = None
+
+    def __post_init__(self) -> None:
+        if (self.collecting_ratio is None) != (self.collecting_steps_per_second is None):
+            raise ValueError(
+                "it has one of collecting_ratio and collecting_steps_per_second; expected both, "
+                "or neither"
+            )
 
 
 def file() -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -84,6 +85,30 @@ def test_stored_processes_of_other_versions_are_not_mixed_with(name, folder, mea
         record(name, 2)
     record(name, 2, replace_stored=True)
     assert [seed for *_, seed in measured] == [0, 0, 1, 1] * 2
+
+
+@pytest.mark.parametrize(
+    ("key", "written", "said"),
+    [
+        ("ratio", "ratio = 0.0", r"'ppo.process\[0\].ratio' is 0.0, expected a number above 0"),
+        ("peak_mib", "peak_mib = -3", "peak_mib' is -3, expected a number above 0"),
+        ("updates_per_second", "updates_per_second = 0", "is 0, expected a number above 0"),
+        (
+            "collecting_ratio",
+            "",
+            "one of collecting_ratio and .*; expected both, or neither; record",
+        ),
+    ],
+)
+def test_a_stored_process_that_nobody_can_have_measured_is_named(
+    name, folder, measured, key, written, said
+):
+    """Nothing and less than nothing, and one of two that belong together, in one sentence."""
+    record(name, 2)
+    path = throughput.path_of(name)
+    path.write_text(re.sub(f"^{key} = .*$", written, path.read_text(), flags=re.MULTILINE))
+    with pytest.raises(UserError, match=said):
+        throughput.load(name)
 
 
 @pytest.mark.parametrize(
