@@ -19,7 +19,7 @@ from rlregress import suite
 from rlregress.details.expectations import Cell
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import asked, evidence, outcome, selection, shown
+from rlregress.gate import asked, evidence, outcome, selection, shown, throughput
 from rlregress.gate.baseline import FIRST_NEW_SEED
 from rlregress.gate.machines import other_machines
 from rlregress.gate.outcome import GateResult
@@ -267,6 +267,8 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
     frameworks, algorithms = chosen.frameworks, chosen.algorithms
     adapters = selection.adapters(frameworks)
     to_ask = {adapter.full_name: asked.to_ask(adapter, algorithms) for adapter in adapters}
+    if options.throughput:
+        throughput.check(throughput.pairs(adapters, algorithms))
     check_writable(session.store.folder, "run records")
     say(f"gate: {session.describe()}")
     for left_out in selection.refused(chosen):

@@ -10,9 +10,10 @@ import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import tomli_w
+from pydantic import Field
 
 from rlregress import datafiles, frameworks, suite
 from rlregress.errors import UserError
@@ -46,7 +47,7 @@ class Stored:
     versions: Mapping[str, str]
     python: str
     cpu: str
-    process: tuple[Measurement, ...]
+    process: Annotated[tuple[Measurement, ...], Field(min_length=1)]
 
 
 def folder() -> Path:
@@ -64,16 +65,28 @@ def load(framework: str) -> dict[str, Stored]:
     path = path_of(framework)
     if not path.exists():
         return {}
-    return dict(datafiles.read(path, Mapping[str, Stored], remedy="record it again"))
+    remedy = f"restore the file, or delete it and record it again: {how_to_record(framework)}"
+    found = dict(datafiles.read(path, Mapping[str, Stored], remedy))
+    if not found:
+        raise UserError(f"{path} is empty; expected a table for each algorithm; {remedy}")
+    return found
 
 
 def every() -> dict[tuple[str, str], Stored]:
     """All that is stored, by framework and algorithm."""
     return {
         (path.stem, algorithm): of_algorithm
-        for path in sorted(folder().glob("*.toml"))
+        for path in datafiles.listed(folder(), "*.toml")
         for algorithm, of_algorithm in load(path.stem).items()
     }
+
+
+def check(pairs: Sequence[tuple[str, str]]) -> None:
+    """UserError if a file that is needed to measure and judge these is damaged."""
+    every()
+    throughput.processes()
+    for framework, algorithm in pairs:
+        throughput.protocol(framework.partition("@")[0], algorithm)
 
 
 def _without_null(value: Any) -> Any:
@@ -142,6 +155,7 @@ class Measured:
         self._pairs, self._alpha = list(pairs), alpha
         self._processes: dict[tuple[str, str], list[Measurement]] = {}
         self._verdicts: dict[tuple[str, str], dict[str, ThroughputVerdict]] = {}
+        self._refused: dict[tuple[str, str], str] = {}
 
     def measure(self, framework: str, algorithm: str) -> None:
         """Measure one more process."""
@@ -158,20 +172,33 @@ class Measured:
         """Quantity -> verdict, judged with all that the session measures as one family.
 
         Returns nothing where nothing is stored.
+
+        Raises:
+            UserError: this training cannot be compared; the others are judged all the same.
         """
         if not self._verdicts:
             samples = {
                 (pair, quantity): sample
                 for pair in self._pairs
-                if (known := stored(*pair)) is not None
-                for quantity, sample in _samples(known.process, self.processes(*pair)).items()
+                for quantity, sample in self._to_judge(pair).items()
             }
             names = {key: f"{' '.join(key[0])} {key[1]}" for key in samples}
             judged = judge({names[key]: sample for key, sample in samples.items()}, self._alpha)
             for pair, quantity in samples:
                 of_pair = self._verdicts.setdefault(pair, {})
                 of_pair[quantity] = judged[names[pair, quantity]]
+        if (framework, algorithm) in self._refused:
+            raise UserError(self._refused[framework, algorithm])
         return self._verdicts.get((framework, algorithm), {})
+
+    def _to_judge(self, pair: tuple[str, str]) -> dict[str, Sample]:
+        """Quantity -> stored and new processes; nothing where there is nothing to compare with."""
+        try:
+            known = stored(*pair)
+            return _samples(known.process, self.processes(*pair)) if known is not None else {}
+        except UserError as error:
+            self._refused[pair] = str(error)
+            return {}
 
 
 def _samples(before: Sequence[Measurement], after: Sequence[Measurement]) -> dict[str, Sample]:

@@ -96,7 +96,7 @@ def test_stored_processes_of_other_versions_are_not_mixed_with(name, folder, mea
         (
             "collecting_ratio",
             "",
-            "one of collecting_ratio and .*; expected both, or neither; record",
+            "one of collecting_ratio and .*; expected both, or neither; restore",
         ),
     ],
 )
@@ -142,6 +142,28 @@ def test_a_slower_session_regressed(name, folder, measured, monkeypatch):
         "peak memory": "holds",
     }
     assert session.verdicts(name, "td3") == {}
+
+
+def test_one_training_that_cannot_be_compared_leaves_the_others_judged(name, folder, measured):
+    """It alone is the sentence; what was measured of the others counts."""
+    record(name, 2)
+    path = throughput.path_of(name)
+    before, sac, after = path.read_text().partition("[sac]")
+    path.write_text(before + sac + after.replace('cpu = "', 'cpu = "Another '))
+    session = Measured([(name, "ppo"), (name, "sac")], 0.05)
+    assert "training" in session.verdicts(name, "ppo")
+    with pytest.raises(UserError, match="throughput of sac with another cpu"):
+        session.verdicts(name, "sac")
+
+
+@pytest.mark.parametrize("content", ["", "[ppo]\npython = 3\n"])
+def test_a_gate_says_a_damaged_file_before_it_trains(name, folder, tmp_path, monkeypatch, content):
+    """An emptied one, too: in one sentence with what to do, and nothing is run."""
+    monkeypatch.setattr(run, "run", lambda options: pytest.fail("it ran"))
+    throughput.path_of(name).write_text(content)
+    options = run.GateOptions(report=tmp_path, store=str(tmp_path / "runs"), throughput=True)
+    with pytest.raises(UserError, match=f"{name}.toml.* expected .*; restore the file, or delete"):
+        gate_command.judge(options)
 
 
 def test_new_processes_have_seeds_of_their_own(name, folder, measured):
