@@ -84,7 +84,7 @@ def every() -> dict[tuple[str, str], Stored]:
 def check(pairs: Sequence[tuple[str, str]]) -> None:
     """UserError if a file that is needed to measure and judge these is damaged."""
     every()
-    throughput.processes()
+    throughput.check_environment()
     for framework, algorithm in pairs:
         throughput.protocol(framework.partition("@")[0], algorithm)
 
@@ -99,6 +99,7 @@ def _without_null(value: Any) -> Any:
 def _here(framework: str, algorithm: str) -> Stored:
     """What a process that is measured here and now would be stored with."""
     name = framework.partition("@")[0]
+    throughput.check_environment()
     return Stored(
         protocol=_without_null(asdict(throughput.protocol(name, algorithm))),
         versions=identity.versions(frameworks.get(framework)),

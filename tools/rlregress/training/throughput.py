@@ -15,8 +15,10 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,6 +35,12 @@ _MODULE = "rlregress.training.throughput"
 
 #: a number above 0, as everything that is measured
 _Measured = Annotated[Number, Field(gt=0)]
+
+#: hyperparameters that blocks and the floor count with, where an algorithm has them
+_COUNTS = (
+    "rollout_steps", "minibatch_size", "epochs", "learning_starts", "steps_per_collection",
+    "updates_per_collection", "policy_delay",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -181,8 +189,32 @@ def protocol(framework: str, algorithm: str) -> Protocol:
         **content.frameworks.get(framework, {}).get(algorithm, {}),
     }
     checked = Protocol(content.environment, content.plans[algorithm], given)
+    _check_numbers(framework, algorithm, checked)
     _check_blocks(algorithm, checked)
     return checked
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 1
+
+
+def _check_numbers(framework: str, algorithm: str, of: Protocol) -> None:
+    """UserError if a hyperparameter that is counted with is no count, or rollouts are too small."""
+    given, where = of.hyperparameters, f"{file()}: the protocol of {framework} {algorithm}"
+    for name in _COUNTS:
+        value = given.get(name, 1)
+        if not _is_count(value):
+            raise UserError(f"{where} has {name} {value!r}, expected a whole number of at least 1")
+    sizes = given.get("hidden_sizes", [])
+    if not isinstance(sizes, list) or not all(map(_is_count, sizes)):
+        raise UserError(
+            f"{where} has hidden_sizes {sizes!r}, expected a list of whole numbers of at least 1"
+        )
+    if of.on_policy and not max(2, given["minibatch_size"]) <= given["rollout_steps"]:
+        raise UserError(
+            f"{where} has rollout_steps {given['rollout_steps']}, expected 2 or more, and no less "
+            f"than minibatch_size, which is {given['minibatch_size']}"
+        )
 
 
 def _check_blocks(algorithm: str, of: Protocol) -> None:
@@ -195,6 +227,32 @@ def _check_blocks(algorithm: str, of: Protocol) -> None:
             f"collecting_steps {collecting}; expected at least 1 each, and three times the latter "
             f"to be no more than learning_starts, which is {first}"
         )
+
+
+@cache
+def check_environment() -> None:
+    """UserError if the environment cannot be made, or the floor cannot step it.
+
+    Not asked where it is measured, as it takes memory.
+    """
+    import gymnasium
+
+    name = _read().environment
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = gymnasium.make(name)
+    except (gymnasium.error.Error, ImportError) as error:
+        reason = " ".join(str(error).split())
+        raise UserError(f"{file()}: environment '{name}' cannot be made: {reason}") from None
+    for what in ("observation_space", "action_space"):
+        space = getattr(made, what)
+        if not isinstance(space, gymnasium.spaces.Box) or len(space.shape) != 1:
+            raise UserError(
+                f"{file()}: environment '{name}' has the {what} {space}, expected an environment "
+                "with a Box of one dimension, as HalfCheetah-v4 has"
+            )
+    made.close()
 
 
 class _Watch:

@@ -138,16 +138,61 @@ def test_an_algorithm_without_a_plan_is_named():
         throughput.protocol(name, "a2c")
 
 
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Write another protocol: replace a part of the one that there is."""
+
+    def write(old: str, new: str) -> None:
+        path = tmp_path / "throughput.toml"
+        text = throughput.file().read_text()
+        assert old in text
+        path.write_text(text.replace(old, new))
+        monkeypatch.setattr(throughput, "file", lambda: path)
+
+    throughput.check_environment.cache_clear()
+    yield write
+    throughput.check_environment.cache_clear()
+
+
 @pytest.mark.parametrize(("old", "new"), [("training_steps = 20", ""), ("= 100", "= 101")])
-def test_blocks_that_cannot_be_are_named(adapter, tmp_path, monkeypatch, old, new):
+def test_blocks_that_cannot_be_are_named(adapter, written, old, new):
     """Empty ones, and those that would begin before the training, in one sentence."""
-    path = tmp_path / "throughput.toml"
-    text = throughput.file().read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-    monkeypatch.setattr(throughput, "file", lambda: path)
+    written(old, new)
     with pytest.raises(UserError, match="table 'plans.sac' has training_steps .*; expected"):
         throughput.protocol(adapter.name, "sac")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("= 256\n", '= "a"\n', "ppo has rollout_steps 'a', expected a whole number of at least 1"),
+        ("= 256\n", "= 256.5\n", "ppo has rollout_steps 256.5, expected a whole number"),
+        ("= 256\n", "= 0\n", "ppo has rollout_steps 0, expected a whole number of at least 1"),
+        ("= 256\n", "= 32\n", "ppo has rollout_steps 32, expected .* minibatch_size, which is 64"),
+        (
+            "rollout_steps = 256",
+            'rollout_steps = 256\nhidden_sizes = [64, "a"]',
+            "ppo has hidden_sizes .*'a'.*, expected a list of whole numbers",
+        ),
+        ("= 300\n", '= "300"\n', "sac has learning_starts '300', expected a whole number"),
+    ],
+)
+def test_numbers_that_cannot_be_counted_with_are_named(adapter, written, old, new, said):
+    """Before anything is trained, with what was expected."""
+    written(old, new)
+    with pytest.raises(UserError, match=said):
+        throughput.protocol(adapter.name, said.partition(" ")[0])
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [("HalfCheetah-v9", "cannot be made"), ("CartPole-v1", "action_space Discrete.*expected")],
+)
+def test_an_environment_that_cannot_be_measured_is_named(written, environment, said):
+    """One that there is not, and one that the floor cannot step."""
+    written("HalfCheetah-v4", environment)
+    with pytest.raises(UserError, match=f"throughput.toml: environment '{environment}' .*{said}"):
+        throughput.check_environment()
 
 
 def test_a_process_that_fails_tells_its_last_words(adapter):
