@@ -58,9 +58,14 @@ def throughput(
         processes: to be stored of each algorithm; 0: nothing is measured.
     """
     if processes:
-        chosen = throughputs.pairs(selection.adapters(frameworks), algorithms)
-        for line in throughputs.record(chosen, processes, replace):
+        adapters = selection.adapters(frameworks)
+        selection.check_algorithms(adapters, algorithms)
+        for line in throughputs.record(throughputs.pairs(adapters, algorithms), processes, replace):
             typer.echo(line)
+    # the table is that of all copies of a framework; one that is named has to be here
+    for name in frameworks:
+        if "@" in name:
+            selection.adapters([name])
     every = throughputs.every()
     known = sorted({framework for framework, _ in every})
     names = {framework.partition("@")[0] for framework in frameworks}

@@ -99,7 +99,7 @@ def other_algorithms(chosen: Sequence[str]) -> frozenset[str]:
 
 
 def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
-    _check_algorithms(selection)
+    check_algorithms(adapters(selection.frameworks), selection.algorithms)
     cells = []
     for adapter in adapters(selection.frameworks):
         name = adapter.name
@@ -114,7 +114,7 @@ def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
 
 def _of_study(selection: Selection, table: str) -> list[Cell]:
     given = {adapter.name for adapter in adapters(selection.frameworks)}
-    _check_algorithms(selection)
+    check_algorithms(adapters(selection.frameworks), selection.algorithms)
     every = [Cell(*key, selection.budget) for key in published.table(table)]
     cells = [
         cell
@@ -233,11 +233,10 @@ def _by_name(selection: Selection) -> list[Cell]:
     return []
 
 
-def _check_algorithms(selection: Selection) -> None:
+def check_algorithms(asked: Sequence[Adapter], algorithms: Sequence[str]) -> None:
     """UserError for an algorithm that none of the frameworks trains for its returns."""
-    asked = adapters(selection.frameworks)
     known = sorted({name for adapter in asked for name in adapter.algorithms})
-    for algorithm in selection.algorithms:
+    for algorithm in algorithms:
         if algorithm not in known:
             raise UserError(plan.not_trained(algorithm, asked, known))
 
@@ -245,7 +244,7 @@ def _check_algorithms(selection: Selection) -> None:
 def _of_stored(selection: Selection) -> list[Cell]:
     """Stored cells, and those of the published table of the budget."""
     of_budget = budget(selection.budget)
-    _check_algorithms(selection)
+    check_algorithms(adapters(selection.frameworks), selection.algorithms)
     installed = {adapter.name for adapter in adapters(selection.frameworks)}
     stored = {
         each.cell.id: each.cell for each in baseline.every() if each.cell.budget == selection.budget

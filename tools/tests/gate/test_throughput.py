@@ -289,6 +289,19 @@ def test_nothing_stored_is_told_with_the_command_that_stores(name, folder):
         gate_command.throughput([name], [], 0, False)
 
 
+def test_an_unknown_algorithm_is_named_before_anything_is_measured(name, folder, measured):
+    """Though another one that was asked for is known; with the nearest known name."""
+    with pytest.raises(UserError, match="unknown algorithm 'ppx' .*did you mean 'ppo'"):
+        gate_command.throughput([name], ["ppo", "ppx"], 2, False)
+    assert not measured
+
+
+def test_a_copy_that_is_not_here_is_named():
+    """What is stored of its framework is not printed as if it were that copy's."""
+    with pytest.raises(UserError, match="sb3@9"):
+        gate_command.throughput(["sb3@9"], [], 0, False)
+
+
 def test_the_stored_files_can_be_read():
     """They hold known frameworks, every algorithm, and ratios below the floor."""
     found = throughput.every()
