@@ -109,6 +109,29 @@ def _here(framework: str, algorithm: str) -> Stored:
     )
 
 
+def _differences(known: Stored, here: Stored, below: str = "") -> str:
+    """What is stored with something else than what is here, value by value; empty: nothing."""
+    before, now = (
+        _flat(_without_null(asdict(replace(each, process=())))) for each in (known, here)
+    )
+    return ", ".join(
+        f"{key} was {before.get(key, 'absent')} and is {now.get(key, 'absent')} here"
+        for key in dict.fromkeys([*before, *now])
+        if key.startswith(below) and before.get(key) != now.get(key)
+    )
+
+
+def _flat(table: Mapping[str, Any], below: str = "") -> dict[str, Any]:
+    """The values of a table and of the tables in it, each by its path of keys."""
+    found = {}
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            found |= _flat(value, f"{below}{name}.")
+        else:
+            found[below + name] = value
+    return found
+
+
 def stored(framework: str, algorithm: str) -> Stored | None:
     """What new processes can be compared with, or None.
 
@@ -120,11 +143,11 @@ def stored(framework: str, algorithm: str) -> Stored | None:
         return None
     here = _here(framework, algorithm)
     for name in ("protocol", "cpu"):
-        recorded, now = getattr(known, name), getattr(here, name)
-        if recorded != now:
+        if getattr(known, name) != getattr(here, name):
             raise UserError(
                 f"{path_of(framework)} has the throughput of {algorithm} with another {name}: "
-                f"{recorded}, expected {now}; record it again: {how_to_record(framework)} --replace"
+                f"{_differences(known, here, name)}; record it again: {how_to_record(framework)} "
+                "--replace"
             )
     return known
 
@@ -230,11 +253,11 @@ def record(
     for pair in wanted:
         here, known = _here(*pair), load(pair[0]).get(pair[1])
         if known is not None and not replace_stored:
-            if replace(known, process=()) != here:
+            if others := _differences(known, here):
                 raise UserError(
-                    f"{path_of(pair[0])} holds {len(known.process)} processes of {pair[1]} of "
-                    f"{dict(known.versions)} on {known.cpu}, which those of {dict(here.versions)} "
-                    f"on {here.cpu} would replace; give --replace if that is meant"
+                    f"{path_of(pair[0])} holds {len(known.process)} processes of {pair[1]} that "
+                    f"were measured with something else, which new ones would replace: {others}; "
+                    "give --replace if that is meant"
                 )
             here = known
         done[pair] = here

@@ -88,6 +88,22 @@ def test_stored_processes_of_other_versions_are_not_mixed_with(name, folder, mea
 
 
 @pytest.mark.parametrize(
+    ("found", "written", "said"),
+    [
+        ('python = "', 'python = "1.', r": python was 1\.\S+ and is \S+ here; give --replace"),
+        ("blocks = ", "blocks = 1", r": protocol.plan.blocks was 14 and is 4 here; give"),
+    ],
+)
+def test_what_stored_processes_differ_in_is_named(name, folder, measured, found, written, said):
+    """That alone, and not what they have in common with new ones."""
+    record(name, 2)
+    path = throughput.path_of(name)
+    path.write_text(path.read_text().replace(found, written))
+    with pytest.raises(UserError, match=said):
+        record(name, 2)
+
+
+@pytest.mark.parametrize(
     ("key", "written", "said"),
     [
         ("ratio", "ratio = 0.0", r"'ppo.process\[0\].ratio' is 0.0, expected a number above 0"),
