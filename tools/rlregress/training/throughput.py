@@ -29,6 +29,7 @@ from rlregress.datafiles import Count, Number, Text
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter, Trained, TrainingRequest
 from rlregress.hyperparameters import hyperparameter_set
+from rlregress.hyperparameters import names as sets_of_hyperparameters
 from rlregress.training import launch, worker
 
 _MODULE = "rlregress.training.throughput"
@@ -169,7 +170,35 @@ def file() -> Path:
 
 def _read() -> _File:
     content: _File = datafiles.read(file(), _File)
+    _check_names(content)
     return content
+
+
+def _check_names(content: _File) -> None:
+    """UserError for a framework, an algorithm or a hyperparameter that nobody asks for."""
+    sets = {name: hyperparameter_set(name) for name in sets_of_hyperparameters()}
+    overrides = {"hyperparameters": content.hyperparameters}
+    for framework, of_framework in content.frameworks.items():
+        if framework not in sets:
+            raise UserError(
+                f"{file()}: table 'frameworks.{framework}' is of no framework; "
+                f"{nearest(framework, sets)}"
+            )
+        overrides[f"frameworks.{framework}"] = of_framework
+    for table, algorithms in overrides.items():
+        for algorithm, given in algorithms.items():
+            if algorithm not in content.plans:
+                raise UserError(
+                    f"{file()}: table '{table}.{algorithm}' is of an algorithm without a plan; "
+                    f"{nearest(algorithm, content.plans)}"
+                )
+            known = {name for each in sets.values() for name in each.get(algorithm, ())}
+            for name in given:
+                if name not in known:
+                    raise UserError(
+                        f"{file()}, table '{table}.{algorithm}': unknown hyperparameter '{name}'; "
+                        f"{nearest(name, known)}"
+                    )
 
 
 def processes() -> int:

@@ -185,6 +185,25 @@ def test_numbers_that_cannot_be_counted_with_are_named(adapter, written, old, ne
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "[hyperparameters.sac]\nlearning_starts",
+            "[hyperparameters.sac]\nlearning_start",
+            "'hyperparameters.sac': unknown hyperparameter 'learning_start'; did you mean",
+        ),
+        ("[frameworks.torchrl.", "[frameworks.torchrll.", "'frameworks.torchrll' .*'torchrl'"),
+        ("[hyperparameters.sac]", "[hyperparameters.sax]", "'hyperparameters.sax' .*'sac'"),
+    ],
+)
+def test_misspelt_names_of_the_protocol_are_named(adapter, written, old, new, said):
+    """A hyperparameter, a framework and an algorithm that nobody asks for, with the nearest."""
+    written(old, new)
+    with pytest.raises(UserError, match=said):
+        throughput.protocol(adapter.name, "ppo")
+
+
+@pytest.mark.parametrize(
     ("environment", "said"),
     [("HalfCheetah-v9", "cannot be made"), ("CartPole-v1", "action_space Discrete.*expected")],
 )
