@@ -98,7 +98,8 @@ for _panel, _commands in _COMMANDS.items():
 #: command -> what is kept of it when it is interrupted; of the others nothing is.
 _KEPT = {
     "gate": "finished trainings and traces are kept, and the same command goes on from there",
-    "throughput": "stored processes are kept, and the same command goes on from there",
+    "throughput": "stored processes are kept, and the same command goes on from there, or begins "
+    "again with --replace",
     "determinism": "finished trainings are kept, and the same command goes on from there",
     "pilot": "finished runs are kept, and the same command goes on from there",
     "record": "finished runs are kept, and the same command goes on from there",

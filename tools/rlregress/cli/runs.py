@@ -96,14 +96,18 @@ def throughput(
         ),
     ] = 0,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Overwrite what was stored of other code.")
+        bool,
+        typer.Option(
+            "--replace",
+            help="Overwrite what was stored of other code, once all new processes are measured.",
+        ),
     ] = False,
 ) -> None:
     """Print how fast trainings are, as stored in baselines/throughput; --record measures it.
 
-    A recording that was interrupted goes on from there. Exit code 0, or 2 if nothing is stored, or
-    something cannot be recorded. New processes are measured and judged by
-    pytest tests_performance/test_throughput.py, and by rlregress gate --throughput.
+    A recording that was interrupted goes on from there; one that replaces begins again. Exit code
+    0, or 2 if nothing is stored, or something cannot be recorded. New processes are measured and
+    judged by pytest tests_performance/test_throughput.py, and by rlregress gate --throughput.
     """
     from rlregress.commands import gate as gate_command
 

@@ -240,7 +240,8 @@ def record(
 ) -> Iterator[str]:
     """Measure until ``processes`` are stored of each pair; yields lines.
 
-    Every process is written at once, so that a recording that was ended goes on.
+    Every process is written at once, so that a recording that was ended goes on; those that
+    replace stored ones are written when they are complete.
 
     Raises:
         UserError: fewer than two processes, or what is stored was measured with something else.
@@ -250,6 +251,7 @@ def record(
     suite.checkout("recording throughput")
     check_writable(folder(), "stored throughput")
     done: dict[tuple[str, str], Stored] = {}
+    replaced: set[tuple[str, str]] = set()
     for pair in wanted:
         here, known = _here(*pair), load(pair[0]).get(pair[1])
         if known is not None and not replace_stored:
@@ -260,6 +262,8 @@ def record(
                     "give --replace if that is meant"
                 )
             here = known
+        elif known is not None:
+            replaced.add(pair)
         done[pair] = here
     # in turns, so that what the machine does beside it meets all of them
     for number in range(processes):
@@ -268,7 +272,8 @@ def record(
                 continue
             process = throughput.measure(*pair, number)
             done[pair] = replace(done[pair], process=(*done[pair].process, process))
-            _write(*pair, done[pair])
+            if pair not in replaced or number + 1 == processes:
+                _write(*pair, done[pair])
             yield f"[{number + 1}/{processes}] {' '.join(pair)}: ratio to the floor {process.ratio}"
 
 

@@ -87,6 +87,19 @@ def test_stored_processes_of_other_versions_are_not_mixed_with(name, folder, mea
     assert [seed for *_, seed in measured] == [0, 0, 1, 1] * 2
 
 
+def test_stored_processes_are_there_until_all_that_replace_them_are(name, folder, measured):
+    """A recording that was interrupted loses none of them."""
+    record(name, 2)
+    before = throughput.load(name)
+    lines = throughput.record([(name, "ppo"), (name, "sac")], 3, replace_stored=True)
+    for _ in range(4):
+        next(lines)
+    assert throughput.load(name) == before
+    list(lines)
+    ratios = [process.ratio for process in throughput.load(name)["ppo"].process]
+    assert ratios == [0.505, 0.507, 0.509]
+
+
 @pytest.mark.parametrize(
     ("found", "written", "said"),
     [
