@@ -123,7 +123,7 @@ def _differences(known: Stored, here: Stored, below: str = "") -> str:
 
 def _flat(table: Mapping[str, Any], below: str = "") -> dict[str, Any]:
     """The values of a table and of the tables in it, each by its path of keys."""
-    found = {}
+    found: dict[str, Any] = {}
     for name, value in table.items():
         if isinstance(value, Mapping):
             found |= _flat(value, f"{below}{name}.")
