@@ -37,12 +37,12 @@ def test_every_order_does_every_run_once(thesis):
     assert [thesis.expected[n] for n in longest] == sorted(thesis.expected, reverse=True)
 
 
-def test_longest_first_ends_within_a_twentieth_of_the_bound(thesis):
+def test_longest_first_ends_within_a_tenth_of_the_bound(thesis):
     """On 24, 256 and 4096 workers; as listed and at random runs end later."""
     for workers, gain in ((24, 0.005), (256, 0.1), (4096, 0.0)):
         found = simulate.ratios(thesis, workers, 3)
         for name in ("longest first", "Slurm arrays", simulate.TIGHTER):
-            assert 1.0 <= mean(found[name]) <= 1.05, (workers, name)
+            assert 1.0 <= mean(found[name]) <= 1.1, (workers, name)
         for name in ("as listed", "random"):
             assert min(found[name]) >= max(found["longest first"]) + gain, (workers, name)
 
