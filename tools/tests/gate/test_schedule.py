@@ -89,7 +89,7 @@ def test_nothing_is_predicted_of_a_run_that_nobody_knows(expected):
 
 
 def test_lengths_vary_as_the_stored_runs_of_a_cell():
-    """Each over the mean of its cell and budget; of a cell without stored runs as its framework's others."""
+    """Each over the mean of its cell and budget; without stored runs as the framework's others."""
     known = baseline.every()
     for stored in known:
         expected = []
