@@ -10,10 +10,10 @@ from rlregress.cluster.manifest import NAMED, Manifest, write
 from rlregress.errors import UserError
 from rlregress.gate import baseline
 from rlregress.gate.selection import Selection, choose
-from rlregress.gate.session import MOST_SEEDS, Session
+from rlregress.gate.session import Session
 from rlregress.gate.waves import Wave
 from rlregress.training import plan, record
-from rlregress.training.budgets import budget
+from rlregress.training.budgets import MOST_SEEDS, budget
 from rlregress.training.cell import Job
 from rlregress.training.store import MANIFESTS, Store
 

@@ -115,8 +115,7 @@ def plan(
     proposed = [of.gate.name for of in planned.wanted if of.gate is not None]
     options = _options(chosen, run.GateOptions(Path(), seeds=seeds, store=store))
     if selection.is_study(chosen.cells):
-        command = run.repeat_command(options).replace("gate", "launch", 1)
-        following.say([f"{command}, as docs/cluster.md shows"])
+        following.say([f"{run.repeat_command(options, 'launch')}, as docs/cluster.md shows"])
     elif not planned.wanted or proposed:
         command = run.repeat_command(replace(options, one_look=one_look))
         own = [name for name in proposed[:1] if name.startswith("--")]

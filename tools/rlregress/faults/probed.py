@@ -93,7 +93,7 @@ class _File:
 def load(framework: str) -> list[Fault]:
     """The faults of a framework; UserError that names file, entry and key if one does not fit."""
     path = expectations_path(frameworks.get(framework))
-    files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
+    files = datafiles.listed(path, "*.toml") if path.is_dir() else [path]
     return [fault for file in files for fault in datafiles.read(file, _File).fault]
 
 

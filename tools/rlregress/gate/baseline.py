@@ -21,6 +21,7 @@ from rlregress import datafiles, suite
 from rlregress.datafiles import Number, expected, one_of
 from rlregress.errors import UserError
 from rlregress.training import machine, record
+from rlregress.training.budgets import MOST_SEEDS
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.critic import Critic, judged_number
 from rlregress.training.diagnostics import DIAGNOSTICS
@@ -36,7 +37,7 @@ _MACHINE = {name: name for name in machine.FIELDS} | {"torch_threads": "threads"
 _OWN = "rlregress."
 FINISHED = "finished"
 #: new runs have seeds that no stored run has, so that the two samples are independent
-FIRST_NEW_SEED = 1000
+FIRST_NEW_SEED = MOST_SEEDS
 
 #: a year is below it
 _Seconds = Annotated[Number, Field(ge=0, lt=1e8)]

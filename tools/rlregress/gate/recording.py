@@ -104,9 +104,9 @@ def record(
             yield f"{baseline.path_of(cell)} holds all of them already; --replace does them again"
             continue
         records = [of_job for job in jobs if (of_job := folder.find(job)) is not None]
-        failed = [job for job in jobs if folder.why_failed(job.name)]
-        for job in failed:
-            yield f"seed {job.seed} of {cell.id} failed: {folder.why_failed(job.name)}"
+        failed = {job.seed: why for job in jobs if (why := folder.why_failed(job.name))}
+        for seed, why in failed.items():
+            yield f"seed {seed} of {cell.id} failed: {why}"
         if len(failed) == len(jobs) and not earlier[cell]:
             useless.append(cell.id)
             continue

@@ -132,10 +132,14 @@ def throughput_command(options: GateOptions) -> list[str]:
     return [*command, "--evidence", str(options.throughput_evidence)]
 
 
-def repeat_command(options: GateOptions) -> str:
-    """The command that judges the same again, from the runs that the store has."""
-    command = ["rlregress", "gate", "--budget", options.budget]
-    for name, value, usual in (
+def repeat_command(options: GateOptions, name: str = "gate") -> str:
+    """The command that judges the same again, from the runs that the store has.
+
+    Args:
+        name: of a command that takes the same options, such as ``launch``.
+    """
+    command = ["rlregress", name, "--budget", options.budget]
+    for option, value, usual in (
         ("--framework", options.frameworks, None),
         ("--algorithm", options.algorithms, None),
         ("--environment", options.environments, None),
@@ -147,7 +151,7 @@ def repeat_command(options: GateOptions) -> str:
         ("--store", options.store, ""),
     ):
         if value != usual:
-            command += [name, str(value)]
+            command += [option, str(value)]
     command += ["--fixed"] * options.one_look + ["--throughput"] * options.throughput
     return shlex.join(command)
 

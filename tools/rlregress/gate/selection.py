@@ -99,9 +99,10 @@ def other_algorithms(chosen: Sequence[str]) -> frozenset[str]:
 
 
 def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
-    check_algorithms(adapters(selection.frameworks), selection.algorithms)
+    asked = adapters(selection.frameworks)
+    check_algorithms(asked, selection.algorithms)
     cells = []
-    for adapter in adapters(selection.frameworks):
+    for adapter in asked:
         name = adapter.name
         for algorithm in selection.algorithms or adapter.algorithms:
             for environment in environments:
@@ -113,8 +114,9 @@ def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
 
 
 def _of_study(selection: Selection, table: str) -> list[Cell]:
-    given = {adapter.name for adapter in adapters(selection.frameworks)}
-    check_algorithms(adapters(selection.frameworks), selection.algorithms)
+    asked = adapters(selection.frameworks)
+    check_algorithms(asked, selection.algorithms)
+    given = {adapter.name for adapter in asked}
     every = [Cell(*key, selection.budget) for key in published.table(table)]
     cells = [
         cell
@@ -244,8 +246,9 @@ def check_algorithms(asked: Sequence[Adapter], algorithms: Sequence[str]) -> Non
 def _of_stored(selection: Selection) -> list[Cell]:
     """Stored cells, and those of the published table of the budget."""
     of_budget = budget(selection.budget)
-    check_algorithms(adapters(selection.frameworks), selection.algorithms)
-    installed = {adapter.name for adapter in adapters(selection.frameworks)}
+    asked = adapters(selection.frameworks)
+    check_algorithms(asked, selection.algorithms)
+    installed = {adapter.name for adapter in asked}
     stored = {
         each.cell.id: each.cell for each in baseline.every() if each.cell.budget == selection.budget
     }

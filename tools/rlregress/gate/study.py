@@ -304,7 +304,7 @@ def against_tables(stored: Iterable[baseline.Baseline]) -> tuple[StoredCell, ...
     Raises:
         UserError: runs of such a cell have another protocol or other hyperparameters.
     """
-    tables: dict[str, dict[Cell, tuple[list[float], Band]]] = {}
+    tables: dict[str, dict[Cell, tuple[baseline.Baseline, Band]]] = {}
     for one in stored:
         cell, of_budget = one.cell, budget(one.cell.budget)
         table = of_budget.published
@@ -312,22 +312,16 @@ def against_tables(stored: Iterable[baseline.Baseline]) -> tuple[StoredCell, ...
         if band is not None:
             baseline.check_protocol(one, of_budget.protocol(cell.algorithm))
             baseline.check_hyperparameters(one, hyperparameters(cell, of_budget))
-            tables.setdefault(table, {})[cell] = one.numbers(RETURNS), band
+            tables.setdefault(table, {})[cell] = one, band
     made: list[StoredCell] = []
     for table, cells in tables.items():
-        returns = {cell: own for cell, (own, _) in cells.items()}
+        returns = {cell: one.numbers(RETURNS) for cell, (one, _) in cells.items()}
         bands = {cell: band for cell, (_, band) in cells.items()}
         samples = band_samples(returns, bands, table)
         judged = judge_bands({id: of for id, of in samples.items() if len(of.new) > 1}, ALPHA)
         made += [
-            StoredCell(
-                cell,
-                tuple(samples[cell.id].new),
-                bands[cell],
-                judged.get(cell.id),
-                sum(map(math.isnan, returns[cell])),
-            )
-            for cell in cells
+            StoredCell(cell, tuple(samples[cell.id].new), band, judged.get(cell.id), one.failed)
+            for cell, (one, band) in cells.items()
         ]
     return tuple(made)
 

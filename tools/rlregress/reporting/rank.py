@@ -7,6 +7,7 @@ import warnings
 from collections import Counter
 
 from rlregress.gate.ranking import Ranking, TaskRanking
+from rlregress.reporting.words import rate
 from rlregress.verdicts.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
 
 #: decision of the row against the column -> how it is printed
@@ -68,7 +69,7 @@ def conclusions(ranking: Ranking) -> list[str]:
     shared = any(len(task.standings) > 2 for task in ranking.tasks)
     made.append(
         "Of implementations whose returns have one law some pair is separated in "
-        f"{'about' if shared else 'at most'} {plan.alpha:.0%} of such comparisons"
+        f"{'about' if shared else 'at most'} {rate(plan.alpha)} of such comparisons"
         f"{_SHARED if shared else ''}. 'Not separated' says that these runs do not show a "
         "difference, not that there is none."
     )

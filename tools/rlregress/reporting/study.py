@@ -22,7 +22,7 @@ from rlregress.gate.study import (
     Study,
 )
 from rlregress.reporting import rank as rank_report
-from rlregress.reporting.words import number, rate
+from rlregress.reporting.words import counted, number, rate
 from rlregress.verdicts.bands import band_sees
 from rlregress.verdicts.summaries import seeds_needed
 
@@ -45,8 +45,8 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]
 
 def _failed(name: str, count: int) -> str:
     """The line about runs that failed."""
-    runs = "1 run" if count == 1 else f"{count} runs"
-    return f"  {runs} of {name} failed and counted as the worst stored return of the environment"
+    runs = counted(count, "run")
+    return f"  {runs} of {name} failed and counted as the worst return of the environment"
 
 
 def _reproduction(rows: Sequence[Reproduction]) -> list[str]:

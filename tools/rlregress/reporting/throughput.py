@@ -121,6 +121,6 @@ def verdict_lines(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list
     alpha = next(iter(verdicts.values()))["alpha"]
     return [
         *(f"- {verdict_line(name, verdict)}" for name, verdict in verdicts.items()),
-        f"- If nothing changed, some line above says 'regressed' in at most {alpha:.0%} of "
+        f"- If nothing changed, some line above says 'regressed' in at most {words.rate(alpha)} of "
         "such sessions.",
     ]

@@ -15,6 +15,8 @@ from rlregress.errors import UserError, nearest
 from rlregress.hyperparameters import hyperparameter_set, names
 from rlregress.training.cell import Cell, Protocol
 
+#: runs of one cell, stored ones as well as new ones
+MOST_SEEDS = 1000
 #: where a set does not name them, its learning rate is meant
 _FURTHER_RATES = ("critic_learning_rate", "temperature_learning_rate")
 
@@ -36,7 +38,7 @@ class _Table:
     total_steps: Mapping[str, Count]
     evaluations: Count
     evaluation_episodes: Count
-    seeds: Annotated[int, Field(ge=1, le=1000)]
+    seeds: Annotated[int, Field(ge=1, le=MOST_SEEDS)]
     judged: bool
     published: str = ""
     hyperparameters: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)

@@ -101,7 +101,8 @@ def path_of(framework: str) -> Path:
 
 def known() -> tuple[str, ...]:
     """The frameworks that have a history."""
-    return tuple(sorted(path.stem for path in (suite.baselines() / "histories").glob("*.toml")))
+    folder = suite.baselines() / "histories"
+    return tuple(path.stem for path in datafiles.listed(folder, "*.toml"))
 
 
 def load(framework: str) -> tuple[Change, ...]:
