@@ -10,7 +10,7 @@ from typing import Any
 
 from rlregress.cluster.manifest import Manifest
 from rlregress.errors import UserError
-from rlregress.training import machine, record
+from rlregress.training import machine, record, recorded
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Job
 from rlregress.training.store import Store
@@ -59,12 +59,9 @@ def _each(
     for name in names:
         path = store.folder / f"{name}.json"
         try:
-            content = record.read(path)
-            job = Job.of(content["job"])
+            job, content = recorded.read(path)
         except UserError as error:
             damaged[path] = str(error)
-        except (KeyError, TypeError):
-            damaged[path] = f"the run record {path} does not say what was run"
         else:
             if content["key"] == job.key and job.name == name:
                 yield path, job, content

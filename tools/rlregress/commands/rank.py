@@ -72,8 +72,8 @@ def of_stored(store: str, kept: Kept, environments: Sequence[str], options: Opti
         frameworks.get(name)
     if store:
         records = ranking.records(Path(store))
-        cells = {cell for cell, _ in records}
-        runs = ranking.of_records([one for one in records if kept.cell(one[0])])
+        cells = {job.cell for job, _ in records}
+        runs = ranking.of_records([one for one in records if kept.cell(one[0].cell)])
     else:
         stored = baseline.every()
         cells = {one.cell for one in stored}

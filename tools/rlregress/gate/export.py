@@ -13,7 +13,7 @@ import numpy as np
 from rlregress.errors import UserError
 from rlregress.gate import baseline, evidence, night
 from rlregress.gate.trend import read as read_nights
-from rlregress.training import machine, record
+from rlregress.training import machine, recorded
 from rlregress.training.cell import Job
 from rlregress.training.episodes import learning_curve
 from rlregress.verdicts.descriptive import interquartile_mean, probability_of_improvement
@@ -101,11 +101,10 @@ def of_store(folder: Path, into: Exported) -> None:
     """Add all records of a store: ``runs.csv``, ``evaluations.csv``, ``learning.csv``."""
     returns: dict[tuple[str, str], list[float]] = {}
     jobs: dict[str, Job] = {}
-    for path in sorted(folder.glob("*/*.json")):
+    for path in recorded.paths(folder):
         try:
-            content = record.read(path)
-            job = Job.of(content["job"])
-        except (UserError, KeyError, TypeError) as error:
+            job, content = recorded.read(path)
+        except UserError as error:
             into.left_out.append(f"not exported: {error}")
             continue
         row = _run(job, content)
@@ -204,9 +203,8 @@ def of(folders: Sequence[Path]) -> Exported:
     """
     made = Exported()
     for folder in folders:
-        records = next(folder.glob("*/*.json"), None) if folder.is_dir() else None
         of_gates = _is_report(folder)
-        if records is not None and not of_gates:
+        if not of_gates and folder.is_dir() and recorded.paths(folder):
             of_store(folder, made)
         elif of_gates:
             of_reports(folder, made)

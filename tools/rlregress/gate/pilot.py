@@ -27,7 +27,7 @@ from rlregress.faults import probed
 from rlregress.gate import return_faults
 from rlregress.gate.selection import Selection, choose
 from rlregress.tracing.processes import last_words
-from rlregress.training import launch, plan, record
+from rlregress.training import launch, plan, record, recorded
 from rlregress.training.cell import Cell
 from rlregress.training.store import Store
 from rlregress.verdicts.pilot import Curve, Price, prices
@@ -136,7 +136,7 @@ def curves(folder: Path) -> dict[str, list[Curve]]:
     A run that failed is left out: what it would count as depends on the whole environment.
     """
     of: dict[str, list[Curve]] = {}
-    for path in sorted(folder.glob("*/*.json")):
+    for path in recorded.paths(folder):
         run = record.read(path)
         if run["status"] == "finished":
             of.setdefault(path.parent.name, []).append(curve(run))

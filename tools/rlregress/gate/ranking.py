@@ -16,8 +16,8 @@ from rlregress import datafiles
 from rlregress.datafiles import Number, Text, expected
 from rlregress.errors import UserError, nearest
 from rlregress.gate import baseline
-from rlregress.training import record
-from rlregress.training.cell import Cell, Protocol
+from rlregress.training import recorded
+from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.verdicts import adastop
 from rlregress.verdicts.adastop import GREATER, SMALLER, UNDECIDED, Plan
 
@@ -184,49 +184,47 @@ def of_stored(
     ]
 
 
-def _code(job: dict[str, Any]) -> dict[str, str]:
+def _code(job: Job) -> dict[str, str]:
     """What an implementation is beside its cell, as texts."""
-    parts = {**job["versions"], **job["sources"], **job["hyperparameters"]}
+    parts = {**job.versions, **job.sources, **job.hyperparameters}
     return {name: json.dumps(value).strip('"') for name, value in parts.items()}
 
 
-def records(folder: Path) -> list[tuple[Cell, dict[str, Any]]]:
-    """The run records of a folder, each with its cell.
+def records(folder: Path) -> list[tuple[Job, dict[str, Any]]]:
+    """The run records of a folder, each with its run.
 
     Raises:
         UserError: there are no records, or one is damaged.
     """
-    paths = sorted(folder.glob("*/*.json"))
+    paths = recorded.paths(folder)
     if not paths:
         raise UserError(
             f"{folder} holds no run records; expected the folder that a gate or record was given "
             "as --store"
         )
-    found = map(record.read, paths)
-    return [(Cell(**stored["job"]["cell"]), stored) for stored in found]
+    return [recorded.read(path) for path in paths]
 
 
-def of_records(kept: Sequence[tuple[Cell, dict[str, Any]]]) -> list[Run]:
+def of_records(kept: Sequence[tuple[Job, dict[str, Any]]]) -> list[Run]:
     """The runs of run records.
 
     Where a cell was run with several versions or hyperparameters, each is an implementation of its
     own, named by what differs.
     """
     codes: dict[Cell, list[dict[str, str]]] = {}
-    for cell, stored in kept:
-        codes.setdefault(cell, []).append(_code(stored["job"]))
+    for job, _ in kept:
+        codes.setdefault(job.cell, []).append(_code(job))
     runs = []
-    for cell, stored in kept:
-        own = _code(stored["job"])
+    for job, stored in kept:
+        cell, own = job.cell, _code(job)
         differing = sorted(
             f"{name} {value}"
             for name, value in own.items()
             if any(other.get(name) != value for other in codes[cell])
         )
         name = implementation_of(cell) + (f" ({', '.join(differing)})" if differing else "")
-        task = task_of(cell, Protocol(**stored["job"]["protocol"]))
-        seed = stored["job"]["seed"]
-        runs.append(Run(name, cell.environment, task, seed, stored["final_return"]))
+        task = task_of(cell, job.protocol)
+        runs.append(Run(name, cell.environment, task, job.seed, stored["final_return"]))
     return runs
 
 

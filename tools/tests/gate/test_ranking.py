@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -331,6 +333,44 @@ def test_a_damaged_record_is_one_sentence(command, store):
     code, _, error = command("rank", "--store", store)
     assert (code, len(error.strip().splitlines())) == (2, 1)
     assert "does not match its checksum" in error
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda job: job.pop("seed"), "does not say what was run"),
+        (lambda job: job["cell"].update(other=1), "does not say what was run"),
+        (lambda job: job.update(seed="0"), "seed"),
+        (lambda job: job["protocol"].update(total_steps="many"), "total_steps"),
+        (lambda job: job.update(versions="1.0"), "does not say what was run"),
+    ],
+    ids=["no seed", "another cell", "seed as text", "steps as text", "versions as text"],
+)
+def test_a_sealed_record_of_another_run_is_one_sentence(command, store, change, said):
+    """A whole record that does not say what was run, as this version would, is not ranked."""
+    path = next(store.glob("*/*.json"))
+    content = record.read(path)
+    change(content["job"])
+    record.write(path, content)
+    code, _, error = command("rank", "--store", store)
+    assert (code, len(error.strip().splitlines())) == (2, 1)
+    assert str(path) in error
+    assert said in error
+
+
+def test_a_cell_that_may_not_be_read_is_not_left_out(command, store, monkeypatch):
+    """Its folder is named; the other cells are not ranked as if they were all."""
+    cell, listdir = next(store.iterdir()), os.listdir
+
+    def closed(folder="."):
+        if Path(folder) == cell:
+            raise PermissionError(13, "Permission denied")
+        return listdir(folder)
+
+    monkeypatch.setattr(os, "listdir", closed)
+    code, _, error = command("rank", "--store", store)
+    assert (code, len(error.strip().splitlines())) == (2, 1)
+    assert f"{cell} cannot be read: Permission denied" in error
 
 
 def test_the_figure_shows_decisions_and_returns(three):
