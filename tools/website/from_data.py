@@ -16,7 +16,7 @@ from rlregress.details.expectations import Expectation
 from rlregress.details.implementation import expectations_path
 from rlregress.faults import behavior, probed, traced
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import return_faults
+from rlregress.gate import return_faults, throughput_faults
 from rlregress.reporting import histories as histories_report
 from rlregress.reporting import tables
 from rlregress.upgrade import changes, optional_faults
@@ -192,6 +192,7 @@ def faults() -> Pages:
         "options": _counted(optional_faults.load(), by_name),
         "behaviour": _counted(behavior.load(), by_name),
         "returns": _counted(return_faults.load(), by_name),
+        "throughput": _counted(throughput_faults.load(), by_name),
     }
     asked = {
         "details": "`rlregress faults`",
@@ -199,6 +200,7 @@ def faults() -> Pages:
         "options": "`rlregress faults --optional`",
         "behaviour": "`rlregress faults --behavior`",
         "returns": "`rlregress faults --returns`",
+        "throughput": "`rlregress faults --throughput`",
     }
     start = [
         "# Seeded faults",

@@ -30,6 +30,10 @@ def faults(
     returns: Annotated[
         bool, typer.Option("--returns", help="Those that change what is learnt, by trainings.")
     ] = False,
+    throughput: Annotated[
+        bool,
+        typer.Option("--throughput", help="Those that cost time or memory, by measuring both."),
+    ] = False,
     algorithm: Algorithms = None,
     unchanged: Annotated[
         int,
@@ -64,8 +68,9 @@ def faults(
     Exit code 0, or 1 if a fault is not seen, or changes another detail than it should; with
     --traced, if less than nine in ten are found in the right file and function; with --optional, if
     less than nine in ten are found; with --behavior, if one does not turn its tests red; with
-    --returns, if one is not said to have regressed, or with --unchanged if one gate says so; with
-    --tiers, if less than 95 in a hundred are seen. 2: a name is unknown.
+    --throughput, if one is not seen; with --returns, if one is not said to have regressed, or with
+    --unchanged if one gate says so; with --tiers, if less than 95 in a hundred are seen. 2: a name
+    is unknown.
     """
     from rlregress.commands import faults as faults_command
     from rlregress.commands import pages
@@ -78,6 +83,7 @@ def faults(
         "--traced": (traced, faults_command.by_traces),
         "--optional": (optional, faults_command.under_options),
         "--behavior": (behavior, faults_command.by_behavior),
+        "--throughput": (throughput, faults_command.by_throughput),
     }
     named = [option for option, (given, _) in catalogues.items() if given]
     named += ["--returns"] * returns + ["--tiers"] * tiers

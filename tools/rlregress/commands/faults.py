@@ -12,7 +12,7 @@ from rlregress.commands import following, waiting
 from rlregress.commands.pages import Page
 from rlregress.errors import UserError
 from rlregress.faults import behavior, generated, probed, seeding, traced
-from rlregress.gate import return_faults
+from rlregress.gate import return_faults, throughput_faults
 from rlregress.reporting import faults as faults_report
 from rlregress.reporting import next_steps
 from rlregress.reporting import tiers as tiers_report
@@ -118,6 +118,24 @@ def by_returns(
     rows = [faults_page.returns(each, each.regressed != bool(gates)) for each in judged]
     _write(page, rows, said)
     return all(each.regressed != bool(gates) and not each.trouble for each in judged)
+
+
+def by_throughput(names: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
+    """Measure copies with faults, judge and print; whether all of them were seen."""
+    if workers > 1:
+        raise UserError(
+            f"--workers is {workers}, expected 1 with --throughput: what is measured beside itself "
+            "is slower; leave it out"
+        )
+    judged: list[throughput_faults.Judged] = []
+    for each in throughput_faults.seed(throughput_faults.chosen(names, only)):
+        judged.append(each)
+        for line in faults_report.throughput_lines(each):
+            typer.echo(line)
+    said = faults_report.throughput_summary(judged)
+    typer.echo(said)
+    _write(page, [faults_page.throughput(each) for each in judged], said)
+    return all(each.detected for each in judged)
 
 
 def by_tiers(names: Sequence[str], count: int, draw: int, workers: int) -> bool:

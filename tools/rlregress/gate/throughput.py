@@ -173,10 +173,16 @@ class Measured:
     Args:
         pairs: (full name of a framework, algorithm): the family that is judged together.
         alpha: probability of one or more false ``regressed`` in the session.
+        environment: variables of the processes that are measured; None: this one's.
     """
 
-    def __init__(self, pairs: Sequence[tuple[str, str]], alpha: float) -> None:
-        self._pairs, self._alpha = list(pairs), alpha
+    def __init__(
+        self,
+        pairs: Sequence[tuple[str, str]],
+        alpha: float,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._pairs, self._alpha, self._environment = list(pairs), alpha, environment
         self._processes: dict[tuple[str, str], list[Measurement]] = {}
         self._verdicts: dict[tuple[str, str], dict[str, ThroughputVerdict]] = {}
         self._refused: dict[tuple[str, str], str] = {}
@@ -184,7 +190,8 @@ class Measured:
     def measure(self, framework: str, algorithm: str) -> None:
         """Measure one more process."""
         done = self._processes.setdefault((framework, algorithm), [])
-        done.append(throughput.measure(framework, algorithm, FIRST_NEW_SEED + len(done)))
+        seed = FIRST_NEW_SEED + len(done)
+        done.append(throughput.measure(framework, algorithm, seed, self._environment))
 
     def processes(self, framework: str, algorithm: str) -> list[Measurement]:
         """The new processes; those that are missing are measured first."""

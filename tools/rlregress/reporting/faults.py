@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from rlregress.faults.behavior import BehaviorResult
 from rlregress.faults.probed import Seen
 from rlregress.faults.traced import TracedResult
 from rlregress.gate.return_faults import GateOnFault
-from rlregress.reporting import words
+from rlregress.gate.throughput_faults import Judged
+from rlregress.reporting import throughput, words
 from rlregress.tracing.processes import last_words
 from rlregress.upgrade.optional_faults import OptionalResult
 
@@ -137,3 +139,21 @@ def returns_summary(judged: Sequence[GateOnFault]) -> str:
     trouble = sum(bool(each.trouble) for each in judged)
     said = f"{fallen} of {len(judged)} gates ended in regressed, {minutes:.0f} CPU minutes in all"
     return said + (f"; {trouble} could not judge" if trouble else "")
+
+
+def throughput_lines(judged: Judged) -> list[str]:
+    """What was said of the throughput of a training with a fault, quantity by quantity."""
+    fault = judged.fault
+    name = f"{fault.framework} {fault.algorithm} {fault.name}"
+    if judged.trouble:
+        return [f"{'COULD NOT JUDGE':<16}{name}: {judged.trouble}"]
+    said = "seen" if judged.detected else "NOT SEEN"
+    verdicts = {quantity: asdict(verdict) for quantity, verdict in judged.verdicts.items()}
+    lines = throughput.verdict_lines({(fault.framework, fault.algorithm): {"verdicts": verdicts}})
+    return [f"{said:<16}{name}, by {fault.turns}", *(f"    {line}" for line in lines)]
+
+
+def throughput_summary(judged: Sequence[Judged]) -> str:
+    """How many faults were seen in the quantity that they are about."""
+    seen = sum(each.detected for each in judged)
+    return f"{seen} of {len(judged)} seeded faults were seen in what they slow down or keep"

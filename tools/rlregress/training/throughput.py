@@ -382,8 +382,13 @@ def _measure_here(framework: str, algorithm: str, seed: int) -> Measurement:
     )
 
 
-def measure(framework: str, algorithm: str, seed: int) -> Measurement:
+def measure(
+    framework: str, algorithm: str, seed: int, environment: Mapping[str, str] | None = None
+) -> Measurement:
     """Train and measure in a process of its own, with one thread.
+
+    Args:
+        environment: variables of that process; None: this one's.
 
     Raises:
         UserError: there is no such training, or it ended in an error.
@@ -393,7 +398,7 @@ def measure(framework: str, algorithm: str, seed: int) -> Measurement:
         ended = subprocess.run(
             [sys.executable, "-W", "ignore", "-m", _MODULE]
             + [framework, algorithm, str(seed), str(result)],
-            env=launch.environment(),
+            env=launch.environment() if environment is None else environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -41,7 +41,7 @@ def measured(monkeypatch):
     """Take down what would be measured; every process measures the next ratio."""
     seeds: list[tuple[str, str, int]] = []
 
-    def measure(framework, algorithm, seed):
+    def measure(framework, algorithm, seed, environment=None):
         seeds.append((framework, algorithm, seed))
         return replace(OFF_POLICY, ratio=0.5 + len(seeds) / 1000)
 
@@ -159,7 +159,7 @@ def test_a_slower_session_regressed(name, folder, measured, monkeypatch):
     """Of new processes at four fifths of the speed the training regressed, and nothing else."""
     record(name, 10)
 
-    def slower(framework, algorithm, seed):
+    def slower(framework, algorithm, seed, environment=None):
         return replace(OFF_POLICY, ratio=0.4 + seed % 1000 / 1000)
 
     monkeypatch.setattr(throughput.throughput, "measure", slower)

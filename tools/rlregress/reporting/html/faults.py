@@ -10,6 +10,7 @@ from rlregress.faults.probed import Seen
 from rlregress.faults.traced import TracedResult
 from rlregress.gate.passages import Pair, Passage
 from rlregress.gate.return_faults import GateOnFault
+from rlregress.gate.throughput_faults import Judged
 from rlregress.reporting import faults
 from rlregress.reporting.html import page as pages
 from rlregress.reporting.html import runs
@@ -96,6 +97,15 @@ def returns(judged: GateOnFault, right: bool) -> Row:
     known = None if judged.trouble else right
     word = "regressed" if judged.regressed else "not regressed"
     return Row(name, known, judged.trouble or cost, verdicts=judged.verdicts, word=word)
+
+
+def throughput(judged: Judged) -> Row:
+    """A fault that the judgement of throughput was to see."""
+    fault = judged.fault
+    name = f"{fault.framework} {fault.algorithm} {fault.name}"
+    right = None if judged.trouble else judged.detected
+    said = "\n".join(faults.throughput_lines(judged))
+    return Row(name, right, said, fault.file, fault.old, fault.new)
 
 
 def page(rows: Sequence[Row], said: str, facts: Facts) -> str:

@@ -1,0 +1,101 @@
+"""Faults that cost time or memory: they fit the code, and what is said of them is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.faults.probed import fault_line
+from rlregress.gate import throughput, throughput_faults
+from rlregress.reporting import faults as report
+from rlregress.training.throughput import Measurement
+
+SOUND = [Measurement(0.5 + number / 1000, 400.0, 60.0, 250.0, 400.0) for number in range(10)]
+
+
+@pytest.fixture
+def fault():
+    """A fault of a framework that is installed and that can be changed."""
+    installed = {adapter.name for adapter in frameworks.installed() if adapter.modules}
+    return next(f for f in throughput_faults.load() if f.framework in installed)
+
+
+@pytest.fixture
+def measured(monkeypatch, fault):
+    """Store ten processes; each new one is a tenth below, or is what is put here."""
+    here = throughput._here(fault.framework, fault.algorithm)
+    known = replace(here, process=tuple(SOUND))
+    monkeypatch.setattr(throughput, "load", lambda framework: {fault.algorithm: known})
+    asked = []
+
+    def measure(framework, algorithm, seed, environment):
+        asked.append(environment)
+        sound = SOUND[seed % 10]
+        return replace(sound, **{attribute: getattr(sound, attribute) * factor})
+
+    attribute, factor = throughput.QUANTITIES[fault.turns], 0.8
+    if fault.turns == "peak memory":
+        factor = 1.25
+    monkeypatch.setattr(throughput.throughput, "measure", measure)
+    return asked
+
+
+@pytest.mark.parametrize("fault", throughput_faults.load(), ids=lambda fault: fault.name)
+def test_a_fault_changes_a_line_of_the_installed_code(fault):
+    """Its fragment stands in the framework's file, in the place that it names."""
+    adapter = frameworks.get(fault.framework)
+    if adapter not in frameworks.installed():
+        pytest.skip(f"{fault.framework} is not installed")
+    place = fault_line(adapter, fault.change)
+    if place is None and not adapter.modules:
+        pytest.skip("the copy of the scripts that is here is another one")
+    assert place is not None
+    path, line = place
+    rest = "\n".join(path.read_text("utf-8").splitlines()[line - 1 :])
+    assert rest.lstrip("\n").startswith(fault.old.lstrip("\n")) or fault.old in rest
+
+
+def test_what_a_fault_slows_down_is_seen(fault, measured):
+    """Every process is one of the copy with the fault, and the quantity that it is about falls."""
+    (judged,) = throughput_faults.seed([fault])
+    assert judged.detected, judged
+    assert all("rlregress-fault-" in environment["PYTHONPATH"] for environment in measured)
+    assert len(measured) == throughput.throughput.processes()
+    first, *lines = report.throughput_lines(judged)
+    assert first.startswith("seen ")
+    assert any("regressed" in line for line in lines)
+    assert report.throughput_summary([judged]).startswith("1 of 1")
+
+
+def test_a_fault_that_slows_nothing_down_is_not_seen(fault, measured, monkeypatch):
+    """What is as it was is no evidence of a fault, whatever another quantity does."""
+    other = next(name for name in throughput.QUANTITIES if name != fault.turns)
+    (judged,) = throughput_faults.seed([replace(fault, turns=other)])
+    assert not judged.detected
+    assert report.throughput_lines(judged)[0].startswith("NOT SEEN")
+
+
+def test_a_fault_that_cannot_be_measured_is_said(fault, measured):
+    """Of another version of the code, or without stored processes; the next one is judged."""
+    elsewhere = replace(fault, old="no such line")
+    unfit, seen = throughput_faults.seed([elsewhere, fault])
+    assert "does not fit this version" in unfit.trouble
+    assert report.throughput_lines(unfit)[0].startswith("COULD NOT JUDGE")
+    assert seen.detected
+
+
+def test_a_fault_without_stored_processes_says_how_to_measure_them(fault, monkeypatch):
+    """It is no fault that was not seen."""
+    monkeypatch.setattr(throughput, "load", lambda framework: {})
+    (judged,) = throughput_faults.seed([fault])
+    assert "measure it with: rlregress throughput --framework" in judged.trouble
+    assert not judged.detected
+
+
+def test_faults_are_measured_one_after_another(command):
+    """More workers than one are refused: each would slow the others down."""
+    code, _, error = command("faults", "--throughput", "--workers", "2")
+    assert (code, len(error.strip().splitlines())) == (2, 1)
+    assert "expected 1 with --throughput" in error
