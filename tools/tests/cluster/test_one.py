@@ -44,7 +44,7 @@ def ended(process, code: int, *said: str) -> None:
 
 def files(store: Store) -> set[str]:
     """The endings of the files of runs."""
-    return {path.suffix for path in store.folder.glob("sb3*/*")}
+    return {path.suffix for path in store.folder.glob("*-v4-*/*")}
 
 
 def test_a_run_that_was_killed_is_done_by_the_next_and_then_never_again(store):

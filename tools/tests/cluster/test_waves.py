@@ -59,9 +59,9 @@ def called(line: str, copy: Copy) -> subprocess.CompletedProcess[str]:
 
 
 def judged(copy: Copy) -> dict[str, object]:
-    """What the last gate has written, but how long it and its failed tests took."""
+    """What the last gate has written, but when it began and how long it and its tests took."""
     verdict = json.loads((copy.folder / "report" / "verdict.json").read_text())
-    del verdict["seconds"]
+    del verdict["started"], verdict["seconds"]
     for of in verdict["frameworks"].values():
         for failure in of["failures"]:
             del failure["seconds"]
