@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Dict, Mapping, Tuple
 
 from rlregress.frameworks.base import Unprobed
@@ -133,6 +134,8 @@ def _read(algorithm: str, named: Mapping[str, str], known: Mapping[str, Any]) ->
         collected = known["num_envs"] * known["num_steps"]
         read["minibatch_size"] = collected // read["minibatch_size"]
         read["value_clip_range"] = known["clip_coef"] if read["value_clip_range"] else None
+        clip = read["max_gradient_norm"]
+        read["max_gradient_norm"] = None if clip == math.inf else clip
         # the older script has a threshold and a switch, which is off
         read["target_kl"] = known["target_kl"] if known.get("kle_stop", True) else None
     else:

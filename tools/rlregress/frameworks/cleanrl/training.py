@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any, Callable, Dict, List, Mapping, Tuple
 
 import gymnasium
@@ -79,6 +80,9 @@ def arguments_of(
     made: Dict[str, Any] = {}
     if algorithm == "ppo":
         made.update(_minibatches(reasons, given, environments), **_value_clipping(reasons, given))
+        if "max_gradient_norm" in given and given["max_gradient_norm"] is None:
+            # the script always clips: by infinity it multiplies gradients by one
+            given["max_gradient_norm"] = math.inf
     if algorithm == "sac":
         _check_temperature(reasons, given)
     if algorithm in ("td3", "ddpg") and "exploration_noise" in given:
