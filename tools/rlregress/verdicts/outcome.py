@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -170,18 +169,6 @@ class Verdicts:
         """The worst verdict of the session."""
         cells = [cell.verdict for cell in self.cells.values()]
         return worst_verdict(cells + [group.verdict for group in self.groups.values()])
-
-    def as_dict(self) -> dict[str, Any]:
-        """The same as plain JSON values; numbers that are not defined (nan) become None."""
-        return {"verdict": self.verdict, **_plain(asdict(self))}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def worst_verdict(verdicts: Iterable[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 
 import numpy as np
@@ -210,18 +209,6 @@ def test_the_order_of_runs_and_cells_does_not_matter():
     first, second = judge_cells(cells), judge_cells(shuffled)
     assert dict(first.cells) == dict(second.cells)
     assert dict(first.groups) == dict(second.groups)
-
-
-def test_verdicts_are_plain_json():
-    """What cannot be told is null, never NaN."""
-    found = judge_cells(
-        {"a": CellSample(healthy(1, 10), []), "b": CellSample([1.0] * 5, [1.0] * 5)}
-    )
-    text = json.dumps(found.as_dict(), allow_nan=False)
-    cells = json.loads(text)["cells"]
-    assert cells["a"]["p_drop"] is None
-    assert cells["b"]["p_drop"] == 1.0
-    assert json.loads(text)["verdict"] == "inconclusive"
 
 
 def test_the_worst_verdict_of_a_session():
