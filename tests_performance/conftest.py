@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import pytest
 
@@ -34,8 +34,16 @@ def warm_python(warm_executable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", warm_executable)
 
 
+def begins_warm(fixtures: Collection[str], judged: bool) -> bool:
+    """Whether a test's workers may come from a process that has torch.
+
+    Not where returns are judged, nor where memory is: a child has that of the process it is of.
+    """
+    return not judged and "throughput" not in fixtures
+
+
 @pytest.fixture(autouse=True)
 def _workers(request: pytest.FixtureRequest) -> None:
     """Workers of a budget whose returns are not judged come from a process that has torch."""
-    if not budget(request.config.getoption("--budget")).judged:
+    if begins_warm(request.fixturenames, budget(request.config.getoption("--budget")).judged):
         request.getfixturevalue("warm_python")

@@ -15,6 +15,7 @@ import pytest
 
 from rlregress.tracing.run import Side
 from tests_performance import warm
+from tests_performance.conftest import begins_warm
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="it takes Linux")
 
@@ -195,3 +196,10 @@ def test_a_process_is_served_all_the_same(old, new, is_warm, tmp_path):
         said = told(python, ["-c", TOLD], tmp_path)
     assert said["torch"] == is_warm
     assert said["said"] == "words"
+
+
+def test_no_process_whose_memory_is_measured_begins_with_torch():
+    """It would have the memory of the process that it is forked from: 100 MiB more than its own."""
+    assert begins_warm(["framework", "evidence"], judged=False)
+    assert not begins_warm(["framework", "throughput", "evidence"], judged=False)
+    assert not begins_warm(["framework", "evidence"], judged=True)
