@@ -344,13 +344,11 @@ def check_hyperparameters(stored: Baseline, given: Mapping[str, Any]) -> None:
 
 
 def seconds_per_step(cell: Cell, known: Sequence[Baseline]) -> float:
-    """CPU seconds per environment step, the mean over stored runs; 0 without any.
+    """CPU seconds per environment step, the mean over stored runs of any budget; 0 without any.
 
-    Of the cell if it has stored runs; else of the cell in other budgets; else of its framework and
-    algorithm; else of its algorithm.
+    Of the cell if it has stored runs; else of its framework and algorithm; else of its algorithm.
     """
-    cell_in_any_budget = ("group", "environment", "hyperparameters")
-    for alike in ((*cell_in_any_budget, "budget"), cell_in_any_budget, ("group",), ("algorithm",)):
+    for alike in (("group", "environment", "hyperparameters"), ("group",), ("algorithm",)):
         speeds = [
             stored.cpu_seconds / stored.protocol.total_steps
             for stored in known
