@@ -29,9 +29,10 @@ def test_every_order_does_every_run_once(thesis):
     every = simulate.orders(thesis)
     for order in every.values():
         assert sorted(order(simulate.np.random.default_rng(0))) == list(range(1440))
-    arrays = simulate.as_arrays(thesis, 100)
+    arrays = simulate.as_arrays(thesis, simulate.slurm.USUAL_ARRAY_SIZE)
     lengths = [thesis.expected[number] for number in arrays]
     assert lengths[0] == max(lengths)
+    assert lengths != sorted(lengths, reverse=True)
     longest = simulate.longest_first(thesis)
     assert [thesis.expected[n] for n in longest] == sorted(thesis.expected, reverse=True)
 

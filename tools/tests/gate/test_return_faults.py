@@ -1,4 +1,4 @@
-"""Faults that change what is learnt: they fit the code, and what the gate says of them is told."""
+"""Faults that change what is learnt or what it costs fit the code; what the gate says is told."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.faults.probed import fault_line
-from rlregress.gate import return_faults
+from rlregress.gate import return_faults, throughput_faults
 from rlregress.gate.return_faults import GateOnFault, ReturnFault
 from rlregress.reporting import faults as report
 
 
-@pytest.mark.parametrize("fault", return_faults.load(), ids=lambda fault: fault.name)
+@pytest.mark.parametrize(
+    "fault",
+    [*return_faults.load(), *throughput_faults.load()],
+    ids=lambda fault: fault.name,
+)
 def test_a_fault_changes_a_line_of_the_installed_code(fault):
     """Its fragment stands in the framework's file, in the place that it names."""
     adapter = frameworks.get(fault.framework)
