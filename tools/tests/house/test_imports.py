@@ -216,7 +216,7 @@ def test_formulas_and_verdicts_load_no_framework():
 def test_what_is_loaded_by_a_roundabout_way_is_found(tmp_path):
     """A formula that imports a package by its name, at run time, has loaded it."""
     text = "importlib = __import__('importlib')\nimportlib.import_module('wave')\n"
-    files = {"formulas/sac.py": text, "verdicts/fixed.py": ""}
+    files = {"formulas/sac.py": text, "verdicts/looks.py": ""}
     write(tmp_path / "rlregress", files)
     assert "wave" in loaded_with_judges(tmp_path)
     assert "wave" not in loaded_with_judges(LIBRARY.parent)

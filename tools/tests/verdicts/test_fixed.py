@@ -10,11 +10,11 @@ import pytest
 
 from rlregress.errors import UserError
 from rlregress.verdicts.effect import scale_of, welch_interval
-from rlregress.verdicts.fixed import CellSample, judge_cells
 from rlregress.verdicts.laws import LAWS
 from rlregress.verdicts.looks import fixed
-from rlregress.verdicts.outcome import worst_verdict
+from rlregress.verdicts.outcome import CellSample, Rules, worst_verdict
 from rlregress.verdicts.permutation import permutation_p_rows
+from rlregress.verdicts.sequential import follow, verdicts_of
 from rlregress.verdicts.simulate import (
     NOTHING,
     Change,
@@ -29,6 +29,12 @@ from rlregress.verdicts.stability import self_check
 def healthy(seed, size, mean=1000.0, sd=100.0):
     """Normal returns [size]."""
     return np.random.default_rng(seed).normal(mean, sd, size)
+
+
+def judge_cells(cells, **rules):
+    """Verdicts of cells, each by one look at all of its new runs."""
+    looks = {name: fixed(np.size(cell.new) + cell.failed) for name, cell in cells.items()}
+    return verdicts_of(follow(cells, looks, Rules(**rules)))
 
 
 def judge_one(stored, new, **options):

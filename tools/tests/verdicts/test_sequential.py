@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from rlregress.errors import UserError
-from rlregress.verdicts import fixed as fixed_gate
 from rlregress.verdicts.family import holm_adjust, stouffer
 from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
 from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group
@@ -198,15 +197,6 @@ def test_the_seeds_that_are_said_to_decide_do_see_the_drop():
     assert seen.visible_fraction <= 0.5 * 1.15  # rounded numbers of seeds, Monte Carlo error
     assert "new seeds" in seeds_for_cell(stored, SEQUENTIAL, 9, 0.05, 0.5)
     assert seeds_for_group(10, SEQUENTIAL, 0.3, 0.2).startswith("to see a common drop of 20%")
-
-
-def test_one_look_is_the_fixed_gate():
-    """A plan with a single look gives the verdicts of the gate of fixed size, word for word."""
-    cells = {
-        f"c{i}": CellSample(healthy(i, 10), healthy(50 + i, 5, 800.0), group="g") for i in range(3)
-    }
-    one, other = judge_cells(cells, fixed(5)), fixed_gate.judge_cells(cells)
-    assert (dict(one.cells), dict(one.groups)) == (dict(other.cells), dict(other.groups))
 
 
 def test_the_rules_by_hand():
