@@ -20,7 +20,7 @@ two statistics depend on each other. ``simulate_adastop`` measures what that cos
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -117,9 +117,9 @@ class Look:
     """One look, as it ended.
 
     Attributes:
-        lower, upper: the last boundaries that statistics were held against, in sums of returns.
-            Below ``lower`` a pair is accepted; -inf: none is.
-        statistics: observed |sum - sum| of each pair that was undecided before, by pair.
+        lower, upper: the last boundaries that statistics were held against, in sums of returns
+            over the units of their pairs. Below ``lower`` a pair is accepted; -inf: none is.
+        statistics: observed |sum - sum| / unit of each pair that was undecided before, by pair.
     """
 
     lower: float
@@ -152,19 +152,23 @@ def _arrangements(plan: Plan) -> Iterator[FloatArray]:
 
 
 def compare(
-    samples: Sequence[ArrayLike], pairs: Sequence[tuple[int, int]], plan: Plan
+    samples: Sequence[ArrayLike],
+    pairs: Sequence[tuple[int, int]],
+    plan: Plan,
+    units: ArrayLike = 1.0,
 ) -> Comparison:
     """Decide pairs of samples, look by look, as far as there are runs.
 
     The comparison stops before the first look at which an undecided pair lacks runs; what is not
     decided then is ``undecided``. After the last look it is ``not separated``. Later runs change
     nothing that is decided already. The statistics of all pairs are held against one boundary, so
-    all samples have to be on one scale (see ``scale``).
+    pairs whose returns are on several scales need units (see ``units_of``).
 
     Args:
         samples: returns [runs] of each sample, in the order of their seeds; of any lengths.
         pairs: indices of the samples that are compared.
         plan: looks, errors and arrangements.
+        units: what the statistic of each pair [pairs] is divided by, or one number for all.
 
     Raises:
         UserError: a return that is not finite.
@@ -174,6 +178,7 @@ def compare(
         raise UserError("a return is not a finite number: failed runs must be replaced first")
     n, count = plan.runs, len(values)
     first, second = (np.array([pair[side] for pair in pairs], dtype=np.intp) for side in (0, 1))
+    unit = np.broadcast_to(np.asarray(units, dtype=np.float64), len(pairs))
     decided: dict[int, tuple[str, int]] = {}
     looks: list[Look] = []
     sums = np.zeros(count)
@@ -193,9 +198,9 @@ def compare(
         sums += block.sum(axis=1)
         most += n * np.abs(block).max(axis=1)
         # of a pair alone: the size of other samples says nothing about its rounding
-        tie = TIE * (most[first] + most[second])
-        permuted += signs[:, :n] @ block[first].T + signs[:, n:] @ block[second].T
-        observed = np.abs(sums[first] - sums[second])
+        tie = TIE * (most[first] + most[second]) / unit
+        permuted += (signs[:, :n] @ block[first].T + signs[:, n:] @ block[second].T) / unit
+        observed = np.abs(sums[first] - sums[second]) / unit
         statistics = {(int(first[i]), int(second[i])): float(observed[i]) for i in left}
         allowed = [
             math.floor(level * look / plan.looks * plan.arrangements + TIE) - int((~inside).sum())
@@ -234,11 +239,24 @@ def compare(
     )
 
 
-def scale(samples: Sequence[ArrayLike], runs: int) -> float:
-    """The unit in which the samples of one environment are compared with those of others.
+def units_of(
+    samples: Sequence[ArrayLike], pairs: Sequence[tuple[int, int]], runs: int
+) -> list[float]:
+    """Units in which the pairs of one environment can be compared with those of others.
 
-    The standard deviation of their first ``runs`` runs together: no arrangement and no later look
-    changes it. 1 where it is 0.
+    The standard deviation of the first ``runs`` runs of both samples of a pair together: no
+    arrangement of these and no later look changes it, nor does a third sample, however far off.
+    Where it is 0, that of the samples of all pairs; where that is 0, 1.
+
+    Args:
+        samples: returns [runs] of each sample.
+        pairs: indices of the samples of the environment that are compared.
+        runs: runs of a sample at the first look.
     """
-    pooled = np.concatenate([np.asarray(sample, dtype=np.float64)[:runs] for sample in samples])
-    return float(pooled.std()) or 1.0
+
+    def spread(indices: Iterable[int]) -> float:
+        together = np.concatenate([np.asarray(samples[i], np.float64)[:runs] for i in indices])
+        return float(together.std()) if np.ptp(together) else 0.0
+
+    of_all = spread(sorted({index for pair in pairs for index in pair})) or 1.0
+    return [spread(pair) or of_all for pair in pairs]

@@ -2,9 +2,9 @@
 
     python -m rlregress.verdicts.simulate_adastop --samples 2 4 10 --runs 5 --looks 5
 
-Every comparison draws the runs of all samples from one of the laws of ``laws.py``, in turn; in the
-columns of a drop the last sample loses that share of its mean, so that its pairs are unequal and
-all others are still equal.
+Every comparison draws the runs of all samples from one of the laws of ``laws.py``, in turn, and of
+several environments from one of each; where there is a drop, the last sample loses that share of
+its mean on the first environment, so that its pairs there are unequal and all others still equal.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlregress.verdicts.adastop import GREATER, SMALLER, Plan, compare
+from rlregress.verdicts.adastop import GREATER, SMALLER, Plan, compare, units_of
 from rlregress.verdicts.laws import LAWS
 
 
@@ -49,21 +49,32 @@ def measure(
     repetitions: int,
     laws: Sequence[str] = tuple(LAWS),
     seed: int = 0,
+    environments: int = 1,
 ) -> Measured:
     """Simulate ``repetitions`` comparisons of ``samples`` samples of one law, in turn of ``laws``.
 
-    Every comparison draws arrangements of its own.
+    Every comparison draws arrangements of its own. Several environments are one family, each with
+    units of its own.
     """
     rng = np.random.default_rng([seed, samples, plan.runs, plan.looks, round(1000 * drop)])
-    pairs = list(itertools.combinations(range(samples), 2))
+    pairs_of = [
+        list(itertools.combinations(range(start, start + samples), 2))
+        for start in range(0, samples * environments, samples)
+    ]
+    pairs = list(itertools.chain(*pairs_of))
     most = plan.runs * plan.looks
     error, seen, runs = [], [], []
     for repetition in range(repetitions):
-        law = LAWS[laws[repetition % len(laws)]]
-        drawn = law(rng, (samples, most), 0.0)
-        drawn[-1] = law(rng, (most,), drop)
         own = Plan(plan.runs, plan.looks, plan.alpha, plan.beta, plan.draws, repetition)
-        compared = compare(list(drawn), pairs, own)
+        drawn: list[np.ndarray] = []
+        units: list[float] = []
+        for environment, of_pairs in enumerate(pairs_of):
+            law = LAWS[laws[(repetition + environment) % len(laws)]]
+            drawn += list(law(rng, (samples, most), 0.0))
+            if not environment:
+                drawn[-1] = law(rng, (most,), drop)
+            units += units_of(drawn, of_pairs, plan.runs)
+        compared = compare(drawn, pairs, own, units if environments > 1 else 1.0)
         unequal = [pair for pair in compared.pairs if drop and pair.second == samples - 1]
         wrong = [
             pair.decision in (GREATER, SMALLER) for pair in compared.pairs if pair not in unequal
@@ -71,7 +82,7 @@ def measure(
         error.append(float(any(wrong)))
         if unequal:
             seen.append(float(np.mean([pair.decision == GREATER for pair in unequal])))
-        for sample in range(samples):
+        for sample in range(len(drawn)):
             looks = [pair.look for pair in compared.pairs if sample in (pair.first, pair.second)]
             runs.append(float(plan.runs * max(looks)))
     return Measured(_mean(error), _mean(seen) if seen else (math.nan, math.nan), _mean(runs))
@@ -81,6 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table as Markdown."""
     parser = argparse.ArgumentParser(prog="python -m rlregress.verdicts.simulate_adastop")
     parser.add_argument("--samples", type=int, nargs="+", default=[2, 4, 10])
+    parser.add_argument("--environments", type=int, default=1)
     parser.add_argument("--runs", type=int, default=5, help="of each sample at each look")
     parser.add_argument("--looks", type=int, default=5)
     parser.add_argument("--alpha", type=float, default=0.05)
@@ -101,13 +113,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     for samples, beta, drop in itertools.product(options.samples, options.beta, options.drop):
         plan = Plan(options.runs, options.looks, options.alpha, beta, options.draws)
-        measured = measure(samples, plan, drop, options.repetitions, seed=options.seed)
+        measured = measure(
+            samples,
+            plan,
+            drop,
+            options.repetitions,
+            seed=options.seed,
+            environments=options.environments,
+        )
         row = [
             str(samples),
             f"{plan.looks} x {plan.runs}",
             f"{beta:g}",
             f"{drop:.0%}",
-            "-" if samples == 2 and drop else text(measured.error, 3),
+            "-" if samples == 2 and drop and options.environments == 1 else text(measured.error, 3),
             text(measured.seen, 3),
             text(measured.runs, 1),
         ]

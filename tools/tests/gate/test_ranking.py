@@ -101,6 +101,16 @@ def test_environments_of_other_units_are_one_family():
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("far", [1e3, 1e6])
+def test_an_implementation_far_off_hides_no_difference_of_others(far):
+    """Beside another environment too: the unit of a pair is that of its own returns."""
+    near = runs("a", normal(0, 100), "R") + runs("b", normal(1, 130), "R")
+    other = [run for i in range(3) for run in runs("abc"[i], normal(2 + i, 100), "I")]
+    found = rank(near + runs("c", normal(5, far), "R") + other)
+    (task,) = [task for task in found.tasks if task.name == "R"]
+    assert task.decision("b", "a") == task.decision("c", "b") == GREATER
+
+
 def test_a_run_that_failed_counts_as_the_worst_return(three):
     """None becomes the lowest return of any implementation on the task, and is counted."""
     failed = runs("d", [None, *normal(4, 150, 9)])

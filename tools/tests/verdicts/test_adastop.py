@@ -16,7 +16,7 @@ from rlregress.verdicts.adastop import (
     UNDECIDED,
     Plan,
     compare,
-    scale,
+    units_of,
 )
 from rlregress.verdicts.simulate_adastop import main, measure
 
@@ -171,10 +171,11 @@ def test_mirrored_pairs_and_units_change_nothing():
     assert decisions([9000 + 250 * sample for sample in samples], plan) == once
 
 
-def test_the_scale_of_an_environment_ignores_later_looks():
-    """Only the runs of the first look count, and constant returns have the unit 1."""
-    assert scale([[1.0, 3.0, 99.0], [1.0, 3.0]], 2) == 1.0
-    assert scale([[5.0, 5.0]], 2) == 1.0
+def test_the_unit_of_a_pair_is_its_spread_at_the_first_look():
+    """No later run and no other sample counts; a pair without spread takes that of all samples."""
+    samples = [[1.0, 3.0, 99.0], [1.0, 3.0], [5.0, 5.0], [5.0, 5.0]]
+    assert units_of(samples, [(0, 1), (2, 3)], 2) == [1.0, pytest.approx(np.sqrt(2.75))]
+    assert units_of([[0.1] * 3, [0.1] * 3], [(0, 1)], 3) == [1.0]
 
 
 def share(hits, repetitions):
