@@ -102,8 +102,8 @@ class Ranking:
 
     Attributes:
         looks: how many of the plan's looks there were runs for, or were needed.
-        boundaries: lower and upper boundary of each look, in sums of returns; of several tasks
-            in sums over the standard deviation of their pair's runs of the first look.
+        boundaries: lower and upper boundary of each look, in sums of returns over the standard
+            deviation of the pair's returns so far.
         alone: tasks of which only one implementation has runs; they are not ranked.
     """
 
@@ -332,16 +332,12 @@ def rank(
     places: list[tuple[str, str]] = []
     samples: list[np.ndarray] = []
     pairs: list[tuple[int, int]] = []
-    units: list[float] = []
     for task, of_task in returns.items():
         start = len(places)
         places += [(task, name) for name in sorted(of_task)]
-        of_pairs = list(itertools.combinations(range(start, len(places)), 2))
         samples += [np.array(of_task[name]) for _, name in places[start:]]
-        pairs += of_pairs
-        units += adastop.units_of(samples, of_pairs, per_look)
-    # on one task returns are compared as they are, as in the paper
-    compared = adastop.compare(samples, pairs, plan, units if len(returns) > 1 else 1.0)
+        pairs += itertools.combinations(range(start, len(places)), 2)
+    compared = adastop.compare(samples, pairs, plan)
 
     done = len(compared.looks)
     decided: dict[str, list[Decision]] = {task: [] for task in returns}

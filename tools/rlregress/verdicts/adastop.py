@@ -2,11 +2,16 @@
 
 Every sample (the runs of one implementation, in the order of their seeds) is looked at after n, 2n,
 ..., Kn runs. The statistic of a pair is the absolute difference of the two sums of returns so far
-(Mathieu et al. 2023, "AdaStop", equation 1). If two samples have one law, the runs of a block of n
-against n could as well have been dealt to them in any other way; the boundary of a look is the
-quantile of the largest statistic of all undecided pairs over such arrangements (equation 2). The
+(Mathieu et al. 2023, "AdaStop", equation 1), here over the standard deviation of these returns. If
+two samples have one law, the runs of a block of n against n could as well have been dealt to them
+in any other way; the boundary of a look is the quantile of the largest statistic of all undecided
+pairs over such arrangements (equation 2). The
 pair with the largest statistic is separated if it is above, and the boundary is computed again
 without it (step-down, appendix F.2). Of the error alpha, k alpha / K may be spent after look k.
+
+The paper divides by nothing. No arrangement changes the returns of a pair as a whole, so of two
+samples the decisions are the same; of several, and of several environments, no pair whose returns
+are larger or vary more than those of others lifts the boundary for these.
 
 One set of arrangements serves all pairs: of the 2n places of a block, those of the first sample
 before those of the second, n are drawn anew for the first in every pair alike.
@@ -20,7 +25,7 @@ two statistics depend on each other. ``simulate_adastop`` measures what that cos
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -151,24 +156,25 @@ def _arrangements(plan: Plan) -> Iterator[FloatArray]:
         yield 1.0 - 2.0 * random_arrangements(n, n, plan.draws - 1, rng)
 
 
+def _spread(samples: Sequence[FloatArray]) -> float:
+    """Standard deviation of samples together; 1 where all of their values are the same."""
+    together = np.concatenate(samples)
+    return float(together.std()) if np.ptp(together) else 1.0
+
+
 def compare(
-    samples: Sequence[ArrayLike],
-    pairs: Sequence[tuple[int, int]],
-    plan: Plan,
-    units: ArrayLike = 1.0,
+    samples: Sequence[ArrayLike], pairs: Sequence[tuple[int, int]], plan: Plan
 ) -> Comparison:
     """Decide pairs of samples, look by look, as far as there are runs.
 
     The comparison stops before the first look at which an undecided pair lacks runs; what is not
     decided then is ``undecided``. After the last look it is ``not separated``. Later runs change
-    nothing that is decided already. The statistics of all pairs are held against one boundary, so
-    pairs whose returns are on several scales need units (see ``units_of``).
+    nothing that is decided already.
 
     Args:
         samples: returns [runs] of each sample, in the order of their seeds; of any lengths.
         pairs: indices of the samples that are compared.
         plan: looks, errors and arrangements.
-        units: what the statistic of each pair [pairs] is divided by, or one number for all.
 
     Raises:
         UserError: a return that is not finite.
@@ -178,12 +184,11 @@ def compare(
         raise UserError("a return is not a finite number: failed runs must be replaced first")
     n, count = plan.runs, len(values)
     first, second = (np.array([pair[side] for pair in pairs], dtype=np.intp) for side in (0, 1))
-    unit = np.broadcast_to(np.asarray(units, dtype=np.float64), len(pairs))
     decided: dict[int, tuple[str, int]] = {}
     looks: list[Look] = []
     sums = np.zeros(count)
     most = np.zeros(count)  # the largest magnitude that a sum of runs could have
-    permuted = np.zeros((plan.arrangements, len(pairs)))  # signed differences of sums
+    differences = np.zeros((plan.arrangements, len(pairs)))  # of the sums, in each arrangement
     # arrangements in which no earlier look has rejected a pair, and in which none has accepted one
     below = np.ones(plan.arrangements, dtype=bool)
     above = np.ones(plan.arrangements, dtype=bool)
@@ -197,9 +202,13 @@ def compare(
             block[sample] = values[sample][(look - 1) * n : look * n]
         sums += block.sum(axis=1)
         most += n * np.abs(block).max(axis=1)
+        unit = np.ones(len(pairs))
+        for index in left:
+            unit[index] = _spread([values[sample][: look * n] for sample in pairs[index]])
         # of a pair alone: the size of other samples says nothing about its rounding
         tie = TIE * (most[first] + most[second]) / unit
-        permuted += (signs[:, :n] @ block[first].T + signs[:, n:] @ block[second].T) / unit
+        differences += signs[:, :n] @ block[first].T + signs[:, n:] @ block[second].T
+        permuted = differences / unit
         observed = np.abs(sums[first] - sums[second]) / unit
         statistics = {(int(first[i]), int(second[i])): float(observed[i]) for i in left}
         allowed = [
@@ -237,26 +246,3 @@ def compare(
         ),
         tuple(looks),
     )
-
-
-def units_of(
-    samples: Sequence[ArrayLike], pairs: Sequence[tuple[int, int]], runs: int
-) -> list[float]:
-    """Units in which the pairs of one environment can be compared with those of others.
-
-    The standard deviation of the first ``runs`` runs of both samples of a pair together: no
-    arrangement of these and no later look changes it, nor does a third sample, however far off.
-    Where it is 0, that of the samples of all pairs; where that is 0, 1.
-
-    Args:
-        samples: returns [runs] of each sample.
-        pairs: indices of the samples of the environment that are compared.
-        runs: runs of a sample at the first look.
-    """
-
-    def spread(indices: Iterable[int]) -> float:
-        together = np.concatenate([np.asarray(samples[i], np.float64)[:runs] for i in indices])
-        return float(together.std()) if np.ptp(together) else 0.0
-
-    of_all = spread(sorted({index for pair in pairs for index in pair})) or 1.0
-    return [spread(pair) or of_all for pair in pairs]

@@ -37,6 +37,8 @@ _FIRST_DRAWS = 2_000
 _SMALL = 0.02
 #: Cells of a group.
 _GROUP = 8
+#: how often one call draws which cell has which law
+_ORDERS = 50
 #: Standard deviation over runs of the logarithm of a critic's error; 25 short runs of PPO have 0.06
 #: to 0.11, cell by cell.
 _CRITIC_SD = 0.1
@@ -136,14 +138,20 @@ def draw_session(
     change: Change = NOTHING,
     laws: Sequence[Law] = tuple(LAWS.values()),
 ) -> tuple[FloatArray, FloatArray]:
-    """Stored [sessions, groups, 8, m] and new [..., n] returns; the first group changes."""
+    """Stored [sessions, groups, 8, m] and new [..., n] returns; the first group changes.
+
+    Which law a cell has is drawn anew for every fiftieth of the sessions, each law as often.
+    """
     stored = np.empty((sessions, groups, _GROUP, m))
     new = np.empty((sessions, groups, _GROUP, n))
-    for group in range(groups):
-        for cell in range(_GROUP):
-            law = laws[(group * _GROUP + cell) % len(laws)]
-            stored[:, group, cell] = law(rng, (sessions, m), 0.0)
-            new[:, group, cell] = law(rng, (sessions, n), change.drop if group == 0 else 0.0)
+    for part in np.array_split(np.arange(sessions), min(sessions, _ORDERS)):
+        order = rng.permutation(len(laws))
+        for group in range(groups):
+            drop = change.drop if group == 0 else 0.0
+            for cell in range(_GROUP):
+                law = laws[order[(group * _GROUP + cell) % len(laws)]]
+                stored[part, group, cell] = law(rng, (len(part), m), 0.0)
+                new[part, group, cell] = law(rng, (len(part), n), drop)
     if change.collapsed:
         collapsed = rng.random(new[:, 0].shape) < change.collapsed
         new[:, 0] = np.where(collapsed, stored[:, 0].mean(axis=-1, keepdims=True) - 1.0, new[:, 0])

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlregress.verdicts.adastop import GREATER, SMALLER, Plan, compare, units_of
+from rlregress.verdicts.adastop import GREATER, SMALLER, Plan, compare
 from rlregress.verdicts.laws import LAWS
 
 
@@ -53,28 +53,25 @@ def measure(
 ) -> Measured:
     """Simulate ``repetitions`` comparisons of ``samples`` samples of one law, in turn of ``laws``.
 
-    Every comparison draws arrangements of its own. Several environments are one family, each with
-    units of its own.
+    Every comparison draws arrangements of its own. Several environments are one family.
     """
     rng = np.random.default_rng([seed, samples, plan.runs, plan.looks, round(1000 * drop)])
-    pairs_of = [
-        list(itertools.combinations(range(start, start + samples), 2))
+    pairs = [
+        pair
         for start in range(0, samples * environments, samples)
+        for pair in itertools.combinations(range(start, start + samples), 2)
     ]
-    pairs = list(itertools.chain(*pairs_of))
     most = plan.runs * plan.looks
     error, seen, runs = [], [], []
     for repetition in range(repetitions):
         own = Plan(plan.runs, plan.looks, plan.alpha, plan.beta, plan.draws, repetition)
         drawn: list[np.ndarray] = []
-        units: list[float] = []
-        for environment, of_pairs in enumerate(pairs_of):
+        for environment in range(environments):
             law = LAWS[laws[(repetition + environment) % len(laws)]]
             drawn += list(law(rng, (samples, most), 0.0))
             if not environment:
                 drawn[-1] = law(rng, (most,), drop)
-            units += units_of(drawn, of_pairs, plan.runs)
-        compared = compare(drawn, pairs, own, units if environments > 1 else 1.0)
+        compared = compare(drawn, pairs, own)
         unequal = [pair for pair in compared.pairs if drop and pair.second == samples - 1]
         wrong = [
             pair.decision in (GREATER, SMALLER) for pair in compared.pairs if pair not in unequal

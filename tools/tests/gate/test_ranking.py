@@ -102,13 +102,30 @@ def test_environments_of_other_units_are_one_family():
 
 
 @pytest.mark.parametrize("far", [1e3, 1e6])
-def test_an_implementation_far_off_hides_no_difference_of_others(far):
-    """Beside another environment too: the unit of a pair is that of its own returns."""
+@pytest.mark.parametrize("beside", [[], ["I"]])
+def test_an_implementation_far_off_hides_no_difference_of_others(far, beside):
+    """Nor does one whose returns vary far more: the unit of a pair is that of its own returns."""
     near = runs("a", normal(0, 100), "R") + runs("b", normal(1, 130), "R")
-    other = [run for i in range(3) for run in runs("abc"[i], normal(2 + i, 100), "I")]
-    found = rank(near + runs("c", normal(5, far), "R") + other)
-    (task,) = [task for task in found.tasks if task.name == "R"]
-    assert task.decision("b", "a") == task.decision("c", "b") == GREATER
+    wild = [100 + far * (value - 100) for value in normal(5, 100)]
+    other = [run for task in beside for i in "ab" for run in runs(i, normal(ord(i), 100), task)]
+    for third in (normal(5, far), wild):
+        found = rank(near + runs("c", third, "R") + other)
+        (task,) = [task for task in found.tasks if task.name == "R"]
+        assert task.decision("b", "a") == GREATER
+
+
+@pytest.mark.parametrize("ceiling", [1, 1000])
+def test_a_ceiling_that_is_left_at_a_later_look_hides_no_difference_elsewhere(ceiling):
+    """Alike at the first look, one failure each at the second; 1 or 1000 makes no difference."""
+    low, high = [1, 2, 3, 4, 5] * 2, [4, 5, 6, 7, 8] * 2
+    near = runs("a", low, "X") + runs("b", high, "X")
+    at_ceiling = [
+        run
+        for name, seed in (("a", 8), ("b", 5))
+        for run in runs(name, [0 if i == seed else ceiling for i in range(10)], "Y")
+    ]
+    decided = {task.name: task.decision("b", "a") for task in rank(near + at_ceiling).tasks}
+    assert decided == {"X": GREATER, "Y": NOT_SEPARATED}
 
 
 def test_a_run_that_failed_counts_as_the_worst_return(three):

@@ -16,7 +16,6 @@ from rlregress.verdicts.adastop import (
     UNDECIDED,
     Plan,
     compare,
-    units_of,
 )
 from rlregress.verdicts.simulate_adastop import main, measure
 
@@ -47,7 +46,7 @@ def brute_force(first, second, plan):
                 at = slice(block * n, (block + 1) * n)
                 pooled = [*first[at], *second[at]]
                 total += sum(x if place in places else -x for place, x in enumerate(pooled))
-            return round(abs(total), 6)
+            return round(abs(total) / np.std([*first[: look * n], *second[: look * n]]), 6)
 
         statistics = [statistic(ways) for ways in kept]
         allowed = plan.alpha * look / plan.looks * count - spent
@@ -80,15 +79,18 @@ def test_by_hand_three_against_three():
     found = compare([[7, 8, 9], [1, 2, 3]], TWO, Plan(3, 1, 0.1))
     assert found.pairs[0].decision == GREATER
     # the next largest statistic: 3 and 7 change sides, |(3 + 8 + 9) - (1 + 2 + 7)| = 10
-    assert found.looks[0].upper == pytest.approx(10)
-    assert found.looks[0].statistics == {(0, 1): 18.0}
+    spread = math.sqrt(58 / 6)  # of all six: their mean is 5
+    assert found.looks[0].upper == pytest.approx(10 / spread)
+    assert found.looks[0].statistics == {(0, 1): pytest.approx(18 / spread)}
 
 
-def test_the_statistic_is_that_of_the_paper():
+def test_the_statistic_is_that_of_the_paper_in_standard_deviations():
     """After look k it is |sum of the first kn differences|, whatever the order within a block."""
-    samples = [[1.0, 2.0, 4.0, 8.0, 1.0, 1.0], [0.0, 1.0, 1.0, 1.0, 9.0, 3.0]]
+    samples = np.array([[1.0, 2.0, 4.0, 8.0, 1.0, 1.0], [0.0, 1.0, 1.0, 1.0, 9.0, 3.0]])
     looks = compare(samples, TWO, Plan(2, 3, 0.1)).looks
-    assert [look.statistics[0, 1] for look in looks] == pytest.approx([2.0, 12.0, 2.0])
+    spreads = [samples[:, :runs].std() for runs in (2, 4, 6)]
+    paper = [look.statistics[0, 1] * spread for look, spread in zip(looks, spreads, strict=True)]
+    assert paper == pytest.approx([2.0, 12.0, 2.0])
 
 
 def test_drawn_arrangements_have_the_boundary_of_all():
@@ -125,16 +127,17 @@ def test_a_sample_whose_pairs_are_decided_needs_no_more_runs():
 
 
 def test_step_down_sees_what_one_boundary_for_all_pairs_hides():
-    """Beside a far larger difference the small one is separated too."""
-    rng = np.random.default_rng(0)
-    near = [rng.normal(0, 1, 8), rng.normal(3, 1, 8)]
-    far = [np.zeros(8), np.full(8, 100.0)]
-    found = compare([*near, *far], [(0, 1), (2, 3)], Plan(8, 1))
-    assert [pair.decision for pair in found.pairs] == [SMALLER, SMALLER]
-    assert found.looks[0].upper < found.looks[0].statistics[0, 1]
-    # one boundary for both would be that of the larger pair alone
-    alone = compare(far, TWO, Plan(8, 1)).looks[0].upper
-    assert alone > found.looks[0].statistics[0, 1]
+    """Once a clear pair is separated, the boundary is that of the other pair alone."""
+    rng = np.random.default_rng(2)
+    near = [rng.normal(0, 1, 8), rng.normal(1.2, 1, 8)]
+    far = [rng.normal(0, 1, 8), rng.normal(9, 1, 8)]
+    pairs, plan = [(0, 1), (2, 3)], Plan(8, 1)
+    both = compare([*near, *far], pairs, plan)
+    assert [pair.decision for pair in both.pairs] == [SMALLER, SMALLER]
+    # beside a pair that stays in the family the boundary is that of both
+    beside = compare([*near, far[0], far[0][::-1]], pairs, plan)
+    assert [pair.decision for pair in beside.pairs] == [NOT_SEPARATED, NOT_SEPARATED]
+    assert both.looks[0].upper < both.looks[0].statistics[0, 1] < beside.looks[0].upper
 
 
 @pytest.mark.parametrize("far", [-1e10, -1e11, -1e15])
@@ -169,13 +172,6 @@ def test_mirrored_pairs_and_units_change_nothing():
     mirrored = {GREATER: SMALLER, SMALLER: GREATER}
     assert decisions([-sample for sample in samples], plan) == [mirrored.get(x, x) for x in once]
     assert decisions([9000 + 250 * sample for sample in samples], plan) == once
-
-
-def test_the_unit_of_a_pair_is_its_spread_at_the_first_look():
-    """No later run and no other sample counts; a pair without spread takes that of all samples."""
-    samples = [[1.0, 3.0, 99.0], [1.0, 3.0], [5.0, 5.0], [5.0, 5.0]]
-    assert units_of(samples, [(0, 1), (2, 3)], 2) == [1.0, pytest.approx(np.sqrt(2.75))]
-    assert units_of([[0.1] * 3, [0.1] * 3], [(0, 1)], 3) == [1.0]
 
 
 def share(hits, repetitions):
