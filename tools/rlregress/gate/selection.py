@@ -41,8 +41,9 @@ class Selection:
     """What the user asked for; empty sequences mean no restriction.
 
     Attributes:
-        cells: ``default``, ``all``, patterns of cell ids such as ``*-ppo-Hopper-v4-*``, or the name
-            of a study: all cells of its published table.
+        cells: ``default`` (those of ``baselines/gate.toml``; under a set that is named also what
+            other frameworks have stored under it), ``all``, patterns of cell ids such as
+            ``*-ppo-Hopper-v4-*``, or the name of a study: all cells of its published table.
         hyperparameters: name of a set; empty: each framework's own, and all that a study has.
     """
 
@@ -273,6 +274,11 @@ def _of_stored(selection: Selection) -> list[Cell]:
                     f"{suite.baselines() / 'gate.toml'} names the cell '{id}', which has no stored "
                     "runs; record it or take it out"
                 )
+        ids += [
+            id
+            for id, cell in stored.items()
+            if cell.hyperparameters == selection.hyperparameters != cell.framework
+        ]
         if not ids:
             raise UserError(
                 f"{suite.baselines() / 'gate.toml'} names no cells of budget '{selection.budget}'; "
@@ -292,10 +298,12 @@ def _of_stored(selection: Selection) -> list[Cell]:
         and selection.hyperparameters in ("", stored[id].hyperparameters)
     ]
     if not cells:
+        of_these = [id for id, cell in stored.items() if cell.framework in installed]
+        which = "default" if selection.cells == "default" else "stored"
         raise UserError(
-            f"no stored cell of budget '{selection.budget}' is left after --framework, --algorithm "
-            f"and --hyperparameters; stored: {', '.join(stored)}; store more with rlregress "
-            "record, or ask formulas and behaviour alone: pytest tests_unit tests_behavior "
-            "--framework <name>"
+            f"no {which} cell of budget '{selection.budget}' is left after --framework, "
+            f"--algorithm and --hyperparameters; stored: {', '.join(of_these) or 'none of these frameworks'}; "
+            "name some with --cells, store more with rlregress record, or ask formulas and "
+            "behaviour alone: pytest tests_unit tests_behavior --framework <name>"
         )
     return cells

@@ -35,6 +35,19 @@ def test_every_cell_of_a_study_is_trained_or_left_out_with_its_reason(monkeypatc
     assert said.startswith("sb3-sac with the hyperparameters of cleanrl (cells: 8): Stable-Bas")
 
 
+def test_a_set_that_is_named_has_what_other_frameworks_store_under_it():
+    """Default cells under a set: the framework's own, and all that others have stored."""
+    chosen = selection.choose(Selection("short", ("torchrl",), ("ppo",), hyperparameters="sb3"))
+    assert [cell.id for cell in chosen] == [
+        f"torchrl-ppo-{environment}-sb3-short"
+        for environment in ("Hopper-v4", "InvertedPendulum-v4")
+    ]
+    own = selection.choose(Selection("short", ("sb3",), hyperparameters="sb3"))
+    assert own == selection.choose(Selection("short", ("sb3",)))
+    with pytest.raises(UserError, match="no default cell .* stored: torchrl-.*name some with"):
+        selection.choose(Selection("short", ("torchrl",), ("sac",), hyperparameters="sb3"))
+
+
 def test_a_study_can_be_narrowed():
     """Frameworks, algorithms and a hyperparameter set choose among the cells of a study."""
     chosen = Selection("full", ("sb3",), ("td3",), cells="thesis", hyperparameters="torchrl")
