@@ -10,7 +10,6 @@ trains some cells in this process's copy of the framework; it is what is started
 
 from __future__ import annotations
 
-import math
 import subprocess
 import sys
 import tempfile
@@ -25,12 +24,14 @@ from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.faults import probed
 from rlregress.gate import return_faults
+from rlregress.gate.baseline import numbers_of
 from rlregress.gate.selection import Selection, choose
 from rlregress.tracing.processes import last_words
 from rlregress.training import launch, plan, record, recorded
 from rlregress.training.cell import Cell
 from rlregress.training.store import Store
 from rlregress.verdicts.pilot import Curve, Price, prices
+from rlregress.verdicts.quantity import CRITIC
 
 BUDGET = "pilot"
 UNCHANGED = "unchanged"
@@ -121,13 +122,8 @@ def curve(run: Mapping[str, Any]) -> Curve:
         evaluation_minutes=minutes[:, 1],
         ended=ended[:, 0],
         episodes=ended[:, 1],
-        explained=_explained(run.get("critic")),
+        critic=numbers_of(run)[CRITIC],
     )
-
-
-def _explained(critic: Mapping[str, Any] | None) -> float:
-    value = None if critic is None else critic["explained_variance"]
-    return math.nan if value is None else float(value)
 
 
 def curves(folder: Path) -> dict[str, list[Curve]]:

@@ -299,11 +299,12 @@ def _of_stored(selection: Selection) -> list[Cell]:
     ]
     if not cells:
         of_these = [id for id, cell in stored.items() if cell.framework in installed]
+        listed = ", ".join(of_these) or "none of these frameworks"
         which = "default" if selection.cells == "default" else "stored"
         raise UserError(
             f"no {which} cell of budget '{selection.budget}' is left after --framework, "
-            f"--algorithm and --hyperparameters; stored: {', '.join(of_these) or 'none of these frameworks'}; "
-            "name some with --cells, store more with rlregress record, or ask formulas and "
+            f"--algorithm and --hyperparameters; stored: {listed}; name some "
+            " with --cells, store more with rlregress record, or ask formulas and "
             "behaviour alone: pytest tests_unit tests_behavior --framework <name>"
         )
     return cells

@@ -37,7 +37,8 @@ class Curve:
         evaluation_minutes: [e] CPU minutes of each evaluation.
         ended: [k] environment steps at which its training episodes ended, ascending.
         episodes: [k] their returns.
-        explained: explained variance of the critic in the last evaluation; nan: there is none.
+        critic: what its critic is judged by after the training, minus the logarithm of its error;
+            nan: there is none.
     """
 
     evaluated: FloatArray
@@ -46,7 +47,7 @@ class Curve:
     evaluation_minutes: FloatArray
     ended: FloatArray
     episodes: FloatArray
-    explained: float = math.nan
+    critic: float = math.nan
 
 
 #: measure -> what it is, in the words of a table.
@@ -56,7 +57,7 @@ MEASURES = {
     "area": "mean of all evaluations: the area under the learning curve",
     "training": "mean return of the training episodes that ended in the last third",
     "training area": "mean return of all training episodes, by steps",
-    "critic": "explained variance of the critic in the last evaluation",
+    "critic": "error of the critic after the training, its logarithm",
 }
 
 
@@ -74,8 +75,7 @@ def measured(curve: Curve, measure: str, last: int) -> tuple[float, float]:
     minutes = float(curve.training_minutes[last])
     if measure == "critic":
         at_end = last == len(curve.evaluated) - 1
-        minutes += float(curve.evaluation_minutes[last])
-        return (curve.explained if at_end else math.nan), minutes
+        return (curve.critic if at_end else math.nan), minutes
     if measure.startswith("training"):
         start = end * 2 / 3 if measure == "training" else 0.0
         within = (curve.ended > start) & (curve.ended <= end)
@@ -105,10 +105,16 @@ def runs_needed(unchanged: ArrayLike, changed: ArrayLike, stored: int, level: fl
     return _runs(abs(float(after.mean() - before.mean())), spread, stored, level)
 
 
-def runs_for_drop(unchanged: ArrayLike, drop: float, stored: int, level: float) -> float:
-    """New runs after which a drop of the mean by the share ``drop`` of its magnitude is seen."""
+def runs_for_drop(
+    unchanged: ArrayLike, drop: float, stored: int, level: float, measure: str = "final"
+) -> float:
+    """New runs after which a drop of the mean by the share ``drop`` of its magnitude is seen.
+
+    Of a critic, after which an error 1 + ``drop`` times as large is.
+    """
     before = np.asarray(unchanged, dtype=np.float64)
-    return _runs(drop * abs(float(before.mean())), float(before.std(ddof=1)), stored, level)
+    loss = math.log1p(drop) if measure == "critic" else drop * abs(float(before.mean()))
+    return _runs(loss, float(before.std(ddof=1)), stored, level)
 
 
 def _runs(difference: float, spread: float, stored: int, level: float) -> float:
@@ -128,7 +134,8 @@ class Price:
         steps: environment steps of a run.
         minutes: CPU minutes of a run.
         unchanged: mean and standard deviation of the number over runs of the unchanged framework.
-        drop: CPU minutes until a common drop of 20 % is seen; inf: it is not.
+        drop: CPU minutes until a common drop of 20 % is seen, or an error of the critic 1.2 times
+            as large; inf: it is not.
         faults: fault -> CPU minutes until it is seen.
     """
 
@@ -171,7 +178,7 @@ def prices(
                     int(unchanged[0].evaluated[last]),
                     minutes,
                     (float(numbers.mean()), float(numbers.std(ddof=1))),
-                    minutes * runs_for_drop(numbers, 0.2, stored, level),
+                    minutes * runs_for_drop(numbers, 0.2, stored, level, measure),
                     {
                         name: minutes * runs_needed(numbers, each, stored, level)
                         for name, each in of_faults.items()

@@ -11,6 +11,7 @@ from rlregress.gate import pilot, return_faults
 from rlregress.reporting import pilot as report
 from rlregress.training import record
 from rlregress.training.cell import Cell
+from rlregress.verdicts.pilot import MEASURES
 
 
 def write(folder, cell: str, seed: int, mean: float, **changes) -> None:
@@ -24,7 +25,9 @@ def write(folder, cell: str, seed: int, mean: float, **changes) -> None:
         "episodes": [[1000 * (k + 1), None if k == 3 else 5.0, 1000] for k in range(10)],
         "final_return": float(rising[-1]), "episode_returns": [], "steps": 10_000,
         "parameters_sha256": "0", "platform": {}, "time": {},
-        "critic": {"explained_variance": 0.5, "bias": 0.0}, **changes,
+        "critic": {
+            "states": 9, "bootstrapped": 0.0, "explained_variance": 0.5, "bias": 0.0, "mean": 1.0,
+        }, **changes,
     }  # fmt: skip
     path = folder / cell / f"{seed:04d}-0.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -72,6 +75,9 @@ def test_the_table_prints_minutes_and_what_is_not_seen(store):
     text = "\n".join(report.lines("one", prices))
     assert "| judged by | steps | CPU minutes a run | unchanged | drop of 20 % | slower |" in text
     assert "1 of 1 faults within 30 CPU minutes." in text
+    rows = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")]
+    assert sorted(rows[1:]) == sorted(MEASURES)
+    assert rows[1] == prices[0].measure
     blind = [price for price in prices if price.measure == "training area"]
     assert report.lines("one", blind)[4].endswith("| - |")
 

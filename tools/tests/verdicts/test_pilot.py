@@ -42,9 +42,9 @@ def test_a_run_is_summed_up(measure, last, number, minutes):
 
 
 def test_the_critic_is_asked_at_the_end_of_a_run_alone():
-    """Its explained variance belongs to the last evaluation; a shorter run has none of it."""
-    curve = replace(CURVE, explained=0.5)
-    assert measured(curve, "critic", 8) == (0.5, 92.0)
+    """Its error is that after the training, without evaluations; a shorter run has none."""
+    curve = replace(CURVE, critic=0.5)
+    assert measured(curve, "critic", 8) == (0.5, 90.0)
     assert math.isnan(measured(curve, "critic", 7)[0])
     assert math.isnan(measured(CURVE, "critic", 8)[0])
 
@@ -84,6 +84,11 @@ def test_the_price_of_a_drop_is_of_the_mean():
     """20 % of a mean of 100 at a deviation of 10 is a difference of two deviations."""
     before = 100 + 10 * np.tile([-1.0, 1.0], 10)
     assert runs_for_drop(before, 0.2, 20, 0.05) == runs_needed(before, before - 20, 20, 0.05)
+    logarithms = 0.1 * np.tile([-1.0, 1.0], 10)
+    worse = logarithms - math.log(1.2)
+    assert runs_for_drop(logarithms, 0.2, 20, 0.05, "critic") == runs_needed(
+        logarithms, worse, 20, 0.05
+    )
 
 
 @pytest.mark.parametrize("difference", [1.6, 2.4])
