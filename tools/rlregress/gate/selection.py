@@ -304,7 +304,7 @@ def _of_stored(selection: Selection) -> list[Cell]:
         raise UserError(
             f"no {which} cell of budget '{selection.budget}' is left after --framework, "
             f"--algorithm and --hyperparameters; stored: {listed}; name some "
-            " with --cells, store more with rlregress record, or ask formulas and "
+            "with --cells, store more with rlregress record, or ask formulas and "
             "behaviour alone: pytest tests_unit tests_behavior --framework <name>"
         )
     return cells
