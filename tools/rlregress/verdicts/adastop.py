@@ -188,7 +188,7 @@ def compare(
     looks: list[Look] = []
     sums = np.zeros(count)
     most = np.zeros(count)  # the largest magnitude that a sum of runs could have
-    differences = np.zeros((plan.arrangements, len(pairs)))  # of the sums, in each arrangement
+    differences = np.zeros((len(pairs), plan.arrangements))  # of the sums, in each arrangement
     # arrangements in which no earlier look has rejected a pair, and in which none has accepted one
     below = np.ones(plan.arrangements, dtype=bool)
     above = np.ones(plan.arrangements, dtype=bool)
@@ -207,8 +207,7 @@ def compare(
             unit[index] = _spread([values[sample][: look * n] for sample in pairs[index]])
         # of a pair alone: the size of other samples says nothing about its rounding
         tie = TIE * (most[first] + most[second]) / unit
-        differences += signs[:, :n] @ block[first].T + signs[:, n:] @ block[second].T
-        permuted = differences / unit
+        differences += block[first] @ signs[:, :n].T + block[second] @ signs[:, n:].T
         observed = np.abs(sums[first] - sums[second]) / unit
         statistics = {(int(first[i]), int(second[i])): float(observed[i]) for i in left}
         allowed = [
@@ -217,11 +216,12 @@ def compare(
         ]
         while True:
             held = list(left)
-            of_left = np.abs(permuted[:, held])
-            upper = np.sort(of_left.max(axis=1)[below])[::-1][allowed[0]]
+            of_left = np.abs(differences[held])
+            of_left /= unit[held, None]
+            upper = np.sort(of_left.max(axis=0)[below])[::-1][allowed[0]]
             lower = -math.inf
             if allowed[1] > 0:
-                lower = np.sort(of_left.min(axis=1)[above])[allowed[1]]
+                lower = np.sort(of_left.min(axis=0)[above])[allowed[1]]
             top = max(left, key=(observed - tie).__getitem__)
             bottom = min(left, key=(observed + tie).__getitem__)
             if observed[top] - tie[top] > upper:
@@ -235,8 +235,10 @@ def compare(
                 break
             if not left:
                 break
-        below &= (of_left - tie[held]).max(axis=1) <= upper
-        above &= (of_left + tie[held]).min(axis=1) >= lower
+        if plan.beta:
+            above &= (of_left + tie[held, None]).min(axis=0) >= lower
+        of_left -= tie[held, None]
+        below &= of_left.max(axis=0) <= upper
         looks.append(Look(float(lower), float(upper), statistics))
     last = (NOT_SEPARATED, plan.looks) if len(looks) == plan.looks else (UNDECIDED, 0)
     return Comparison(
