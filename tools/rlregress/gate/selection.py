@@ -250,9 +250,10 @@ def _of_stored(selection: Selection) -> list[Cell]:
     asked = adapters(selection.frameworks)
     check_algorithms(asked, selection.algorithms)
     installed = {adapter.name for adapter in asked}
-    stored = {
+    recorded = {
         each.cell.id: each.cell for each in baseline.every() if each.cell.budget == selection.budget
     }
+    stored = dict(recorded)
     if of_budget.published:
         for key in published.table(of_budget.published):
             cell = Cell(*key, selection.budget)
@@ -276,7 +277,7 @@ def _of_stored(selection: Selection) -> list[Cell]:
                 )
         ids += [
             id
-            for id, cell in stored.items()
+            for id, cell in recorded.items()
             if cell.hyperparameters == selection.hyperparameters != cell.framework
         ]
         if not ids:

@@ -17,10 +17,10 @@ def lines(cell: str, prices: Sequence[Price]) -> list[str]:
     faults = list(prices[0].faults) if prices else []
     heads = ["judged by", "steps", "CPU minutes a run", "unchanged", "drop of 20 %", *faults]
     made = [f"## {cell}", "", *tables.head(*heads)]
-    best = {price.measure: price for price in reversed(prices)}
+    best: dict[str, Price] = {}
     for price in prices:
-        if best[price.measure] is not price:
-            continue
+        best.setdefault(price.measure, price)
+    for price in best.values():
         mean, deviation = price.unchanged
         made.append(
             tables.row(

@@ -5,9 +5,9 @@ Every sample (the runs of one implementation, in the order of their seeds) is lo
 (Mathieu et al. 2023, "AdaStop", equation 1), here over the standard deviation of these returns. If
 two samples have one law, the runs of a block of n against n could as well have been dealt to them
 in any other way; the boundary of a look is the quantile of the largest statistic of all undecided
-pairs over such arrangements (equation 2). The
-pair with the largest statistic is separated if it is above, and the boundary is computed again
-without it (step-down, appendix F.2). Of the error alpha, k alpha / K may be spent after look k.
+pairs over such arrangements (equation 2). The pair with the largest statistic is separated if it is
+above, and the boundary is computed again without it (step-down, appendix F.2). Of the error alpha,
+k alpha / K may be spent after look k.
 
 The paper divides by nothing. No arrangement changes the returns of a pair as a whole, so of two
 samples the decisions are the same; of several, and of several environments, no pair whose returns
@@ -123,8 +123,9 @@ class Look:
 
     Attributes:
         lower, upper: the last boundaries that statistics were held against, in sums of returns
-            over the units of their pairs. Below ``lower`` a pair is accepted; -inf: none is.
-        statistics: observed |sum - sum| / unit of each pair that was undecided before, by pair.
+            over the standard deviation of a pair's returns. Below ``lower`` a pair is accepted;
+            -inf: none is.
+        statistics: that of each pair that was undecided before, by pair.
     """
 
     lower: float

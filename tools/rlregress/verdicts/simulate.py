@@ -140,7 +140,7 @@ def draw_session(
 ) -> tuple[FloatArray, FloatArray]:
     """Stored [sessions, groups, 8, m] and new [..., n] returns; the first group changes.
 
-    Which law a cell has is drawn anew for every fiftieth of the sessions, each law as often.
+    Cells have the laws in turn, in an order that is drawn anew for every fiftieth of the sessions.
     """
     stored = np.empty((sessions, groups, _GROUP, m))
     new = np.empty((sessions, groups, _GROUP, n))

@@ -48,6 +48,12 @@ def test_a_set_that_is_named_has_what_other_frameworks_store_under_it():
         selection.choose(Selection("short", ("torchrl",), ("sac",), hyperparameters="sb3"))
 
 
+def test_a_set_that_is_named_begins_no_study():
+    """Cells of a published table that nobody has recorded are trained by name alone."""
+    with pytest.raises(UserError, match="names no cells of budget 'full'"):
+        selection.choose(Selection("full", ("torchrl",), ("ppo",), hyperparameters="sb3"))
+
+
 def test_a_study_can_be_narrowed():
     """Frameworks, algorithms and a hyperparameter set choose among the cells of a study."""
     chosen = Selection("full", ("sb3",), ("td3",), cells="thesis", hyperparameters="torchrl")
