@@ -89,11 +89,13 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Prove the suite": (faults.faults, histories.histories),
     "This installation": (version,),
 }  # fmt: skip
+#: what every command takes before it is parsed; see ``_take_checkouts``
+_CHECKOUT = "With --cleanrl FOLDER, CleanRL is read from that checkout; default: CLEANRL_HOME."
 for _panel, _commands in _COMMANDS.items():
     for _command in _commands:
         _takes_script = _command in (gate.gate, traces.trace)
         _context = _WITH_SCRIPT if _takes_script else None
-        app.command(context_settings=_context, rich_help_panel=_panel)(_command)
+        app.command(context_settings=_context, rich_help_panel=_panel, epilog=_CHECKOUT)(_command)
 
 #: command -> what is kept of it when it is interrupted; of the others nothing is.
 _KEPT = {

@@ -344,11 +344,13 @@ def check_hyperparameters(stored: Baseline, given: Mapping[str, Any]) -> None:
 
 
 def seconds_per_step(cell: Cell, known: Sequence[Baseline]) -> float:
-    """CPU seconds per environment step, the mean over stored runs of any budget; 0 without any.
+    """CPU seconds per environment step, the mean over the stored runs most alike; 0 without any.
 
-    Of the cell if it has stored runs; else of its framework and algorithm; else of its algorithm.
+    Those of the cell; else of its environment and hyperparameters at another budget; else of its
+    framework and algorithm; else of its algorithm.
     """
-    for alike in (("group", "environment", "hyperparameters"), ("group",), ("algorithm",)):
+    its_own = ("group", "environment", "hyperparameters")
+    for alike in ((*its_own, "budget"), its_own, ("group",), ("algorithm",)):
         speeds = [
             stored.cpu_seconds / stored.protocol.total_steps
             for stored in known

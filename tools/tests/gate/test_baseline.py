@@ -280,3 +280,27 @@ def test_stored_numbers_that_cannot_be_are_named(folder, old, new, said):
         baseline.load(path)
     assert said in str(refused.value)
     assert str(refused.value).endswith("record it again, with --replace")
+
+
+@pytest.mark.parametrize(
+    ("differing", "per_step"),
+    [
+        ({}, 0.25),
+        ({"budget": "full"}, 0.5),
+        ({"budget": "smoke"}, 0.375),  # the mean of its other two
+        ({"environment": "Other-v0"}, 0.75),  # the mean of its framework and algorithm
+        ({"framework": "other"}, 0.75),
+        ({"algorithm": "sac"}, 0.0),
+    ],
+)
+def test_the_cost_of_a_step_is_that_of_the_runs_most_alike(folder, differing, per_step):
+    """A quarter of a second at the cell's own budget, twice and six times as much elsewhere."""
+    for cell, seconds in (
+        (CELL, 25.0),
+        (replace(CELL, budget="full"), 50.0),
+        (replace(CELL, environment="Slow-v0"), 150.0),
+    ):
+        jobs = [replace(job(seed), cell=cell) for seed in (0, 1)]
+        told = {"time": {"cpu_seconds": seconds}}
+        baseline.write(jobs, [run_record(0, job=each.as_dict(), **told) for each in jobs])
+    assert baseline.seconds_per_step(replace(CELL, **differing), baseline.every()) == per_step
