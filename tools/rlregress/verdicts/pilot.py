@@ -92,17 +92,17 @@ def measured(curve: Curve, measure: str, last: int) -> tuple[float, float]:
 
 
 def runs_needed(unchanged: ArrayLike, changed: ArrayLike, stored: int, level: float) -> float:
-    """New runs after which the difference of the means is seen; inf: not with 40, beside so few.
+    """New runs after which a loss of the mean is seen; inf: not with 40 beside so few, or no loss.
 
     Args:
-        unchanged, changed: numbers of runs [a] and [b], at least two each.
+        unchanged, changed: numbers of runs [a] and [b], at least two each; larger is better.
         stored: runs of the unchanged framework that new ones are compared with.
         level: of the one-sided test.
     """
     before = np.asarray(unchanged, dtype=np.float64)
     after = np.asarray(changed, dtype=np.float64)
     spread = math.sqrt((before.var(ddof=1) + after.var(ddof=1)) / 2)
-    return _runs(abs(float(after.mean() - before.mean())), spread, stored, level)
+    return _runs(float(before.mean() - after.mean()), spread, stored, level)
 
 
 def runs_for_drop(
@@ -117,11 +117,11 @@ def runs_for_drop(
     return _runs(loss, float(before.std(ddof=1)), stored, level)
 
 
-def _runs(difference: float, spread: float, stored: int, level: float) -> float:
-    if difference == 0:
+def _runs(loss: float, spread: float, stored: int, level: float) -> float:
+    if loss <= 0:
         return math.inf
     for runs in _NUMBERS:
-        if difference >= spread * smallest_drop(stored, fixed(runs), alpha=level).drop:
+        if loss >= spread * smallest_drop(stored, fixed(runs), alpha=level).drop:
             return float(runs)
     return math.inf
 
@@ -136,7 +136,8 @@ class Price:
         unchanged: mean and standard deviation of the number over runs of the unchanged framework.
         drop: CPU minutes until a common drop of 20 % is seen, or an error of the critic 1.2 times
             as large; inf: it is not.
-        faults: fault -> CPU minutes until it is seen.
+        faults: fault -> CPU minutes until it is seen as a loss, which a gate calls ``regressed``.
+        gains: fault -> the same as a gain, ``improved``: it passes.
     """
 
     measure: str
@@ -145,10 +146,7 @@ class Price:
     unchanged: tuple[float, float]
     drop: float
     faults: dict[str, float]
-
-    def seen_within(self, minutes: float) -> int:
-        """How many faults are seen for so many CPU minutes of new runs."""
-        return sum(price <= minutes for price in self.faults.values())
+    gains: dict[str, float]
 
 
 def prices(
@@ -181,6 +179,10 @@ def prices(
                     minutes * runs_for_drop(numbers, 0.2, stored, level, measure),
                     {
                         name: minutes * runs_needed(numbers, each, stored, level)
+                        for name, each in of_faults.items()
+                    },
+                    {
+                        name: minutes * runs_needed(-numbers, -each, stored, level)
                         for name, each in of_faults.items()
                     },
                 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -74,12 +76,15 @@ def test_the_table_prints_minutes_and_what_is_not_seen(store):
     prices = dict(pilot.study(store))["one"]
     text = "\n".join(report.lines("one", prices))
     assert "| judged by | steps | CPU minutes a run | unchanged | drop of 20 % | slower |" in text
-    assert "1 of 1 faults within 30 CPU minutes." in text
+    assert "1 of 1 faults are `regressed` by " in text
     rows = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")]
     assert sorted(rows[1:]) == sorted(MEASURES)
     assert rows[1] == prices[0].measure
     blind = [price for price in prices if price.measure == "training area"]
     assert report.lines("one", blind)[4].endswith("| - |")
+    swapped = [replace(price, faults=price.gains, gains=price.faults) for price in prices]
+    assert report.lines("one", swapped)[4].endswith(f"({prices[0].faults['slower']:.1f}) |")
+    assert "0 of 1 faults are `regressed` by " in "\n".join(report.lines("one", swapped))
 
 
 def test_a_study_without_runs_says_how_to_make_some(tmp_path):
