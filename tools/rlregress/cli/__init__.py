@@ -90,12 +90,16 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "This installation": (version,),
 }  # fmt: skip
 #: what every command takes before it is parsed; see ``_take_checkouts``
-_CHECKOUT = "With --cleanrl FOLDER, CleanRL is read from that checkout; default: CLEANRL_HOME."
+_CHECKOUTS = " ".join(
+    f"With --{a.name} FOLDER, {a.title} is read from that checkout; default: {a.checkout}."
+    for a in map(frameworks.get, frameworks.names())
+    if a.checkout
+)
 for _panel, _commands in _COMMANDS.items():
     for _command in _commands:
         _takes_script = _command in (gate.gate, traces.trace)
         _context = _WITH_SCRIPT if _takes_script else None
-        app.command(context_settings=_context, rich_help_panel=_panel, epilog=_CHECKOUT)(_command)
+        app.command(context_settings=_context, rich_help_panel=_panel, epilog=_CHECKOUTS)(_command)
 
 #: command -> what is kept of it when it is interrupted; of the others nothing is.
 _KEPT = {

@@ -73,6 +73,6 @@ def test_a_verdict_carries_the_name_of_its_cell_or_group(session):
         "--budget=short",
     )
     kinds = {kind: {entry.get(kind) for entry in entries} for kind in ("cell", "group")}
-    assert "sb3-ppo-Hopper-v4-short" in kinds["cell"]
+    assert "sb3-ppo-Reacher-v4-short" in kinds["cell"]
     assert {"sb3-ppo", None} <= kinds["group"]
     assert {*kinds["cell"], *kinds["group"]} - {None} == evidence.verdicts(entries).keys()

@@ -51,10 +51,10 @@ class Ended(BaseException):
 
 @pytest.fixture
 def chosen(tmp_path, monkeypatch):
-    """The stored cells of one group with at least ten stored runs: ten returns of each."""
-    here = selection.choose(selection.Selection("short", cells="all"))
-    cells = [cell for cell in here if len(baseline.load(baseline.path_of(cell)).runs) >= 10]
-    group = [cell for cell in cells if cell.group == cells[0].group]
+    """Three stored cells of one group: ten returns of each."""
+    cells = [f"*-ppo-{name}-v4-short" for name in ("HalfCheetah", "Hopper", "InvertedPendulum")]
+    here = selection.choose(selection.Selection("short", cells=",".join(cells)))
+    group = [cell for cell in here if cell.group == here[0].group]
     with_returns_alone(group, tmp_path / "returns alone", monkeypatch)
     return selection.Selection("short", cells=",".join(cell.id for cell in group))
 
