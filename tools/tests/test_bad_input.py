@@ -127,6 +127,12 @@ def test_a_drop_that_is_no_share(command, given):
     assert_one_sentence(code, error, f"--must-see is '{given}', expected a share up to 100%")
 
 
+def test_a_drop_within_the_floor(command):
+    """What no gate calls a regression is not asked for."""
+    code, _, error = command("plan", "--must-see", "5%")
+    assert_one_sentence(code, error, "--must-see is 5%, expected more than 5%: no gate calls a")
+
+
 def test_unknown_option_value(command):
     """A value that an option does not have is named beside those that it has."""
     code, _, error = command("gate", "--inconclusive", "maybe")
@@ -645,7 +651,7 @@ def test_an_interrupt_says_what_is_kept(tmp_path, name, said):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--budget", "short", "--cells", "nope"], "no stored cell matches 'nope'; known: "),
+        (["--budget", "short", "--cells", "nope"], "no stored cell matches 'nope'; "),
         (["--evidence", "/proc/nowhere/x.json"], "the evidence cannot be written to /proc/nowhere"),
     ],
     ids=["cells", "evidence"],

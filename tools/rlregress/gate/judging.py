@@ -192,7 +192,11 @@ def smallest_common_drop(
         for values in members
     ]
     drop = smallest_group_drop(
-        [len(values) for values in members], looks, spreads, *family(session, quantity, looks)
+        [len(values) for values in members],
+        looks,
+        spreads,
+        *family(session, quantity, looks),
+        floor=Rules.floor,
     )
     largest = min(quantity.largest_loss(values) / quantity.scale(values) for values in members)
     return drop if math.isfinite(drop) and drop <= largest else None

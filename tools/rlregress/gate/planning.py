@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rlregress.errors import UserError
 from rlregress.gate import baseline, schedule
 from rlregress.gate.judging import (
     expected_new_runs,
@@ -22,6 +23,7 @@ from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell
 from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
 from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group
+from rlregress.verdicts.outcome import Rules
 from rlregress.verdicts.quantity import CRITIC, ONE_SIDED, RETURNS, TRAINING, Quantity
 
 #: new runs of the gates of fixed size that a plan compares with.
@@ -134,7 +136,15 @@ def plan(
     Args:
         workers: how many runs go on at a time.
         must_see: share of the stored mean whose loss is to be seen with 80 % power.
+
+    Raises:
+        UserError: as ``open_session``, and for a loss that is none by the rules.
     """
+    if must_see is not None and must_see <= Rules.floor:
+        raise UserError(
+            f"--must-see is {100 * must_see:g}%, expected more than {Rules.floor:.0%}: no gate "
+            "calls a smaller drop regressed, however sure it is (docs/verdicts.md, Floor)"
+        )
     session = open_session(selection, seeds, store, one_look=one_look)
     gates = _gates(session) if session.stored else ()
     measured = session.measured_in_store()

@@ -20,6 +20,7 @@ from rlregress.errors import UserError
 from rlregress.verdicts import ceiling
 from rlregress.verdicts.family import holm
 from rlregress.verdicts.looks import fixed
+from rlregress.verdicts.power import beyond_floor
 
 
 @dataclass(frozen=True)
@@ -210,7 +211,8 @@ def _judge(
         reach = float(scipy.stats.t.isf(alpha / 2, band.seeds + n - 2))
         reach *= _standard_error(band.sd_high, band.seeds, new)
         interval = (effect - reach, effect + reach)
-        visible = band_sees(band.seeds, n, hypotheses, alpha) * band.sd
+        beyond = beyond_floor(floor * scale, [band.seeds], n, [band.sd])
+        visible = max(band_sees(band.seeds, n, hypotheses, alpha) * band.sd, beyond)
         basis = f"a {band.seeds}-seed band, pooled t-test, a coarse check"
     else:
         failed, of = sample.ceiling_counts or (0, band.seeds)

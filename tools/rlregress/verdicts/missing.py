@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from rlregress.verdicts import ceiling
 from rlregress.verdicts.looks import Looks, fixed
-from rlregress.verdicts.power import smallest_drop
+from rlregress.verdicts.outcome import Rules
+from rlregress.verdicts.power import beyond_floor, smallest_drop
 from rlregress.verdicts.quantity import RETURNS, Quantity
 
 FloatArray = NDArray[np.float64]
@@ -41,7 +42,8 @@ def seeds_for_cell(
     """About how many seeds see a drop of ``share`` of the scale of one cell, in words.
 
     What the looks see is simulated for the seeds that there are, and scaled from there on as the
-    t-test's drop is. At a ceiling the failing seeds are counted.
+    t-test's drop is; it has to be observed beyond the floor of the rules. At a ceiling the failing
+    seeds are counted.
 
     Args:
         stored: stored returns [m], m at least 2.
@@ -57,12 +59,13 @@ def seeds_for_cell(
             return ceiling.sees(min(share, 1.0), round(failing * m_), m_, looks_, level, _POWER)
 
     else:
-        wanted = share * quantity.scale(stored) / float(stored.std(ddof=1))
+        sd = float(stored.std(ddof=1)) / quantity.scale(stored)
         known = smallest_drop(m, looks, hypotheses, alpha).drop
         ratio = known / _of_t_test(m, looks.most, level) if math.isfinite(known) else 1.0
 
         def sees(m_: int, looks_: Looks) -> bool:
-            return ratio * _of_t_test(m_, looks_.most, level) <= wanted
+            rejected = ratio * _of_t_test(m_, looks_.most, level) * sd
+            return max(rejected, beyond_floor(Rules.floor, [m_], looks_.most, [sd])) <= share
 
     return _in_words(m, looks, sees, quantity.loss(share))
 
@@ -79,7 +82,8 @@ def seeds_for_group(
     now = math.sqrt(1 / stored + 1 / looks.most)
 
     def sees(m_: int, looks_: Looks) -> bool:
-        return visible * math.sqrt(1 / m_ + 1 / looks_.most) <= share * now
+        shrunk = math.sqrt(1 / m_ + 1 / looks_.most) / now
+        return Rules.floor + (visible - Rules.floor) * shrunk <= share
 
     return _in_words(stored, looks, sees, quantity.common_loss(share))
 

@@ -18,7 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlregress.verdicts.looks import fixed
-from rlregress.verdicts.power import smallest_drop
+from rlregress.verdicts.outcome import Rules
+from rlregress.verdicts.power import beyond_floor, smallest_drop
+from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity
 
 FloatArray = NDArray[np.float64]
 
@@ -91,37 +93,49 @@ def measured(curve: Curve, measure: str, last: int) -> tuple[float, float]:
     return float(curve.evaluations[within].mean()), minutes
 
 
-def runs_needed(unchanged: ArrayLike, changed: ArrayLike, stored: int, level: float) -> float:
+def runs_needed(
+    unchanged: ArrayLike,
+    changed: ArrayLike,
+    stored: int,
+    level: float,
+    quantity: Quantity = RETURNS,
+) -> float:
     """New runs after which a loss of the mean is seen; inf: not with 40 beside so few, or no loss.
+
+    It has to be rejected, and to be observed beyond the floor of the rules.
 
     Args:
         unchanged, changed: numbers of runs [a] and [b], at least two each; larger is better.
         stored: runs of the unchanged framework that new ones are compared with.
         level: of the one-sided test.
+        quantity: what the numbers are.
     """
     before = np.asarray(unchanged, dtype=np.float64)
     after = np.asarray(changed, dtype=np.float64)
     spread = math.sqrt((before.var(ddof=1) + after.var(ddof=1)) / 2)
-    return _runs(float(before.mean() - after.mean()), spread, stored, level)
+    floor = Rules.floor * quantity.scale(before)
+    return _runs(float(before.mean() - after.mean()), spread, floor, stored, level)
 
 
 def runs_for_drop(
-    unchanged: ArrayLike, drop: float, stored: int, level: float, measure: str = "final"
+    unchanged: ArrayLike, drop: float, stored: int, level: float, quantity: Quantity = RETURNS
 ) -> float:
-    """New runs after which a drop of the mean by the share ``drop`` of its magnitude is seen.
+    """New runs after which a drop of the mean by the share ``drop`` of its scale is seen.
 
     Of a critic, after which an error 1 + ``drop`` times as large is.
     """
     before = np.asarray(unchanged, dtype=np.float64)
-    loss = math.log1p(drop) if measure == "critic" else drop * abs(float(before.mean()))
-    return _runs(loss, float(before.std(ddof=1)), stored, level)
+    scale = quantity.scale(before)
+    loss = (math.log1p(drop) if quantity is CRITIC else drop) * scale
+    return _runs(loss, float(before.std(ddof=1)), Rules.floor * scale, stored, level)
 
 
-def _runs(loss: float, spread: float, stored: int, level: float) -> float:
-    if loss <= 0:
+def _runs(loss: float, spread: float, floor: float, stored: int, level: float) -> float:
+    if loss <= floor:
         return math.inf
     for runs in _NUMBERS:
-        if loss >= spread * smallest_drop(stored, fixed(runs), alpha=level).drop:
+        rejected = spread * smallest_drop(stored, fixed(runs), alpha=level).drop
+        if loss >= max(rejected, beyond_floor(floor, [stored], runs, [spread])):
             return float(runs)
     return math.inf
 
@@ -165,6 +179,7 @@ def prices(
     """
     table = []
     for measure in MEASURES:
+        quantity = CRITIC if measure == "critic" else RETURNS
         for last in range(len(unchanged[0].evaluated)):
             numbers, minutes = _numbers(unchanged, measure, last)
             of_faults = {name: _numbers(runs, measure, last)[0] for name, runs in faulty.items()}
@@ -176,13 +191,13 @@ def prices(
                     int(unchanged[0].evaluated[last]),
                     minutes,
                     (float(numbers.mean()), float(numbers.std(ddof=1))),
-                    minutes * runs_for_drop(numbers, 0.2, stored, level, measure),
+                    minutes * runs_for_drop(numbers, 0.2, stored, level, quantity),
                     {
-                        name: minutes * runs_needed(numbers, each, stored, level)
+                        name: minutes * runs_needed(numbers, each, stored, level, quantity)
                         for name, each in of_faults.items()
                     },
                     {
-                        name: minutes * runs_needed(-numbers, -each, stored, level)
+                        name: minutes * runs_needed(-numbers, -each, stored, level, quantity)
                         for name, each in of_faults.items()
                     },
                 )

@@ -172,6 +172,25 @@ def smallest_drop(
     return _quantile(np.concatenate(drops), power, level)
 
 
+def beyond_floor(
+    floor: float, stored: Sequence[int], new: int, sd: Sequence[float], power: float = 0.8
+) -> float:
+    """The drop that is observed beyond a floor with the stated power (normal returns).
+
+    A drop that is rejected and observed within the floor is no regression, however sure it is: so
+    no smaller drop than this one is seen.
+
+    Args:
+        floor: of the mean over the cells, in the unit of ``sd``.
+        stored: stored seeds of the k cells; one for a cell alone.
+        new: new seeds of each.
+        sd: standard deviation of one run of each cell [k]; nan counts as 0.
+    """
+    spreads = np.nan_to_num(np.array(sd, dtype=np.float64))
+    variance = (spreads**2 * (1 / np.array(stored) + 1 / new)).sum() / len(spreads) ** 2
+    return floor + float(scipy.special.ndtri(power)) * math.sqrt(variance)
+
+
 @dataclass(frozen=True)
 class _Courses:
     """Whole courses of one group of cells with normal returns.
@@ -286,6 +305,7 @@ def smallest_group_drop(
     power: float = 0.8,
     repetitions: int = 2 * REPETITIONS,
     seed: int = 0,
+    floor: float = 0.0,
 ) -> float:
     """The drop, the same share in every cell of a group, that Stouffer's z sees.
 
@@ -298,6 +318,7 @@ def smallest_group_drop(
         relative_sd: standard deviation over scale of each cell [k]; nan for a cell that adds no
             evidence that can be foretold (a ceiling).
         looks, hypotheses, alpha, power, repetitions, seed: as in ``smallest_drop``.
+        floor: share beyond which the mean drop has to be observed.
 
     Returns:
         The drop as a share of each cell's scale; inf where no drop is seen.
@@ -317,4 +338,4 @@ def smallest_group_drop(
     while high - low > 1e-3 * high:
         middle = (low + high) / 2
         low, high = (low, middle) if share_seen(middle) >= power else (middle, high)
-    return high
+    return max(high, beyond_floor(floor, stored, looks.most, relative_sd, power))

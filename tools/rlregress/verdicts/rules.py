@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rlregress.verdicts import ceiling
 from rlregress.verdicts.looks import Looks
 from rlregress.verdicts.outcome import IMPROVED, MOVED, REGRESSED, Rules
-from rlregress.verdicts.power import smallest_drop
+from rlregress.verdicts.power import beyond_floor, smallest_drop
 from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity
 
 FloatArray = NDArray[np.float64]
@@ -22,16 +22,22 @@ def visible_drop(
     hypotheses: int,
     alpha: float,
     quantity: Quantity = RETURNS,
+    floor: float = Rules.floor,
 ) -> float | None:
     """The smallest drop, or change, of one cell that is seen with 80 % power, in returns.
 
+    It is rejected, and observed beyond the floor.
+
     Args:
         hypotheses, alpha: about the quantity, and its share of the error.
+        floor: as a share of the scale.
     """
     m = len(stored)
     if not looks.could_reject(m, alpha / hypotheses):
         return None
-    drop = smallest_drop(m, looks, hypotheses, alpha).drop * float(stored.std(ddof=1))
+    sd = float(stored.std(ddof=1))
+    beyond = beyond_floor(floor * quantity.scale(stored), [m], looks.most, [sd])
+    drop = max(smallest_drop(m, looks, hypotheses, alpha).drop * sd, beyond)
     if ceiling.at_ceiling(stored):
         below = int(np.count_nonzero(stored < stored.max()))
         share = ceiling.share_seen(below, m, looks, alpha / hypotheses)

@@ -396,7 +396,7 @@ def _cell_verdict(course: Course, name: str) -> CellVerdict:
     after = float(runs.known_new.mean()) if len(runs.known_new) else math.nan
     p = _p_values(course, ("cell", name))
     visible = (
-        visible_drop(stored, looks, hypotheses, alpha, quantity)
+        visible_drop(stored, looks, hypotheses, alpha, quantity, rules.floor)
         if m >= 2 and n and not math.isnan(p[1])
         else None
     )
@@ -480,7 +480,7 @@ def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict])
         for name, of in zip(names, runs, strict=True)
     ]
     stored = tuple(len(of.known_stored) for of in runs)
-    seen = smallest_group_drop(stored, looks, spreads, hypotheses, alpha)
+    seen = smallest_group_drop(stored, looks, spreads, hypotheses, alpha, floor=rules.floor)
     largest = min(quantity.largest_loss(of.known_stored) / of.scale for of in runs)
     total, failed = sum(len(of.new) for of in runs), sum(of.failed for of in runs)
     verdict, reason = member.decided, member.reason

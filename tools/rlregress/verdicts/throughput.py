@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from rlregress.errors import UserError
 from rlregress.verdicts.effect import welch_interval
@@ -21,7 +20,7 @@ from rlregress.verdicts.family import holm
 from rlregress.verdicts.looks import fixed
 from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED
 from rlregress.verdicts.permutation import content_generator, could_fail, permutation_p
-from rlregress.verdicts.power import smallest_drop
+from rlregress.verdicts.power import beyond_floor, smallest_drop
 
 #: a smaller change, as a share of the stored mean, is no alarm
 TOLERATED = 0.10
@@ -127,8 +126,7 @@ def smallest_visible(
         return None
     spread = float(np.std(stored, ddof=1) / np.mean(stored))
     rejected = smallest_drop(m, fixed(n), hypotheses, alpha).drop * spread
-    beyond = TOLERATED + float(scipy.stats.norm.ppf(0.8)) * spread * math.sqrt(1 / m + 1 / n)
-    visible = max(rejected, beyond)
+    visible = max(rejected, beyond_floor(TOLERATED, [m], n, [spread]))
     return visible if math.isfinite(visible) else None
 
 

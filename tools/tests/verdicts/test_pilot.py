@@ -10,6 +10,7 @@ import pytest
 
 from rlregress.verdicts.permutation import permutation_p
 from rlregress.verdicts.pilot import Curve, measured, prices, runs_for_drop, runs_needed
+from rlregress.verdicts.quantity import CRITIC
 
 #: nine evaluations of two CPU minutes, after ten CPU minutes of training each; five episodes
 CURVE = Curve(
@@ -87,9 +88,20 @@ def test_the_price_of_a_drop_is_of_the_mean():
     assert runs_for_drop(before, 0.2, 20, 0.05) == runs_needed(before, before - 20, 20, 0.05)
     logarithms = 0.1 * np.tile([-1.0, 1.0], 10)
     worse = logarithms - math.log(1.2)
-    assert runs_for_drop(logarithms, 0.2, 20, 0.05, "critic") == runs_needed(
-        logarithms, worse, 20, 0.05
+    assert runs_for_drop(logarithms, 0.2, 20, 0.05, CRITIC) == runs_needed(
+        logarithms, worse, 20, 0.05, CRITIC
     )
+
+
+def test_a_loss_within_the_floor_is_not_seen_however_sure_it_is():
+    """Of a mean of 100, 4.9 are within the floor; 5.5 are beyond it at a small deviation."""
+    before = 100 + 0.1 * np.tile([-1.0, 1.0], 10)
+    assert runs_needed(before, before - 4.9, stored=20, level=0.05) == math.inf
+    assert runs_needed(before, before - 5.5, stored=20, level=0.05) == 1
+    # a factor of 1.04 of a critic's error is within the floor, 1.06 is not
+    logarithms = 0.001 * np.tile([-1.0, 1.0], 10)
+    assert runs_for_drop(logarithms, 0.04, 20, 0.05, CRITIC) == math.inf
+    assert runs_for_drop(logarithms, 0.06, 20, 0.05, CRITIC) == 1
 
 
 @pytest.mark.parametrize("difference", [1.6, 2.4])

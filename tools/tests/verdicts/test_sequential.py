@@ -58,13 +58,44 @@ def test_the_error_is_spent_once():
 
 def test_a_healthy_cell_ends_at_the_first_look():
     """Five runs that return what the stored ones do are enough, and the verdict says so."""
-    cell = CellSample(healthy(1, 20), healthy(2, 20))
+    cell = CellSample(healthy(1, 20, sd=300.0), healthy(2, 20, sd=300.0))
     used, found = until_decided({"cell": cell})
     verdict = found.cells["cell"]
     assert used == {"cell": 5}
     assert (verdict.verdict, verdict.new_seeds, verdict.look) == ("holds", 5, 1)
     assert verdict.looks == (5, 10, 20)
     assert verdict.visible_drop == pytest.approx(0.97 * verdict.stored_sd, rel=0.1)
+
+
+@pytest.mark.parametrize("sd", [10.0, 30.0])
+def test_what_is_said_to_be_seen_is_beyond_the_floor(sd):
+    """Of runs that repeat well: the named drops are seen with 80 % power, of a cell and a group.
+
+    What the test alone would reject lies within the floor, and would never be called regressed.
+    """
+    rng = np.random.default_rng(0)
+
+    def session(drop, *names):
+        return {
+            name: CellSample(rng.normal(1000, sd, 10), rng.normal(1000 - drop, sd, 7), group="g")
+            for name in names
+        }
+
+    def share_regressed(drop, *names):
+        kind = ("group", "g") if len(names) > 1 else ("cell", "a")
+        found = [course(session(drop, *names), SHORT).members[kind].decided for _ in range(100)]
+        return found.count("regressed") / len(found)
+
+    alone = judge_cells(session(0.0, "a"), SHORT).cells["a"]
+    both = judge_cells(session(0.0, "a", "b"), SHORT).groups["g"]
+    beyond = 50 + 0.84 * sd * math.sqrt(1 / 10 + 1 / 7)
+    assert alone.visible_drop >= 50 + 0.5 * (beyond - 50)
+    assert 0.05 < both.visible_fraction < alone.visible_fraction
+    assert share_regressed(beyond, "a") > 0.7
+    assert share_regressed(50 + (beyond - 50) / math.sqrt(2), "a", "b") > 0.7
+    # what the test alone would see of runs that repeat so well
+    assert share_regressed(1.5 * sd, "a") <= 0.7
+    assert share_regressed(1.5 * 10.0, "a") <= 0.05
 
 
 def test_a_ruined_cell_ends_at_the_first_look():
