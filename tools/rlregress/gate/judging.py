@@ -183,23 +183,30 @@ def smallest_common_drop(
     Args:
         group: its name by this quantity.
     """
-    cells = [c for c in session.tested(quantity, looks) if quantity.named(c.group) == group]
-    members = [_stored(session, cell, quantity) for cell in cells]
+    members = _members(session, group, looks, quantity)
     if len(members) < 2:
         return None
-    spreads = [
-        math.nan if at_ceiling(values) else float(values.std(ddof=1)) / quantity.scale(values)
-        for values in members
-    ]
     drop = smallest_group_drop(
         [len(values) for values in members],
         looks,
-        spreads,
+        relative_sds(session, group, looks, quantity),
         *family(session, quantity, looks),
         floor=Rules.floor,
+        ceilings=[at_ceiling(values) for values in members],
     )
     largest = min(quantity.largest_loss(values) / quantity.scale(values) for values in members)
     return drop if math.isfinite(drop) and drop <= largest else None
+
+
+def relative_sds(session: Session, group: str, looks: Looks, quantity: Quantity) -> list[float]:
+    """Standard deviation over scale of the stored runs of each tested cell of a group."""
+    members = _members(session, group, looks, quantity)
+    return [float(values.std(ddof=1)) / quantity.scale(values) for values in members]
+
+
+def _members(session: Session, group: str, looks: Looks, quantity: Quantity) -> list[np.ndarray]:
+    cells = [c for c in session.tested(quantity, looks) if quantity.named(c.group) == group]
+    return [_stored(session, cell, quantity) for cell in cells]
 
 
 def _stored(session: Session, cell: Cell, quantity: Quantity) -> np.ndarray:

@@ -13,6 +13,7 @@ from rlregress.gate import baseline, schedule
 from rlregress.gate.judging import (
     expected_new_runs,
     family,
+    relative_sds,
     smallest_common_drop,
     smallest_visible_drop,
 )
@@ -318,12 +319,15 @@ def _missing_in_groups(
             continue
         cells = [cell for cell in session.stored if cell.group == group]
         of = _sharper(session, cells)
-        visible = smallest_common_drop(session, of.named(group), looks, of)
+        name = of.named(group)
+        visible = smallest_common_drop(session, name, looks, of)
         fewest = min(len(session.stored[cell].returns) for cell in cells)
         missing[group] = (
             "its cells have too few seeds, or stand at a ceiling"
             if visible is None
-            else seeds_for_group(fewest, looks, visible, share)
+            else seeds_for_group(
+                fewest, relative_sds(session, name, looks, of), looks, visible, share
+            )
         )
     return missing
 
@@ -335,8 +339,8 @@ def _looks(session: Session) -> Looks:
 
 
 def _sees(smallest: float | None, share: float) -> bool:
-    """Whether a gate that sees a smallest drop sees a share: to whole percent, as it is shown."""
-    return smallest is not None and round(smallest, 2) <= share
+    """Whether a gate that sees a smallest drop sees a share: of whole percent as it is shown."""
+    return smallest is not None and (smallest <= share or round(smallest, 2) == share)
 
 
 def _seen(share: float, drops: Iterable[float | None]) -> bool:

@@ -211,7 +211,7 @@ def _judge(
         reach = float(scipy.stats.t.isf(alpha / 2, band.seeds + n - 2))
         reach *= _standard_error(band.sd_high, band.seeds, new)
         interval = (effect - reach, effect + reach)
-        beyond = beyond_floor(floor * scale, [band.seeds], n, [band.sd])
+        beyond = beyond_floor(floor * scale, band.seeds, n, band.sd)
         visible = max(band_sees(band.seeds, n, hypotheses, alpha) * band.sd, beyond)
         basis = f"a {band.seeds}-seed band, pooled t-test, a coarse check"
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import scipy
@@ -38,17 +38,19 @@ def seeds_for_cell(
     alpha: float,
     share: float,
     quantity: Quantity = RETURNS,
+    floor: float = Rules.floor,
 ) -> str:
     """About how many seeds see a drop of ``share`` of the scale of one cell, in words.
 
     What the looks see is simulated for the seeds that there are, and scaled from there on as the
-    t-test's drop is; it has to be observed beyond the floor of the rules. At a ceiling the failing
-    seeds are counted.
+    t-test's drop is; it has to be observed beyond the floor as well. At a ceiling the failing seeds
+    are counted.
 
     Args:
         stored: stored returns [m], m at least 2.
         looks, hypotheses, alpha: as in ``smallest_drop``.
         share: the drop that is to be seen with 80 % power.
+        floor: as a share of the scale.
     """
     m, level = len(stored), alpha / hypotheses
     if ceiling.at_ceiling(stored):
@@ -65,25 +67,34 @@ def seeds_for_cell(
 
         def sees(m_: int, looks_: Looks) -> bool:
             rejected = ratio * _of_t_test(m_, looks_.most, level) * sd
-            return max(rejected, beyond_floor(Rules.floor, [m_], looks_.most, [sd])) <= share
+            return max(rejected, beyond_floor(floor, m_, looks_.most, sd)) <= share
 
     return _in_words(m, looks, sees, quantity.loss(share))
 
 
 def seeds_for_group(
-    stored: int, looks: Looks, visible: float, share: float, quantity: Quantity = RETURNS
+    stored: int,
+    relative_sd: Sequence[float],
+    looks: Looks,
+    visible: float,
+    share: float,
+    quantity: Quantity = RETURNS,
+    floor: float = Rules.floor,
 ) -> str:
     """About how many seeds of each cell see a common drop of ``share`` of the scale, in words.
 
     Args:
         stored: stored seeds of the cell that has the fewest.
+        relative_sd: standard deviation over scale of each cell [k].
         visible: the common drop that is seen now.
+        floor: share beyond which the mean drop has to be observed.
     """
+    sd = float(np.linalg.norm(relative_sd)) / len(relative_sd)
     now = math.sqrt(1 / stored + 1 / looks.most)
 
     def sees(m_: int, looks_: Looks) -> bool:
         shrunk = math.sqrt(1 / m_ + 1 / looks_.most) / now
-        return Rules.floor + (visible - Rules.floor) * shrunk <= share
+        return max(visible * shrunk, beyond_floor(floor, m_, looks_.most, sd)) <= share
 
     return _in_words(stored, looks, sees, quantity.common_loss(share))
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlregress.verdicts.looks import fixed
 from rlregress.verdicts.outcome import Rules
-from rlregress.verdicts.power import beyond_floor, smallest_drop
+from rlregress.verdicts.power import smallest_drop
 from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity
 
 FloatArray = NDArray[np.float64]
@@ -134,8 +134,8 @@ def _runs(loss: float, spread: float, floor: float, stored: int, level: float) -
     if loss <= floor:
         return math.inf
     for runs in _NUMBERS:
-        rejected = spread * smallest_drop(stored, fixed(runs), alpha=level).drop
-        if loss >= max(rejected, beyond_floor(floor, [stored], runs, [spread])):
+        least = floor / spread if spread else 0.0
+        if loss >= spread * smallest_drop(stored, fixed(runs), alpha=level, floor=least).drop:
             return float(runs)
     return math.inf
 

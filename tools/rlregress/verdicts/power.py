@@ -107,6 +107,7 @@ def smallest_drop(
     power: float = 0.8,
     repetitions: int = REPETITIONS,
     seed: int = 0,
+    floor: float = 0.0,
 ) -> SmallestDrop:
     """The smallest drop that m stored seeds and these looks show, in sd of normal returns.
 
@@ -145,16 +146,35 @@ def smallest_drop(
         power: probability with which the drop is to be seen.
         repetitions: simulated comparisons.
         seed: of the simulation.
+        floor: what the drop has to be observed beyond as well, in sd; a drop that is rejected and
+            observed within it is no regression, and the next look may find it beyond.
     """
     level = alpha / hypotheses
     if not looks.could_reject(m, level):
         return SmallestDrop(math.inf, 0.0, power, level)
-    rng = np.random.default_rng([seed, m, looks.most, hypotheses])
-    drops = []
+    seen = [
+        np.maximum(rejected, floor - lost)
+        for rejected, lost in _looked_at(m, looks, level, repetitions, (seed, hypotheses))
+    ]
+    return _quantile(np.min(seen, axis=0), power, level)
+
+
+@functools.lru_cache(maxsize=1024)
+def _looked_at(
+    m: int, looks: Looks, level: float, repetitions: int, seed: tuple[int, int]
+) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Simulated comparisons at each look: the drop that ends in a rejection, and the loss so far.
+
+    Returns:
+        Of each look: the drops [R] from which on it rejects and none before it accepts, inf where
+        there is none; mean(stored) - mean(new) [R] before any drop. In sd of one run.
+    """
+    rng = np.random.default_rng([seed[0], m, looks.most, seed[1]])
+    chunks = []
     for start in range(0, repetitions, _CHUNK):
         returns = rng.standard_normal((min(_CHUNK, repetitions - start), m + looks.most))
-        rejected = np.full(len(returns), np.inf)
         going_on = np.full(len(returns), -np.inf)
+        courses = []
         for look, (n, weight) in enumerate(zip(looks.seeds, looks.weights, strict=True)):
             # Few arrangements suffice for a generous level; the gate's own number for a strict one.
             most = min(MORE_DRAWS, max(DRAWS, math.ceil(5 / (weight * level))))
@@ -162,33 +182,29 @@ def smallest_drop(
             exact = math.comb(m + n, n) <= wanted
             rows = all_arrangements(m, n) if exact else random_arrangements(m, n, wanted, rng)
             seen = returns[:, : m + n]
+            rejected = np.full(len(returns), np.inf)
             if could_fail(m, n, weight * level):
-                here = rejected_from(seen, n, weight * level, rows)
-                rejected = np.minimum(rejected, np.maximum(here, going_on))
+                rejected = np.maximum(rejected_from(seen, n, weight * level, rows), going_on)
+            courses.append((rejected, seen[:, :m].mean(axis=1) - seen[:, m:].mean(axis=1)))
             if look < len(looks.accept_cell):
                 undecided = rejected_from(seen, n, looks.accept_cell[look], rows)
                 going_on = np.maximum(going_on, undecided)
-        drops.append(rejected)
-    return _quantile(np.concatenate(drops), power, level)
+        chunks.append(courses)
+    return [
+        (np.concatenate([each[0] for each in of]), np.concatenate([each[1] for each in of]))
+        for of in zip(*chunks, strict=True)
+    ]
 
 
-def beyond_floor(
-    floor: float, stored: Sequence[int], new: int, sd: Sequence[float], power: float = 0.8
-) -> float:
-    """The drop that is observed beyond a floor with the stated power (normal returns).
-
-    A drop that is rejected and observed within the floor is no regression, however sure it is: so
-    no smaller drop than this one is seen.
+def beyond_floor(floor: float, stored: int, new: int, sd: float, power: float = 0.8) -> float:
+    """The drop that is observed beyond a floor with the stated power, rejected or not.
 
     Args:
-        floor: of the mean over the cells, in the unit of ``sd``.
-        stored: stored seeds of the k cells; one for a cell alone.
-        new: new seeds of each.
-        sd: standard deviation of one run of each cell [k]; nan counts as 0.
+        floor: in the unit of ``sd``.
+        stored, new: seeds, of normal returns.
+        sd: standard deviation of one run.
     """
-    spreads = np.nan_to_num(np.array(sd, dtype=np.float64))
-    variance = (spreads**2 * (1 / np.array(stored) + 1 / new)).sum() / len(spreads) ** 2
-    return floor + float(scipy.special.ndtri(power)) * math.sqrt(variance)
+    return floor + float(scipy.special.ndtri(power)) * sd * math.sqrt(1 / stored + 1 / new)
 
 
 @dataclass(frozen=True)
@@ -238,12 +254,22 @@ def _group_noise(
 
 
 def _courses(
-    noise: _GroupNoise, relative_sd: NDArray[np.float64], drop: float, looks: Looks, level: float
+    noise: _GroupNoise,
+    relative_sd: NDArray[np.float64],
+    told: NDArray[np.bool_],
+    drop: float,
+    looks: Looks,
+    level: float,
+    floor: float = 0.0,
 ) -> _Courses:
-    """What the looks make of a group whose cells all lose ``drop`` of their scale."""
+    """What the looks make of a group whose cells all lose ``drop`` of their scale.
+
+    Args:
+        told: whether the evidence of each cell can be foretold [k].
+        floor: what the mean drop has to be observed beyond.
+    """
     repetitions, cells = noise.effect.shape[1:]
-    told = np.isfinite(relative_sd)
-    sds = np.maximum(np.where(told, relative_sd, 1.0), 1e-6)
+    sds = np.maximum(relative_sd, 1e-6)
     open_cells = np.ones((repetitions, cells), dtype=bool)
     open_group = np.ones(repetitions, dtype=bool)
     kept = np.ones(repetitions, dtype=bool)  # the group keeps its cells from being accepted
@@ -252,12 +278,13 @@ def _courses(
     for look, (n, weight) in enumerate(zip(looks.seeds, looks.weights, strict=True)):
         m = noise.stored
         shift = drop * np.sqrt(m * n / (m + n)) / sds
+        lost = drop + (noise.effect[look] * np.sqrt(1 / m + 1 / n) * sds).mean(axis=1)
         tail = scipy.special.stdtr(m + n - 2, -(noise.effect[look] + shift) / noise.spread[look])
         best = np.array([-scipy.special.ndtri(smallest_p(int(stored), n) / 2) for stored in m])
         z = np.clip(-scipy.special.ndtri(np.clip(tail, 1e-300, 1 - 1e-16)), -best, best)
         pooled = scipy.special.ndtr(-np.where(told, z, 0.0).sum(axis=1) / math.sqrt(cells))
         runs[open_cells] = n
-        rejected |= open_group & (pooled < weight * level)
+        rejected |= open_group & (pooled < weight * level) & (lost > floor)
         if look < len(looks.accept_cell):
             kept &= (pooled <= looks.accept_group[look]) | rejected
             open_group &= kept & ~rejected
@@ -287,6 +314,7 @@ def expected_runs(
         _courses(
             _group_noise(stored, looks, repetitions, rng),
             np.ones(len(stored)),
+            np.ones(len(stored), dtype=bool),
             0.0,
             looks,
             alpha / hypotheses,
@@ -306,6 +334,7 @@ def smallest_group_drop(
     repetitions: int = 2 * REPETITIONS,
     seed: int = 0,
     floor: float = 0.0,
+    ceilings: Sequence[bool] = (),
 ) -> float:
     """The drop, the same share in every cell of a group, that Stouffer's z sees.
 
@@ -315,10 +344,11 @@ def smallest_group_drop(
 
     Args:
         stored: stored seeds of the k cells.
-        relative_sd: standard deviation over scale of each cell [k]; nan for a cell that adds no
-            evidence that can be foretold (a ceiling).
+        relative_sd: standard deviation over scale of each cell [k].
         looks, hypotheses, alpha, power, repetitions, seed: as in ``smallest_drop``.
         floor: share beyond which the mean drop has to be observed.
+        ceilings: which cells stand at a ceiling [k]: they add no evidence that can be foretold, and
+            their noise to the mean drop; none, if empty.
 
     Returns:
         The drop as a share of each cell's scale; inf where no drop is seen.
@@ -326,9 +356,11 @@ def smallest_group_drop(
     rng = np.random.default_rng([seed, len(stored), hypotheses])
     noise = _group_noise(stored, looks, repetitions, rng)
     spreads = np.array(relative_sd, dtype=np.float64)
+    told = ~np.array(ceilings or [False] * len(spreads))
 
     def share_seen(drop: float) -> float:
-        return float(_courses(noise, spreads, drop, looks, alpha / hypotheses).rejected.mean())
+        courses = _courses(noise, spreads, told, drop, looks, alpha / hypotheses, floor)
+        return float(courses.rejected.mean())
 
     low, high = 0.0, 1.0
     while share_seen(high) < power:
@@ -338,4 +370,4 @@ def smallest_group_drop(
     while high - low > 1e-3 * high:
         middle = (low + high) / 2
         low, high = (low, middle) if share_seen(middle) >= power else (middle, high)
-    return max(high, beyond_floor(floor, stored, looks.most, relative_sd, power))
+    return high

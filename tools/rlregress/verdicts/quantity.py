@@ -20,8 +20,8 @@ LARGEST_ERROR = 100.0
 
 
 def _percent(share: float) -> str:
-    """A share in whole percent, a small one in more digits."""
-    return f"{share:.0%}" if share >= 0.01 else f"{100 * share:.2g}%"
+    """A share in whole percent, one below ten in two digits."""
+    return f"{share:.0%}" if share >= 0.0995 else f"{100 * share:.2g}%"
 
 
 @dataclass(frozen=True)

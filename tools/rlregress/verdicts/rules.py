@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rlregress.verdicts import ceiling
 from rlregress.verdicts.looks import Looks
 from rlregress.verdicts.outcome import IMPROVED, MOVED, REGRESSED, Rules
-from rlregress.verdicts.power import beyond_floor, smallest_drop
+from rlregress.verdicts.power import smallest_drop
 from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity
 
 FloatArray = NDArray[np.float64]
@@ -35,9 +35,8 @@ def visible_drop(
     m = len(stored)
     if not looks.could_reject(m, alpha / hypotheses):
         return None
-    sd = float(stored.std(ddof=1))
-    beyond = beyond_floor(floor * quantity.scale(stored), [m], looks.most, [sd])
-    drop = max(smallest_drop(m, looks, hypotheses, alpha).drop * sd, beyond)
+    sd, least = float(stored.std(ddof=1)), floor * quantity.scale(stored)
+    drop = smallest_drop(m, looks, hypotheses, alpha, floor=least / sd).drop * sd if sd else least
     if ceiling.at_ceiling(stored):
         below = int(np.count_nonzero(stored < stored.max()))
         share = ceiling.share_seen(below, m, looks, alpha / hypotheses)

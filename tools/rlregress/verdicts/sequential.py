@@ -428,7 +428,9 @@ def _cell_verdict(course: Course, name: str) -> CellVerdict:
             and (visible is None or visible > rules.must_see * runs.scale)
         ):
             against.append(
-                seeds_for_cell(stored, looks, hypotheses, alpha, rules.must_see, quantity)
+                seeds_for_cell(
+                    stored, looks, hypotheses, alpha, rules.must_see, quantity, rules.floor
+                )
             )
         reason = "; ".join([reason, *against]) + "."
     if untold:
@@ -475,12 +477,12 @@ def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict])
     ]
     looks, of_side = min((course.looks_at(name) for name in names), key=lambda each: each[0].most)
     alpha *= of_side
-    spreads = [
-        math.nan if ceiling.at_ceiling(of.known_stored) else cells[name].stored_sd / of.scale
-        for name, of in zip(names, runs, strict=True)
-    ]
+    spreads = [cells[name].stored_sd / of.scale for name, of in zip(names, runs, strict=True)]
+    ceilings = [ceiling.at_ceiling(of.known_stored) for of in runs]
     stored = tuple(len(of.known_stored) for of in runs)
-    seen = smallest_group_drop(stored, looks, spreads, hypotheses, alpha, floor=rules.floor)
+    seen = smallest_group_drop(
+        stored, looks, spreads, hypotheses, alpha, floor=rules.floor, ceilings=ceilings
+    )
     largest = min(quantity.largest_loss(of.known_stored) / of.scale for of in runs)
     total, failed = sum(len(of.new) for of in runs), sum(of.failed for of in runs)
     verdict, reason = member.decided, member.reason
@@ -506,7 +508,15 @@ def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict])
             against.append(f"the smallest change seen with 80 % power is {loss}")
             if visible > rules.must_see:
                 against.append(
-                    seeds_for_group(min(stored), looks, visible, rules.must_see, quantity)
+                    seeds_for_group(
+                        min(stored),
+                        spreads,
+                        looks,
+                        visible,
+                        rules.must_see,
+                        quantity,
+                        rules.floor,
+                    )
                 )
         reason = "; ".join([reason, *against]) + "."
     described = [of for of in runs if len(of.known_new)]

@@ -20,7 +20,7 @@ from rlregress.verdicts.family import holm
 from rlregress.verdicts.looks import fixed
 from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED
 from rlregress.verdicts.permutation import content_generator, could_fail, permutation_p
-from rlregress.verdicts.power import beyond_floor, smallest_drop
+from rlregress.verdicts.power import smallest_drop
 
 #: a smaller change, as a share of the stored mean, is no alarm
 TOLERATED = 0.10
@@ -125,8 +125,10 @@ def smallest_visible(
     if m < 2 or not hypotheses or not could_fail(m, n, alpha / hypotheses):
         return None
     spread = float(np.std(stored, ddof=1) / np.mean(stored))
-    rejected = smallest_drop(m, fixed(n), hypotheses, alpha).drop * spread
-    visible = max(rejected, beyond_floor(TOLERATED, [m], n, [spread]))
+    if not spread:
+        return TOLERATED
+    floor = TOLERATED / spread
+    visible = smallest_drop(m, fixed(n), hypotheses, alpha, floor=floor).drop * spread
     return visible if math.isfinite(visible) else None
 
 

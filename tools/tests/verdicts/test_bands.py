@@ -116,6 +116,13 @@ def test_a_wide_band_is_inconclusive_not_holds():
     assert verdict["cell"].visible_drop > 0.5 * 838.6
 
 
+def test_a_narrow_band_sees_nothing_within_the_floor():
+    """5 % of 1000, and what five against five seeds of such a band vary by."""
+    verdict = judge_bands({"c": BandSample(recover(1000.0, 1.0), [1000.0, 1001, 999, 1000, 1001])})
+    assert verdict["c"].verdict == "holds"
+    assert 50 < verdict["c"].visible_drop < 52
+
+
 def test_a_band_of_width_zero_is_judged_by_counts_of_failing_seeds():
     """1000.0 +- 0.0 has no variance to test with: Fisher's exact test on the seeds that fail."""
     band = recover(1000.0, 0.0)

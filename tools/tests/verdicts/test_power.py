@@ -160,8 +160,8 @@ def test_the_common_drop_of_a_group_is_seen_with_80_per_cent_power(m, n, k, hypo
 
 def test_a_group_of_ceilings_foretells_nothing():
     """Cells whose spread says nothing add no power."""
-    assert math.isinf(smallest_group_drop([10] * 3, fixed(5), [math.nan] * 3, 4))
-    spread = smallest_group_drop([10] * 2, fixed(5), [0.2, math.nan], 3)
+    assert math.isinf(smallest_group_drop([10] * 3, fixed(5), [0.2] * 3, 4, ceilings=[True] * 3))
+    spread = smallest_group_drop([10] * 2, fixed(5), [0.2, 0.2], 3, ceilings=[False, True])
     assert spread > smallest_group_drop([10] * 2, fixed(5), [0.2, 0.2], 3)
 
 
@@ -208,3 +208,24 @@ def test_a_ceiling_is_known_by_its_ties():
     assert ceiling.at_ceiling([1000.0, 1000.0])
     assert not ceiling.at_ceiling([999.0, 998.0, 1000.0])
     assert not ceiling.at_ceiling([1000.0, 1000.0, 1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("floor", [0.5, 1.0, 2.0])
+def test_a_drop_beyond_a_floor_is_rejected_and_observed_with_the_stated_power(floor):
+    """Of 2000 comparisons of 10 with 5 runs 80 % are rejected and lose more than the floor."""
+    seen = smallest_drop(10, fixed(5), 1, floor=floor).drop
+    rng = np.random.default_rng(1)
+    stored, new = rng.normal(size=(2000, 10)), rng.normal(size=(2000, 5)) - seen
+    rejected = permutation_p_rows(stored, new, rng).drop < 0.05
+    beyond = stored.mean(axis=1) - new.mean(axis=1) > floor
+    assert np.mean(rejected & beyond) == pytest.approx(0.8, abs=0.05)
+
+
+def test_the_noise_of_a_cell_at_its_ceiling_counts_in_the_mean_of_its_group():
+    """The group's drop is observed with it, so a drop just beyond the floor is not seen."""
+    both = smallest_group_drop([20] * 2, fixed(20), [0.01] * 2, 3, floor=0.05)
+    mixed = smallest_group_drop(
+        [20] * 2, fixed(20), [0.01, 0.4], 3, floor=0.05, ceilings=[False, True]
+    )
+    assert both < 0.06
+    assert mixed == pytest.approx(0.05 + 0.84 * 0.4 / 2 * math.sqrt(2 / 20), rel=0.1)

@@ -14,6 +14,7 @@ from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
 from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group
 from rlregress.verdicts.outcome import CellSample, Rules
 from rlregress.verdicts.permutation import permutation_p_rows
+from rlregress.verdicts.power import smallest_group_drop
 from rlregress.verdicts.sequential import follow, judge_cells
 from rlregress.verdicts.simulate import (
     NOTHING,
@@ -227,7 +228,9 @@ def test_the_seeds_that_are_said_to_decide_do_see_the_drop():
     assert "stored seeds (now 10)" in said
     assert seen.visible_fraction <= 0.5 * 1.15  # rounded numbers of seeds, Monte Carlo error
     assert "new seeds" in seeds_for_cell(stored, SEQUENTIAL, 9, 0.05, 0.5)
-    assert seeds_for_group(10, SEQUENTIAL, 0.3, 0.2).startswith("to see a common drop of 20%")
+    assert seeds_for_group(10, [1.0, 1.0], SEQUENTIAL, 0.6, 0.55).startswith(
+        "to see a common drop of 55%"
+    )
 
 
 def test_seeds_that_see_a_drop_just_beyond_the_floor_are_many():
@@ -236,8 +239,20 @@ def test_seeds_that_see_a_drop_just_beyond_the_floor_are_many():
     # 0.84 * 1.08 % * sqrt(2 / n) is 0.1 % for n = 164, and that the test rejects takes fewer
     cell = seeds_for_cell(stored, SEQUENTIAL, 1, 0.05, 0.051)
     assert "about 200 stored and 200 new seeds at one look" in cell
-    group = seeds_for_group(10, SEQUENTIAL, 0.0546, 0.051)
-    assert "about 300 stored and 300 new seeds at one look" in group
+    group = seeds_for_group(10, [0.01, 0.01], SEQUENTIAL, 0.0533, 0.051)
+    assert "about 80 stored and 80 new seeds at one look" in group
+
+
+def test_seeds_of_a_group_are_those_that_its_power_takes():
+    """Far beyond the floor a group's drop shrinks with the root of the seeds, floor or not."""
+
+    def sees(seeds):
+        return smallest_group_drop([seeds] * 2, fixed(seeds), [0.25] * 2, 3, floor=0.05)
+
+    now = smallest_group_drop([20] * 2, SEQUENTIAL, [0.25] * 2, 3, floor=0.05)
+    said = seeds_for_group(20, [0.25] * 2, SEQUENTIAL, now, 0.1)
+    named = int(said.split("about ")[1].split()[0])
+    assert sees(named) <= 0.1 < sees(named // 3)
 
 
 def test_the_rules_by_hand():
