@@ -254,7 +254,7 @@ class Session:
         return [said for job in self._jobs[cell] if (said := self.store.damage(job))]
 
     def estimated_seconds(self, cell: Cell) -> float:
-        """CPU seconds of one run as far as stored runs tell, those of its own budget first; 0 if none do."""
+        """CPU seconds of one run as far as stored runs tell, of its budget first; 0 if none do."""
         return self._seconds[cell]
 
     def measured_in_store(self) -> list[tuple[str, float]]:
