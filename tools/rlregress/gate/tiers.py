@@ -91,4 +91,7 @@ class TiersProgress:
             longer = self._taken / self._expected
         for tier, number in self._all.items():
             seconds += longer * self._durations.of(tier) * max(number - self._done[tier], 0)
-        return f"{', '.join(parts)}; {about(seconds / self._processes)} left"
+        left = f"{about(seconds / self._processes)} left"
+        if most and seconds < 1:
+            left = "cells that the first look leaves in doubt go on"
+        return f"{', '.join(parts)}; {left}"

@@ -52,6 +52,16 @@ def test_a_tier_without_tests_is_left_out(said):
     assert said == ["formulas 0 of 60; about 60 s left"]
 
 
+def test_after_the_first_look_no_time_is_told(said):
+    """How many runs the cells in doubt get is not known; that they get some is said."""
+    counted(said, 2, (35, 140, 0.0)).begun(TESTS[-1:])
+    counted(said, 2, (34, 140, 30.0)).begun(TESTS[-1:])
+    assert said == [
+        "trainings 35 of at most 140; cells that the first look leaves in doubt go on",
+        "trainings 34 of at most 140; about 15 s left",
+    ]
+
+
 def test_two_workers_know_the_same_tests(said):
     """They are counted once."""
     progress_ = counted(said)
