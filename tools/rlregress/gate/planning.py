@@ -25,7 +25,7 @@ from rlregress.training.cell import Cell
 from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
 from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group
 from rlregress.verdicts.outcome import Rules
-from rlregress.verdicts.quantity import CRITIC, ONE_SIDED, RETURNS, TRAINING, Quantity
+from rlregress.verdicts.quantity import CRITIC, ONE_SIDED, RETURNS, TRAINING, Quantity, percent
 
 #: new runs of the gates of fixed size that a plan compares with.
 _FIXED = (5, 10, 20)
@@ -243,7 +243,7 @@ def _wanted(session: Session, gates: tuple[Gate, ...], share: float) -> tuple[Wa
     rest = f" of the {stored} that have stored runs, of {every}" if stored < every else ""
     wanted = [
         Wanted(
-            f"{drop} in any one cell{rest}, of its return or of its training's",
+            f"{drop} in any one cell{rest}, that its evaluation or its training shows",
             alone,
             {} if alone else _missing_in_cells(session, gates, share),
         )
@@ -252,7 +252,7 @@ def _wanted(session: Session, gates: tuple[Gate, ...], share: float) -> tuple[Wa
         common = _cheapest(gates, lambda gate: gate.groups, share)
         wanted.append(
             Wanted(
-                f"{drop} that the cells of a group have in common",
+                f"{drop} that the cells of a group have in common, shown by one or the other",
                 common,
                 {} if common else _missing_in_groups(session, gates, share),
             )
@@ -339,8 +339,8 @@ def _looks(session: Session) -> Looks:
 
 
 def _sees(smallest: float | None, share: float) -> bool:
-    """Whether a gate that sees a smallest drop sees a share: of whole percent as it is shown."""
-    return smallest is not None and (smallest <= share or round(smallest, 2) == share)
+    """Whether a gate that sees a smallest drop sees a share, as exactly as both are shown."""
+    return smallest is not None and (smallest <= share or percent(smallest) == percent(share))
 
 
 def _seen(share: float, drops: Iterable[float | None]) -> bool:

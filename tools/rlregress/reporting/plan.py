@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from rlregress.gate.planning import Gate, Plan, Wanted
 from rlregress.gate.schedule import Makespan
 from rlregress.reporting import tables, words
+from rlregress.verdicts.quantity import percent
 
 _SECONDS = {"minutes": 60.0, "hours": 3600.0}
 
@@ -92,7 +93,7 @@ def _table(gates: tuple[Gate, ...]) -> list[str]:
 
 def _drops(of_gates: list[Mapping[str, float | None]], name: str) -> list[str]:
     drops = [of[name] for of in of_gates]
-    return ["none" if drop is None else f"{drop:.0%}" for drop in drops]
+    return ["none" if drop is None else percent(drop) for drop in drops]
 
 
 def _proposed(wanted: Wanted) -> list[str]:

@@ -108,7 +108,7 @@ def _in_words(m: int, looks: Looks, sees: Callable[[int, Looks], bool], what: st
         ways.append(f"{stored} stored seeds (now {m})")
     if new is not None:
         ways.append(f"{new} new seeds at one look")
-    if not ways and both is not None:
+    if both is not None and not any(each is not None and each <= both for each in (stored, new)):
         ways.append(f"{both} stored and {both} new seeds at one look")
     if not ways:
         return f"not even {_SEEDS[-1]} stored and new seeds would see {what}"

@@ -19,7 +19,7 @@ from rlregress.verdicts.effect import scale_of
 LARGEST_ERROR = 100.0
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     """A share in whole percent, one below ten in two digits."""
     return f"{share:.0%}" if share >= 0.0995 else f"{100 * share:.2g}%"
 
@@ -65,11 +65,11 @@ class Quantity:
 
     def loss(self, share: float) -> str:
         """A loss, or a change, of this share of the scale, in words."""
-        return f"a change of {_percent(share)}"
+        return f"a change of {percent(share)}"
 
     def common_loss(self, share: float) -> str:
         """The same in every cell of a group, in words."""
-        return f"a common change of {_percent(share)}"
+        return f"a common change of {percent(share)}"
 
     def nothing_seen(self) -> str:
         """That no loss has 80 % power to be rejected with nothing rejected before it, in words."""
@@ -89,10 +89,10 @@ class _Returns(Quantity):
         return f"the mean changed by {fraction:+.0%}"
 
     def loss(self, share: float) -> str:
-        return f"a drop of {_percent(share)}"
+        return f"a drop of {percent(share)}"
 
     def common_loss(self, share: float) -> str:
-        return f"a common drop of {_percent(share)}"
+        return f"a common drop of {percent(share)}"
 
 
 class _Training(_Returns):

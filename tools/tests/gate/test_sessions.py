@@ -27,7 +27,7 @@ from rlregress.reporting import plan as plan_report
 from rlregress.training import launch, plan, record
 from rlregress.training.cell import Cell
 from rlregress.verdicts.outcome import CellVerdict
-from rlregress.verdicts.quantity import CRITIC
+from rlregress.verdicts.quantity import CRITIC, percent
 
 from .stored import (
     critic,
@@ -318,7 +318,7 @@ def test_a_gate_sees_the_drop_that_its_table_shows(chosen, tmp_path):
     """What is compared with the drop that is asked for is the percentage that stands there."""
     planned = planning.plan(chosen, 0, str(tmp_path))
     drops = [drop for gate in planned.gates for drop in gate.groups.values() if drop]
-    shown = {float(f"{drop:.0%}".removesuffix("%")) / 100: drop for drop in drops}
+    shown = {float(percent(drop).removesuffix("%")) / 100: drop for drop in drops}
     assert any(share < drop for share, drop in shown.items()), "no drop was rounded down"
     for share, drop in shown.items():
         seeing = [gate for gate in planned.gates if drop in gate.groups.values()]
