@@ -189,7 +189,7 @@ def smallest_common_drop(
     drop = smallest_group_drop(
         [len(values) for values in members],
         looks,
-        relative_sds(session, group, looks, quantity),
+        _relative_sds(members, quantity),
         *family(session, quantity, looks),
         floor=Rules.floor,
         ceilings=[at_ceiling(values) for values in members],
@@ -200,7 +200,10 @@ def smallest_common_drop(
 
 def relative_sds(session: Session, group: str, looks: Looks, quantity: Quantity) -> list[float]:
     """Standard deviation over scale of the stored runs of each tested cell of a group."""
-    members = _members(session, group, looks, quantity)
+    return _relative_sds(_members(session, group, looks, quantity), quantity)
+
+
+def _relative_sds(members: Sequence[np.ndarray], quantity: Quantity) -> list[float]:
     return [float(values.std(ddof=1)) / quantity.scale(values) for values in members]
 
 

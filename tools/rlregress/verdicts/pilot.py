@@ -4,7 +4,7 @@ Runs of the unchanged framework and of copies with known faults are summed up in
 (``MEASURES``), each read at several lengths of the training. A measure is worth as much as the
 minutes after which it tells a fault from the unchanged framework: the difference of the means in
 standard deviations of one run gives the number of new runs with which the permutation test sees it
-with 80 % power (``power.smallest_drop``), and these times the minutes of one run are the price.
+with 80 % power (``power.drop_seen``), and these times the minutes of one run are the price.
 Nothing here is a verdict; the price tells what to train for one.
 """
 
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlregress.verdicts.looks import fixed
 from rlregress.verdicts.outcome import Rules
-from rlregress.verdicts.power import smallest_drop
+from rlregress.verdicts.power import drop_seen
 from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity
 
 FloatArray = NDArray[np.float64]
@@ -134,8 +134,7 @@ def _runs(loss: float, spread: float, floor: float, stored: int, level: float) -
     if loss <= floor:
         return math.inf
     for runs in _NUMBERS:
-        least = floor / spread if spread else 0.0
-        if loss >= spread * smallest_drop(stored, fixed(runs), alpha=level, floor=least).drop:
+        if loss >= drop_seen(stored, fixed(runs), 1, level, spread, floor):
             return float(runs)
     return math.inf
 

@@ -159,6 +159,22 @@ def smallest_drop(
     return _quantile(np.min(seen, axis=0), power, level)
 
 
+def drop_seen(
+    m: int, looks: Looks, hypotheses: int, alpha: float, sd: float, floor: float
+) -> float:
+    """``smallest_drop`` in the unit of ``sd`` and ``floor``; inf where no drop is ever rejected.
+
+    Args:
+        sd: standard deviation of one run; 0: whatever is beyond the floor is seen.
+        floor: what the drop has to be observed beyond.
+    """
+    if not looks.could_reject(m, alpha / hypotheses):
+        return math.inf
+    if not sd:
+        return floor
+    return smallest_drop(m, looks, hypotheses, alpha, floor=floor / sd).drop * sd
+
+
 @functools.lru_cache(maxsize=1024)
 def _looked_at(
     m: int, looks: Looks, level: float, repetitions: int, seed: tuple[int, int]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rlregress.verdicts import ceiling
 from rlregress.verdicts.looks import Looks
 from rlregress.verdicts.outcome import IMPROVED, MOVED, REGRESSED, Rules
-from rlregress.verdicts.power import smallest_drop
+from rlregress.verdicts.power import drop_seen
 from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity
 
 FloatArray = NDArray[np.float64]
@@ -35,8 +35,8 @@ def visible_drop(
     m = len(stored)
     if not looks.could_reject(m, alpha / hypotheses):
         return None
-    sd, least = float(stored.std(ddof=1)), floor * quantity.scale(stored)
-    drop = smallest_drop(m, looks, hypotheses, alpha, floor=least / sd).drop * sd if sd else least
+    sd = float(stored.std(ddof=1))
+    drop = drop_seen(m, looks, hypotheses, alpha, sd, floor * quantity.scale(stored))
     if ceiling.at_ceiling(stored):
         below = int(np.count_nonzero(stored < stored.max()))
         share = ceiling.share_seen(below, m, looks, alpha / hypotheses)

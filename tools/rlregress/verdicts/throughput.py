@@ -20,7 +20,7 @@ from rlregress.verdicts.family import holm
 from rlregress.verdicts.looks import fixed
 from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED
 from rlregress.verdicts.permutation import content_generator, could_fail, permutation_p
-from rlregress.verdicts.power import smallest_drop
+from rlregress.verdicts.power import drop_seen
 
 #: a smaller change, as a share of the stored mean, is no alarm
 TOLERATED = 0.10
@@ -125,10 +125,7 @@ def smallest_visible(
     if m < 2 or not hypotheses or not could_fail(m, n, alpha / hypotheses):
         return None
     spread = float(np.std(stored, ddof=1) / np.mean(stored))
-    if not spread:
-        return TOLERATED
-    floor = TOLERATED / spread
-    visible = smallest_drop(m, fixed(n), hypotheses, alpha, floor=floor).drop * spread
+    visible = drop_seen(m, fixed(n), hypotheses, alpha, spread, TOLERATED)
     return visible if math.isfinite(visible) else None
 
 
