@@ -112,14 +112,24 @@ def plan(
     planned = planning.plan(chosen, seeds, store, one_look, must_see, workers)
     for line in plan_report.lines(planned, workers):
         typer.echo(line)
-    proposed = [of.gate.name for of in planned.wanted if of.gate is not None]
     options = _options(chosen, run.GateOptions(Path(), seeds=seeds, store=store))
     if selection.is_study(chosen.cells):
         following.say([f"{run.repeat_command(options, 'launch')}, as docs/cluster.md shows"])
-    elif not planned.wanted or proposed:
+    else:
         command = run.repeat_command(replace(options, one_look=one_look))
-        own = [name for name in proposed[:1] if name.startswith("--")]
-        following.say([" ".join([command, *own])])
+        following.say(_proposed(command, planned.wanted))
+
+
+def _proposed(command: str, wanted: Sequence[planning.Wanted]) -> list[str]:
+    """The command of the gate; of every gate that is proposed for what was wanted, if any was."""
+    if not wanted:
+        return [command]
+    sees: dict[str, str] = {}
+    for each in wanted:
+        if each.gate is not None:
+            option = f" {each.gate.name}" if each.gate.name.startswith("--") else ""
+            sees.setdefault(f"{command}{option}", each.what)
+    return list(sees) if len(sees) < 2 else [f"{what}: {gate}" for gate, what in sees.items()]
 
 
 def _options(chosen: selection.Selection, options: run.GateOptions) -> run.GateOptions:

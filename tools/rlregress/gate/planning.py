@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy as np
 from rlregress.errors import UserError
 from rlregress.gate import baseline, schedule
 from rlregress.gate.judging import (
+    EVERY,
+    course_of,
     expected_new_runs,
     family,
     relative_sds,
@@ -25,7 +27,15 @@ from rlregress.training.cell import Cell
 from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
 from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group
 from rlregress.verdicts.outcome import Rules
-from rlregress.verdicts.quantity import CRITIC, ONE_SIDED, RETURNS, TRAINING, Quantity, percent
+from rlregress.verdicts.quantity import (
+    CRITIC,
+    ONE_SIDED,
+    RETURNS,
+    TRAINING,
+    Quantity,
+    cell_of,
+    percent,
+)
 
 #: new runs of the gates of fixed size that a plan compares with.
 _FIXED = (5, 10, 20)
@@ -37,6 +47,8 @@ class CellPlan:
 
     Attributes:
         damaged: what is wrong with records that cannot be read.
+        done: runs that are done, up to the first that is not.
+        decided: they decide all that is judged of it.
         undone: runs of the first look that have no record yet.
         seconds: CPU seconds of one run, as far as stored runs tell.
         banded: it is judged against a published band, not against stored runs.
@@ -44,6 +56,8 @@ class CellPlan:
 
     name: str
     damaged: tuple[str, ...]
+    done: int
+    decided: bool
     undone: int
     seconds: float
     banded: bool
@@ -63,6 +77,7 @@ class Gate:
             error has to be to be seen; None: none is.
         expected: CPU seconds on average, if nothing changed.
         most: CPU seconds, if every cell comes to the last look.
+        left, most_left: the same of the runs that are not done yet.
     """
 
     name: str
@@ -72,6 +87,8 @@ class Gate:
     critics: Mapping[str, float | None]
     expected: float
     most: float
+    left: float
+    most_left: float
 
 
 @dataclass(frozen=True)
@@ -147,7 +164,8 @@ def plan(
             "calls a smaller drop regressed, however sure it is (docs/verdicts.md, Floor)"
         )
     session = open_session(selection, seeds, store, one_look=one_look)
-    gates = _gates(session) if session.stored else ()
+    decided = _decided(session)
+    gates = _gates(session, decided) if session.stored else ()
     measured = session.measured_in_store()
     return Plan(
         session.describe(),
@@ -157,6 +175,8 @@ def plan(
             CellPlan(
                 cell.id,
                 tuple(session.damaged(cell)),
+                len(session.final_returns(cell)),
+                cell in decided,
                 len(session.undone(cell)),
                 session.estimated_seconds(cell),
                 cell in session.bands,
@@ -190,7 +210,17 @@ def _makespan(
     return schedule.predict(expected, [spreads[job.cell] for job, _ in runs], workers)
 
 
-def _gates(session: Session) -> tuple[Gate, ...]:
+def _decided(session: Session) -> frozenset[Cell]:
+    """The cells of which the runs that are done decide all that is judged."""
+    if not session.stored:
+        return frozenset()
+    open_ = course_of(session).undecided
+    return frozenset(
+        cell for cell in session.stored if not open_.intersection(of.named(cell.id) for of in EVERY)
+    )
+
+
+def _gates(session: Session, decided: Collection[Cell]) -> tuple[Gate, ...]:
     every = list(dict.fromkeys([_looks(session), *(fixed(n) for n in _FIXED)]))
     if session.looks not in every:
         every.append(session.looks)
@@ -198,19 +228,36 @@ def _gates(session: Session) -> tuple[Gate, ...]:
         of: sorted({name for looks in every for name in session.groups(of, looks)})
         for of in ONE_SIDED
     }
-    return tuple(_gate(session, looks, groups) for looks in every)
+    none: frozenset[Cell] = frozenset()
+    return tuple(
+        _gate(session, looks, groups, decided if looks == session.looks else none)
+        for looks in every
+    )
 
 
-def _gate(session: Session, looks: Looks, groups: Mapping[Quantity, Sequence[str]]) -> Gate:
+def _gate(
+    session: Session,
+    looks: Looks,
+    groups: Mapping[Quantity, Sequence[str]],
+    decided: Collection[Cell],
+) -> Gate:
     seconds = {cell: session.estimated_seconds(cell) for cell in session.cells}
+    expected = {cell: expected_new_runs(session, cell, looks) for cell in session.cells}
+    left = {
+        cell: (max(expected[cell] - done, 0.0) * of_run, max(looks.most - done, 0) * of_run)
+        for cell, of_run in seconds.items()
+        if cell not in decided and (done := len(session.final_returns(cell))) < looks.most
+    }
     return Gate(
         f"--seeds {looks.most}" if len(looks.seeds) == 1 else "sequential",
         looks == session.looks,
         _of_cells(session, looks, RETURNS) | _of_cells(session, looks, TRAINING),
         _of_groups(session, looks, RETURNS, groups) | _of_groups(session, looks, TRAINING, groups),
         _critics(session, looks, groups),
-        sum(expected_new_runs(session, cell, looks) * of_run for cell, of_run in seconds.items()),
+        sum(expected[cell] * of_run for cell, of_run in seconds.items()),
         sum(looks.most * of_run for of_run in seconds.values()),
+        sum(of_cell for of_cell, _ in left.values()),
+        sum(of_cell for _, of_cell in left.values()),
     )
 
 
@@ -271,20 +318,25 @@ def _unknown(session: Session) -> str:
 def _cheapest(
     gates: tuple[Gate, ...], drops: Callable[[Gate], Mapping[str, float | None]], share: float
 ) -> Gate | None:
-    """The gate of the least expected cost that sees the share everywhere; None: none does."""
+    """The gate with the least to expect still that sees the share everywhere; None: none does."""
     seeing = [
         gate
         for gate in gates
         if all(_sees(drop, share) for drop in _of_either(drops(gate)).values())
     ]
-    return min(seeing, key=lambda gate: (gate.expected, gate.most), default=None)
+    return min(seeing, key=_cost, default=None)
+
+
+def _cost(gate: Gate) -> tuple[float, ...]:
+    # what is trained already costs nothing more, and the gate of the session needs no option
+    return gate.left, gate.most_left, not gate.chosen
 
 
 def _of_either(drops: Mapping[str, float | None]) -> dict[str, float | None]:
     """Of each cell or group the smaller drop: what its return sees, or what its training sees."""
     best: dict[str, float | None] = {}
     for name, drop in drops.items():
-        own = name.removesuffix(TRAINING.named(""))
+        own = cell_of(name)
         known = [each for each in (best.get(own), drop) if each is not None]
         best[own] = min(known, default=None)
     return best

@@ -19,9 +19,14 @@ def lines(plan: Plan, processes: int) -> list[str]:
     first, most = plan.looks[0], plan.looks[-1]
     for cell in plan.cells:
         made += [f"  {said}; its run is done again" for said in cell.damaged]
+        if cell.decided:
+            made.append(f"  {cell.name}: decided ({words.counted(cell.done, 'run')} done)")
+            continue
         made.append(f"  {cell.name}: {cell.undone} of {first} runs to do")
         if most > first:
             made[-1] += f", {most - first} more if it is not decided by them"
+        if cell.done:
+            made[-1] += f" ({cell.done} done)"
         if plan.judged:
             made[-1] += f", {cell.seconds:.0f} CPU seconds each"
             made[-1] += "; against a published band" * cell.banded
@@ -87,6 +92,11 @@ def _table(gates: tuple[Gate, ...]) -> list[str]:
         rows.append([f"  {name}", *("none" if f is None else f"x{f:.2f}" for f in factors)])
     rows.append(["CPU minutes if nothing changed", *(f"{g.expected / 60:.1f}" for g in gates)])
     rows.append(["CPU minutes at most", *(f"{g.most / 60:.1f}" for g in gates)])
+    if any(gate.most_left < gate.most for gate in gates):
+        rows.append(
+            ["  still to train, if nothing changed", *(f"{g.left / 60:.1f}" for g in gates)]
+        )
+        rows.append(["  still to train, at most", *(f"{g.most_left / 60:.1f}" for g in gates)])
     rows.append(["", *("(chosen)" if gate.chosen else "" for gate in gates)])
     return tables.columns(rows)
 
@@ -100,12 +110,19 @@ def _proposed(wanted: Wanted) -> list[str]:
     if wanted.unknown:
         return [f"{wanted.what}: what a gate sees is not known: {wanted.unknown}"]
     if wanted.gate is not None:
-        return [
-            f"{wanted.what}: {wanted.gate.name} sees it for the least: "
-            f"{wanted.gate.expected / 60:.1f} CPU minutes if nothing changed, "
-            f"{wanted.gate.most / 60:.1f} at most"
-        ]
+        return [f"{wanted.what}: {wanted.gate.name} sees it for the least: {_left(wanted.gate)}"]
     return [
         f"{wanted.what}: none of these gates sees it in every one",
         *(f"  {name}: {missing}" for name, missing in wanted.missing.items()),
     ]
+
+
+def _left(gate: Gate) -> str:
+    """CPU minutes of the runs that are still to do."""
+    if not gate.most_left:
+        return "its runs are done"
+    still = " still" * (gate.most_left < gate.most)
+    return (
+        f"{gate.left / 60:.1f} CPU minutes{still} if nothing changed, {gate.most_left / 60:.1f} "
+        "at most"
+    )

@@ -12,7 +12,8 @@ from rlregress.gate.outcome import (
     GateResult,
 )
 from rlregress.gate.shown import Extent
-from rlregress.reporting import alike, throughput, words
+from rlregress.reporting import alike, descriptive, throughput, words
+from rlregress.verdicts.quantity import cell_of
 
 #: where every detail is asked.
 TESTS_OF_DETAILS = "tests_unit/test_details.py"
@@ -106,7 +107,8 @@ def markdown(result: GateResult) -> str:
             lines += ["Returns, and what is judged beside them:", ""]
             for name, verdict in sorted(outcome.verdicts.items()):
                 lines += [f"- {words.line(name, verdict)}", f"  - {verdict['reason']}"]
-                lines += [f"  - {said}" for said in words.descriptive(verdict)]
+                runs = result.shown.runs.get(cell_of(name))
+                lines += [f"  - {said}" for said in descriptive.lines(name, verdict, runs)]
             lines += [f"- {said}" for said in words.not_judged(outcome.not_judged)]
             lines.append("")
         if outcome.throughput:
@@ -119,6 +121,8 @@ def markdown(result: GateResult) -> str:
         lines += [f"No verdict could be reached on: {', '.join(result.unjudged)}.", ""]
     for note in result.notes:
         lines += [f"Note: {note}.", ""]
+    if any(outcome.verdicts for outcome in result.outcomes):
+        lines += ["To read these lines:", "", *(f"- {said}" for said in words.LEGEND), ""]
     lines.append(
         f"Error rate: if nothing changed, returns or critics of some framework are called "
         f"`regressed` in at most {words.rate(result.alpha)} of such gates. Every line above names "

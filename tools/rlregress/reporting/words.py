@@ -146,17 +146,6 @@ def cell_line(name: str, verdict: Mapping[str, Any]) -> str:
     )
 
 
-def descriptive(verdict: Mapping[str, Any]) -> list[str]:
-    """What describes the returns of a cell beside their mean; nothing of what does not tell it."""
-    if verdict.get("improvement") is None or _is_about(verdict) != RETURNS.name:
-        return []
-    return [
-        f"descriptive: interquartile mean {number(verdict['stored_middle'])} -> "
-        f"{number(verdict['new_middle'])}; a new run is better than a stored one in "
-        f"{verdict['improvement']:.0%} of all pairs"
-    ]
-
-
 def group_line(name: str, verdict: Mapping[str, Any]) -> str:
     """The verdict on a group of cells."""
     between = _between(verdict["interval"], 1.0)
@@ -192,6 +181,19 @@ def asked(details: int, missing: Sequence[str]) -> str:
         return f"{details} of {details} details asked"
     named = ", ".join(missing[:_NAMED]) + (", ..." if len(missing) > _NAMED else "")
     return f"{len(missing)} of {details} details were not asked: {named}"
+
+
+#: how a line is read, for whoever has no page of the documentation open
+LEGEND = (
+    "Before the semicolon: the mean of the stored runs, that of the new ones, their difference and "
+    "its 95 % interval.",
+    "Percentages are shares of the stored mean, or of the stored standard deviation where that is "
+    "larger; of several cells, the mean of theirs.",
+    "What a line 'sees' is reckoned from the spread of the stored runs alone: a true loss of that "
+    "size is found in 80 % of such gates. The interval has the spread of the new runs in it too, "
+    "and decides nothing: of few runs it may be the wider one.",
+    "The adjusted p is of a loss, and counts all that was judged: 1 is no sign of one.",
+)
 
 
 def line(name: str, verdict: Mapping[str, Any]) -> str:

@@ -145,6 +145,11 @@ def quantity_of(name: str) -> Quantity:
     return next((each for each in BESIDE if name == each.named(name[: -len(last) - 1])), RETURNS)
 
 
+def cell_of(name: str) -> str:
+    """The cell, or the group, that a name is about; see ``Quantity.named``."""
+    return name if quantity_of(name) is RETURNS else name.rpartition(" ")[0]
+
+
 def shares(counts: Mapping[Quantity, int]) -> dict[Quantity, float]:
     """The share of the error that each quantity of a family has; of one alone it is all.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from rlregress.gate import evidence, planning
@@ -9,6 +11,8 @@ from rlregress.gate.selection import Selection
 from rlregress.gate.session import open_session
 from rlregress.reporting import plan as plan_report
 from rlregress.training import record
+
+from .working import Ended, whole
 
 CELLS = "sb3-ppo-Hopper-v4-short,sb3-ppo-HalfCheetah-v4-short,sb3-sac-Hopper-v4-short"
 SELECTION = Selection("short", frameworks=("sb3",), cells=CELLS)
@@ -89,6 +93,44 @@ def test_a_plan_goes_by_the_runs_that_are_done(session, tmp_path):
     assert "at the speed of the 1 runs that are done" in _cost(then)
 
 
+def test_a_plan_of_a_decided_session_has_nothing_left_to_train(chosen, trained, tmp_path):
+    """Its cells say so, its costs are those of other gates, and it is what sees a drop for less."""
+    whole(chosen, tmp_path)
+    done, _ = trained
+    before = planning.plan(chosen, 0, str(tmp_path / "empty"), must_see=0.9)
+    assert all("still" not in line for line in plan_report.lines(before, 1))
+    assert not any(cell.decided for cell in before.cells)
+    then = planning.plan(chosen, 0, str(tmp_path), must_see=0.9)
+    runs = Counter(cell for cell, _ in done)
+    assert {cell.name: cell.done for cell in then.cells} == runs
+    shown = plan_report.lines(then, 1)
+    for cell in then.cells:
+        assert f"  {cell.name}: decided ({runs[cell.name]} runs done)" in shown
+    sequential, five, ten, _ = then.gates
+    assert (sequential.left, sequential.most_left) == (five.left, five.most_left) == (0, 0)
+    seconds = {cell.name: cell.seconds for cell in then.cells}
+    assert ten.left == pytest.approx(sum((10 - n) * seconds[c] for c, n in runs.items() if n < 10))
+    assert then.wanted[-1].gate == sequential
+    assert shown[-1].endswith("sequential sees it for the least: its runs are done")
+
+
+def test_a_plan_counts_what_is_done_of_what_it_costs(chosen, trained, tmp_path):
+    """Ended after four of fifteen runs: those of the first look that are left, and the rest."""
+    _, dial = trained
+    dial["left"] = 4
+    with pytest.raises(Ended):
+        whole(chosen, tmp_path)
+    planned = planning.plan(chosen, 0, str(tmp_path))
+    assert sum(cell.done for cell in planned.cells) == 4
+    assert not any(cell.decided for cell in planned.cells)
+    gate, seconds = planned.gates[0], {cell.name: cell.seconds for cell in planned.cells}
+    trained_so_far = sum(cell.done * seconds[cell.name] for cell in planned.cells)
+    assert gate.most - gate.most_left == pytest.approx(trained_so_far)
+    assert gate.expected - gate.left == pytest.approx(trained_so_far)
+    [line] = [line for line in plan_report.lines(planned, 1) if "still to train, at most" in line]
+    assert line.split()[-4] == f"{gate.most_left / 60:.1f}"
+
+
 GATE = "next: rlregress gate --budget short --framework sb3 --algorithm ppo"
 
 
@@ -104,6 +146,20 @@ def test_a_plan_ends_in_the_gate_that_it_plans(command, options, following):
     """With the options that it was asked with, or with those of the cheapest gate that sees it."""
     code, output, _ = command("plan", "--framework", "sb3", "--algorithm", "ppo", *options)
     assert (code, output.splitlines()[-1]) == (0, following)
+
+
+def test_a_plan_that_proposes_two_gates_names_both(command):
+    """One for a drop in any cell, another for one in common, each with what it sees."""
+    arguments = ["plan", "--framework", "sb3", "--must-see", "20%"]
+    code, output, _ = command(*arguments)
+    (any_one, alone), (common, together) = [
+        line.removeprefix("next: ").rsplit(": ", 1) for line in output.splitlines()[-2:]
+    ]
+    assert code == 0
+    assert any_one.startswith("a drop of 20% in any one cell")
+    assert common.startswith("a drop of 20% that the cells of a group have in common")
+    assert alone == "rlregress gate --budget short --framework sb3"
+    assert together == f"{alone} --seeds 5"
 
 
 def test_a_plan_proposes_no_gate_that_does_not_see_what_it_must(command):

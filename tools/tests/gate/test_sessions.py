@@ -20,112 +20,17 @@ import tomli_w
 
 from rlregress.errors import UserError
 from rlregress.gate import baseline, planning, published, selection
-from rlregress.gate.judging import band_samples, judge, why_not_needed
+from rlregress.gate.judging import band_samples, judge
 from rlregress.gate.session import open_session
 from rlregress.gate.simulate import stored_laws
 from rlregress.reporting import plan as plan_report
-from rlregress.training import launch, plan, record
+from rlregress.training import plan
 from rlregress.training.cell import Cell
 from rlregress.verdicts.outcome import CellVerdict
-from rlregress.verdicts.quantity import CRITIC, percent
+from rlregress.verdicts.quantity import CRITIC
 
-from .stored import (
-    critic,
-    entropy,
-    training_return,
-    with_critics,
-    with_returns_alone,
-    with_training,
-)
-
-#: what is different in the record of a run that failed
-FAILED = {
-    "status": "failed", "failure": "it crashed", "final_return": None, "training_return": None,
-    "critic": None,
-}  # fmt: skip
-
-
-class Ended(BaseException):
-    """The session is ended from outside."""
-
-
-@pytest.fixture
-def chosen(tmp_path, monkeypatch):
-    """Three stored cells of one group: ten returns of each."""
-    cells = [f"*-ppo-{name}-v4-short" for name in ("HalfCheetah", "Hopper", "InvertedPendulum")]
-    here = selection.choose(selection.Selection("short", cells=",".join(cells)))
-    group = [cell for cell in here if cell.group == here[0].group]
-    with_returns_alone(group, tmp_path / "returns alone", monkeypatch)
-    return selection.Selection("short", cells=",".join(cell.id for cell in group))
-
-
-@pytest.fixture
-def trained(monkeypatch):
-    """Trainings with known returns: (cell, seed) of every one, and a dial for what they lose.
-
-    On the same dial: what the training episodes lose, the logarithm of the factor by which the
-    critics' errors grow, and the mean entropy; None: the records have none; and the seeds whose
-    runs fail.
-    """
-    done: list[tuple[str, int]] = []
-    dial = {"lost": 0.0, "left": 10_000, "failing": ()}
-    dial |= {"training": None, "worse": None, "entropy": None}
-
-    def train(job, attempt, pinned):
-        if dial["left"] == 0:
-            raise Ended
-        dial["left"] -= 1
-        done.append((job.cell.id, job.seed))
-        stored = np.array(baseline.load(baseline.path_of(job.cell)).returns)
-        rng = np.random.default_rng([job.seed, len(job.cell.id)])
-        value = float(rng.choice(stored) - dial["lost"] * abs(stored.mean()))
-        of_training = dial["training"]
-        if of_training is not None:
-            of_training = training_return(rng, of_training)
-        record.write(
-            attempt.record,
-            {
-                "schema": record.SCHEMA, "job": job.as_dict() | {"key": job.key}, "key": job.key,
-                "status": "finished", "failure": None, "curve": [], "final_return": value,
-                "episode_returns": [value], "steps": job.protocol.total_steps,
-                "parameters_sha256": "", "platform": {}, "time": {},
-                "training_return": of_training,
-                "critic": None if dial["worse"] is None else critic(rng, dial["worse"]),
-                "diagnostics": dial["entropy"] and entropy(rng, dial["entropy"]),
-            }
-            | (FAILED if job.seed in dial["failing"] else {}),
-        )  # fmt: skip
-
-    monkeypatch.setattr(launch, "_train", train)
-    monkeypatch.setattr("rlregress.gate.session._POLL_SECONDS", 0.01)
-    return done, dial
-
-
-@pytest.fixture
-def with_stored_critics(chosen, tmp_path, monkeypatch):
-    """The cells of ``chosen``, whose stored runs have critics."""
-    ids = chosen.cells.split(",")
-    cells = [each.cell for each in baseline.every() if each.cell.id in ids]
-    with_critics(cells, tmp_path / "stored", monkeypatch)
-    return cells
-
-
-def work(session, jobs):
-    """What the tests of a worker process do: every run in turn, unless it is not needed."""
-    reasons = []
-    for job in jobs:
-        reason = why_not_needed(session, job)
-        reasons.append(reason)
-        if not reason:
-            session.train(job)
-    return reasons
-
-
-def whole(chosen, store):
-    """One process from the first run to the verdicts."""
-    session = open_session(chosen, 0, str(store))
-    work(session, session.ordered_jobs())
-    return judge(session)
+from .stored import with_critics
+from .working import Ended, whole, with_three_runs, work
 
 
 def test_a_decided_cell_starts_no_run_more(chosen, trained, tmp_path):
@@ -295,54 +200,6 @@ def test_stored_runs_that_all_failed_are_one_sentence(tmp_path, monkeypatch, oth
             ask(selected, 0, str(tmp_path / "runs"))
 
 
-def test_a_plan_compares_gates_and_proposes_the_cheapest(chosen, tmp_path):
-    """A drop that all see is left to the cheapest gate; one that none sees says what lacks."""
-    planned = planning.plan(chosen, 0, str(tmp_path), must_see=1.0)
-    gates = {gate.name: gate for gate in planned.gates}
-    assert list(gates) == ["sequential", "--seeds 5", "--seeds 10", "--seeds 20"]
-    sequential, many = gates["sequential"], gates["--seeds 20"]
-    assert sequential.chosen
-    assert sequential.expected < 0.5 * many.expected
-    assert sequential.most == many.most
-    for name, drop in sequential.groups.items():
-        assert many.groups[name] <= drop < gates["--seeds 5"].groups[name]
-    common = planned.wanted[-1]
-    assert common.gate is min(planned.gates, key=lambda gate: gate.expected)
-    for wanted in planning.plan(chosen, 0, str(tmp_path), must_see=0.051).wanted:
-        assert wanted.gate is None
-        assert all("about" in said or "not even" in said for said in wanted.missing.values())
-        assert wanted.missing
-
-
-def test_a_gate_sees_the_drop_that_its_table_shows(chosen, tmp_path):
-    """What is compared with the drop that is asked for is the percentage that stands there."""
-    planned = planning.plan(chosen, 0, str(tmp_path))
-    drops = [drop for gate in planned.gates for drop in gate.groups.values() if drop]
-    shown = {float(percent(drop).removesuffix("%")) / 100: drop for drop in drops}
-    assert any(share < drop for share, drop in shown.items()), "no drop was rounded down"
-    for share, drop in shown.items():
-        seeing = [gate for gate in planned.gates if drop in gate.groups.values()]
-        common = planning.plan(chosen, 0, str(tmp_path), must_see=share).wanted[-1]
-        assert common.gate is not None
-        assert common.gate.expected <= min(gate.expected for gate in seeing)
-
-
-@pytest.mark.parametrize(
-    ("options", "count"),
-    [
-        ({"budget": "full", "cells": "thesis", "hyperparameters": "original"}, 8),
-        ({"budget": "smoke"}, 1),
-    ],
-)
-def test_a_drop_in_cells_without_stored_runs_is_not_known_to_be_seen(tmp_path, options, count):
-    """The proposal says how many cells it is about, and that it would need stored runs."""
-    asked = selection.Selection(frameworks=["sb3"], algorithms=["ppo"], **options)
-    planned = planning.plan(asked, 0, str(tmp_path), must_see=0.125)
-    line = plan_report.lines(planned, 1)[-1]
-    assert line.startswith(f"a drop of 12.5% in any one of {count} cells: what a gate sees is not ")
-    assert "none of these cells has any" in line
-
-
 def test_a_damaged_record_is_done_again(chosen, trained, tmp_path):
     """A record that cannot be read is set aside, and its run is done by whoever needs it."""
     done, _ = trained
@@ -356,15 +213,6 @@ def test_a_damaged_record_is_done_again(chosen, trained, tmp_path):
     assert (again, len(done)) == (verdicts, runs + 1)
     with pytest.raises(UserError, match="--seeds is 2000"):
         open_session(chosen, 2000, str(tmp_path))
-
-
-@pytest.fixture
-def with_stored_training(chosen):
-    """The cells of ``chosen``, whose stored runs tell what their training episodes returned."""
-    ids = chosen.cells.split(",")
-    cells = [each.cell for each in baseline.every() if each.cell.id in ids]
-    with_training(cells)
-    return cells
 
 
 def test_training_episodes_are_judged_beside_the_evaluation(
@@ -388,20 +236,6 @@ def test_training_episodes_are_judged_beside_the_evaluation(
     assert {still[name].new_seeds for name in of_training if "cells" not in vars(still[name])} == {
         5
     }
-
-
-def test_a_plan_says_what_the_training_sees(chosen, tmp_path, with_stored_training):
-    """A drop that no evaluation would show is seen by the training, for less than by more seeds."""
-    planned = planning.plan(chosen, 0, str(tmp_path), must_see=0.12)
-    gate = planned.gates[0]
-    for cell in with_stored_training:
-        assert gate.cells[f"{cell.id} training"] < 0.12 < gate.cells[cell.id]
-    assert [wanted.gate is not None for wanted in planned.wanted] == [True, True]
-    baseline.path_of(with_stored_training[0]).write_text(
-        baseline.path_of(with_stored_training[0]).read_text().replace("training_return", "#")
-    )
-    [alone, _] = planning.plan(chosen, 0, str(tmp_path), must_see=0.12).wanted
-    assert (alone.gate, list(alone.missing)) == (None, [with_stored_training[0].id])
 
 
 @pytest.mark.usefixtures("with_stored_critics")
@@ -528,33 +362,6 @@ def test_critics_are_judged_where_all_stored_runs_have_one(chosen, trained, tmp_
     assert f"training, entropy, kl not judged of {ids[0]}: {older}" in said
 
 
-def test_a_plan_counts_the_critics(chosen, tmp_path, with_stored_critics, monkeypatch):
-    """With critics in the family, a drop of the returns must be larger to be seen, not by much."""
-    with_them = planning.plan(chosen, 0, str(tmp_path))
-    gate = with_them.gates[0]
-    ids = [cell.id for cell in with_stored_critics]
-    group = with_stored_critics[0].group
-    assert list(gate.critics) == [*(f"{id} critic" for id in ids), f"{group} critic"]
-    assert all(1.05 < factor < 1.5 for factor in gate.critics.values())
-    assert gate.critics[f"{group} critic"] < min(gate.critics[f"{id} critic"] for id in ids)
-    shown = [line.split() for line in plan_report.lines(with_them, 1)]
-    assert [f"{ids[0]}", "critic", f"x{gate.critics[f'{ids[0]} critic']:.2f}"] in [
-        words[:3] for words in shown
-    ]
-    monkeypatch.setattr(baseline.Baseline, "why_not", lambda self, quantity: "left out")
-    without = planning.plan(chosen, 0, str(tmp_path)).gates[0]
-    assert without.critics == {}
-    assert without.groups[group] < gate.groups[group] < 1.1 * without.groups[group]
-    assert without.expected < gate.expected < 1.5 * without.expected
-
-
-def with_three_runs(cell):
-    """Leave three of the stored runs of a cell."""
-    content = tomllib.loads(baseline.path_of(cell).read_text())
-    content |= {"run": content["run"][:3], "seeds": 3}
-    baseline.path_of(cell).write_text(tomli_w.dumps(content))
-
-
 @pytest.mark.parametrize(
     ("seeds", "alpha", "few"), [(1, 0.05, 0), (5, 0.0002, 0), (3, 0.05, 2)], ids=str
 )
@@ -574,27 +381,6 @@ def test_a_session_owes_verdicts_on_groups_of_tested_cells_alone(
     assert set(session.verdict_names()) == set(verdicts)
     of_few = [verdicts[name] for cell in cells[:few] for name in (cell.id, f"{cell.id} critic")]
     assert all(of.verdict == "inconclusive" for of in of_few)
-
-
-def test_a_plan_sees_what_the_gate_sees_where_a_cell_is_not_tested(
-    trained, tmp_path, with_stored_critics
-):
-    """A cell that no three runs could reject is not counted; ``--seeds 3`` needs no reason."""
-    _, dial = trained
-    dial["worse"] = 0.0
-    cells = with_stored_critics
-    with_three_runs(cells[0])
-    every = selection.Selection("short", cells=",".join(cell.id for cell in cells))
-    planned = planning.plan(every, 3, str(tmp_path))
-    [gate] = [gate for gate in planned.gates if gate.chosen]
-    verdicts = judge(open_session(every, 3, str(tmp_path)))
-    seen = {name: of.visible_fraction for name, of in verdicts.items()}
-    assert seen[cells[0].id] is None
-    for name, drop in [*gate.cells.items(), *gate.groups.items()]:
-        assert drop == (seen[name] and pytest.approx(seen[name])), name
-    for name, factor in gate.critics.items():
-        assert factor == (seen[name] and pytest.approx(np.exp(seen[name]))), name
-    assert "one look" not in planned.description
 
 
 def test_stored_runs_are_a_law_of_the_simulation():

@@ -13,9 +13,7 @@ from rlregress.gate.waves import next_wave, standing
 from rlregress.reporting import waves as report
 from rlregress.verdicts.outcome import REGRESSED, CellVerdict
 
-from .test_sessions import Ended, chosen, trained, whole, with_stored_critics
-
-__all__ = ["chosen", "trained", "with_stored_critics"]
+from .working import Ended, whole
 
 
 def through(session) -> list:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from rlregress.gate import baseline, run, shown
 from rlregress.gate.outcome import GateResult, outcomes
 from rlregress.reporting import words
 from rlregress.reporting.html import gate as gate_page
-from rlregress.verdicts.quantity import TRAINING
+from rlregress.verdicts.quantity import CRITIC, TRAINING
 
 from ..gate.stored import with_returns_alone
 from . import simulated
@@ -185,6 +186,48 @@ def test_a_failed_run_has_its_last_words(night):
     _, text, _ = night(more=[entry])
     (cell,) = [of for of in stands_alone(text).texts("article", "cell") if of.startswith(HOPPER)]
     assert "Seed 1999 failed: ValueError: no such thing" in cell
+
+
+def test_runs_that_came_after_a_verdict_are_told_apart(night):
+    """Five runs decide; ten more are there for the critic: how many, and the mean of all."""
+    records = simulated.new_records(HOPPER, simulated.stored_cells()[HOPPER], 0.0, 40)
+    passed, worse = failed("", outcome="passed"), {"explained_variance": -3.0}
+    for record in records:
+        record["critic"] |= worse
+    more = [{**passed, "cell": HOPPER, "record": record} for record in records[20:30]]
+    _, text, report = night(more=more)
+    told = json.loads((report / "verdict.json").read_text())["frameworks"]["sb3"]["verdicts"]
+    tests = json.loads((report / "evidence.json").read_text())["tests"]
+    new = [e["record"] for e in tests if e.get("cell") == HOPPER and "record" in e]
+    of = told[HOPPER]
+    later = len(new) - of["new_seeds"]
+    assert later >= 10
+    mean = np.mean([record["final_return"] for record in new])
+    share = words.percent((mean - of["stored_mean"]) / of["scale"])
+    said = f"{later} later runs, trained for other verdicts on this cell; the mean of all "
+    said = f"not judged here: {said}{len(new)} is {words.number(mean)} ({share})"
+    judged_by = [baseline.numbers_of({**record, "status": "finished"})[CRITIC] for record in new]
+    factor = np.exp(told[f"{HOPPER} critic"]["stored_mean"] - np.mean(judged_by))
+    markdown = (report / "summary.md").read_text()
+    assert f"- {said}" in markdown
+    assert factor > 1.1
+    assert f"; of all {len(new)} the error is x{factor:.2f}" in markdown
+    (cell,) = [of for of in stands_alone(text).texts("article", "cell") if of.startswith(HOPPER)]
+    assert f"N{said[1:]}." in cell
+    judged = sorted(new, key=lambda record: record["seed"])[: of["new_seeds"]]
+    low, high = (f(record["final_return"] for record in judged) for f in (min, max))
+    assert f"new runs between {words.number(low)} and {words.number(high)}; interq" in markdown
+
+
+def test_a_report_says_how_its_lines_are_read(night):
+    """What a percentage is a share of, and why an interval may be wider than what a line sees."""
+    _, text, report = night()
+    markdown = (report / "summary.md").read_text()
+    stands_alone(text)
+    for sentence in words.LEGEND:
+        assert f"- {sentence}" in markdown
+        assert sentence.partition("'")[0] in text
+    assert "Percentages are shares of the stored mean" in markdown
 
 
 def test_a_report_is_written_whole_or_not_at_all(night, monkeypatch):

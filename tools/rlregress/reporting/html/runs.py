@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlregress.gate.shown import CellRuns, ShownRun
-from rlregress.reporting import words
+from rlregress.reporting import descriptive, words
 from rlregress.reporting.html import figures
 from rlregress.reporting.html.figures import Course, Strip
 from rlregress.reporting.html.page import Badge, Cells, CellView, Figure, Folded, Section, Table
@@ -115,6 +115,8 @@ def section(
     if quiet:
         title_ = f"{len(quiet)} verdicts on critics and what is logged that show no change"
         parts.append(Folded(title_, [table(quiet)]))
+    if verdicts:
+        parts.append(Folded("How to read these verdicts", [words.LEGEND]))
     if views:
         parts.append(Cells(views))
     lead = (
@@ -142,9 +144,11 @@ def view(name: str, verdicts: Verdicts, runs: CellRuns, command: str) -> CellVie
     own = _of(name, verdicts)
     word = min((verdict for verdict in own), key=lambda v: order(*v))[1]["verdict"] if own else ""
     badge = Badge(word) if word else Badge("not judged", "nothing")
-    lines = [
-        f"{_about(of, name)}: {verdict['verdict']}. {verdict['reason']}" for of, verdict in own
-    ]
+    lines = []
+    for of, verdict in own:
+        lines.append(f"{_about(of, name)}: {verdict['verdict']}. {verdict['reason']}")
+        if later := descriptive.later_runs(of, verdict, runs):
+            lines[-1] += f" {later[0].upper()}{later[1:]}."
     lines += [
         f"Seed {run.seed} failed: {_last_line(run.failure)}" for run in runs.new if run.failure
     ]
@@ -158,18 +162,6 @@ def view(name: str, verdicts: Verdicts, runs: CellRuns, command: str) -> CellVie
         drawn.append(_strip(name, RETURNS, None, runs, command))
     curves = _learning(name, runs, command)
     return CellView(name, badge, lines, drawn + ([curves] if curves else []))
-
-
-def _lines(cell: str, own: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
-    """Each verdict with its reason; what holds beside returns and training in one line."""
-    said, quiet = [], []
-    for name, verdict in own:
-        about = _about(name, cell)
-        if verdict["verdict"] == HOLDS and quantity_of(name) not in (RETURNS, TRAINING):
-            quiet.append(about)
-        else:
-            said.append(f"{about}: {verdict['verdict']}; {verdict['reason']}")
-    return said + ([f"{', '.join(quiet)}: {HOLDS}."] if quiet else [])
 
 
 def _about(name: str, cell: str) -> str:

@@ -1,0 +1,70 @@
+"""What describes the runs of a cell beside the verdict on them, and decides nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rlregress.gate.shown import CellRuns, ShownRun
+from rlregress.reporting import words
+from rlregress.verdicts.quantity import CRITIC, RETURNS, TRAINING, Quantity, quantity_of
+
+
+def lines(name: str, verdict: Mapping[str, Any], runs: CellRuns | None) -> list[str]:
+    """Where the runs of a verdict lie, and what the later ones say; nothing of a group.
+
+    Args:
+        name: under which it is judged.
+        runs: of its cell; None: not known.
+    """
+    if "stored_mean" not in verdict:
+        return []
+    quantity = quantity_of(name)
+    said = "; ".join([*_ranges(quantity, verdict, runs), *_middle(quantity, verdict)])
+    later = later_runs(name, verdict, runs)
+    return ([f"descriptive: {said}"] if said else []) + ([later] if later else [])
+
+
+def later_runs(name: str, verdict: Mapping[str, Any], runs: CellRuns | None) -> str:
+    """That runs came after the look that decided, and what the mean is with them; or nothing."""
+    if runs is None or "stored_mean" not in verdict or len(runs.new) <= verdict["new_seeds"]:
+        return ""
+    more = words.counted(len(runs.new) - verdict["new_seeds"], "later run")
+    said = f"not judged here: {more}, trained for other verdicts on this cell"
+    quantity, before = quantity_of(name), verdict["stored_mean"]
+    every = _finite(quantity, runs.new)
+    if len(every) < len(runs.new) or before is None or not verdict["scale"]:
+        return said
+    mean = sum(every) / len(every)
+    if quantity is CRITIC:
+        return f"{said}; of all {len(every)} the error is x{math.exp(before - mean):.2f}"
+    share = words.percent((mean - before) / verdict["scale"])
+    return f"{said}; the mean of all {len(every)} is {words.number(mean)} ({share})"
+
+
+def _ranges(quantity: Quantity, verdict: Mapping[str, Any], runs: CellRuns | None) -> list[str]:
+    if runs is None or quantity not in (RETURNS, TRAINING):
+        return []
+    sides = {"stored": runs.stored, "new": runs.new[: verdict["new_seeds"]]}
+    between = [
+        f"{side} runs between {words.number(min(values))} and {words.number(max(values))}"
+        for side, of in sides.items()
+        if (values := _finite(quantity, of))
+    ]
+    return [", ".join(between)] if between else []
+
+
+def _middle(quantity: Quantity, verdict: Mapping[str, Any]) -> list[str]:
+    if quantity is not RETURNS or verdict.get("improvement") is None:
+        return []
+    return [
+        f"interquartile mean {words.number(verdict['stored_middle'])} -> "
+        f"{words.number(verdict['new_middle'])}",
+        f"a new run is better than a stored one in {verdict['improvement']:.0%} of all pairs",
+    ]
+
+
+def _finite(quantity: Quantity, runs: Sequence[ShownRun]) -> list[float]:
+    numbers = (run.numbers.get(quantity.name) for run in runs)
+    return [value for value in numbers if value is not None and math.isfinite(value)]

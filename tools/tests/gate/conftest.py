@@ -1,0 +1,95 @@
+"""Sessions whose stored cells are real and whose trainings have known returns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rlregress.gate import baseline, selection
+from rlregress.training import launch, record
+
+from .stored import (
+    critic,
+    entropy,
+    training_return,
+    with_critics,
+    with_returns_alone,
+    with_training,
+)
+from .working import Ended
+
+#: what is different in the record of a run that failed
+FAILED = {
+    "status": "failed", "failure": "it crashed", "final_return": None, "training_return": None,
+    "critic": None,
+}  # fmt: skip
+
+
+@pytest.fixture
+def chosen(tmp_path, monkeypatch):
+    """Three stored cells of one group: ten returns of each."""
+    cells = [f"*-ppo-{name}-v4-short" for name in ("HalfCheetah", "Hopper", "InvertedPendulum")]
+    here = selection.choose(selection.Selection("short", cells=",".join(cells)))
+    group = [cell for cell in here if cell.group == here[0].group]
+    with_returns_alone(group, tmp_path / "returns alone", monkeypatch)
+    return selection.Selection("short", cells=",".join(cell.id for cell in group))
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """Trainings with known returns: (cell, seed) of every one, and a dial for what they lose.
+
+    On the same dial: what the training episodes lose, the logarithm of the factor by which the
+    critics' errors grow, and the mean entropy; None: the records have none; and the seeds whose
+    runs fail.
+    """
+    done: list[tuple[str, int]] = []
+    dial = {"lost": 0.0, "left": 10_000, "failing": ()}
+    dial |= {"training": None, "worse": None, "entropy": None}
+
+    def train(job, attempt, pinned):
+        if dial["left"] == 0:
+            raise Ended
+        dial["left"] -= 1
+        done.append((job.cell.id, job.seed))
+        stored = np.array(baseline.load(baseline.path_of(job.cell)).returns)
+        rng = np.random.default_rng([job.seed, len(job.cell.id)])
+        value = float(rng.choice(stored) - dial["lost"] * abs(stored.mean()))
+        of_training = dial["training"]
+        if of_training is not None:
+            of_training = training_return(rng, of_training)
+        record.write(
+            attempt.record,
+            {
+                "schema": record.SCHEMA, "job": job.as_dict() | {"key": job.key}, "key": job.key,
+                "status": "finished", "failure": None, "curve": [], "final_return": value,
+                "episode_returns": [value], "steps": job.protocol.total_steps,
+                "parameters_sha256": "", "platform": {}, "time": {},
+                "training_return": of_training,
+                "critic": None if dial["worse"] is None else critic(rng, dial["worse"]),
+                "diagnostics": dial["entropy"] and entropy(rng, dial["entropy"]),
+            }
+            | (FAILED if job.seed in dial["failing"] else {}),
+        )  # fmt: skip
+
+    monkeypatch.setattr(launch, "_train", train)
+    monkeypatch.setattr("rlregress.gate.session._POLL_SECONDS", 0.01)
+    return done, dial
+
+
+@pytest.fixture
+def with_stored_critics(chosen, tmp_path, monkeypatch):
+    """The cells of ``chosen``, whose stored runs have critics."""
+    ids = chosen.cells.split(",")
+    cells = [each.cell for each in baseline.every() if each.cell.id in ids]
+    with_critics(cells, tmp_path / "stored", monkeypatch)
+    return cells
+
+
+@pytest.fixture
+def with_stored_training(chosen):
+    """The cells of ``chosen``, whose stored runs tell what their training episodes returned."""
+    ids = chosen.cells.split(",")
+    cells = [each.cell for each in baseline.every() if each.cell.id in ids]
+    with_training(cells)
+    return cells

@@ -1,0 +1,40 @@
+"""What the processes of a session do, and what may happen to them."""
+
+from __future__ import annotations
+
+import tomllib
+
+import tomli_w
+
+from rlregress.gate import baseline
+from rlregress.gate.judging import judge, why_not_needed
+from rlregress.gate.session import open_session
+
+
+class Ended(BaseException):
+    """The session is ended from outside."""
+
+
+def work(session, jobs):
+    """What the tests of a worker process do: every run in turn, unless it is not needed."""
+    reasons = []
+    for job in jobs:
+        reason = why_not_needed(session, job)
+        reasons.append(reason)
+        if not reason:
+            session.train(job)
+    return reasons
+
+
+def whole(chosen, store):
+    """One process from the first run to the verdicts."""
+    session = open_session(chosen, 0, str(store))
+    work(session, session.ordered_jobs())
+    return judge(session)
+
+
+def with_three_runs(cell):
+    """Leave three of the stored runs of a cell."""
+    content = tomllib.loads(baseline.path_of(cell).read_text())
+    content |= {"run": content["run"][:3], "seeds": 3}
+    baseline.path_of(cell).write_text(tomli_w.dumps(content))
