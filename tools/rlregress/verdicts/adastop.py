@@ -36,6 +36,8 @@ from rlregress.errors import UserError
 from rlregress.verdicts.permutation import TIE, all_arrangements, random_arrangements
 
 FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
 
 GREATER, SMALLER = "greater", "smaller"
 NOT_SEPARATED, UNDECIDED = "not separated", "undecided"
@@ -141,26 +143,87 @@ class Comparison:
     looks: tuple[Look, ...]
 
 
-def _arrangements(plan: Plan) -> Iterator[FloatArray]:
-    """The signs of each look [arrangements, 2 runs], the observed arrangement among them.
+def _arrangements(plan: Plan) -> Iterator[tuple[FloatArray, IndexArray]]:
+    """For each look, ways to deal a block as signs [deals, 2 runs], and the arrangements.
 
-    All of them if there are no more than ``plan.draws``, otherwise drawn ones.
+    An arrangement is a row of the first array, at every look one. They are all that there are, if
+    these are no more than ``plan.draws``, otherwise drawn ones and the observed one.
     """
     n = plan.runs
-    if plan.arrangements == math.comb(2 * n, n) ** plan.looks:
-        block = all_arrangements(n, n)
-        for chosen in np.indices((len(block),) * plan.looks).reshape(plan.looks, -1):
-            yield 1.0 - 2.0 * block[chosen]
-        return
+    deals = math.comb(2 * n, n)
     rng = np.random.default_rng(plan.seed)
-    for _ in range(plan.looks):
-        yield 1.0 - 2.0 * random_arrangements(n, n, plan.draws - 1, rng)
+    if plan.arrangements == deals**plan.looks:
+        every = 1.0 - 2.0 * all_arrangements(n, n)
+        yield from (
+            (every, of_look)
+            for of_look in np.indices((deals,) * plan.looks).reshape(plan.looks, -1)
+        )
+    elif deals <= 2 * plan.draws:
+        # to draw from a list is ten times as fast as to draw the places
+        every = 1.0 - 2.0 * all_arrangements(n, n)
+        for _ in range(plan.looks):
+            drawn = rng.integers(deals, size=plan.draws)
+            drawn[0] = deals - 1  # the last n of 2n runs are those of the second sample
+            yield every, drawn
+    else:
+        each = np.arange(plan.draws)
+        for _ in range(plan.looks):
+            yield 1.0 - 2.0 * random_arrangements(n, n, plan.draws - 1, rng), each
 
 
-def _spread(samples: Sequence[FloatArray]) -> float:
-    """Standard deviation of samples together; 1 where all of their values are the same."""
-    together = np.concatenate(samples)
-    return float(together.std()) if np.ptp(together) else 1.0
+def _spreads(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Standard deviation of each two rows [pairs, runs] together; 1 where all values are equal."""
+    together = np.concatenate([first, second], axis=1)
+    return np.where(np.ptp(together, axis=1) > 0, together.std(axis=1), 1.0)
+
+
+def _envelope(rows: Sequence[FloatArray], of: np.ufunc) -> FloatArray:
+    """The largest, or the smallest, of each column of some rows."""
+    # row by row: a row stays in the processor's cache, all of them together do not
+    found = rows[0].copy()
+    for row in rows[1:]:
+        of(found, row, out=found)
+    return found
+
+
+def _step_down(
+    rows: dict[int, FloatArray],
+    observed: FloatArray,
+    tie: FloatArray,
+    kept: tuple[BoolArray, BoolArray],
+    allowed: Sequence[int],
+) -> tuple[dict[int, bool], float, float]:
+    """Separate or accept one pair after another, each at the boundaries of those that are left.
+
+    Args:
+        rows: pair -> its statistics [arrangements]; left with the pairs of the last boundaries.
+        observed, tie: of all pairs [pairs]; what is nearer to a boundary than a tie is not beyond.
+        kept: arrangements in which no earlier look has rejected a pair, or accepted one.
+        allowed: how many of these may be beyond the upper boundary, and beyond the lower one.
+
+    Returns:
+        Decided pair -> whether it is separated; the last lower and upper boundary.
+    """
+    decided: dict[int, bool] = {}
+    while True:
+        of_left = list(rows.values())
+        largest = _envelope(of_left, np.maximum)[kept[0]]
+        upper = float(np.partition(largest, -1 - allowed[0])[-1 - allowed[0]])
+        lower = -math.inf
+        if allowed[1] > 0:
+            smallest = _envelope(of_left, np.minimum)[kept[1]]
+            lower = float(np.partition(smallest, allowed[1])[allowed[1]])
+        top = max(rows, key=(observed - tie).__getitem__)
+        bottom = min(rows, key=(observed + tie).__getitem__)
+        if observed[top] - tie[top] > upper:
+            decided[top] = True
+        elif observed[bottom] + tie[bottom] < lower:
+            decided[bottom] = False
+        else:
+            return decided, lower, upper
+        if len(rows) == 1:
+            return decided, lower, upper
+        del rows[next(reversed(decided))]
 
 
 def compare(
@@ -187,60 +250,51 @@ def compare(
     first, second = (np.array([pair[side] for pair in pairs], dtype=np.intp) for side in (0, 1))
     decided: dict[int, tuple[str, int]] = {}
     looks: list[Look] = []
-    sums = np.zeros(count)
+    so_far = np.zeros((count, plan.looks * n))
     most = np.zeros(count)  # the largest magnitude that a sum of runs could have
-    differences = np.zeros((len(pairs), plan.arrangements))  # of the sums, in each arrangement
+    # in each arrangement, the part of a sample in the difference of sums, as first and as second
+    as_first, as_second = np.zeros((2, count, plan.arrangements))
     # arrangements in which no earlier look has rejected a pair, and in which none has accepted one
     below = np.ones(plan.arrangements, dtype=bool)
     above = np.ones(plan.arrangements, dtype=bool)
-    for look, signs in enumerate(_arrangements(plan), start=1):
+    for look, (signs, arranged) in enumerate(_arrangements(plan), start=1):
         left = [index for index in range(len(pairs)) if index not in decided]
         needed = {int(side[index]) for index in left for side in (first, second)}
         if not left or any(len(values[sample]) < look * n for sample in needed):
             break
-        block = np.zeros((count, n))
+        block = so_far[:, (look - 1) * n : look * n]
         for sample in needed:
             block[sample] = values[sample][(look - 1) * n : look * n]
-        sums += block.sum(axis=1)
         most += n * np.abs(block).max(axis=1)
-        unit = np.ones(len(pairs))
-        for index in left:
-            unit[index] = _spread([values[sample][: look * n] for sample in pairs[index]])
+        for part, dealt in ((as_first, signs[:, :n]), (as_second, signs[:, n:])):
+            # not by BLAS, whose threads wait for each other longer than this takes
+            part += np.take(np.einsum("sr,dr->sd", block, dealt), arranged, axis=1)
+        own = so_far[:, : look * n]
+        sums = own.sum(axis=1)
+        unit = _spreads(own[first], own[second])
         # of a pair alone: the size of other samples says nothing about its rounding
         tie = TIE * (most[first] + most[second]) / unit
-        differences += block[first] @ signs[:, :n].T + block[second] @ signs[:, n:].T
         observed = np.abs(sums[first] - sums[second]) / unit
         statistics = {(int(first[i]), int(second[i])): float(observed[i]) for i in left}
         allowed = [
             math.floor(level * look / plan.looks * plan.arrangements + TIE) - int((~inside).sum())
             for level, inside in ((plan.alpha, below), (plan.beta, above))
         ]
-        while True:
-            held = list(left)
-            of_left = np.abs(differences[held])
-            of_left /= unit[held, None]
-            upper = np.sort(of_left.max(axis=0)[below])[::-1][allowed[0]]
-            lower = -math.inf
-            if allowed[1] > 0:
-                lower = np.sort(of_left.min(axis=0)[above])[allowed[1]]
-            top = max(left, key=(observed - tie).__getitem__)
-            bottom = min(left, key=(observed + tie).__getitem__)
-            if observed[top] - tie[top] > upper:
-                greater = sums[first[top]] > sums[second[top]]
-                decided[top] = (GREATER if greater else SMALLER, look)
-                left.remove(top)
-            elif observed[bottom] + tie[bottom] < lower:
-                decided[bottom] = (NOT_SEPARATED, look)
-                left.remove(bottom)
-            else:
-                break
-            if not left:
-                break
+        rows = {
+            index: np.abs(as_first[first[index]] + as_second[second[index]]) / unit[index]
+            for index in left
+        }
+        separated, lower, upper = _step_down(rows, observed, tie, (below, above), allowed)
+        for index, by_more in separated.items():
+            greater = sums[first[index]] > sums[second[index]]
+            decision = (GREATER if greater else SMALLER) if by_more else NOT_SEPARATED
+            decided[index] = decision, look
         if plan.beta:
-            above &= (of_left + tie[held, None]).min(axis=0) >= lower
-        of_left -= tie[held, None]
-        below &= of_left.max(axis=0) <= upper
-        looks.append(Look(float(lower), float(upper), statistics))
+            most_of = [row + tie[index] for index, row in rows.items()]
+            above &= _envelope(most_of, np.minimum) >= lower
+        least_of = [row - tie[index] for index, row in rows.items()]
+        below &= _envelope(least_of, np.maximum) <= upper
+        looks.append(Look(lower, upper, statistics))
     last = (NOT_SEPARATED, plan.looks) if len(looks) == plan.looks else (UNDECIDED, 0)
     return Comparison(
         tuple(
