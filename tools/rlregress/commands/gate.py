@@ -15,6 +15,7 @@ from rlregress.commands import following, hosts
 from rlregress.errors import UserError, nearest
 from rlregress.gate import planning, recording, run, selection
 from rlregress.gate import throughput as throughputs
+from rlregress.gate.proposals import Wanted
 from rlregress.reporting import brief, gate_findings, terminal
 from rlregress.reporting import gate as gate_report
 from rlregress.reporting import plan as plan_report
@@ -120,7 +121,7 @@ def plan(
         following.say(_proposed(command, planned.wanted))
 
 
-def _proposed(command: str, wanted: Sequence[planning.Wanted]) -> list[str]:
+def _proposed(command: str, wanted: Sequence[Wanted]) -> list[str]:
     """The command of the gate; of every gate that is proposed for what was wanted, if any was."""
     if not wanted:
         return [command]

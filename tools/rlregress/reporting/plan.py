@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rlregress.gate.planning import Gate, Plan, Wanted
+from rlregress.gate.candidates import Gate
+from rlregress.gate.planning import Plan
+from rlregress.gate.proposals import Wanted
 from rlregress.gate.schedule import Makespan
 from rlregress.reporting import tables, words
 from rlregress.verdicts.quantity import percent

@@ -1,0 +1,150 @@
+"""Which gate sees a drop that is asked for, or what is missing where none does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rlregress.gate.candidates import Gate, looks_allowed
+from rlregress.gate.judging import family, relative_sds, smallest_common_drop
+from rlregress.gate.session import Session
+from rlregress.training.cell import Cell
+from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group
+from rlregress.verdicts.quantity import RETURNS, TRAINING, Quantity, cell_of, percent
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which gate sees a drop that is asked for.
+
+    Attributes:
+        what: the drop, and the cells that it is about, in words.
+        gate: the cheapest one that sees it in all of them, or in their groups; None: none does.
+        missing: of each cell or group in which none does, what would.
+        unknown: why what a gate sees is not known; empty if it is.
+    """
+
+    what: str
+    gate: Gate | None
+    missing: Mapping[str, str]
+    unknown: str = ""
+
+
+def proposals(session: Session, gates: tuple[Gate, ...], share: float) -> tuple[Wanted, ...]:
+    """For a drop in any one cell, and for one that the cells of a group have in common.
+
+    Args:
+        gates: those that are compared; none where no cell has stored runs.
+        share: of the scale, that is to be seen.
+    """
+    drop = f"a drop of {100 * share:g}%"
+    every, stored = len(session.cells), len(session.stored)
+    if not stored:
+        return (Wanted(f"{drop} in any one of {every} cells", None, {}, _unknown(session)),)
+    alone = _cheapest(gates, lambda gate: gate.cells, share)
+    rest = f" of the {stored} that have stored runs, of {every}" if stored < every else ""
+    wanted = [
+        Wanted(
+            f"{drop} in any one cell{rest}, that its evaluation or its training shows",
+            alone,
+            {} if alone else _missing_in_cells(session, gates, share),
+        )
+    ]
+    if gates[0].groups:
+        common = _cheapest(gates, lambda gate: gate.groups, share)
+        wanted.append(
+            Wanted(
+                f"{drop} that the cells of a group have in common, shown by one or the other",
+                common,
+                {} if common else _missing_in_groups(session, gates, share),
+            )
+        )
+    return tuple(wanted)
+
+
+def _unknown(session: Session) -> str:
+    """Why nothing is known of what gates see of a session's cells."""
+    why = "it is reckoned from stored runs, and none of these cells has any"
+    if session.bands:
+        why += "; the published band that they are judged by does not tell it"
+    return f"{why}; name cells that have some, such as --cells all"
+
+
+def _cheapest(
+    gates: tuple[Gate, ...], drops: Callable[[Gate], Mapping[str, float | None]], share: float
+) -> Gate | None:
+    """The gate with the least to expect still that sees the share everywhere; None: none does."""
+    seeing = [
+        gate
+        for gate in gates
+        if all(_sees(drop, share) for drop in _of_either(drops(gate)).values())
+    ]
+    return min(seeing, key=_cost, default=None)
+
+
+def _cost(gate: Gate) -> tuple[float, ...]:
+    # what is trained already costs nothing more, and the gate of the session needs no option
+    return gate.left, gate.most_left, not gate.chosen
+
+
+def _of_either(drops: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Of each cell or group the smaller drop: what its return sees, or what its training sees."""
+    best: dict[str, float | None] = {}
+    for name, drop in drops.items():
+        own = cell_of(name)
+        known = [each for each in (best.get(own), drop) if each is not None]
+        best[own] = min(known, default=None)
+    return best
+
+
+def _sharper(session: Session, cells: Sequence[Cell]) -> Quantity:
+    """What of some cells sees smaller drops: their training, where it is judged."""
+    return TRAINING if set(cells) <= set(session.judged_by(TRAINING)) else RETURNS
+
+
+def _missing_in_cells(session: Session, gates: tuple[Gate, ...], share: float) -> Mapping[str, str]:
+    looks = looks_allowed(session)
+    missing = {}
+    for cell, stored in session.stored.items():
+        if _seen(share, (_of_either(gate.cells)[cell.id] for gate in gates)):
+            continue
+        of = _sharper(session, [cell])
+        numbers = np.array(stored.numbers(of))
+        missing[cell.id] = seeds_for_cell(
+            numbers[np.isfinite(numbers)], looks, *family(session, of, looks), share
+        )
+    return missing
+
+
+def _missing_in_groups(
+    session: Session, gates: tuple[Gate, ...], share: float
+) -> Mapping[str, str]:
+    looks = looks_allowed(session)
+    missing = {}
+    for group in _of_either(gates[0].groups):
+        if _seen(share, (_of_either(gate.groups)[group] for gate in gates)):
+            continue
+        cells = [cell for cell in session.stored if cell.group == group]
+        of = _sharper(session, cells)
+        name = of.named(group)
+        visible = smallest_common_drop(session, name, looks, of)
+        fewest = min(len(session.stored[cell].returns) for cell in cells)
+        missing[group] = (
+            "its cells have too few seeds, or stand at a ceiling"
+            if visible is None
+            else seeds_for_group(
+                fewest, relative_sds(session, name, looks, of), looks, visible, share
+            )
+        )
+    return missing
+
+
+def _sees(smallest: float | None, share: float) -> bool:
+    """Whether a gate that sees a smallest drop sees a share, as exactly as both are shown."""
+    return smallest is not None and (smallest <= share or percent(smallest) == percent(share))
+
+
+def _seen(share: float, drops: Iterable[float | None]) -> bool:
+    return any(_sees(drop, share) for drop in drops)
