@@ -15,8 +15,8 @@ from rlregress.commands import following, hosts
 from rlregress.errors import UserError, nearest
 from rlregress.gate import planning, recording, run, selection
 from rlregress.gate import throughput as throughputs
-from rlregress.gate.proposals import Wanted
-from rlregress.reporting import brief, gate_findings, terminal
+from rlregress.gate.candidates import Gate
+from rlregress.reporting import brief, gate_findings, summary, terminal
 from rlregress.reporting import gate as gate_report
 from rlregress.reporting import plan as plan_report
 from rlregress.reporting import throughput as throughput_report
@@ -113,24 +113,29 @@ def plan(
     planned = planning.plan(chosen, seeds, store, one_look, must_see, workers)
     for line in plan_report.lines(planned, workers):
         typer.echo(line)
-    options = _options(chosen, run.GateOptions(Path(), seeds=seeds, store=store))
-    if selection.is_study(chosen.cells):
-        following.say([f"{run.repeat_command(options, 'launch')}, as docs/cluster.md shows"])
-    else:
-        command = run.repeat_command(replace(options, one_look=one_look))
-        following.say(_proposed(command, planned.wanted))
+    study = selection.is_study(chosen.cells)
+    options = _options(chosen, run.GateOptions(Path(), store=store))
+    asked = replace(options, seeds=seeds, one_look=one_look)
+    name, more = ("launch", ", as docs/cluster.md shows") if study else ("gate", "")
+    if not planned.wanted:
+        following.say([f"{run.repeat_command(asked, name)}{more}"])
+        return
+    proposed = {of.what: of.gate for of in planned.wanted if of.gate is not None}
+    commands = {
+        what: run.repeat_command(_proposed(options, gate, planned.begun), name)
+        for what, gate in proposed.items()
+    }
+    alike = len(set(commands.values())) == 1 and len(commands) == len(planned.wanted)
+    following.say(
+        f"{command}{more}" if alike else f"{what}: {command}{more}"
+        for what, command in (list(commands.items())[:1] if alike else commands.items())
+    )
 
 
-def _proposed(command: str, wanted: Sequence[Wanted]) -> list[str]:
-    """The command of the gate; of every gate that is proposed for what was wanted, if any was."""
-    if not wanted:
-        return [command]
-    sees: dict[str, str] = {}
-    for each in wanted:
-        if each.gate is not None:
-            option = f" {each.gate.name}" if each.gate.name.startswith("--") else ""
-            sees.setdefault(f"{command}{option}", each.what)
-    return list(sees) if len(sees) < 2 else [f"{what}: {gate}" for gate, what in sees.items()]
+def _proposed(options: run.GateOptions, gate: Gate, begun: bool) -> run.GateOptions:
+    """The options of a proposed gate, with fresh seeds where another one has begun."""
+    first = summary.CONFIRM_SEED if begun and not gate.chosen else options.first_seed
+    return replace(options, seeds=gate.seeds, first_seed=first)
 
 
 def _options(chosen: selection.Selection, options: run.GateOptions) -> run.GateOptions:

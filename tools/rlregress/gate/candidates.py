@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rlregress.gate.judging import (
@@ -12,7 +12,6 @@ from rlregress.gate.judging import (
     smallest_visible_drop,
 )
 from rlregress.gate.session import Session
-from rlregress.training.cell import Cell
 from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
 from rlregress.verdicts.quantity import CRITIC, ONE_SIDED, RETURNS, TRAINING, Quantity
 
@@ -25,7 +24,7 @@ class Gate:
     """What one gate sees with 80 % power, and what it costs if no run is done yet.
 
     Attributes:
-        name: what the gate is called, and the options that ask for it.
+        seeds: new runs of a cell, judged at one look; 0: the sequential gate.
         chosen: it is the gate of the session.
         cells: cells, and what of them is judged by the training too -> share of the stored mean
             that a drop needs to be seen; None: none is.
@@ -34,26 +33,27 @@ class Gate:
             error has to be to be seen; None: none is.
         expected: CPU seconds on average, if nothing changed.
         most: CPU seconds, if every cell comes to the last look.
-        left, most_left: the same of the runs that are not done yet.
     """
 
-    name: str
+    seeds: int
     chosen: bool
     cells: Mapping[str, float | None]
     groups: Mapping[str, float | None]
     critics: Mapping[str, float | None]
     expected: float
     most: float
-    left: float
-    most_left: float
+
+    @property
+    def name(self) -> str:
+        """What the gate is called: the option that asks for it, if it takes one."""
+        return f"--seeds {self.seeds}" if self.seeds else "sequential"
 
 
-def candidates(session: Session, decided: Collection[Cell]) -> tuple[Gate, ...]:
+def candidates(session: Session) -> tuple[Gate, ...]:
     """The sequential gate where it can be, those of fixed size, and that of the session.
 
     Args:
         session: with stored runs.
-        decided: cells of which the session's gate needs no run more.
     """
     every = list(dict.fromkeys([looks_allowed(session), *(fixed(n) for n in _FIXED)]))
     if session.looks not in every:
@@ -62,36 +62,19 @@ def candidates(session: Session, decided: Collection[Cell]) -> tuple[Gate, ...]:
         of: sorted({name for looks in every for name in session.groups(of, looks)})
         for of in ONE_SIDED
     }
-    none: frozenset[Cell] = frozenset()
-    return tuple(
-        _gate(session, looks, groups, decided if looks == session.looks else none)
-        for looks in every
-    )
+    return tuple(_gate(session, looks, groups) for looks in every)
 
 
-def _gate(
-    session: Session,
-    looks: Looks,
-    groups: Mapping[Quantity, Sequence[str]],
-    decided: Collection[Cell],
-) -> Gate:
+def _gate(session: Session, looks: Looks, groups: Mapping[Quantity, Sequence[str]]) -> Gate:
     seconds = {cell: session.estimated_seconds(cell) for cell in session.cells}
-    expected = {cell: expected_new_runs(session, cell, looks) for cell in session.cells}
-    left = {
-        cell: (max(expected[cell] - done, 0.0) * of_run, max(looks.most - done, 0) * of_run)
-        for cell, of_run in seconds.items()
-        if cell not in decided and (done := len(session.final_returns(cell))) < looks.most
-    }
     return Gate(
-        f"--seeds {looks.most}" if len(looks.seeds) == 1 else "sequential",
+        looks.most if len(looks.seeds) == 1 else 0,
         looks == session.looks,
         _of_cells(session, looks, RETURNS) | _of_cells(session, looks, TRAINING),
         _of_groups(session, looks, RETURNS, groups) | _of_groups(session, looks, TRAINING, groups),
         _critics(session, looks, groups),
-        sum(expected[cell] * of_run for cell, of_run in seconds.items()),
+        sum(expected_new_runs(session, cell, looks) * of_run for cell, of_run in seconds.items()),
         sum(looks.most * of_run for of_run in seconds.values()),
-        sum(of_cell for of_cell, _ in left.values()),
-        sum(of_cell for _, of_cell in left.values()),
     )
 
 

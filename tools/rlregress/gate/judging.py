@@ -101,12 +101,12 @@ def _missing(session: Session, course: Course) -> list[Job]:
     return [
         job
         for cell in session.stored
-        for job in session.jobs(cell)[: _needed(course, cell)]
+        for job in session.jobs(cell)[: needed(course, cell)]
         if session.store.find(job) is None
     ]
 
 
-def _needed(course: Course, cell: Cell) -> int:
+def needed(course: Course, cell: Cell) -> int:
     """How many runs of a cell the next look waits for, whatever they are judged by."""
     return max(course.needed.get(of.named(cell.id), 0) for of in EVERY)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rlregress.errors import UserError
 from rlregress.gate import baseline, schedule
 from rlregress.gate.candidates import Gate, candidates
-from rlregress.gate.judging import EVERY, course_of
+from rlregress.gate.judging import EVERY, course_of, needed
 from rlregress.gate.proposals import Wanted, proposals
 from rlregress.gate.schedule import Makespan
 from rlregress.gate.selection import Selection, refused
@@ -24,9 +24,10 @@ class CellPlan:
 
     Attributes:
         damaged: what is wrong with records that cannot be read.
-        done: runs that are done, up to the first that is not.
+        done: runs that have a record.
         decided: they decide all that is judged of it.
-        undone: runs of the first look that have no record yet.
+        until: runs in all that its next look waits for; 0 if it is decided.
+        undone: those of them that have no record yet.
         seconds: CPU seconds of one run, as far as stored runs tell.
         banded: it is judged against a published band, not against stored runs.
     """
@@ -35,6 +36,7 @@ class CellPlan:
     damaged: tuple[str, ...]
     done: int
     decided: bool
+    until: int
     undone: int
     seconds: float
     banded: bool
@@ -50,7 +52,7 @@ class Plan:
         judged: whether the budget's returns are judged.
         gates: the gate of the session and others.
         measured: how many runs are done and tell how long runs take here.
-        seconds: of the runs of the first look that are left, one after the other, without
+        seconds: of the runs of the next look that are left, one after the other, without
             evaluations on the way.
         makespan: of these runs on the workers, each with its start; None: not known.
         evaluations: of one run, the one after the training among them.
@@ -71,6 +73,11 @@ class Plan:
     not_judged: Mapping[str, Mapping[str, str]]
     refused: tuple[str, ...]
     wanted: tuple[Wanted, ...]
+
+    @property
+    def begun(self) -> bool:
+        """Whether any of its runs has a record."""
+        return any(cell.done for cell in self.cells)
 
 
 def plan(
@@ -96,42 +103,36 @@ def plan(
             "calls a smaller drop regressed, however sure it is (docs/verdicts.md, Floor)"
         )
     session = open_session(selection, seeds, store, one_look=one_look)
-    decided = _decided(session)
-    gates = candidates(session, decided) if session.stored else ()
+    until = _until(session)
+    gates = candidates(session) if session.stored else ()
     measured = session.measured_in_store()
+    cells = tuple(_cell(session, cell, until[cell]) for cell in session.cells)
+    begun = any(cell.done for cell in cells)
     return Plan(
         session.describe(),
         session.looks.seeds,
         session.judged,
-        tuple(
-            CellPlan(
-                cell.id,
-                tuple(session.damaged(cell)),
-                len(session.final_returns(cell)),
-                cell in decided,
-                len(session.undone(cell)),
-                session.estimated_seconds(cell),
-                cell in session.bands,
-            )
-            for cell in session.cells
-        ),
+        cells,
         gates,
         len(measured),
-        session.seconds_to_do(measured),
-        _makespan(session, measured, workers),
+        sum(seconds for _, seconds in session.lengths_to_do(measured, until)),
+        _makespan(session, measured, until, workers),
         budget(selection.budget).evaluations,
         {cell.id: why for cell in session.stored if (why := session.not_judged(cell))},
         tuple(refused(selection)),
-        () if must_see is None else proposals(session, gates, must_see),
+        () if must_see is None else proposals(session, gates, must_see, begun),
     )
 
 
 def _makespan(
-    session: Session, measured: Sequence[tuple[str, float]], workers: int
+    session: Session,
+    measured: Sequence[tuple[str, float]],
+    until: Mapping[Cell, int],
+    workers: int,
 ) -> Makespan | None:
     known = baseline.every()
     spreads = {cell: schedule.spread(cell, known) for cell in session.cells}
-    runs = session.lengths_to_do(measured)
+    runs = session.lengths_to_do(measured, until)
     # a start takes as much longer here as a run does
     expected = [
         seconds + schedule.STARTUP_SECONDS * seconds / session.estimated_seconds(job.cell)
@@ -142,11 +143,27 @@ def _makespan(
     return schedule.predict(expected, [spreads[job.cell] for job, _ in runs], workers)
 
 
-def _decided(session: Session) -> frozenset[Cell]:
-    """The cells of which the runs that are done decide all that is judged."""
-    if not session.stored:
-        return frozenset()
-    open_ = course_of(session).undecided
-    return frozenset(
-        cell for cell in session.stored if not open_.intersection(of.named(cell.id) for of in EVERY)
+def _cell(session: Session, cell: Cell, until: int) -> CellPlan:
+    return CellPlan(
+        cell.id,
+        tuple(session.damaged(cell)),
+        len(session.jobs(cell)) - len(session.undone(cell, session.looks.most)),
+        until == 0,
+        until,
+        len(session.undone(cell, until)),
+        session.estimated_seconds(cell),
+        cell in session.bands,
     )
+
+
+def _until(session: Session) -> dict[Cell, int]:
+    """How many runs of each cell its next look waits for; 0 where all is decided."""
+    until = dict.fromkeys(session.cells, session.looks.seeds[0])
+    if session.stored:
+        course = course_of(session)
+        for cell in session.stored:
+            if course.undecided.intersection(of.named(cell.id) for of in EVERY):
+                until[cell] = max(until[cell], needed(course, cell))
+            else:
+                until[cell] = 0
+    return until

@@ -21,7 +21,8 @@ class Wanted:
 
     Attributes:
         what: the drop, and the cells that it is about, in words.
-        gate: the cheapest one that sees it in all of them, or in their groups; None: none does.
+        gate: one that sees it in all of them, or in their groups: that of a session that has begun,
+            or the cheapest; None: none does.
         missing: of each cell or group in which none does, what would.
         unknown: why what a gate sees is not known; empty if it is.
     """
@@ -32,18 +33,32 @@ class Wanted:
     unknown: str = ""
 
 
-def proposals(session: Session, gates: tuple[Gate, ...], share: float) -> tuple[Wanted, ...]:
+def proposals(
+    session: Session, gates: tuple[Gate, ...], share: float, begun: bool
+) -> tuple[Wanted, ...]:
     """For a drop in any one cell, and for one that the cells of a group have in common.
 
     Args:
         gates: those that are compared; none where no cell has stored runs.
         share: of the scale, that is to be seen.
+        begun: the session has runs; then its own gate is proposed wherever it sees the drop, as
+            one that is chosen when runs are known has not the error rates that it states.
     """
+
+    def cheapest(drops: Callable[[Gate], Mapping[str, float | None]]) -> Gate | None:
+        seeing = [
+            gate
+            for gate in gates
+            if all(_sees(drop, share) for drop in _of_either(drops(gate)).values())
+        ]
+        own = [gate for gate in seeing if begun and gate.chosen]
+        return min(own or seeing, key=lambda gate: (gate.expected, gate.most), default=None)
+
     drop = f"a drop of {100 * share:g}%"
     every, stored = len(session.cells), len(session.stored)
     if not stored:
         return (Wanted(f"{drop} in any one of {every} cells", None, {}, _unknown(session)),)
-    alone = _cheapest(gates, lambda gate: gate.cells, share)
+    alone = cheapest(lambda gate: gate.cells)
     rest = f" of the {stored} that have stored runs, of {every}" if stored < every else ""
     wanted = [
         Wanted(
@@ -53,7 +68,7 @@ def proposals(session: Session, gates: tuple[Gate, ...], share: float) -> tuple[
         )
     ]
     if gates[0].groups:
-        common = _cheapest(gates, lambda gate: gate.groups, share)
+        common = cheapest(lambda gate: gate.groups)
         wanted.append(
             Wanted(
                 f"{drop} that the cells of a group have in common, shown by one or the other",
@@ -70,23 +85,6 @@ def _unknown(session: Session) -> str:
     if session.bands:
         why += "; the published band that they are judged by does not tell it"
     return f"{why}; name cells that have some, such as --cells all"
-
-
-def _cheapest(
-    gates: tuple[Gate, ...], drops: Callable[[Gate], Mapping[str, float | None]], share: float
-) -> Gate | None:
-    """The gate with the least to expect still that sees the share everywhere; None: none does."""
-    seeing = [
-        gate
-        for gate in gates
-        if all(_sees(drop, share) for drop in _of_either(drops(gate)).values())
-    ]
-    return min(seeing, key=_cost, default=None)
-
-
-def _cost(gate: Gate) -> tuple[float, ...]:
-    # what is trained already costs nothing more, and the gate of the session needs no option
-    return gate.left, gate.most_left, not gate.chosen
 
 
 def _of_either(drops: Mapping[str, float | None]) -> dict[str, float | None]:

@@ -244,9 +244,9 @@ class Session:
         """The place of a run among those of its cell, from 0."""
         return job.seed - self.first_seed
 
-    def undone(self, cell: Cell) -> list[Job]:
-        """The runs of the first look at a cell that have no record yet."""
-        first = self._jobs[cell][: self.looks.seeds[0]]
+    def undone(self, cell: Cell, until: int | None = None) -> list[Job]:
+        """The runs of a cell that have no record yet, up to a number of runs; None: first look."""
+        first = self._jobs[cell][: self.looks.seeds[0] if until is None else until]
         return [job for job in first if self.store.find(job) is None]
 
     def damaged(self, cell: Cell) -> list[str]:
@@ -274,15 +274,18 @@ class Session:
         """Seconds of the runs of the first look that have no record yet, one after the other."""
         return sum(seconds for _, seconds in self.lengths_to_do(measured))
 
-    def lengths_to_do(self, measured: Sequence[tuple[str, float]]) -> list[tuple[Job, float]]:
-        """The runs of the first look that have no record yet, with the seconds of each.
+    def lengths_to_do(
+        self, measured: Sequence[tuple[str, float]], until: Mapping[Cell, int] | None = None
+    ) -> list[tuple[Job, float]]:
+        """The runs of the next look that have no record yet, with the seconds of each.
 
         The CPU seconds of the stored runs, times how much longer runs take here: those of the same
         framework and algorithm where some are measured, else all that are. Later looks are left
-        out: how many runs they take is known when the first is over.
+        out: how many runs they take is known when that one is over.
 
         Args:
             measured: id of the cell and wall-clock seconds of runs of this session.
+            until: runs of each cell in all that the next look waits for; None: the first look.
         """
         cells = {cell.id: cell for cell in self.cells}
         estimated: defaultdict[str, float] = defaultdict(float)
@@ -293,7 +296,8 @@ class Session:
                     estimated[of] += self.estimated_seconds(cells[id])
                     taken[of] += seconds
         longer = {of: taken[of] / estimated[of] for of in estimated}
-        first = [job for cell in self.cells for job in self._jobs[cell][: self.looks.seeds[0]]]
+        counts = until or dict.fromkeys(self.cells, self.looks.seeds[0])
+        first = [job for cell, count in counts.items() for job in self._jobs[cell][:count]]
         return [
             (
                 job,

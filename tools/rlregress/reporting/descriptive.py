@@ -47,12 +47,17 @@ def _ranges(quantity: Quantity, verdict: Mapping[str, Any], runs: CellRuns | Non
     if runs is None or quantity not in (RETURNS, TRAINING):
         return []
     sides = {"stored": runs.stored, "new": runs.new[: verdict["new_seeds"]]}
-    between = [
-        f"{side} runs between {words.number(min(values))} and {words.number(max(values))}"
-        for side, of in sides.items()
-        if (values := _finite(quantity, of))
-    ]
-    return [", ".join(between)] if between else []
+    return [", ".join(_range(quantity, side, of) for side, of in sides.items())]
+
+
+def _range(quantity: Quantity, side: str, runs: Sequence[ShownRun]) -> str:
+    values = _finite(quantity, runs)
+    failed = len(runs) - len(values)
+    why = "failed, each counts as the worst return of the environment"
+    lost = f" ({failed} {why if quantity is RETURNS else 'without one'})" if failed else ""
+    if not values:
+        return f"no {side} run with a return{lost}"
+    return f"{side} runs between {words.number(min(values))} and {words.number(max(values))}{lost}"
 
 
 def _middle(quantity: Quantity, verdict: Mapping[str, Any]) -> list[str]:

@@ -18,35 +18,38 @@ def lines(plan: Plan, processes: int) -> list[str]:
     """One line per cell, what the session costs, what each gate sees, which one is proposed."""
     made = [f"{plan.description}, {processes} at a time"]
     made += [f"  left out: {said}" for said in plan.refused]
-    first, most = plan.looks[0], plan.looks[-1]
+    most = plan.looks[-1]
     for cell in plan.cells:
-        made += [f"  {said}; its run is done again" for said in cell.damaged]
+        again = "not needed" if cell.decided else "done again"
+        made += [f"  {said}; its run is {again}" for said in cell.damaged]
         if cell.decided:
             made.append(f"  {cell.name}: decided ({words.counted(cell.done, 'run')} done)")
             continue
-        made.append(f"  {cell.name}: {cell.undone} of {first} runs to do")
-        if most > first:
-            made[-1] += f", {most - first} more if it is not decided by them"
-        if cell.done:
-            made[-1] += f" ({cell.done} done)"
+        made.append(f"  {cell.name}: {cell.undone} of {cell.until} runs to do")
+        if most > cell.until:
+            made[-1] += f", {most - cell.until} more if it is not decided by them"
         if plan.judged:
             made[-1] += f", {cell.seconds:.0f} CPU seconds each"
             made[-1] += "; against a published band" * cell.banded
-    if plan.judged or plan.makespan is not None:
+    if all(cell.decided for cell in plan.cells):
+        made.append("every cell is decided: a gate trains no more, and judges")
+    elif plan.judged or plan.makespan is not None:
         made.append(_cost(plan, processes))
-    if plan.makespan is not None:
-        made.append(_makespan(plan.makespan, processes))
+        if plan.makespan is not None:
+            made.append(_makespan(plan.makespan, processes))
     if plan.gates:
         made += ["", *_table(plan.gates), *words.not_judged(plan.not_judged)]
     for wanted in plan.wanted:
-        made += ["", *_proposed(wanted)]
+        made += ["", *_proposed(wanted, plan.begun)]
     return made
 
 
 def _cost(plan: Plan, processes: int) -> str:
     """What the runs cost, and what that rests on."""
     total, unit = _in_units(plan.seconds)
-    of = "of the first look" if plan.looks[-1] > plan.looks[0] else "in all"
+    first, most = plan.looks[0], plan.looks[-1]
+    look = "next" if any(cell.until > first for cell in plan.cells) else "first"
+    of = f"of the {look} look" if most > first else "in all"
     said = f"{of} {total:.1f} core-{unit}: " + (
         f"at the speed of the {plan.measured} runs that are done"
         if plan.measured
@@ -94,11 +97,6 @@ def _table(gates: tuple[Gate, ...]) -> list[str]:
         rows.append([f"  {name}", *("none" if f is None else f"x{f:.2f}" for f in factors)])
     rows.append(["CPU minutes if nothing changed", *(f"{g.expected / 60:.1f}" for g in gates)])
     rows.append(["CPU minutes at most", *(f"{g.most / 60:.1f}" for g in gates)])
-    if any(gate.most_left < gate.most for gate in gates):
-        rows.append(
-            ["  still to train, if nothing changed", *(f"{g.left / 60:.1f}" for g in gates)]
-        )
-        rows.append(["  still to train, at most", *(f"{g.most_left / 60:.1f}" for g in gates)])
     rows.append(["", *("(chosen)" if gate.chosen else "" for gate in gates)])
     return tables.columns(rows)
 
@@ -108,23 +106,19 @@ def _drops(of_gates: list[Mapping[str, float | None]], name: str) -> list[str]:
     return ["none" if drop is None else percent(drop) for drop in drops]
 
 
-def _proposed(wanted: Wanted) -> list[str]:
+def _proposed(wanted: Wanted, begun: bool) -> list[str]:
     if wanted.unknown:
         return [f"{wanted.what}: what a gate sees is not known: {wanted.unknown}"]
     if wanted.gate is not None:
-        return [f"{wanted.what}: {wanted.gate.name} sees it for the least: {_left(wanted.gate)}"]
+        if begun and wanted.gate.chosen:
+            return [f"{wanted.what}: {wanted.gate.name}, which has begun, sees it"]
+        fresh = ", with fresh seeds" * begun
+        return [
+            f"{wanted.what}: {wanted.gate.name} sees it for the least: "
+            f"{wanted.gate.expected / 60:.1f} CPU minutes if nothing changed, "
+            f"{wanted.gate.most / 60:.1f} at most{fresh}"
+        ]
     return [
         f"{wanted.what}: none of these gates sees it in every one",
         *(f"  {name}: {missing}" for name, missing in wanted.missing.items()),
     ]
-
-
-def _left(gate: Gate) -> str:
-    """CPU minutes of the runs that are still to do."""
-    if not gate.most_left:
-        return "its runs are done"
-    still = " still" * (gate.most_left < gate.most)
-    return (
-        f"{gate.left / 60:.1f} CPU minutes{still} if nothing changed, {gate.most_left / 60:.1f} "
-        "at most"
-    )

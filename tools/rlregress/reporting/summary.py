@@ -18,7 +18,8 @@ from rlregress.verdicts.quantity import cell_of
 #: where every detail is asked.
 TESTS_OF_DETAILS = "tests_unit/test_details.py"
 #: new seeds that neither the stored runs nor a default gate has
-CONFIRM = "--first-seed 2000"
+CONFIRM_SEED = 2000
+CONFIRM = f"--first-seed {CONFIRM_SEED}"
 MEANING = {
     FORMULAS_HOLD: "formulas and behaviour are as documented",
     "holds": "nothing changed that this gate can see",
@@ -121,7 +122,7 @@ def markdown(result: GateResult) -> str:
         lines += [f"No verdict could be reached on: {', '.join(result.unjudged)}.", ""]
     for note in result.notes:
         lines += [f"Note: {note}.", ""]
-    if any(outcome.verdicts for outcome in result.outcomes):
+    if any(words.has_stored(of) for each in result.outcomes for of in each.verdicts.values()):
         lines += ["To read these lines:", "", *(f"- {said}" for said in words.LEGEND), ""]
     lines.append(
         f"Error rate: if nothing changed, returns or critics of some framework are called "

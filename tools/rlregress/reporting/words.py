@@ -185,15 +185,22 @@ def asked(details: int, missing: Sequence[str]) -> str:
 
 #: how a line is read, for whoever has no page of the documentation open
 LEGEND = (
-    "Before the semicolon: the mean of the stored runs, that of the new ones, their difference and "
-    "its 95 % interval.",
+    "Of a cell stand the mean of the stored runs, that of the new ones, their difference and its "
+    "95 % interval; of a group the mean difference of its cells; of critics their errors and the "
+    "factor between them.",
     "Percentages are shares of the stored mean, or of the stored standard deviation where that is "
-    "larger; of several cells, the mean of theirs.",
-    "What a line 'sees' is reckoned from the spread of the stored runs alone: a true loss of that "
+    "larger.",
+    "What is said to be seen is reckoned from the spread of the stored runs: a true loss of that "
     "size is found in 80 % of such gates. The interval has the spread of the new runs in it too, "
     "and decides nothing: of few runs it may be the wider one.",
-    "The adjusted p is of a loss, and counts all that was judged: 1 is no sign of one.",
+    "An adjusted p is of a loss (of a gain where something improved; of entropy, KL and "
+    "temperature of a change), and counts all that was judged: 1 is no sign of one.",
 )
+
+
+def has_stored(verdict: Mapping[str, Any]) -> bool:
+    """Whether a verdict is by stored runs, not by a published band."""
+    return "adjusted_p" not in verdict
 
 
 def line(name: str, verdict: Mapping[str, Any]) -> str:
@@ -202,7 +209,7 @@ def line(name: str, verdict: Mapping[str, Any]) -> str:
         return critic_line(name, verdict)
     if "cells" in verdict:
         return group_line(name, verdict)
-    return (band_line if "adjusted_p" in verdict else cell_line)(name, verdict)
+    return (cell_line if has_stored(verdict) else band_line)(name, verdict)
 
 
 def lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -214,7 +221,7 @@ def lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
     if not verdicts:
         return []
     # of cells with stored runs and of those with published bands: two families
-    families = {"adjusted_p" in verdict: verdict["alpha"] for verdict in verdicts.values()}
+    families = {has_stored(verdict): verdict["alpha"] for verdict in verdicts.values()}
     alpha = sum(families.values())
     return [
         *(line(name, verdict) for name, verdict in verdicts.items()),

@@ -12,7 +12,7 @@ from rlregress.gate.session import open_session
 from rlregress.reporting import plan as plan_report
 from rlregress.training import record
 
-from .working import Ended, whole
+from .working import whole
 
 CELLS = "sb3-ppo-Hopper-v4-short,sb3-ppo-HalfCheetah-v4-short,sb3-sac-Hopper-v4-short"
 SELECTION = Selection("short", frameworks=("sb3",), cells=CELLS)
@@ -94,41 +94,72 @@ def test_a_plan_goes_by_the_runs_that_are_done(session, tmp_path):
 
 
 def test_a_plan_of_a_decided_session_has_nothing_left_to_train(chosen, trained, tmp_path):
-    """Its cells say so, its costs are those of other gates, and it is what sees a drop for less."""
+    """Its cells say so, a gate would only judge, and it is its own that is proposed."""
+    before = planning.plan(chosen, 0, str(tmp_path), must_see=0.9)
+    assert (before.begun, before.wanted[-1].gate.name) == (False, "--seeds 5")
     whole(chosen, tmp_path)
     done, _ = trained
-    before = planning.plan(chosen, 0, str(tmp_path / "empty"), must_see=0.9)
-    assert all("still" not in line for line in plan_report.lines(before, 1))
-    assert not any(cell.decided for cell in before.cells)
-    then = planning.plan(chosen, 0, str(tmp_path), must_see=0.9)
     runs = Counter(cell for cell, _ in done)
-    assert {cell.name: cell.done for cell in then.cells} == runs
+    then = planning.plan(chosen, 0, str(tmp_path), must_see=0.9)
     shown = plan_report.lines(then, 1)
+    assert {cell.name: cell.done for cell in then.cells} == runs
     for cell in then.cells:
         assert f"  {cell.name}: decided ({runs[cell.name]} runs done)" in shown
-    sequential, five, ten, _ = then.gates
-    assert (sequential.left, sequential.most_left) == (five.left, five.most_left) == (0, 0)
-    seconds = {cell.name: cell.seconds for cell in then.cells}
-    assert ten.left == pytest.approx(sum((10 - n) * seconds[c] for c, n in runs.items() if n < 10))
-    assert then.wanted[-1].gate == sequential
-    assert shown[-1].endswith("sequential sees it for the least: its runs are done")
+    assert "every cell is decided: a gate trains no more, and judges" in shown
+    assert not any("core-minutes" in line or "makespan" in line for line in shown)
+    assert shown[-1].endswith(": sequential, which has begun, sees it")
 
 
-def test_a_plan_counts_what_is_done_of_what_it_costs(chosen, trained, tmp_path):
-    """Ended after four of fifteen runs: those of the first look that are left, and the rest."""
+@pytest.mark.parametrize(("looks", "until"), [(0, 5), (1, 10), (2, 20)])
+def test_a_plan_counts_the_runs_of_the_next_look(chosen, trained, tmp_path, looks, until):
+    """Of cells that no look has decided, whose next one lacks all of its runs but one."""
     _, dial = trained
-    dial["left"] = 4
-    with pytest.raises(Ended):
-        whole(chosen, tmp_path)
+    # a loss that the group is long in doubt about
+    dial["lost"] = 0.3
+    session = open_session(chosen, 0, str(tmp_path))
+    before = (0, 5, 10)[looks]
+    for cell in session.cells:
+        for job in session.jobs(cell)[:before]:
+            session.train(job)
+    open_ = [cell for cell in planning.plan(chosen, 0, str(tmp_path)).cells if not cell.decided]
+    assert len(open_) > 1
+    # the last one of the next look, as another process may have done it first
+    cell = next(cell for cell in session.cells if cell.id == open_[0].name)
+    session.train(session.jobs(cell)[until - 1])
     planned = planning.plan(chosen, 0, str(tmp_path))
-    assert sum(cell.done for cell in planned.cells) == 4
-    assert not any(cell.decided for cell in planned.cells)
-    gate, seconds = planned.gates[0], {cell.name: cell.seconds for cell in planned.cells}
-    trained_so_far = sum(cell.done * seconds[cell.name] for cell in planned.cells)
-    assert gate.most - gate.most_left == pytest.approx(trained_so_far)
-    assert gate.expected - gate.left == pytest.approx(trained_so_far)
-    [line] = [line for line in plan_report.lines(planned, 1) if "still to train, at most" in line]
-    assert line.split()[-4] == f"{gate.most_left / 60:.1f}"
+    shown = plan_report.lines(planned, 1)
+    left = {cell.name: until - before for cell in open_}
+    left[open_[0].name] -= 1
+    for of in planned.cells:
+        more = f", {20 - until} more if it is not decided by them" if until < 20 else ""
+        if of.name in left:
+            assert (of.until, of.undone) == (until, left[of.name])
+            said = f"  {of.name}: {of.undone} of {until} runs to do{more}, {of.seconds:.0f} CPU"
+            assert any(line.startswith(said) for line in shown)
+    assert any(line.startswith(f"of the {'next' if looks else 'first'} look ") for line in shown)
+
+
+def test_a_plan_leaves_a_gate_that_has_begun_for_fresh_seeds_alone(
+    chosen, trained, tmp_path, command
+):
+    """What it does not see another gate may, of runs that were not looked at."""
+    _, dial = trained
+    session = open_session(chosen, 5, str(tmp_path))
+    session.train(session.jobs(session.cells[0])[0])
+    planned = planning.plan(chosen, 5, str(tmp_path))
+    five = next(gate for gate in planned.gates if gate.chosen)
+    many = next(gate for gate in planned.gates if gate.seeds == 20)
+    [group] = {cell.group for cell in session.cells}
+    share = (five.groups[group] + many.groups[group]) / 2
+    asked = ["plan", "--cells", chosen.cells, "--store", str(tmp_path), "--seeds", "5"]
+    code, output, _ = command(*asked, "--must-see", f"{share:.3f}")
+    common = output.splitlines()[-2]
+    assert code == 0
+    assert common.endswith(", with fresh seeds")
+    following = output.splitlines()[-1]
+    assert following.startswith(f"next: a drop of {100 * float(f'{share:.3f}'):g}% that the cells")
+    assert following.count("--seeds") <= 1
+    assert f"--first-seed 2000 --store {tmp_path}" in following
 
 
 GATE = "next: rlregress gate --budget short --framework sb3 --algorithm ppo"
@@ -146,6 +177,30 @@ def test_a_plan_ends_in_the_gate_that_it_plans(command, options, following):
     """With the options that it was asked with, or with those of the cheapest gate that sees it."""
     code, output, _ = command("plan", "--framework", "sb3", "--algorithm", "ppo", *options)
     assert (code, output.splitlines()[-1]) == (0, following)
+
+
+@pytest.mark.parametrize("options", [["--fixed"], ["--seeds", "3"]])
+def test_the_gate_that_is_proposed_is_the_one_that_follows(command, options):
+    """Not the one that was asked about, where that one does not see the drop."""
+    asked = ["plan", "--framework", "sb3", "--algorithm", "ppo", "--must-see", "9.6%"]
+    _, output, _ = command(*asked, *options)
+    said = [line for line in output.splitlines() if "sees it for the least" in line]
+    named = {line.partition(": ")[2].partition(" sees it")[0] for line in said}
+    following = [line for line in output.splitlines() if line.startswith("next: ")]
+    assert len(following) == len(named) > 0
+    for name in named:
+        option = "" if name == "sequential" else f" {name}"
+        assert any(line.endswith(f"{GATE.removeprefix('next: ')}{option}") for line in following)
+
+
+def test_a_gate_for_one_of_two_drops_says_which(command, chosen):
+    """Where no gate sees the drop in any one cell, what follows is labelled with the other."""
+    code, output, _ = command("plan", "--cells", chosen.cells, "--must-see", "30%")
+    assert code == 0
+    assert "none of these gates sees it in every one" in output
+    *_, other, following = output.splitlines()
+    assert not other.startswith("next: ")
+    assert following.startswith("next: a drop of 30% that the cells of a group have in common")
 
 
 def test_a_plan_that_proposes_two_gates_names_both(command):

@@ -169,7 +169,7 @@ def _changed(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
 
 
 def _moved(name: str, verdict: Mapping[str, Any]) -> str:
-    if "adjusted_p" in verdict:
+    if not words.has_stored(verdict):
         return f"{words.number(verdict['effect'])} against the published mean"
     fraction = verdict["effect_fraction"]
     return "by an unknown amount" if fraction is None else quantity_of(name).moved(fraction)

@@ -57,7 +57,7 @@ def table(verdicts: Verdicts) -> Table:
 
 
 def _numbers(verdict: Mapping[str, Any]) -> list[str]:
-    if "adjusted_p" in verdict:
+    if not words.has_stored(verdict):
         # beside a published mean: the difference is in returns
         between = _between(verdict["interval"], 1.0, words.number)
         return ["published", "", words.number(verdict["effect"]), between]
@@ -115,7 +115,7 @@ def section(
     if quiet:
         title_ = f"{len(quiet)} verdicts on critics and what is logged that show no change"
         parts.append(Folded(title_, [table(quiet)]))
-    if verdicts:
+    if any(words.has_stored(verdict) for verdict in verdicts.values()):
         parts.append(Folded("How to read these verdicts", [words.LEGEND]))
     if views:
         parts.append(Cells(views))
