@@ -130,6 +130,7 @@ def test_a_plan_counts_the_runs_of_the_next_look(chosen, trained, tmp_path, look
     shown = plan_report.lines(planned, 1)
     left = {cell.name: until - before for cell in open_}
     left[open_[0].name] -= 1
+    assert [of.done for of in planned.cells if of.name == cell.id] == [before + 1]
     for of in planned.cells:
         more = f", {20 - until} more if it is not decided by them" if until < 20 else ""
         if of.name in left:
