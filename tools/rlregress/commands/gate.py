@@ -120,16 +120,16 @@ def plan(
     if not planned.wanted:
         following.say([f"{run.repeat_command(asked, name)}{more}"])
         return
-    proposed = {of.what: of.gate for of in planned.wanted if of.gate is not None}
     commands = {
-        what: run.repeat_command(_proposed(options, gate, planned.begun), name)
-        for what, gate in proposed.items()
+        of.what: f"{run.repeat_command(_proposed(options, of.gate, planned.begun), name)}{more}"
+        for of in planned.wanted
+        if of.gate is not None
     }
-    alike = len(set(commands.values())) == 1 and len(commands) == len(planned.wanted)
-    following.say(
-        f"{command}{more}" if alike else f"{what}: {command}{more}"
-        for what, command in (list(commands.items())[:1] if alike else commands.items())
-    )
+    alike = set(commands.values())
+    if len(alike) == 1 and len(commands) == len(planned.wanted):
+        following.say(alike)
+    else:
+        following.say(f"{what}: {command}" for what, command in commands.items())
 
 
 def _proposed(options: run.GateOptions, gate: Gate, begun: bool) -> run.GateOptions:

@@ -25,7 +25,6 @@ class CellPlan:
     Attributes:
         damaged: what is wrong with records that cannot be read.
         done: runs that have a record.
-        decided: they decide all that is judged of it.
         until: runs in all that its next look waits for; 0 if it is decided.
         undone: those of them that have no record yet.
         seconds: CPU seconds of one run, as far as stored runs tell.
@@ -35,11 +34,15 @@ class CellPlan:
     name: str
     damaged: tuple[str, ...]
     done: int
-    decided: bool
     until: int
     undone: int
     seconds: float
     banded: bool
+
+    @property
+    def decided(self) -> bool:
+        """Whether the runs that are done decide all that is judged of it."""
+        return self.until == 0
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,7 @@ class Plan:
         description: cells, runs, and what is already there, in one phrase.
         looks: new runs of a cell in all at each look.
         judged: whether the budget's returns are judged.
+        begun: any of its runs has a record.
         gates: the gate of the session and others.
         measured: how many runs are done and tell how long runs take here.
         seconds: of the runs of the next look that are left, one after the other, without
@@ -65,6 +69,7 @@ class Plan:
     looks: tuple[int, ...]
     judged: bool
     cells: tuple[CellPlan, ...]
+    begun: bool
     gates: tuple[Gate, ...]
     measured: int
     seconds: float
@@ -73,11 +78,6 @@ class Plan:
     not_judged: Mapping[str, Mapping[str, str]]
     refused: tuple[str, ...]
     wanted: tuple[Wanted, ...]
-
-    @property
-    def begun(self) -> bool:
-        """Whether any of its runs has a record."""
-        return any(cell.done for cell in self.cells)
 
 
 def plan(
@@ -113,6 +113,7 @@ def plan(
         session.looks.seeds,
         session.judged,
         cells,
+        begun,
         gates,
         len(measured),
         sum(seconds for _, seconds in session.lengths_to_do(measured, until)),
@@ -148,7 +149,6 @@ def _cell(session: Session, cell: Cell, until: int) -> CellPlan:
         cell.id,
         tuple(session.damaged(cell)),
         len(session.jobs(cell)) - len(session.undone(cell, session.looks.most)),
-        until == 0,
         until,
         len(session.undone(cell, until)),
         session.estimated_seconds(cell),
