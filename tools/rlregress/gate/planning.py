@@ -47,7 +47,7 @@ class CellPlan:
 
 @dataclass(frozen=True)
 class Plan:
-    """A session that has not begun.
+    """What a session would do, as far as it has come.
 
     Attributes:
         description: cells, runs, and what is already there, in one phrase.
