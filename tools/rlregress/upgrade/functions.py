@@ -1,4 +1,10 @@
-"""Functions whose code differs between the two sides, read from their sources."""
+"""Pieces of code that differ between two versions, read from their sources.
+
+A piece is a function, what a class does when it is made, or what a module does when it is imported.
+Every line of a file belongs to exactly one piece, and every piece that differs is returned: where
+only its messages, docstrings or annotations differ, it is returned as ``WORDING``. Nothing is left
+out here; what a difference means is decided elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +16,12 @@ from pathlib import Path
 
 from rlregress.source import first_line
 
-CHANGED, ADDED, REMOVED = "changed", "added", "removed"
+#: how a piece differs; of ``WORDING`` the code does the same, of ``MOVED`` it is in another file.
+CHANGED, ADDED, REMOVED, MOVED, WORDING = "changed", "added", "removed", "moved", "wording"
 #: code that runs when a module is imported, and when a class is made.
 MODULE, BODY = "<module>", "<class>"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-#: calls that tell somebody something and compute nothing.
+#: calls that print or log something and compute nothing.
 WORDS = frozenset(
     {
         "warn",
@@ -28,8 +35,19 @@ WORDS = frozenset(
         "setLevel",
     }
 )
+#: what a message may be made with.
+_WORDING = frozenset({"str", "repr", "len", "format", "join", "type"})
 #: decorators that only a type checker reads.
 _TYPING = frozenset({"override", "overload", "final"})
+#: decorators that do not read the annotations of what they decorate.
+_BLIND = _TYPING | {
+    "property", "setter", "getter", "deleter", "staticmethod", "classmethod", "abstractmethod",
+    "contextmanager", "wraps", "lru_cache", "cache", "cached_property", "no_grad", "inference_mode",
+}  # fmt: skip
+#: names of a module that say its version and its authors.
+_VERSIONS = frozenset({"__version__", "__author__", "__email__", "__license__"})
+#: modules of types.
+_TYPES = frozenset({"typing", "typing_extensions", "__future__"})
 
 
 @dataclass(frozen=True)
@@ -40,21 +58,24 @@ class Function:
         name: qualified: "SAC.train"; ``MODULE`` and "<class> Name" for what runs at import.
         first, last: lines.
         code: what it does, without docstrings, annotations and messages.
+        whole: the same with them.
     """
 
     name: str
     first: int
     last: int
     code: str
+    whole: str = ""
 
 
 @dataclass(frozen=True)
 class Changed:
-    """A function that is not the same on both sides.
+    """A piece of code that is not the same in both versions.
 
     Attributes:
-        file: below the folder of its package; on side B, if it has moved.
-        how: ``CHANGED``, ``ADDED`` (only on side B) or ``REMOVED`` (only on side A).
+        file: below the folder of its package; in the new version, if it has moved.
+        how: ``CHANGED``, ``ADDED`` (only in the new version), ``REMOVED`` (only in the old one),
+            ``MOVED`` (the same code in another file) or ``WORDING``.
         a, b: the function on either side.
         paths: of the file on either side.
         was: its file on side A, if it has moved.
@@ -77,12 +98,12 @@ class Changed:
 
     @property
     def counts(self) -> bool:
-        """Whether an upgrade may change by it what side A's users do.
+        """Whether an upgrade may change by it what users of the old version do.
 
         What is new, or gone, is only reached through a function that has changed, or by code that
-        fits one side alone.
+        fits one version alone.
         """
-        return self.how == CHANGED or self.within
+        return self.how in (CHANGED, MOVED) or (self.within and self.how != WORDING)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -140,9 +161,11 @@ def _with_moved(differing: Sequence[Changed]) -> list[Changed]:
         for one, other in _pairs(gone[name], new[name]):
             left.remove(one)
             left.remove(other)
-            if one.a is not None and other.b is not None and one.a.code != other.b.code:
+            if one.a is not None and other.b is not None:
+                # the same code may mean something else among the names of another file
+                how = MOVED if one.a.code == other.b.code else CHANGED
                 paths = one.paths[0], other.paths[1]
-                left.append(Changed(other.file, name, CHANGED, one.a, other.b, paths, was=one.file))
+                left.append(Changed(other.file, name, how, one.a, other.b, paths, was=one.file))
     return sorted(left, key=lambda each: each.key)
 
 
@@ -183,53 +206,56 @@ def _compared(
     a, b = sides
     for name in sorted(set(a) | set(b)):
         one, other = a.get(name), b.get(name)
-        if name.startswith("<") and not any(each and each.code for each in (one, other)):
-            continue
-        if one is not None and other is not None and one.code == other.code:
-            continue
-        how = CHANGED if one is not None and other is not None else ADDED if other else REMOVED
-        yield Changed(file, name, how, one, other, paths)
+        if one is None or other is None:
+            # a module or a class that is there and does nothing of its own
+            if not name.startswith("<") or (one or other or Function("", 0, 0, "")).code:
+                yield Changed(file, name, ADDED if one is None else REMOVED, one, other, paths)
+        elif one.code != other.code:
+            yield Changed(file, name, CHANGED, one, other, paths)
+        elif one.whole != other.whole:
+            yield Changed(file, name, WORDING, one, other, paths)
 
 
 @lru_cache(maxsize=4096)
 def of_text(text: bytes) -> Mapping[str, Function]:
-    """Qualified name -> function of a source text; none if it cannot be read."""
+    """Qualified name -> piece of a source text; of one that cannot be read the text as a module."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
-        return {}
-    functions: dict[str, Function] = {}
+        return {MODULE: Function(MODULE, 1, 1, repr(text), repr(text))}
+    pieces: dict[str, Function] = {}
 
-    def visit(node: ast.AST, above: str) -> None:
-        for child in getattr(node, "body", []):
-            _visit_statement(child, above)
+    def add(name: str, node: ast.Module | ast.ClassDef | _Function) -> None:
+        first, last = (1, 1) if isinstance(node, ast.Module) else _lines(node)
+        # of several of one name, as of a property and its setter, all count
+        known = pieces.get(name, Function(name, first, last, ""))
+        # first, as annotations are taken from the node for the code
+        whole = known.whole + _whole(node)
+        pieces[name] = Function(name, known.first, last, known.code + _code(node), whole)
 
-    def _visit_statement(child: ast.stmt, above: str) -> None:
-        if isinstance(child, (*_FUNCTIONS, ast.ClassDef)):
-            name = f"{above}.{child.name}" if above else child.name
-            if isinstance(child, ast.ClassDef):
-                lines = (first_line(child), child.end_lineno or 0)
-                functions[f"{BODY} {name}"] = Function(f"{BODY} {name}", *lines, _own_code(child))
-                visit(child, name)
-            elif not _for_types(child):
-                lines = (first_line(child), child.end_lineno or 0)
-                # of several of one name, as of a property and its setter, all count
-                known = functions.get(name, Function(name, *lines, ""))
-                code = known.code + _own_code(child)
-                functions[name] = Function(name, known.first, lines[1], code)
-                visit_nested(child, name)
-            return
-        # functions that are defined under a condition, or where an import fails
-        for inner in _statements(child):
-            _visit_statement(inner, above)
+    def visit(statements: Iterable[ast.stmt], above: str) -> None:
+        for child in statements:
+            if isinstance(child, (*_FUNCTIONS, ast.ClassDef)):
+                name = f"{above}.{child.name}" if above else child.name
+                if isinstance(child, ast.ClassDef):
+                    add(f"{BODY} {name}", child)
+                elif not _for_types(child):
+                    add(name, child)
+                visit(child.body, name)
+            else:
+                # functions that are defined under a condition, or where an import fails
+                visit(_statements(child), above)
 
-    def visit_nested(node: ast.AST, name: str) -> None:
-        for inner in getattr(node, "body", []):
-            _visit_statement(inner, name)
+    visit(tree.body, "")
+    add(MODULE, tree)
+    return pieces
 
-    visit(tree, "")
-    functions[MODULE] = Function(MODULE, 1, 1, _own_code(tree))
-    return functions
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _lines(node: ast.ClassDef | _Function) -> tuple[int, int]:
+    return first_line(node), node.end_lineno or 0
 
 
 def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
@@ -241,23 +267,68 @@ def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
                 yield from inner.body
 
 
-def _for_types(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return any(ast.unparse(each).rpartition(".")[2] == "overload" for each in node.decorator_list)
+def _for_types(node: _Function) -> bool:
+    return any(_last_name(each) == "overload" for each in node.decorator_list)
 
 
-def _own_code(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+def _last_name(node: ast.expr) -> str:
+    called = node.func if isinstance(node, ast.Call) else node
+    return ast.unparse(called).rpartition(".")[2]
+
+
+def _whole(node: ast.Module | ast.ClassDef | _Function) -> str:
+    """All that its text says, without functions and classes inside."""
+    copied = ast.parse(ast.unparse(node))
+    own = copied if isinstance(node, ast.Module) else copied.body[0]
+    return ast.dump(_Own().outside(own))
+
+
+class _Own(ast.NodeTransformer):
+    """Takes functions and classes out of what is around them."""
+
+    def outside(self, node: ast.AST) -> ast.AST:
+        """The node, without those inside it."""
+        return self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """A piece by itself."""
+
+    visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]
+
+
+def _code(node: ast.Module | ast.ClassDef | _Function) -> str:
     """What it does itself: without functions and classes inside, without words and types."""
-    lines = []
+    lines: list[str] = []
     if isinstance(node, _FUNCTIONS):
-        lines += [ast.dump(each) for each in node.decorator_list if not _typing(each)]
-        lines.append(ast.dump(_without_types(node.args)))
+        lines += [ast.dump(each) for each in node.decorator_list if _last_name(each) not in _TYPING]
+        typed = any(_last_name(each) not in _BLIND for each in node.decorator_list)
+        lines.append(ast.dump(node.args if typed else _without_types(node.args)))
+        lines += [ast.dump(node.returns)] if typed and node.returns is not None else []
     if isinstance(node, ast.ClassDef):
-        lines += [ast.dump(base) for base in (*node.bases, *node.keywords)]
+        lines += [ast.dump(each) for each in (*node.bases, *node.keywords, *node.decorator_list)]
+    # a class may be made of its annotations
+    typed = isinstance(node, ast.ClassDef) and bool(node.bases or node.decorator_list)
+    doing = _Doing(typed=typed, module=isinstance(node, ast.Module))
+    imports: list[str] = []
     for child in node.body:
-        made = _Doing().visit(_copied(child))
+        made = doing.visit(_copied(child))
+        if isinstance(made, (ast.Import, ast.ImportFrom)):
+            # in which order modules are imported one after the other is a matter of style
+            imports += [ast.dump(each) for each in _single(made)]
+            continue
+        lines += [*sorted(imports)]
+        imports = []
         if made is not None:
             lines.append(ast.dump(made))
-    return "\n".join(lines)
+    return "\n".join([*lines, *sorted(imports)])
+
+
+def _single(node: ast.Import | ast.ImportFrom) -> Iterator[ast.stmt]:
+    for alias in node.names:
+        if isinstance(node, ast.Import):
+            yield ast.Import([alias])
+        else:
+            yield ast.ImportFrom(node.module, [alias], node.level)
 
 
 def _copied(node: ast.stmt) -> ast.stmt:
@@ -266,64 +337,81 @@ def _copied(node: ast.stmt) -> ast.stmt:
     return copy
 
 
-def _typing(node: ast.expr) -> bool:
-    return ast.unparse(node).rpartition(".")[2] in _TYPING
-
-
 def _without_types(arguments: ast.arguments) -> ast.arguments:
-    for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    given += [each for each in (arguments.vararg, arguments.kwarg) if each is not None]
+    for each in given:
         each.annotation = None
-    for rest in (arguments.vararg, arguments.kwarg):
-        if rest is not None:
-            rest.annotation = None
     return arguments
 
 
+def computes_nothing(nodes: Iterable[ast.AST]) -> bool:
+    """Whether expressions only make words: they call nothing else, and bind nothing."""
+    return not any(
+        isinstance(each, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom)
+        or (isinstance(each, ast.Call) and _last_name(each) not in _WORDING)
+        for node in nodes
+        for each in ast.walk(node)
+    )
+
+
+def only_words(node: ast.Expr) -> bool:
+    """Whether a statement prints, warns or logs, and nothing is computed for it."""
+    call = node.value
+    if not isinstance(call, ast.Call) or _last_name(call) not in WORDS:
+        return False
+    return computes_nothing([*call.args, *call.keywords])
+
+
 class _Doing(ast.NodeTransformer):
-    """Leaves what computes something."""
+    """Leaves what computes something.
+
+    Args:
+        typed: annotations without a value count, too.
+        module: of a module, names that say its version go.
+    """
+
+    def __init__(self, typed: bool = False, module: bool = False) -> None:
+        self._typed, self._module = typed, module
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """Functions inside are functions of their own."""
+        """A piece by itself."""
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
-        """As above."""
+    visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """As above."""
-
-    def visit_Import(self, node: ast.Import) -> None:
-        """What is imported does something where it is used."""
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        """As above."""
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+        """Types are not computed with."""
+        return None if not node.level and node.module in _TYPES else node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         """Docstrings and words to the user go."""
-        if isinstance(node.value, ast.Constant):
+        if isinstance(node.value, ast.Constant) or only_words(node):
             return None
-        if isinstance(node.value, ast.Call):
-            called = ast.unparse(node.value.func).rpartition(".")[2]
-            if called in WORDS:
-                return None
         return self.generic_visit(node)
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         """That an error is raised counts, not what it says."""
-        name = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
-        return ast.copy_location(ast.Raise(exc=name, cause=None), node)
+        if isinstance(node.exc, ast.Call) and computes_nothing(
+            [*node.exc.args, *node.exc.keywords]
+        ):
+            return ast.Raise(exc=node.exc.func, cause=None)
+        return self.generic_visit(node)
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         """That something is asserted counts, not what it says."""
         return ast.Assert(test=node.test, msg=None)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
-        """Names such as ``__all__`` say something to others."""
-        if all(isinstance(each, ast.Name) and each.id.startswith("__") for each in node.targets):
-            return None
+        """A version is a name for what is compared here."""
+        names = {each.id for each in node.targets if isinstance(each, ast.Name)}
+        if self._module and len(names) == len(node.targets) and names <= _VERSIONS:
+            return None if isinstance(node.value, ast.Constant) else node
         return self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
-        """A type is not computed with."""
+        """A type is not computed with, unless a class is made of it."""
+        if self._typed:
+            return node
         if node.value is None:
             return None
         self.generic_visit(node)
@@ -332,14 +420,14 @@ class _Doing(ast.NodeTransformer):
     def visit_If(self, node: ast.If) -> ast.AST | None:
         """What only a type checker runs goes."""
         if ast.unparse(node.test).rpartition(".")[2] == "TYPE_CHECKING":
-            return None
-        return self._filled(self.generic_visit(node))
+            if not node.orelse:
+                return None
+            node.body = [ast.Pass()]
+        return self.generic_visit(node)
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         """Blocks that are left empty stay blocks."""
-        return self._filled(super().generic_visit(node))
-
-    def _filled(self, node: ast.AST) -> ast.AST:
-        if isinstance(getattr(node, "body", None), list) and not node.body:  # type: ignore[attr-defined]
-            node.body = [ast.Pass()]  # type: ignore[attr-defined]
-        return node
+        made = super().generic_visit(node)
+        if isinstance(getattr(made, "body", None), list) and not made.body:  # type: ignore[attr-defined]
+            made.body = [ast.Pass()]  # type: ignore[attr-defined]
+        return made

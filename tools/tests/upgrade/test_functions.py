@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rlregress.upgrade import functions
-from rlregress.upgrade.functions import ADDED, CHANGED, REMOVED
+from rlregress.upgrade.functions import ADDED, CHANGED, MOVED, REMOVED, WORDING
 
 BASE = '''
 import warnings
@@ -69,34 +69,46 @@ def names(found):
     return {each.name: each.how for each in found}
 
 
-ALIKE = {
-    "a docstring": ('"""One step."""', '"""A step."""'),
-    "no docstring": ('        """One step."""\n', ""),
+STYLE = {
     "a comment": ("total: int = x", "total: int = x  # of all"),
     "lines that moved": ("import warnings\n", "\n\nimport warnings\n\n\n"),
     "how it is set": ("k=1", "k = 1"),
-    "an annotation of an argument": ("x: int", "x: float"),
-    "an annotation of a result": (" -> int:", ":"),
+}
+
+
+@pytest.mark.parametrize("case", STYLE)
+def test_comments_and_formatting_are_no_difference(tmp_path, case):
+    """A file whose statements are the same has no pieces that differ."""
+    old, new = STYLE[case]
+    assert BASE.count(old) == 1
+    assert names(differ(tmp_path, BASE, BASE.replace(old, new))) == {}
+
+
+TEXTS = {
+    "a docstring": ('"""One step."""', '"""A step."""'),
+    "no docstring": ('        """One step."""\n', ""),
+    "an annotation of an argument": ("inner(y)", "inner(y: float)"),
+    "an annotation of a result": ("inner(y):", "inner(y) -> int:"),
     "an annotation of a variable": ("total: int = x", "total = x"),
     "what an error says": ('"too large"', 'f"{x} is too large"'),
     "what an assertion says": ('assert x, "no x"', "assert x"),
     "a warning": ('        warnings.warn("slowly")\n', ""),
     "what a warning says": ('"slowly"', '"quickly"'),
     "a message": ('warnings.warn("slowly")', 'logger.info("slowly")'),
-    "what a module offers": ('["Agent"]', '["Agent", "table"]'),
     "what a type checker imports": ("import one", "import other"),
-    "what is imported": ("import warnings", "import warnings, os"),
     "a decorator that a type checker reads": ("    @scaled(2)", "    @override\n    @scaled(2)"),
     "a docstring of a class": ('"""An agent."""', '"""Any agent."""'),
 }
 
 
-@pytest.mark.parametrize("case", ALIKE)
-def test_what_computes_nothing_is_no_change(tmp_path, case):
-    """Words, types and lines that move leave what a function does as it is."""
-    old, new = ALIKE[case]
+@pytest.mark.parametrize("case", TEXTS)
+def test_messages_docstrings_and_annotations_are_listed_as_wording(tmp_path, case):
+    """The piece is returned, as one whose code does the same."""
+    old, new = TEXTS[case]
     assert BASE.count(old) == 1
-    assert names(differ(tmp_path, BASE, BASE.replace(old, new))) == {}
+    found = differ(tmp_path, BASE, BASE.replace(old, new))
+    assert [each.how for each in found] == [WORDING]
+    assert not found[0].counts
 
 
 CHANGES = {
@@ -114,6 +126,21 @@ CHANGES = {
     "a base of a class": ("Agent(Base)", "Agent(Other)", {BODY: CHANGED}),
     "a value of a module": ("__all__", "rate = 1\n__all__", {"<module>": CHANGED}),
     "a function of an error's branch": ("return [1]", "return [2]", {"table": CHANGED}),
+    "what a module offers": ('["Agent"]', '["Agent", "table"]', {"<module>": CHANGED}),
+    "what is imported": ("import warnings", "import warnings, os", {"<module>": CHANGED}),
+    "what is imported in a function": ("total: int = x", "import total", {STEP: CHANGED}),
+    "a message that is computed": (
+        'warnings.warn("slowly")', "warnings.warn(self.step())", {STEP: CHANGED}
+    ),
+    "a computed message of an error": ('"too large"', "self.step()", {STEP: CHANGED}),
+    "what runs without a type checker": (
+        "    import one\n", "    import one\nelse:\n    one = 1\n", {"<module>": CHANGED}
+    ),
+    "a special name of a class": ("rate = 0.1", "rate = 0.1\n    __hash__ = None", {BODY: CHANGED}),
+    "an annotation that a class may be made of": (
+        "rate = 0.1", "rate: float = 0.1", {BODY: CHANGED}
+    ),
+    "a decorator of a class": ("class Agent", "@made\nclass Agent", {BODY: CHANGED}),
     "another name": ("def inner", "def outer", {INNER: REMOVED, "Agent.step.outer": ADDED}),
 }  # fmt: skip
 
@@ -174,10 +201,11 @@ def test_functions_of_a_file_that_one_side_lacks(tmp_path):
     assert not any(each.counts for each in found)
 
 
-def test_a_function_that_has_only_moved_has_not_changed(tmp_path):
-    """It is in another file, under its name, with its code."""
+def test_a_function_that_has_only_moved_is_listed_as_moved(tmp_path):
+    """Its code is the same, but its names may mean something else in the other file."""
     text = "class Agent(Base):\n    def step(self):\n        return 1\n"
-    assert [each.name for each in moved(tmp_path, text, text)] == [BODY, BODY]
+    found = {each.name: each for each in moved(tmp_path, text, text)}
+    assert (found[STEP].how, found[STEP].counts) == (MOVED, True)
 
 
 def test_a_function_that_has_moved_and_changed_is_a_changed_one(tmp_path):
@@ -217,6 +245,27 @@ def test_variants_that_only_a_type_checker_reads_are_no_functions(tmp_path):
     assert differ(tmp_path, text, variant + text) == []
 
 
-def test_a_file_that_is_no_python_has_no_functions(tmp_path):
-    """What its other side has is removed, without an error."""
-    assert names(differ(tmp_path, "def f():\n    return 1\n", "def (:")) == {"f": REMOVED}
+def test_a_file_that_cannot_be_read_is_a_changed_module(tmp_path):
+    """What its other version has is removed, without an error."""
+    found = differ(tmp_path, "def f():\n    return 1\n", "def (:")
+    assert names(found) == {"<module>": CHANGED, "f": REMOVED}
+
+
+def test_of_two_classes_of_one_name_both_are_compared(tmp_path):
+    """They are defined in the branches of a condition."""
+    text = "if fast:\n    class A:\n        x = 1\nelse:\n    class A:\n        x = 2\n"
+    assert names(differ(tmp_path, text, text.replace("x = 1", "x = 3"))) == {"<class> A": CHANGED}
+
+
+def test_annotations_count_where_a_decorator_may_read_them(tmp_path):
+    """An unknown decorator may dispatch on them; a property does not."""
+    text = "@{}\ndef f(x: {}):\n    return x\n"
+    for decorator, how in (("dispatched", CHANGED), ("property", WORDING)):
+        a, b = (text.format(decorator, kind) for kind in ("int", "float"))
+        assert names(differ(tmp_path / decorator, a, b)) == {"f": how}
+
+
+def test_the_order_of_imports_is_style(tmp_path):
+    """Neighbouring imports are compared as a set, one name each."""
+    a, b = "import os, sys\nfrom a import b\n", "from a import b\nimport sys\nimport os\n"
+    assert names(differ(tmp_path, a, b)) == {"<module>": WORDING}
