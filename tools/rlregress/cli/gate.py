@@ -30,6 +30,7 @@ from rlregress.cli.options import (
     refuse,
     selection_of,
     share_of,
+    verdict_of,
 )
 from rlregress.errors import UserError
 
@@ -39,7 +40,8 @@ _OF_RETURNS = (
     "throughput",
 )  # fmt: skip
 _OF_UPGRADE = (
-    "asked", "scenario", "prove", "every_training", "returns", "script", "package", "steps",
+    "min_coverage", "asked", "fail_on", "accepted", "scenario", "prove", "every_training",
+    "returns", "script", "package", "steps",
 )  # fmt: skip
 
 
@@ -78,14 +80,30 @@ def gate(
     to: Annotated[
         str | None, typer.Option("--to", help="The other side; default: installed.")
     ] = None,
-    asked: Annotated[
-        float,
+    min_coverage: Annotated[
+        float | None,
         typer.Option(
             min=0.0,
             max=1.0,
-            help="Of an upgrade: share of details and of trainings that has to be asked.",
+            help="Of an upgrade: the least share of the changed pieces that has to be executed and "
+            "compared for exit code 0; default: 0.5, of a script 0.",
         ),
-    ] = 0.8,
+    ] = None,
+    asked: Annotated[float | None, typer.Option("--asked", min=0.0, max=1.0, hidden=True)] = None,
+    fail_on: Annotated[
+        str,
+        typer.Option(
+            metavar="VERDICT",
+            help="Of an upgrade: the best verdict whose exit code is not 0, such as changed, "
+            "'partly checked' or close; default: could not judge.",
+        ),
+    ] = "",
+    accepted: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH", help="Of an upgrade: file of entries that somebody has reviewed."
+        ),
+    ] = None,
     scenario: Annotated[
         str, typer.Option(help="Of an upgrade: names of scenarios, all, or none.")
     ] = "all",
@@ -123,9 +141,10 @@ def gate(
     3: inconclusive. The report folder holds report.html (a page to look at),
     summary.md, verdict.json, evidence.json, junit.xml.
 
-    Of an upgrade 0: unchanged, unchanged as far as asked, changed as documented, holds or improved;
-    1: returns regressed or documented behaviour is violated; 2: could not judge; 3: changed, or
-    inconclusive. Its report is upgrade.html, upgrade.md and upgrade.json; what follows -- are the
+    Of an upgrade 0: unchanged, partly checked, repaired, close, changed as documented, holds or
+    improved; 1: returns regressed, documented behaviour is violated, or the new version fails; 2:
+    could not judge, or less than --min-coverage was checked; 3: changed, or inconclusive. Its
+    report is upgrade.html, upgrade.md and upgrade.json; what follows -- are the
     arguments of the script.
     """
     from rlregress.commands import gate as gate_command
@@ -134,8 +153,9 @@ def gate(
 
     check_inconclusive(inconclusive)
     folder = path_of("--report", report).resolve()
-    if math.isnan(asked):
-        raise UserError("--asked is nan, expected a share between 0 and 1")
+    min_coverage = asked if min_coverage is None else min_coverage
+    if min_coverage is not None and math.isnan(min_coverage):
+        raise UserError("--min-coverage is nan, expected a share between 0 and 1")
     if from_ is not None or to is not None:
         refuse(context, _OF_RETURNS, "an upgrade does not take", "leave it out")
         from rlregress.commands import upgrade as upgrade_command
@@ -153,7 +173,9 @@ def gate(
             frameworks=names_of("--framework", framework),
             algorithms=names_of("--algorithm", algorithm),
             scenarios={"all": None, "none": []}.get(scenario, names_of("--scenario", scenario)),
-            asked=asked,
+            min_coverage=min_coverage,
+            fail_on=verdict_of("--fail-on", fail_on),
+            accepted=None if accepted is None else path_of("--accepted", accepted),
             prove=prove,
             every=every_training,
             returns=returns,
@@ -162,7 +184,7 @@ def gate(
             script=job,
             say=typer.echo,
         )
-        raise typer.Exit(gate_code(upgrade_command.judge(options_, brief), inconclusive))
+        raise typer.Exit(upgrade_command.judge(options_, brief, inconclusive))
     refuse(context, _OF_UPGRADE, "only an upgrade takes", "name a side with --from or --to")
     if context.args:
         raise UserError(

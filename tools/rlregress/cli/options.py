@@ -144,6 +144,15 @@ def gate_code(code: int, inconclusive: str) -> int:
     return {"pass": 0, "fail": 1}.get(inconclusive, code) if code == 3 else code
 
 
+def verdict_of(option: str, given: str) -> str:
+    """A verdict on an upgrade by its name; of none the default."""
+    from rlregress.model.differences import FAIL_ON, ORDER
+
+    if given and given not in ORDER:
+        raise UserError(f"{option} is '{given}', expected a verdict: {nearest(given, ORDER)}")
+    return given or FAIL_ON
+
+
 def share_of(option: str, given: str) -> float:
     """A share written as 20% or as 0.2."""
     try:

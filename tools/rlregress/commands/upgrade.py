@@ -17,6 +17,7 @@ from rlregress import frameworks
 from rlregress.commands import following, hosts
 from rlregress.errors import UserError
 from rlregress.gate import shown
+from rlregress.model.differences import FAIL_ON
 from rlregress.reporting import (
     brief,
     findings,
@@ -32,13 +33,15 @@ from rlregress.training.record import check_writable, write_atomically
 from rlregress.upgrade import cached_folders, changes, gate, histories
 from rlregress.upgrade.changes import ReleasePair
 from rlregress.upgrade.result import Upgrade
+from rlregress.verdicts.outcome import INCONCLUSIVE
 
 
-def judge(options: gate.Options, in_brief: bool = False) -> int:
+def judge(options: gate.Options, in_brief: bool = False, inconclusive: str = "code") -> int:
     """Judge an upgrade, print and write its report; the exit code.
 
     Args:
         in_brief: print five lines in place of the report.
+        inconclusive: exit code of that verdict: "code", "pass" or "fail".
     """
     # the last report stays until there is another
     check_writable(options.report, "the report")
@@ -52,12 +55,18 @@ def judge(options: gate.Options, in_brief: bool = False) -> int:
     if in_brief:
         for line in _brief(result, options.report, facts):
             options.say(line)
-        return result.exit_code
+        return _exit_code(result, inconclusive)
     options.say("")
     report, verdict = upgrade_text.last_lines(result, options.report)
     steps = [f"next: {step}" for step in brief.steps(upgrade_page.cards(result, facts))]
     for line in (*upgrade_text.lines(result), report, *steps, verdict):
         options.say(line)
+    return _exit_code(result, inconclusive)
+
+
+def _exit_code(result: Upgrade, inconclusive: str) -> int:
+    if result.verdict == INCONCLUSIVE:
+        return {"pass": 0, "fail": 1}.get(inconclusive, result.exit_code)
     return result.exit_code
 
 
@@ -75,6 +84,12 @@ def _command(options: gate.Options) -> str:
         command += ["--script", str(options.script.get("script", ""))]
     if options.prove:
         command += ["--prove", str(options.prove)]
+    if options.min_coverage is not None:
+        command += ["--min-coverage", f"{options.min_coverage:g}"]
+    if options.fail_on != FAIL_ON:
+        command += ["--fail-on", options.fail_on]
+    if options.accepted is not None:
+        command += ["--accepted", str(options.accepted)]
     command += ["--every-training"] * options.every + ["--no-returns"] * (not options.returns)
     return shlex.join([*command, *["--fixed"] * options.one_look])
 
@@ -105,7 +120,7 @@ def write(result: Upgrade, folder: Path, facts: Facts) -> None:
     Args:
         facts: when, where and how it was judged.
     """
-    text = "\n".join([*upgrade_text.lines(result), *upgrade_text.not_reached(result)]) + "\n"
+    text = "\n".join(upgrade_text.lines(result)) + "\n"
     data = json.dumps(upgrade_data.as_json(result), indent=1, default=str) + "\n"
     page = upgrade_page.page(result, facts)
     found = findings.findings(result, _repository(result))

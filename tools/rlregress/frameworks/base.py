@@ -331,9 +331,6 @@ class Adapter:
     without_cells: Tuple[str, ...] = ()
     #: the scopes a detail can be probed in: "library" (class defaults), "trainer", "script".
     scopes: Tuple[str, ...] = ("library",)
-    #: patterns of "<file> <function>" with which none of the suite's algorithms trains or is
-    #: evaluated: logs, plots, checks, other algorithms.
-    periphery: Tuple[str, ...] = ()
     #: methods whose return values a trace records, "module:Class.method", with all subclasses: what
     #: vector environments, normalisers and collectors hand out.
     watched: Tuple[str, ...] = ()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rlregress.gate.passages import Passage
+from rlregress.model import differences as model
 from rlregress.upgrade import explained
 from rlregress.upgrade.functions import Changed
 from rlregress.upgrade.result import DOCUMENTED, VIOLATED, OfFramework, Upgrade
@@ -14,6 +15,8 @@ from rlregress.verdicts.outcome import REGRESSED
 
 ERROR, WARNING, NOTICE = "error", "warning", "notice"
 LEVELS = (ERROR, WARNING, NOTICE)
+#: kinds of entries that are findings by themselves.
+_LISTED = (model.PUBLIC, model.WARNING, model.REQUIREMENT, model.PACKAGE, model.SCRIPT)
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,17 @@ def findings(result: Upgrade, repository: Repository) -> list[Finding]:
     Its place is the function in a working tree, or the line of the pin in a lock file.
     """
     every = [each for of in result.frameworks for each in _of(of, repository)]
+    every += [
+        Finding(
+            ERROR if each.state == model.NEW_FAILS else WARNING,
+            each.kind,
+            f"{each.state}: {each.name}",
+            each.said or each.reason,
+            *repository.pin(sorted(result.pinned)),
+        )
+        for each in result.entries
+        if each.kind in _LISTED and each.verdict in (model.CHANGED, model.NEW_FAILS)
+    ]
     every += [
         Finding(
             WARNING,

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
+from rlregress.model import differences as model
 from rlregress.reporting.findings import ERROR, LEVELS, NOTICE, WARNING, Finding
 from rlregress.upgrade.result import OfFramework, Upgrade
 from rlregress.verdicts.outcome import REGRESSED
@@ -112,7 +113,7 @@ def cut(text: str, room: int, measure: Callable[[str], int] = _bytes) -> str:
 
 
 def junit(result: Upgrade, seconds: float) -> str:
-    """A case for each detail that changed or was not asked, and for each training."""
+    """A case for each detail that differs or was not probed, each training and piece of code."""
     root = ElementTree.Element("testsuites")
     for of in result.frameworks:
         suite = ElementTree.SubElement(root, "testsuite", name=f"upgrade {of.name}")
@@ -123,15 +124,17 @@ def junit(result: Upgrade, seconds: float) -> str:
                 ElementTree.SubElement(case, "failure", message=said).text = said
         for missing in of.details.not_asked:
             case = _case(suite, of, f"{missing.id} [{missing.scope}]")
-            ElementTree.SubElement(case, "skipped", message=f"not asked: {missing.text}")
-        for traced in of.traced:
-            case = _case(suite, of, f"trace {traced.name}")
-            if not traced.proved:
-                said = traced.comparison.verdict if traced.repeats else "does not repeat itself"
+            ElementTree.SubElement(case, "skipped", message=f"not probed: {missing.text}")
+        for each in of.entries:
+            if each.kind not in (*model.CODE, model.TRAINING):
+                continue
+            kind = "trace" if each.kind == model.TRAINING else each.kind
+            case = _case(suite, of, f"{kind} {each.name}")
+            said = f"{each.state}{each.reason and ': '}{each.reason}"
+            if each.state in model.UNCHECKED:
+                ElementTree.SubElement(case, "skipped", message=said)
+            elif each.state in (model.NEW_FAILS, model.DIFFERS, model.LOGS) and not each.accepted:
                 ElementTree.SubElement(case, "failure", message=said).text = said
-        for gone in of.not_traced:
-            case = _case(suite, of, f"trace {gone.name}")
-            ElementTree.SubElement(case, "skipped", message=f"not asked: {gone}")
         if of.returns is not None:
             case = _case(suite, of, "returns")
             if of.returns.verdict == REGRESSED:

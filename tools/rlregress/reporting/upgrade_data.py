@@ -6,33 +6,68 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from rlregress.reporting.upgrade_text import headline
+from rlregress.model import differences as model
+from rlregress.model.differences import Entry
+from rlregress.reporting.upgrade_text import headline, of_part
 from rlregress.upgrade import coverage, explained
-from rlregress.upgrade.coverage import Reach
 from rlregress.upgrade.proof import Proof
 from rlregress.upgrade.result import UNDOCUMENTED, OfFramework, OfScript, Upgrade
 from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import NotTraced, Traced
 
+#: of the data; 2: ``entries`` holds every difference with its state, and every verdict of
+#: ``model.differences``, where 1 had ``unchanged as far as asked`` for ``partly checked``.
+SCHEMA = 2
+#: verdict -> what schema 1 called it.
+_BEFORE = {model.PARTLY: "unchanged as far as asked", model.NEW_FAILS: "changed",
+           model.REPAIRED: "unchanged as far as asked", model.ROUNDED: "unchanged"}  # fmt: skip
+
 
 def as_json(result: Upgrade) -> dict[str, Any]:
     """The report as plain data."""
+    checked = result.judgement.coverage
     return {
+        "schema": SCHEMA,
         "from": result.a.requested.text,
         "to": result.b.requested.text,
         "verdict": result.verdict,
+        "verdict_of_schema_1": _BEFORE.get(result.verdict, result.verdict),
         "headline": headline(result),
         "exit_code": result.exit_code,
+        "coverage": {"checked": checked.checked, "all": checked.all, "share": checked.share},
+        "states": dict(result.judgement.states),
         "asked": {name: [tally.asked, tally.all] for name, tally in result.tallies.items()},
+        "entries": [_entry(each) for each in result.entries],
+        "accepted_stale": result.stale,
         "sides": {
             side.side.label: {"how": side.how, "because": side.why, "although": side.notes}
             for side in (result.a, result.b)
         },
         "versions": result.differing,
-        "frameworks": {of.name: _plain(of) for of in result.frameworks},
+        "frameworks": {of.name: _plain(result, of) for of in result.frameworks},
         "script": _script(result.script),
         "physics": [asdict(moved) for moved in result.physics],
     }
+
+
+def _entry(each: Entry) -> dict[str, Any]:
+    plain = {
+        "kind": each.kind,
+        "name": each.name,
+        "state": each.state,
+        "key": each.key,
+        "framework": each.framework,
+        "package": each.package,
+        "change": each.said,
+        "reason": each.reason,
+        "by": each.by,
+        "notes": each.notes,
+        "file": each.file,
+        "line": each.line,
+        "standing": each.standing,
+        "accepted": each.accepted,
+    }
+    return {name: value for name, value in plain.items() if value}
 
 
 def _script(result: OfScript | None) -> dict[str, Any] | None:
@@ -43,20 +78,19 @@ def _script(result: OfScript | None) -> dict[str, Any] | None:
     return {
         result.held.name: {
             **_trace(result.held, result.causes.get(result.held.name), ()),
-            "functions": [_reach(each) for each in result.reach],
-            "functions_beside": result.beside,
             "proof": result.proof and _proof(result.proof),
         }
     }
 
 
-def _plain(of: OfFramework) -> dict[str, Any]:
+def _plain(result: Upgrade, of: OfFramework) -> dict[str, Any]:
     returns = None
     if of.returns is not None:
         returns = {"verdict": of.returns.verdict, "lines": of.returns.lines}
     changed = [each.function for each in of.reach]
     return {
         "verdict": of.verdict,
+        "headline": of_part(result, of.judgement),
         "versions": [dict(versions) for versions in of.versions],
         "details_alike": of.details.alike,
         "details": [
@@ -83,9 +117,6 @@ def _plain(of: OfFramework) -> dict[str, Any]:
             for each in of.not_traced
         ],
         "same_code": of.same_code,
-        "functions": [_reach(each) for each in of.reach],
-        "functions_beside": of.beside,
-        "functions_of_one_side": of.new,
         "proof": of.proof and _proof(of.proof),
     }
 
@@ -132,20 +163,6 @@ def _first(traced: Traced) -> dict[str, Any] | None:
         "a": first.a.place if first.a else None,
         "b": first.b.place if first.b else None,
         "functions": [event.function if event else None for event in (first.a, first.b)],
-    }
-
-
-def _reach(reach: Reach) -> dict[str, Any]:
-    return {
-        "file": reach.function.file,
-        "function": reach.function.name,
-        "how": reach.function.how,
-        "state": reach.state,
-        "trainings": reach.trainings,
-        "details": reach.details,
-        "one_way": [[branch.line, branch.said] for branch in reach.one_way],
-        "hints": reach.hints,
-        "algorithms": reach.algorithms,
     }
 
 

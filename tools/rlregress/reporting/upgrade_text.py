@@ -1,17 +1,17 @@
-"""What ``rlregress gate --from A --to B`` has found, as Markdown: first what was not asked."""
+"""What ``rlregress gate --from A --to B`` has found, as Markdown: first what was not checked."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from rlregress.gate.outcome import COULD_NOT_JUDGE
+from rlregress.model import differences as model
+from rlregress.model.differences import Entry, Judgement
 from rlregress.reporting import causes, tables
 from rlregress.reporting.words import counted
 from rlregress.tracing import explain
 from rlregress.upgrade import coverage, explained
-from rlregress.upgrade.coverage import DIVERGED, STATES, Reach
 from rlregress.upgrade.explained import Finding
 from rlregress.upgrade.fingerprints import (
     ABSENT,
@@ -28,32 +28,11 @@ from rlregress.upgrade.fingerprints import (
 from rlregress.upgrade.functions import Changed
 from rlregress.upgrade.physics import Moved
 from rlregress.upgrade.proof import Proof
-from rlregress.upgrade.result import (
-    AS_DOCUMENTED,
-    AS_FAR,
-    CHANGED,
-    UNCHANGED,
-    UNDOCUMENTED,
-    OfFramework,
-    OfScript,
-    Upgrade,
-)
+from rlregress.upgrade.result import UNDOCUMENTED, OfFramework, OfScript, Upgrade
 from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import NotTraced, Traced
-from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
 
-_SENTENCES = {
-    UNCHANGED: "everything was asked of both sides, and nothing changed",
-    AS_FAR: "nothing changed in what was asked; what was not is listed first",
-    CHANGED: "something changed, and its effect on returns was not measured",
-    AS_DOCUMENTED: "what changed is documented to change",
-    HOLDS: "something changed, and the returns hold",
-    IMPROVED: "something changed, and the returns improved",
-    MOVED: "something changed, and returns hold while what the framework logs has moved",
-    REGRESSED: "returns regressed, or documented behaviour is violated",
-    INCONCLUSIVE: "something changed, and the returns cannot tell whether it matters",
-    COULD_NOT_JUDGE: "too much could not be asked for a verdict",
-}  #: why a probe gave no answer, in words
+#: why a probe gave no answer, in words
 WHY = {
     PACKAGE: "a package that it needs is missing",
     ABSENT: "the framework has no such feature",
@@ -65,94 +44,85 @@ WHY = {
 }
 #: entries of one list that the report shows.
 _SHOWN = 12
-#: functions that the report lists of one kind; the data hold all of them.
+#: entries that the report lists of one state; the page and the data hold all of them.
 _LISTED = 40
+#: heading of the entries in a state.
+TITLES = {
+    model.NEVER: "Never executed",
+    model.NOT_COMPARED: "Executed, but nothing of it is compared",
+    model.CANNOT: "Cannot run or be read here",
+    model.NEW_FAILS: "The new version fails",
+    model.DIFFERS: "Differs",
+    model.LOGS: "Differs in logs only",
+    model.CLOSE: "Close: differs by rounding",
+    model.OLD_FAILED: "The old version failed, the new one does not",
+    model.ONE_WAY: "Executed, same results, some branches one way only",
+    model.SAME: "Executed, same results, all branches",
+    model.OUTSIDE: "Outside of training",
+    model.NO_EFFECT: "No effect",
+}
 
 
 def lines(result: Upgrade) -> list[str]:
     """The report as Markdown."""
     a, b = result.a.requested.text, result.b.requested.text
-    text = [f"# {a} -> {b}: {headline(result)}", "", f"{sentence(result).capitalize()}.", ""]
-    if not result.frameworks and result.script is None:
-        named = ", ".join(sorted(result.pinned)) or "none"
-        said = "None of the packages that differ is needed by a framework, and nothing was run"
-        return [*text, f"{said}: {named}."]
-    text += [*_summary(result), "", *_not_asked(result), *_table(result), ""]
-    text += _sides(result)
+    text = [f"# {a} -> {b}: {result.verdict}", "", f"{headline(result)}", ""]
+    text += [*_summary(result), "", *_entries(result, model.UNCHECKED), *_not_probed(result)]
+    text += _entries(result, model.DIFFERENT)
+    text += [*_table(result), "", *_sides(result)]
     for of in result.frameworks:
-        text += _framework(of)
+        text += _framework(result, of)
     if result.script is not None:
         text += ["## Script", "", *_script(result.script)]
     if result.physics:
         text += _physics(result.physics)
+    text += _entries(result, (*model.ALIKE, *model.WITHOUT_EFFECT))
     return [line for n, line in enumerate(text) if line or n == 0 or text[n - 1]]
 
 
 def last_lines(result: Upgrade, folder: Path) -> list[str]:
     """Where the report is, and the verdict."""
-    unreached = ", which also lists what the traces did not reach," if result.traced else ""
     return [
-        f"report: {folder} (upgrade.html, upgrade.md{unreached} and upgrade.json)",
+        f"report: {folder} (upgrade.html, upgrade.md and upgrade.json, which list every entry)",
         f"verdict {result.a.requested.text} -> {result.b.requested.text}: {headline(result)}",
     ]
 
 
 def headline(result: Upgrade) -> str:
-    """The verdict; how much was asked, if not everything; and which trainings only round."""
-    rounded = [t.name for t in result.traced if t.comparison.verdict == "close" and t.repeats]
-    rounding = f"; rounding in {some(rounded)}" if rounded else ""
-    return _verdict(result) + rounding
+    """The verdict, and why, in plain words."""
+    return result.judgement.headline
 
 
-def _verdict(result: Upgrade) -> str:
-    open_ = [(name, tally) for name, tally in result.tallies.items() if not tally.whole]
-    if result.verdict in (UNCHANGED, REGRESSED) or not open_:
-        return result.verdict
-    counts = ", ".join(f"{tally} {name}" for name, tally in open_)
-    if result.verdict in (AS_FAR, COULD_NOT_JUDGE):
-        return f"{result.verdict} ({counts})"
-    return f"{result.verdict} (asked: {counts})"
-
-
-def sentence(result: Upgrade) -> str:
-    """What the verdict means, here."""
-    proved = result.traced and all(traced.proved for traced in result.traced)
-    if result.verdict == CHANGED and proved:
-        return (
-            "every training that was traced does the same on both sides; something else changed, "
-            "see below, and concerns you if you use it"
-        )
-    if not result.frameworks and result.script is None:
-        return "nothing was asked: nothing that differs concerns a framework"
-    violated = [d.id for of in result.frameworks for d in of.violated]
-    if violated:
-        return f"documented behaviour is violated: {', '.join(dict.fromkeys(violated))}"
-    return _SENTENCES[result.verdict]
+def of_part(result: Upgrade, judgement: Judgement) -> str:
+    """The headline of a framework or a script; "unchanged" is kept for the whole upgrade."""
+    if judgement.verdict == model.UNCHANGED != result.verdict:
+        return f"no difference found here{judgement.headline.removeprefix(model.UNCHANGED)}"
+    return judgement.headline
 
 
 def _summary(result: Upgrade) -> list[str]:
     """One line for each kind of question."""
+    states = ", ".join(f"{n} {state}" for state, n in result.judgement.states.items())
+    text = [f"- entries: {len(result.entries)} ({states})"]
     words = Counter(traced.word for traced in result.traced)
     traces = [f"{count} {word}" for word, count in words.items()]
     same = sum(len(of.same_code) for of in result.frameworks)
     traces += [f"{same} need none: they run no code that differs"] if same else []
-    text = [f"- traces: {', '.join(traces) or 'none'}"]
+    text.append(f"- traces: {', '.join(traces) or 'none'}")
     for of in result.frameworks:
         details = of.details
         text.append(
-            f"- {of.title}: of {details.all} details {details.alike} asked and alike, "
-            f"{len(details.changed)} asked and different, {len(details.not_asked)} not asked"
-            f"{_absent(details)}; {counted(len(of.defaults), 'changed default')}"
+            f"- {of.title}: of {details.all} details {details.alike} are the same, "
+            f"{len(details.changed)} differ, {len(details.not_asked)} could not be probed on both "
+            f"sides{_absent(details)}; {counted(len(of.defaults), 'changed default')}"
         )
-        if of.reach:
-            states = Counter(each.state for each in of.reach)
-            counts = ", ".join(f"{states[s]} {s}" for s in STATES if states[s])
-            text.append(f"- functions whose code differs, {len(of.reach)}: {counts}")
         if of.proof is not None:
             text.append(f"- {proof_sentence(of.proof)}")
     if result.physics:
         moved = sum(m.moves for m in result.physics)
         text.append(f"- physics: {moved} of {len(result.physics)} environments differ")
+    if result.stale:
+        text.append(f"- accepted entries that match nothing any more: {some(list(result.stale))}")
     return text
 
 
@@ -164,48 +134,44 @@ def _absent(details: Details) -> str:
     return f" ({len(details.absent)} more are of what neither side has: {some(list(reasons), 3)})"
 
 
-# -- what was not asked ----------------------------------------------------------------------------
+# -- the list of entries ---------------------------------------------------------------------------
 
 
-def _not_asked(result: Upgrade) -> list[str]:
+def _entries(result: Upgrade, states: Iterable[str]) -> list[str]:
+    """The entries in some states, those of one state under one heading."""
     text: list[str] = []
-    for of in result.frameworks:
-        text += _details_not_asked(of)
-        gaps = [each for each in of.not_traced if each.counts]
-        if gaps:
-            text += [f"{of.title}: trainings that could not be compared:", ""]
-            text += [*(f"- {each}" for each in gaps), ""]
-        if of.unreached:
-            text += [
-                f"{of.title}: changed functions that no training or probe has called:",
-                "",
-                *_reach_lines(near(of), _LISTED),
-                "",
-            ]
-        if of.unread:
-            text += ["Defaults that could not be compared:", ""]
-            text += [*(f"- {each}" for each in of.unread), ""]
-    if result.script is not None and isinstance(result.script.held, NotTraced):
-        text += ["The script could not be compared:", "", f"- {result.script.held}", ""]
-    missing = [m for m in result.physics if m.missing]
-    if missing:
-        text += ["Environments that could not be compared:", ""]
-        text += [f"- {m.environment}: not on side {m.missing}: {m.note}" for m in missing]
+    for state in states:
+        # details that could not be probed stand together, by reason
+        own = [each for each in result.entries if each.state == state
+               and not (each.kind == model.DETAIL and state in model.UNCHECKED)]  # fmt: skip
+        if not own:
+            continue
+        text += [f"## {TITLES[state]} ({len(own)})", ""]
+        shown = _LISTED if state in (*model.UNCHECKED, *model.DIFFERENT) else _SHOWN
+        for each in own[:shown]:
+            text.append(f"- {entry_line(each)}")
+            text += [f"  - {note}" for note in each.notes[:_SHOWN]]
+        if len(own) > shown:
+            text.append(f"- and {len(own) - shown} more, in upgrade.html and upgrade.json")
         text.append("")
-    return ["## Not asked", "", *text] if text else []
+    return text
 
 
-def near(of: OfFramework) -> list[Reach]:
-    """Functions that nothing has reached: those whose class or file is used first."""
-    own = of.module
-    return sorted(
-        of.unreached,
-        key=lambda each: (
-            not each.algorithms,
-            not each.function.file.startswith(f"{own}/"),
-            each.function.key,
-        ),
-    )
+def entry_line(each: Entry) -> str:
+    """An entry in one line."""
+    place = f":{each.line}" if each.kind in model.CODE and each.line else ""
+    name = f"{each.file}{place} {each.short}" if place else each.name
+    by = f"; by {some(list(each.by), 4)}" if each.by else ""
+    reason = f": {each.reason}" if each.reason and each.reason != each.said else ""
+    standing = f" ({each.standing})" if each.standing else ""
+    accepted = f"; accepted: {each.accepted}" if each.accepted else ""
+    said = f" {each.said}" if each.said and each.said != name else ""
+    return f"{each.kind} `{name}`{said}{standing}{reason}{by}{accepted}"
+
+
+def _not_probed(result: Upgrade) -> list[str]:
+    text = [line for of in result.frameworks for line in _details_not_asked(of)]
+    return ["## Details that could not be probed on both sides", "", *text] if text else []
 
 
 def _details_not_asked(of: OfFramework) -> list[str]:
@@ -245,7 +211,7 @@ def _table(result: Upgrade) -> list[str]:
         if of.same_code:
             count = len(of.same_code)
             rows.append(tables.row(of.title, f"{count} more", "run no code that differs", "", ""))
-        elif not of.traced and result.script is None:
+        elif not of.traced and not of.not_traced and result.script is None:
             rows.append(tables.row(of.title, "none", "no training on both sides", 0, ""))
     if result.script is not None and isinstance(result.script.held, Traced):
         rows.append(_row("script", result.script.held))
@@ -270,14 +236,12 @@ def _sides(result: Upgrade) -> list[str]:
 # -- one framework ---------------------------------------------------------------------------------
 
 
-def _framework(of: OfFramework) -> list[str]:
+def _framework(result: Upgrade, of: OfFramework) -> list[str]:
     one, other = of.versions
     versions = [f"{name} {one.get(name)} -> {v}" for name, v in other.items() if one.get(name) != v]
-    text = [f"## {of.title}: {of.verdict}", ""]
+    text = [f"## {of.title}: {of_part(result, of.judgement)}", ""]
     text += ["; ".join(versions) or "The same versions.", ""]
     text += _details(of)
-    if of.defaults:
-        text += ["### Defaults", "", *(f"- {default}" for default in of.defaults), ""]
     if of.traced:
         text += ["### Traces", ""]
     changed = of.details.changed
@@ -293,16 +257,6 @@ def _framework(of: OfFramework) -> list[str]:
     if of.same_code:
         said = "Not traced, as they run no code that differs between the sides"
         text += [f"{said}: {', '.join(of.same_code)}.", ""]
-    absent = [each for each in of.not_traced if not each.counts]
-    if absent:
-        text += ["Not offered on one side, or on both:", ""]
-        text += [*(f"- {each}" for each in absent), ""]
-    rest = [each for each in of.reach if each not in of.unreached]
-    beside = {
-        "with which none of the suite's algorithms trains or is evaluated": of.beside,
-        "that only one side has, and that only changed code can call": of.new,
-    }
-    text += _reach(rest, beside)
     if of.proof is not None:
         text += _proof(of.proof)
     if of.returns is not None:
@@ -315,10 +269,10 @@ def _framework(of: OfFramework) -> list[str]:
 def _details(of: OfFramework) -> list[str]:
     details = of.details
     if not details.changed:
-        said = f"All {details.alike} details that both sides were asked are done alike."
-        return [said if details.alike else "No detail could be asked of both sides.", ""]
-    counts = f"{len(details.changed)} of {details.asked} asked"
-    text = [f"### Details that are done differently ({counts})", ""]
+        said = f"All {details.alike} details that could be probed on both sides are the same."
+        return [said if details.alike else "No detail could be probed on both sides.", ""]
+    counts = f"{len(details.changed)} of {details.asked} probed on both sides"
+    text = [f"### Details that differ ({counts})", ""]
     changed = [each.function for each in of.reach]
     for finding in explained.findings(details.changed, changed):
         text += _finding(of, finding)
@@ -361,32 +315,7 @@ def _script(result: OfScript) -> list[str]:
     if isinstance(result.held, NotTraced):
         return [f"{result.held}", ""]
     text = _traced(result.held, result.causes.get(result.held.name), (), result.differences)
-    text += _reach(result.reach, {"that the script does not call": result.beside})
     return text if result.proof is None else [*text, *_proof(result.proof)]
-
-
-def _reach(reach: Sequence[Reach], beside: Mapping[str, int]) -> list[str]:
-    more = [f"- {count} more {what}" for what, count in beside.items() if count]
-    if not reach and not more:
-        return []
-    return ["### Functions whose code differs", "", *_reach_lines(reach, _LISTED), *more, ""]
-
-
-def _reach_lines(reach: Sequence[Reach], shown: int) -> list[str]:
-    text = []
-    for each in reach[:shown]:
-        by = some(each.diverged if each.state == DIVERGED else each.trainings, 4)
-        asked = by or some(each.details, 3)
-        text.append(
-            f"- `{each.function}` ({each.function.how}): {each.state}{asked and ': '}{asked}"
-        )
-        text += [f"  - line {branch.line}: {branch.said}" for branch in each.one_way[:_SHOWN]]
-        text += [f"  - {hint}" for hint in each.hints]
-    rest = Counter(each.function.file for each in reach[shown:])
-    if rest:
-        files = some([f"{file} ({count})" for file, count in rest.most_common()])
-        text.append(f"- and {sum(rest.values())} more, in {files}")
-    return text
 
 
 def proof_sentence(proof: Proof) -> str:
@@ -427,26 +356,3 @@ def _physics(moved: Sequence[Moved]) -> list[str]:
         if names:
             text.append(f"- {said}: {', '.join(names)}")
     return [*text, ""]
-
-
-def not_reached(result: Upgrade) -> list[str]:
-    """What equal traces say nothing about: lines, and what went one way only."""
-    text: list[str] = []
-    missed = coverage.missed(result.traced)
-    if missed:
-        text += [
-            "## What the traces did not reach",
-            "",
-            "Lines of side B in functions that differ and that the trainings enter, of a script in",
-            "all that it enters; equal traces say nothing about them:",
-            "",
-        ]
-        for file, numbers in missed.items():
-            text.append(f"- `{file}` {some(coverage.ranges(numbers).split(', '))}")
-        text.append("")
-    one_way = coverage.Reached({t.name: t.b for t in result.traced}).one_way()
-    if one_way:
-        text += ["## Branches taken one way only", "", "Branches, clamps and masks of side B:", ""]
-        text += [f"- `{branch.file}:{branch.line}` {branch.said}" for branch in one_way]
-        text.append("")
-    return text

@@ -6,22 +6,20 @@ binds and a mask that is all ones say nothing about the other way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from types import MappingProxyType
 from typing import Any
 
 from rlregress.tracing.lines import WAYS
 from rlregress.tracing.trace import Trace
-from rlregress.upgrade.functions import REMOVED, Changed
+from rlregress.upgrade.functions import REMOVED, Changed, Function
 from rlregress.upgrade.traced import Traced
 
-DIVERGED = "diverged"
-BOTH_WAYS, ONE_WAY = "traced and equal, every branch both ways", "traced and equal, one way"
-PROBED, UNREACHED = "probed only", "never reached"
-#: the order in which a reader wants them.
-STATES = (UNREACHED, PROBED, DIVERGED, ONE_WAY, BOTH_WAYS)
+#: what a statement at import may do one way or another.
+_CONDITIONAL = ("If", "IfExp", "Try", "While", "Match", "Lambda", "BoolOp")
+#: the same within a function, where it is not measured line by line.
+_WITHIN = ("IfExp", "Try", "Match", "BoolOp", "comprehension")
 
 
 @dataclass(frozen=True)
@@ -43,30 +41,21 @@ class Reach:
     """How the trainings went through one function that differs.
 
     Attributes:
-        trainings: names of those that have entered it.
-        diverged: those of them whose traces part.
-        details: "<id> [<scope>]" of the probes that have entered it.
-        one_way: what in it was passed one way only.
-        hints: in words, what would reach it.
+        trainings: names of those that have executed it.
+        details: "<id> [<scope>]" of the probes that have executed it.
+        one_way: what in it was passed one way only, or never.
+        hints: in words, what would execute it.
         algorithms: those that use its class or its file.
+        elsewhere: what started the process in which it may run unrecorded; empty: nothing did.
     """
 
     function: Changed
     trainings: tuple[str, ...] = ()
-    diverged: tuple[str, ...] = ()
     details: tuple[str, ...] = ()
     one_way: tuple[Branch, ...] = ()
     hints: tuple[str, ...] = ()
     algorithms: tuple[str, ...] = ()
-
-    @property
-    def state(self) -> str:
-        """One of ``STATES``."""
-        if self.diverged:
-            return DIVERGED
-        if self.trainings:
-            return ONE_WAY if self.one_way else BOTH_WAYS
-        return PROBED if self.details else UNREACHED
+    elsewhere: str = ""
 
 
 class Reached:
@@ -77,8 +66,10 @@ class Reached:
         self._files: dict[str, list[str]] = {}
         self._ways: dict[tuple[str, int], tuple[bool, bool, str]] = {}
         self._seen: dict[tuple[str, int, str, str], set[str]] = {}
+        self._lines: dict[str, tuple[frozenset[int], frozenset[int]]] = {}
         for name, trace in traces.items():
             self._add(name, trace.header)
+        self._branches = self.one_way()
 
     def note(self, name: str, entered: Mapping[str, Sequence[str]]) -> None:
         """A training that has entered functions, by file."""
@@ -89,6 +80,11 @@ class Reached:
 
     def _add(self, name: str, header: Mapping[str, Any]) -> None:
         self.note(name, header.get("functions", {}))
+        for file in header.get("imported", ()):
+            self._files.setdefault(file, []).append(name)
+        for file, (hit, every) in header.get("lines", {}).items():
+            before = self._lines.get(file, (frozenset(), frozenset()))
+            self._lines[file] = before[0] | set(hit), before[1] | set(every)
         for file, tests in header.get("branches", {}).items():
             for line, held, failed, text in tests:
                 known = self._ways.get((file, line), (False, False, text))
@@ -97,11 +93,29 @@ class Reached:
             self._seen.setdefault((file, line, function, operation), set()).update(seen)
 
     def trainings(self, function: Changed) -> list[str]:
-        """Names of the trainings that have entered a function."""
+        """Names of the trainings that have executed a piece of code."""
+        entered = self._entered.get(function.key, [])
         if function.at_import:
-            # what runs at import has run if anything of the file has
-            return self._files.get(function.file, [])
-        return self._entered.get(function.key, [])
+            # what runs at import has run if the file is imported, or anything of it has run
+            return list(dict.fromkeys([*self._files.get(function.file, []), *entered]))
+        return entered
+
+    def skipped(self, function: Changed, own: Function) -> Iterator[Branch]:
+        """What of a piece of code that was executed no training has tried."""
+        if function.at_import:
+            if any(f"{word}(" in own.code for word in _CONDITIONAL):
+                yield Branch(function.file, own.first, "", "conditions at import are not measured")
+            return
+        for branch in self._branches:
+            if branch.file == function.file and own.first <= branch.line <= own.last:
+                yield branch
+        hit, every = self._lines.get(function.file, (frozenset(), frozenset()))
+        left = [line for line in sorted(every - hit) if own.first <= line <= own.last]
+        if left:
+            yield Branch(function.file, left[0], "", f"lines {ranges(left)} never ran")
+        if any(f"{word}(" in own.code for word in _WITHIN):
+            said = "conditions within expressions and error handlers are not measured"
+            yield Branch(function.file, own.first, "", said)
 
     def around(self, function: Changed) -> set[str]:
         """Names of the trainings that use its class, or its file if it has none."""
@@ -129,74 +143,54 @@ class Reached:
 
 def reach(
     functions: Iterable[Changed],
-    traced: Sequence[Traced],
+    executed: tuple[Mapping[str, Trace], Mapping[str, Trace]],
     probed: Mapping[tuple[str, str], Sequence[str]],
     folders: Sequence[str],
     same_code: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType({}),
 ) -> list[Reach]:
-    """How both sides' trainings and probes went through the functions that differ.
+    """How both versions' trainings and probes went through the pieces of code that differ.
 
     Args:
-        probed: file and function -> details whose probes have entered it, on both sides.
-        folders: of side B's code, to look for what calls a function.
-        same_code: name -> file -> functions entered, of trainings that were not traced.
+        executed: training -> trace, of the old and of the new version.
+        probed: file and function -> details whose probes have executed it, on both sides.
+        folders: of the new version's code, to look for what calls a function.
+        same_code: name -> file -> functions executed, of trainings that were not traced.
     """
     from rlregress.upgrade.callers import callers
 
-    sides = {
-        "A": Reached({t.name: t.a for t in traced}),
-        "B": Reached({t.name: t.b for t in traced}),
-    }
+    old, new = (Reached(traces) for traces in executed)
     for name, entered in same_code.items():
-        sides["B"].note(name, entered)
-    parted = {t.name for t in traced if not t.proved}
-    branches = {label: side.one_way() for label, side in sides.items()}
+        new.note(name, entered)
+    starters = _starters(new_trace for new_trace in executed[1].values())
     reached = []
     for function in functions:
-        label = "A" if function.how == REMOVED else "B"
-        side, own = sides[label], function.a if function.how == REMOVED else function.b
+        gone = function.how == REMOVED
+        side, own = (old, function.a) if gone else (new, function.b)
         trainings = tuple(side.trainings(function))
-        one_way = tuple(
-            branch
-            for branch in branches[label]
-            if own is not None
-            and branch.file == function.file
-            and own.first <= branch.line <= own.last
-            and not function.at_import
-        )
-        details = tuple(probed.get(function.key, ()))
-        around = sides["A"].around(function) | sides["B"].around(function)
-        algorithms = {name.partition(" ")[0] for name in around}
-        hints = () if trainings or function.how == REMOVED else tuple(callers(function, folders))
+        one_way = tuple(side.skipped(function, own)) if trainings and own is not None else ()
+        around = old.around(function) | new.around(function)
         reached.append(
             Reach(
                 function,
                 trainings,
-                tuple(name for name in trainings if name in parted),
-                details,
+                tuple(probed.get(function.key, ())),
                 one_way,
-                hints,
-                tuple(sorted(algorithms)),
+                () if trainings or gone else tuple(callers(function, folders)),
+                tuple(sorted({name.partition(" ")[0] for name in around})),
+                "" if trainings else starters.get(function.file, ""),
             )
         )
-    return sorted(reached, key=lambda each: (STATES.index(each.state), each.function.key))
+    return reached
 
 
-def of_the_algorithms(
-    functions: Iterable[Changed], periphery: Sequence[str]
-) -> tuple[list[Changed], list[Changed]]:
-    """Functions that may change a training, and those that an adapter says may not."""
-    within: list[Changed] = []
-    without: list[Changed] = []
-    for function in functions:
-        name = f"{function.file} {function.name}"
-        (without if beside(name, periphery) else within).append(function)
-    return within, without
-
-
-def beside(name: str, periphery: Sequence[str]) -> bool:
-    """Whether none of the suite's algorithms uses "<file> <function>", as an adapter says."""
-    return any(fnmatch(name, each) for each in periphery)
+def _starters(traces: Iterable[Trace]) -> dict[str, str]:
+    """File -> the class in it that starts processes, whose work there is not recorded."""
+    return {
+        str(row["file"]): str(row["class"])
+        for trace in traces
+        for row in trace.elsewhere
+        if row.get("what") == "process" and row.get("file")
+    }
 
 
 def share(traced: Trace) -> float | None:

@@ -64,6 +64,7 @@ class Fingerprint:
 
     Attributes:
         algorithms: those that have a built-in training.
+        no_algorithms: why they cannot be read; empty: they are.
         defaults: "<algorithm> <scope>" -> hyperparameter -> value as Python writes it.
         unread: "<algorithm> <scope>" -> why its defaults cannot be read.
         signatures: public class or function -> parameter -> default as Python writes it.
@@ -77,6 +78,7 @@ class Fingerprint:
     unread: Mapping[str, str] = field(default_factory=dict)
     signatures: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     folders: tuple[str, ...] = ()
+    no_algorithms: str = ""
 
 
 def fingerprint(side: Side, kept: Path, adapter: Adapter, details: Iterable[Detail]) -> Fingerprint:
@@ -106,6 +108,7 @@ def _read(answers: Mapping[str, Any]) -> Fingerprint:
         answers["defaults_unread"],
         answers["signatures"],
         tuple(answers["folders"]),
+        str(answers.get("algorithms_unread", "")),
     )
 
 

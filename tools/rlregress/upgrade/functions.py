@@ -194,7 +194,8 @@ def files(folders: Sequence[str]) -> dict[str, Path]:
     return {
         str(path.relative_to(Path(folder).parent)): path
         for folder in folders
-        for path in sorted(Path(folder).rglob("*.py"))
+        for path in (sorted(Path(folder).rglob("*.py")) or [Path(folder)])
+        if path.suffix == ".py"
     }
 
 

@@ -1,4 +1,4 @@
-"""The cascade: fingerprints, traces, physics, what makes them part, and returns where they do."""
+"""The cascade: the list of differences, fingerprints, traces, physics, culprits, and returns."""
 
 from __future__ import annotations
 
@@ -15,18 +15,23 @@ from rlregress.details import catalogue
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.gate.run import GateOptions
+from rlregress.model import differences as model
+from rlregress.model.differences import Entry
 from rlregress.tracing.run import current
 from rlregress.tracing.trace import Trace
 from rlregress.upgrade import (
+    accepted,
     affected,
     cached_folders,
     causes,
     coverage,
+    entries,
     environments,
     explained,
     fingerprints,
     functions,
     interpreters,
+    outside,
     physics,
     proof,
     requested,
@@ -39,6 +44,7 @@ from rlregress.upgrade import (
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.fingerprints import Fingerprint
 from rlregress.upgrade.functions import Changed
+from rlregress.upgrade.inventory import Inventory, inventory
 from rlregress.upgrade.pair import Pair, resolve
 from rlregress.upgrade.result import OfFramework, OfScript, Upgrade
 from rlregress.upgrade.search import Cause
@@ -46,8 +52,6 @@ from rlregress.upgrade.sides import MARKS, Entered, Noted, Sides
 from rlregress.upgrade.traced import NotTraced, Traced, Training
 
 _FINISHED = ".finished"
-#: share of the details and of the trainings that has to be asked for a verdict.
-ASKED = 0.8
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,10 @@ class Options:
     Attributes:
         scenarios: names of the scenarios to trace; None: all of them.
         only_scenarios: trace these alone, no plain training, and ask no details.
-        asked: share of the details and of the trainings that has to be asked for a verdict.
+        min_coverage: the least share of the changed pieces that has to be executed and compared for
+            exit code 0; None: the default, of a script 0.
+        fail_on: the best verdict whose exit code is not 0.
+        accepted: file of reviewed entries; None: there is none.
         prove: how many faults to seed into what differs; 0: none.
         script: the job of a script that is traced instead of the built-in trainings.
         every: trace also what runs no code that differs.
@@ -73,7 +80,9 @@ class Options:
     algorithms: Sequence[str] = ()
     scenarios: Sequence[str] | None = None
     only_scenarios: bool = False
-    asked: float = ASKED
+    min_coverage: float | None = None
+    fail_on: str = model.FAIL_ON
+    accepted: Path | None = None
     prove: int = 0
     every: bool = False
     returns: bool = True
@@ -95,40 +104,36 @@ def run(options: Options) -> Upgrade:
             "a script is traced instead of the built-in trainings, and --algorithm chooses among "
             "those; leave one of the two out"
         )
+    reviewed = accepted.load(options.accepted)
     asked = (requested.parse(options.a), requested.parse(options.b))
     pinned = affected.packages(*asked)
     adapters = affected.adapters(*asked, pinned, options.frameworks, options.script is not None)
     if not adapters and options.script is None:
         idle = [Prepared(side, current(x), "not made") for x, side in zip("AB", asked, strict=True)]
-        return Upgrade(idle[0], idle[1], (), pinned=pinned)
-    _check_names(adapters, options)
+        entries_ = entries.of_idle(pinned)
+        return Upgrade(a=idle[0], b=idle[1], frameworks=(), pinned=pinned, beside=entries_)
+    if options.script is None:
+        for adapter in adapters:
+            # unknown names end it before the sides are made
+            _of_scenarios(adapter, options)
     pair = resolve(*asked, pinned, adapters, options.say)
     a, b = environments.prepare(pair, options.say)
     for line in (*a.lines, *b.lines):
         options.say(line)
     _check(a, b)
+    found = inventory(pair, a, b)
+    options.say(found.said)
     script = None
     if options.script is not None:
         script = traced.script_training(options.script, pair.imports)
     with _work(a, b, pair.adapters, options, script) as folders:
-        result = _compared(pair, a, b, folders, options, script)
+        result = _compared(pair, a, b, found, folders, options, script)
     judged = tuple(
         _judged(of, adapter, (a, b), options)
         for of, adapter in zip(result.frameworks, pair.adapters, strict=True)
     )
-    return replace(result, frameworks=judged, differing=state.differing(a, b))
-
-
-def _check_names(adapters: Sequence[Adapter], options: Options) -> None:
-    """UserError for an algorithm or a scenario that nobody has, before the sides are made."""
-    if options.script is not None:
-        return
-    known = {name for adapter in adapters for name in adapter.trace_trainings()}
-    for adapter in adapters:
-        known |= {name for of in _of_scenarios(adapter, options) for name in of.algorithms}
-    for name in options.algorithms:
-        if name not in known:
-            raise UserError(f"there is no built-in training of '{name}'; {nearest(name, known)}")
+    result = replace(result, frameworks=judged, differing=state.differing(a, b))
+    return accepted.applied(result, reviewed)
 
 
 def _check(a: Prepared, b: Prepared) -> None:
@@ -194,11 +199,12 @@ def _compared(
     pair: Pair,
     a: Prepared,
     b: Prepared,
+    found: Inventory,
     folders: tuple[Path, Path],
     options: Options,
     script: Training | None,
 ) -> Upgrade:
-    """Everything that is asked of both sides."""
+    """Everything that is compared of both sides."""
     adapters = pair.adapters
     with Sides((a.side, b.side), folders, options.workers, options.say) as sides:
         details = () if options.only_scenarios else catalogue.all_details()
@@ -209,39 +215,164 @@ def _compared(
         ]
         played = sides.ask("physics", physics.played) if pair.moves_physics else None
         asked = [(one.result(), other.result()) for one, other in prints]
-        chosen = _trainings(adapters, asked, options)
-        of_frameworks = [
-            _framework(sides, adapter, pair, trainings, state.alike_beside(a, b, adapter), options)
-            for adapter, pair, trainings in zip(adapters, asked, chosen, strict=True)
-        ]
-        of_script = _script(sides, script, options) if script is not None else None
+        chosen, one_sided = _trainings(adapters, asked, options)
+        of_frameworks, ran = [], []
+        for adapter, prints_, trainings in zip(adapters, asked, chosen, strict=True):
+            alike = state.alike_beside(a, b, adapter)
+            own = _Own(adapter, found, script is None)
+            of, executed = _framework(sides, own, prints_, trainings, alike, found, options)
+            extra = tuple(entries.of_one_sided(one_sided, adapter.full_name))
+            of_frameworks.append(replace(of, entries=(*of.entries, *extra)))
+            ran.append(executed)
+        of_script = None
+        if script is not None:
+            of_script, executed = _script(sides, script, found, options)
+            ran.append(executed)
         moved: list[physics.Moved] = []
         if played is not None:
             moved = physics.compared(played[0].result(), played[1].result())
             options.say(
                 f"physics: {sum(m.moves for m in moved)} of {len(moved)} environments differ"
             )
-    return Upgrade(a, b, tuple(of_frameworks), tuple(moved), of_script)
+    unowned = [] if script is not None else _unowned(adapters, found)
+    beside = _beside(found, unowned, _together(ran), moved)
+    coverage_ = options.min_coverage
+    if coverage_ is None:
+        # a script is one program: that it runs little of a release is no fault of either
+        coverage_ = model.MIN_COVERAGE if script is None else 0.0
+    return Upgrade(
+        a=a,
+        b=b,
+        frameworks=tuple(of_frameworks),
+        physics=tuple(moved),
+        script=of_script,
+        beside=tuple(beside),
+        pinned=pair.pinned,
+        min_coverage=coverage_,
+        fail_on=options.fail_on,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Executed:
+    """What trainings executed, and what came of them.
+
+    Attributes:
+        traces: of the old and of the new version, by name.
+        same: name -> file -> functions, of trainings that run no changed code.
+        checks: see ``entries.evidence``.
+    """
+
+    traces: tuple[Mapping[str, Trace], Mapping[str, Trace]] = field(
+        default_factory=lambda: ({}, {})
+    )
+    same: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    checks: Mapping[str, Any] = field(default_factory=dict)
+
+    def headers(self, key: str) -> dict[str, set[str]]:
+        """Training -> what the header of its new version's trace lists under a key."""
+        return {name: set(trace.header.get(key, ())) for name, trace in self.traces[1].items()}
+
+
+def _together(ran: Sequence[_Executed]) -> _Executed:
+    return _Executed(
+        traces=(
+            {name: trace for each in ran for name, trace in each.traces[0].items()},
+            {name: trace for each in ran for name, trace in each.traces[1].items()},
+        ),
+        same={name: functions_ for each in ran for name, functions_ in each.same.items()},
+        checks={name: check for each in ran for name, check in each.checks.items()},
+    )
+
+
+def _beside(
+    found: Inventory, pieces: Sequence[Changed], ran: _Executed, moved: Sequence[physics.Moved]
+) -> list[Entry]:
+    """Entries that belong to no framework: metadata, packages, files, environments."""
+    used = {
+        name: imported | ran.headers("opened").get(name, set())
+        for name, imported in ran.headers("imported").items()
+    }
+    packages = ran.headers("distributions_imported")
+    return [
+        *_entries_of(pieces, ran, {}, found),
+        *entries.of_files(found, ran.checks, used),
+        *entries.of_metadata(found),
+        *entries.of_packages(found, ran.checks, packages),
+        *entries.of_environments(moved),
+    ]
+
+
+def _entries_of(
+    pieces: Sequence[Changed],
+    ran: _Executed,
+    probed: Mapping[tuple[str, str], Sequence[str]],
+    found: Inventory,
+    framework: str = "",
+) -> list[Entry]:
+    """The entries of pieces of code, by what executed them."""
+    reach = coverage.reach(pieces, ran.traces, probed, found.folders("new"), ran.same)
+    unnamed = entries.unnamed(pieces, found.folders("new"))
+    return entries.of_pieces(reach, ran.checks, unnamed, outside.load(), framework)
+
+
+class _Own:
+    """What of the list of differences belongs to one framework.
+
+    Args:
+        code: whether pieces of code do; those of a script's gate belong to the script.
+    """
+
+    def __init__(self, adapter: Adapter, found: Inventory, code: bool = True) -> None:
+        self.adapter = adapter
+        self.pieces = [each for each in found.pieces if code and _owns(adapter, each)]
+        others = _unowned([adapter], found) if code else []
+        #: those that its trainings may run, too: of packages that are no framework's.
+        self.differing = [each for each in (*self.pieces, *others) if each.counts]
+
+
+def _owns(adapter: Adapter, piece: Changed) -> bool:
+    package = piece.file.partition("/")[0]
+    return package in adapter.modules or bool(adapter.checkout and package.startswith(adapter.name))
+
+
+def _unowned(adapters: Sequence[Adapter], found: Inventory) -> list[Changed]:
+    """Pieces of packages that are none of these frameworks'."""
+    return [each for each in found.pieces if not any(_owns(x, each) for x in adapters)]
 
 
 def _trainings(
     adapters: Sequence[Adapter],
     asked: Sequence[tuple[Fingerprint, Fingerprint]],
     options: Options,
-) -> list[list[Training]]:
-    """By framework, what is traced: every algorithm, plain and through its scenarios."""
+) -> tuple[list[list[Training]], dict[str, str]]:
+    """By framework, what is traced: every algorithm, plain and through its scenarios.
+
+    Also the names of the plain trainings that only one version has, and which.
+    """
     if options.script is not None:
-        return [[] for _ in adapters]
-    every = [[name for name in a.algorithms if name in b.algorithms] for a, b in asked]
+        return [[] for _ in adapters], {}
+    every = []
+    one_sided: dict[str, str] = {}
+    for one, other in asked:
+        # where the names cannot be read, the trainings themselves say why
+        in_old = set(other.algorithms if one.no_algorithms else one.algorithms)
+        in_new = set(one.algorithms if other.no_algorithms else other.algorithms)
+        every.append([*dict.fromkeys(n for n in (*one.algorithms, *other.algorithms)
+                                     if n in in_old & in_new)])  # fmt: skip
+        one_sided |= dict.fromkeys(sorted(in_old - in_new), "old")
+        one_sided |= dict.fromkeys(sorted(in_new - in_old), "new")
     offered = [_of_scenarios(adapter, options) for adapter in adapters]
     known = sorted(
         {name for names in every for name in names}
+        | set(one_sided)
         | {algorithm for of in offered for scenario in of for algorithm in scenario.algorithms}
     )
     for name in options.algorithms:
         if name not in known:
             raise UserError(
-                f"there is no built-in training of '{name}'; known: {', '.join(known) or 'none'}"
+                f"there is no built-in training of '{name}' in either version; "
+                f"{nearest(name, known) if known else 'they have none'}"
             )
 
     def wanted_(name: str) -> bool:
@@ -250,7 +381,7 @@ def _trainings(
     def plain_(name: str) -> bool:
         return wanted_(name) and not options.only_scenarios
 
-    return [
+    chosen = [
         [
             *(traced.built_in(adapter, name) for name in names if plain_(name)),
             *(
@@ -262,6 +393,7 @@ def _trainings(
         ]
         for adapter, names, of in zip(adapters, every, offered, strict=True)
     ]
+    return chosen, {name: side for name, side in one_sided.items() if plain_(name)}
 
 
 def _of_scenarios(adapter: Adapter, options: Options) -> list[scenarios.Scenario]:
@@ -277,97 +409,112 @@ def _of_scenarios(adapter: Adapter, options: Options) -> list[scenarios.Scenario
 
 def _framework(
     sides: Sides,
-    adapter: Adapter,
+    own: _Own,
     pair: tuple[Fingerprint, Fingerprint],
     trainings: Sequence[Training],
     alike_beside: bool,
+    found: Inventory,
     options: Options,
-) -> OfFramework:
-    """What the fingerprints and the traces of one framework say."""
+) -> tuple[OfFramework, _Executed]:
+    """What fingerprints and traces of one framework say, and what its trainings executed."""
+    adapter = own.adapter
     one, other = pair
     versions = [side.versions.get(adapter.packages[0], "") for side in pair]
     later = explained.of_other_versions(adapter, *versions)
     details = fingerprints.compared(one, other, later)
-    defaults = tuple(
-        default
-        for default in fingerprints.changed_defaults(one, other)
-        if not coverage.beside(f"{default.owner.replace('.', '/')} ", adapter.periphery)
-    )
+    defaults = tuple(fingerprints.changed_defaults(one, other))
     options.say(
-        f"{adapter.full_name}: {details.asked} of {details.all} details asked, "
-        f"{len(details.changed)} done differently; {len(defaults)} changed defaults"
+        f"{adapter.full_name}: {details.asked} of {details.all} details probed on both sides, "
+        f"{len(details.changed)} differ; {len(defaults)} changed defaults"
     )
-    within, beside = coverage.of_the_algorithms(
-        functions.changed(one.folders, other.folders), adapter.periphery
-    )
-    differing = [function for function in within if function.counts]
+    differing = own.differing
     lines = {label: [[f.file_on(label.lower()), f.name] for f in differing] for label in "AB"}
     if options.keep is not None:
-        # answers that are kept are held against those of other sides, too: what is entered
+        # answers that are kept are compared with those of other sides, too: what is executed
         lines = {"A": [], "B": []}
     elif not any(function.how == functions.REMOVED for function in differing):
         del lines["A"]
     same: dict[str, Mapping[str, Sequence[str]]] = {}
     if alike_beside and trainings and not options.every:
-        same = _same_code(sides, adapter, pair, trainings, differing, options)
+        same = _same_code(sides, adapter, found, trainings, differing, options)
     left = [training for training in trainings if training.name not in same]
     held, lost, traces = _traces(sides, left, lines, options)
-    reach = tuple(coverage.reach(differing, held, _probed(pair), other.folders, same))
     causes_ = {
-        name: causes.with_new(cause, within)
+        name: causes.with_new(cause, found.pieces)
         for name, cause in _causes(sides, held, trainings, differing, options).items()
     }
+    name = adapter.full_name
+    checks = [
+        *(entries.of_traced(each, name) for each in held),
+        *(entries.of_not_traced(each, name) for each in lost),
+        *entries.of_same_code(same, name),
+    ]
+    ran = _Executed(traces=traces, same=same, checks=entries.evidence(checks, causes_))
+    probed = _probed(pair)
+    reach = coverage.reach(own.pieces, traces, probed, found.folders("new"), same)
     proof = None
     if options.prove:
         proof = _prove(sides, reach, held, trainings, traces[1], options)
     changed = {(d.id, d.scope): d for d in details.changed}
+    standing = {key: explained.standing(adapter, d, versions[1]) for key, d in changed.items()}
+    unread = tuple(fingerprints.unread(one, other))
     differences = explained.differences(causes_.values(), details.changed, differing)
-    return OfFramework(
-        adapter.full_name,
-        adapter.title,
-        adapter.modules[0] if adapter.modules else "",
-        (one.versions, other.versions),
-        details,
-        {key: explained.standing(adapter, d, versions[1]) for key, d in changed.items()},
-        {key: explained.documented(adapter, d) for key, d in changed.items()},
-        defaults,
-        tuple(fingerprints.unread(one, other)),
-        tuple(held),
-        tuple(lost),
-        tuple(same),
-        reach,
-        len(beside),
-        len(within) - len(differing),
-        causes_,
-        differences,
-        proof,
-        threshold=options.asked,
-        passages=explained.side_by_side([*differences, *(each.function for each in reach)]),
-    )
+    shown = [*differences, *(each.function for each in reach if each.function.counts)]
+    of = OfFramework(
+        name=name,
+        title=adapter.title,
+        module=adapter.modules[0] if adapter.modules else "",
+        versions=(one.versions, other.versions),
+        entries=(
+            *checks,
+            *entries.of_details(details, standing, name),
+            *entries.of_defaults(defaults, unread, name),
+            *entries.of_pieces(
+                reach, ran.checks, entries.unnamed(own.pieces, found.folders("new")),
+                outside.load(), name,
+            ),
+        ),
+        details=details,
+        standing=standing,
+        documented={key: explained.documented(adapter, d) for key, d in changed.items()},
+        defaults=defaults,
+        unread=unread,
+        traced=tuple(held),
+        not_traced=tuple(lost),
+        same_code=tuple(same),
+        reach=tuple(reach),
+        causes=causes_,
+        differences=differences,
+        proof=proof,
+        passages=explained.side_by_side(shown),
+    )  # fmt: skip
+    return of, ran
 
 
 def _same_code(
     sides: Sides,
     adapter: Adapter,
-    pair: tuple[Fingerprint, Fingerprint],
+    found: Inventory,
     trainings: Sequence[Training],
     differing: Sequence[Changed],
     options: Options,
 ) -> dict[str, Mapping[str, Sequence[str]]]:
-    """Name -> functions entered, of the trainings that run no code by which the sides differ.
+    """Name -> functions executed, of the trainings that run no code by which the sides differ.
 
     Of the files in which a function differs.
     """
-    one, other = pair
-    telling = selection.telling(one.folders, other.folders, _sources(adapter))
+    telling = selection.telling(found.folders("old"), found.folders("new"), _sources(adapter))
     if telling.because:
         options.say(f"{adapter.full_name}: every training is traced, as {telling.because}")
         return {}
     if telling.functions:
         files = sorted({function.file for function in differing})
-        entered = sides.entering(trainings, telling, other.folders, files)
+        entered = sides.entering(trainings, telling, found.folders("new"), files)
     else:
-        entered = dict.fromkeys((training.name for training in trainings), Entered({}))
+        # what differs at import is executed by any training: the plain ones are traced for it
+        scenarios_ = [t.name for t in trainings if t.name != t.name.partition(" ")[0]]
+        names = scenarios_ if differing else [training.name for training in trainings]
+        entered = dict.fromkeys(names, Entered({}))
     same = {name: of.functions for name, of in entered.items() if of.functions is not None}
     options.say(
         f"{adapter.full_name}: {len(same)} of {len(trainings)} trainings run no code that differs"
@@ -463,7 +610,9 @@ def _prove(
     )
 
 
-def _script(sides: Sides, script: Training, options: Options) -> OfScript:
+def _script(
+    sides: Sides, script: Training, found: Inventory, options: Options
+) -> tuple[OfScript, _Executed]:
     a, b = sides.record([script], {"A": True, "B": True})
 
     def again() -> tuple[Trace, Trace]:
@@ -474,24 +623,33 @@ def _script(sides: Sides, script: Training, options: Options) -> OfScript:
     held = traced.compared(script.name, a[script.name], b[script.name], again)
     word = held.word if isinstance(held, Traced) else "could not be compared"
     options.say(f"script {script.name}: {word}")
-    if isinstance(held, NotTraced):
-        return OfScript(held)
-    folders = [list(side.header["folders"]) for side in (held.a, held.b)]
-    differing = functions.changed(*folders)
-    changed = [each for each in differing if each.counts]
-    every = coverage.reach(changed, [held], {}, folders[1])
-    reach = tuple(each for each in every if each.trainings)
-    entered = [each.function for each in reach]
-    causes_ = {
-        name: causes.with_new(cause, differing)
-        for name, cause in _causes(sides, [held], [script], entered, options).items()
-    }
+    differing = [each for each in found.pieces if each.counts]
+    causes_: dict[str, Cause] = {}
+    if isinstance(held, Traced):
+        check = entries.of_traced(held, "", model.SCRIPT)
+        causes_ = {
+            name: causes.with_new(cause, found.pieces)
+            for name, cause in _causes(sides, [held], [script], differing, options).items()
+        }
+    else:
+        check = entries.of_not_traced(held, "", model.SCRIPT)
+    ran = _Executed(traces=(a, b), checks=entries.evidence([check], causes_))
+    reach = tuple(coverage.reach(found.pieces, ran.traces, {}, found.folders("new")))
     proof = None
-    if options.prove:
-        proof = _prove(sides, reach, [held], [script], b, options)
+    if options.prove and isinstance(held, Traced):
+        executed = [each for each in reach if each.trainings]
+        proof = _prove(sides, executed, [held], [script], b, options)
     differences = explained.differences(causes_.values(), (), ())
-    passages = explained.side_by_side(differences)
-    return OfScript(held, reach, len(every) - len(reach), causes_, differences, proof, passages)
+    made = OfScript(
+        held=held,
+        entries=(check, *_entries_of(found.pieces, ran, {}, found)),
+        reach=reach,
+        causes=causes_,
+        differences=differences,
+        proof=proof,
+        passages=explained.side_by_side(differences),
+    )
+    return made, ran
 
 
 def _judged(
@@ -505,4 +663,5 @@ def _judged(
     a, b = (prepared.side for prepared in sides)
     trained = GateOptions(folder, one_look=options.one_look, workers=options.workers)
     verdict = returns.judge(adapter, names, (a, b), trained, options.say)
-    return replace(of, returns=verdict, stored=frozenset(returns.stored(adapter)))
+    entry = entries.of_returns(verdict.verdict, of.name) if verdict is not None else None
+    return of.with_returns(verdict, frozenset(returns.stored(adapter)), entry)

@@ -18,9 +18,9 @@ from rlregress import datafiles, suite
 from rlregress.errors import UserError
 from rlregress.gate.outcome import COULD_NOT_JUDGE
 from rlregress.training.record import write_atomically
-from rlregress.upgrade import cached_folders, changes, coverage
+from rlregress.model.differences import AS_DOCUMENTED, CHANGED, NEW_FAILS, UNCHECKED
+from rlregress.upgrade import cached_folders, changes
 from rlregress.upgrade.changes import Change, ReleasePair
-from rlregress.upgrade.result import AS_DOCUMENTED, CHANGED
 from rlregress.verdicts.outcome import INCONCLUSIVE, REGRESSED
 
 #: what became of a change.
@@ -28,7 +28,7 @@ CAUSE, FLAGGED, UNREACHED = "flagged with the cause", "flagged without", "named 
 MISSED, NOT_JUDGED = "missed", "not judged"
 OUTCOMES = (CAUSE, FLAGGED, UNREACHED, MISSED, NOT_JUDGED)
 #: verdicts that say that something changed.
-RED = frozenset({REGRESSED, CHANGED, INCONCLUSIVE, AS_DOCUMENTED})
+RED = frozenset({REGRESSED, NEW_FAILS, CHANGED, INCONCLUSIVE, AS_DOCUMENTED})
 
 #: judges a pair of releases: the report as plain data.
 Judge = Callable[[ReleasePair], Mapping[str, Any]]
@@ -188,11 +188,9 @@ def _seen(change: Change, data: Mapping[str, Any]) -> JudgedChange:
             return JudgedChange(change.id, CAUSE, by)
     if data["verdict"] in RED and any(_parts(change, of) for of in frameworks):
         return JudgedChange(change.id, FLAGGED)
-    for of in frameworks:
-        for row in of["functions"]:
-            name = f"{row['file']} {row['function']}"
-            if name in change.functions and row["state"] == coverage.UNREACHED:
-                return JudgedChange(change.id, UNREACHED, row["function"])
+    for row in data.get("entries", ()):
+        if row["state"] in UNCHECKED and row["name"] in change.functions:
+            return JudgedChange(change.id, UNREACHED, row["name"])
     judged_ = frameworks and data["verdict"] != COULD_NOT_JUDGE
     return JudgedChange(change.id, MISSED if judged_ else NOT_JUDGED)
 

@@ -1,4 +1,4 @@
-"""The result of an upgrade gate: plain data, with the verdict that the data come to.
+"""The result of an upgrade gate: plain data, with the list of entries and what it comes to.
 
 Nothing here reads a file or asks an environment: what a report needs is stored.
 """
@@ -6,44 +6,35 @@ Nothing here reads a file or asks an environment: what a report needs is stored.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from rlregress.gate.outcome import COULD_NOT_JUDGE
 from rlregress.gate.passages import Passage
+from rlregress.model import differences as model
+from rlregress.model.differences import Entry, Judgement
 from rlregress.upgrade import physics, returns
-from rlregress.upgrade.coverage import UNREACHED, Reach
+from rlregress.upgrade.coverage import Reach
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.fingerprints import ChangedDefault, ChangedDetail, Details
 from rlregress.upgrade.functions import Changed
 from rlregress.upgrade.proof import Proof
 from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import NotTraced, Traced
-from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
-
-UNCHANGED, AS_FAR, CHANGED = "unchanged", "unchanged as far as asked", "changed"
-AS_DOCUMENTED = "changed as documented"
-#: the worst first: the verdict of several is the worst of them.
-ORDER = (
-    REGRESSED, INCONCLUSIVE, CHANGED, COULD_NOT_JUDGE, HOLDS, IMPROVED, MOVED, AS_DOCUMENTED,
-    AS_FAR, UNCHANGED,
-)  # fmt: skip
-EXIT_CODES = {REGRESSED: 1, COULD_NOT_JUDGE: 2, CHANGED: 3, INCONCLUSIVE: 3}
+from rlregress.verdicts.outcome import HOLDS, IMPROVED, MOVED
 
 #: how a changed detail stands to what is documented of side B's version.
-DOCUMENTED, VIOLATED, UNDOCUMENTED = "as documented", "documented otherwise", "not documented"
+DOCUMENTED, VIOLATED, UNDOCUMENTED = model.DOCUMENTED, model.VIOLATED, "not documented"
+#: verdicts on returns that settle what differs.
+_SETTLED = (HOLDS, IMPROVED, MOVED)
+#: what returns settle: not what breaks a user's code.
+_OF_TRAINING = (*model.CODE, model.TRAINING, model.DETAIL, model.DEFAULT, model.ENVIRONMENT)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Tally:
-    """How many of how many were asked."""
+    """How many of how many were compared."""
 
     asked: int
     all: int
-
-    @property
-    def share(self) -> float:
-        """1 where there is nothing to ask."""
-        return self.asked / self.all if self.all else 1.0
 
     @property
     def whole(self) -> bool:
@@ -54,7 +45,7 @@ class Tally:
         return f"{self.asked} of {self.all}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OfFramework:
     """What was found of one framework.
 
@@ -62,30 +53,29 @@ class OfFramework:
         name: full name of the framework.
         module: its own package, as it is imported.
         versions: package -> version, on either side.
-        details: asked and alike, asked and different, not asked.
+        entries: of the list of differences, those of this framework.
+        details: compared and the same, compared and different, not compared.
         standing: detail and scope -> how the change stands to what is documented of side B.
         documented: detail and scope -> in words, since when it is done so, of those that changed.
         defaults: hyperparameters and parameters whose defaults changed.
         unread: in words, defaults that could not be compared.
-        traced: trainings that were held against each other; not_traced: those that could not be.
+        traced: trainings that ran on both sides; not_traced: those that could not be compared.
         same_code: trainings that run no code by which the sides differ, and were not traced.
-        reach: how the trainings went through the functions whose code differs.
-        beside: functions that differ, and that none of the suite's algorithms uses.
-        new: functions that one side alone has, and that only what has changed can reach.
-        causes: training -> what makes it part, as far as that could be found.
+        reach: how the trainings went through the pieces of code that differ.
+        causes: training -> what makes it differ, as far as that could be found.
         differences: function -> lines that differ, of what the changed details and the causes name.
-        proof: how many seeded faults the traces would have seen; None: not asked for.
+        proof: how many injected faults the traces would have detected; None: not asked for.
         returns: verdict of the trainings on side B; None: not trained.
-        stored: algorithms with stored runs, by which returns are judged.
-        threshold: share that has to be asked for a verdict.
+        stored: algorithms with baseline runs, by which returns are judged.
         passages: function -> its lines of both sides, with those around what differs.
-        verdict: of this framework alone.
+        judgement: of this framework's entries alone.
     """
 
     name: str
     title: str
     module: str
     versions: tuple[Mapping[str, str], Mapping[str, str]]
+    entries: tuple[Entry, ...] = ()
     details: Details = field(default_factory=Details)
     standing: Mapping[tuple[str, str], str] = field(default_factory=dict)
     documented: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
@@ -95,19 +85,21 @@ class OfFramework:
     not_traced: tuple[NotTraced, ...] = ()
     same_code: tuple[str, ...] = ()
     reach: tuple[Reach, ...] = ()
-    beside: int = 0
-    new: int = 0
     causes: Mapping[str, Cause] = field(default_factory=dict)
     differences: Mapping[Changed, Sequence[str]] = field(default_factory=dict)
     proof: Proof | None = None
     returns: returns.ReturnsVerdict | None = None
     stored: frozenset[str] = frozenset()
-    threshold: float = 0.0
     passages: Mapping[Changed, Passage] = field(default_factory=dict)
-    verdict: str = field(init=False)
+    judgement: Judgement = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "verdict", _of_framework(self))
+        object.__setattr__(self, "judgement", model.judge(self.entries))
+
+    @property
+    def verdict(self) -> str:
+        """Of this framework alone."""
+        return self.judgement.verdict
 
     @property
     def diverged(self) -> list[Traced]:
@@ -115,37 +107,23 @@ class OfFramework:
         return [t for t in self.traced if not t.proved]
 
     @property
-    def unreached(self) -> list[Reach]:
-        """Functions that differ, and that neither a training nor a probe has entered."""
-        return [reach for reach in self.reach if reach.state == UNREACHED]
+    def unexecuted(self) -> list[Entry]:
+        """Pieces of code that differ, and that no training has executed."""
+        return [each for each in self.entries if each.kind in model.CODE
+                and each.state in model.UNCHECKED]  # fmt: skip
 
     @property
     def to_train(self) -> list[str]:
-        """Algorithms whose returns have to be asked.
+        """Algorithms whose returns have to be measured.
 
-        Those whose plain training parts, and those that use a function that nothing has reached.
+        Those whose plain training differs, and those that use a function that nothing executed.
         """
         names = {t.algorithm for t in self.diverged if t.plain}
-        names |= {algorithm for reach in self.unreached for algorithm in reach.algorithms}
+        unexecuted = {each.name for each in self.unexecuted if each.state == model.NEVER}
+        for reach in self.reach:
+            if f"{reach.function.file} {reach.function.name}" in unexecuted:
+                names |= set(reach.algorithms)
         return sorted(names)
-
-    @property
-    def tallies(self) -> dict[str, Tally]:
-        """What was asked of what there is: details, trainings, changed functions."""
-        gaps = sum(each.counts for each in self.not_traced)
-        trained = len(self.traced) + len(self.same_code)
-        reached = len(self.reach) - len(self.unreached)
-        tallies = {
-            "details": Tally(self.details.asked, self.details.all),
-            "trainings": Tally(trained, trained + gaps),
-            "changed functions": Tally(reached, len(self.reach)),
-        }
-        return {name: tally for name, tally in tallies.items() if tally.all}
-
-    @property
-    def one_sided(self) -> list[NotTraced]:
-        """Trainings that end in an error on one side and not on the other."""
-        return [each for each in self.not_traced if each.counts and len(each.sides) == 1]
 
     @property
     def moved(self) -> list[ChangedDetail]:
@@ -160,64 +138,60 @@ class OfFramework:
         """Changed details that are documented otherwise of side B."""
         return [d for d in self.details.changed if self._stands(d) == VIOLATED]
 
+    def with_returns(
+        self, verdict: returns.ReturnsVerdict | None, stored: frozenset[str], entry: Entry | None
+    ) -> OfFramework:
+        """The same with what the trainings of side B came to.
 
-def _of_framework(of: OfFramework) -> str:
-    judged = of.returns.verdict if of.returns is not None else None
-    if judged == REGRESSED or of.violated:
-        return REGRESSED
-    if of.diverged:
-        return CHANGED if judged is None else _of_diverged(of, judged)
-    if of.defaults or of.moved:
-        return CHANGED
-    tallies = of.tallies
-    short = [tallies[name] for name in ("details", "trainings") if name in tallies]
-    if of.one_sided or not tallies or min(tally.share for tally in short) < of.threshold:
-        return COULD_NOT_JUDGE
-    if of.details.changed:
-        return AS_DOCUMENTED
-    # what was not reached and holds all the same was asked by its returns
-    whole = all(tally.whole for tally in tallies.values()) and not of.unread
-    return UNCHANGED if whole else AS_FAR
-
-
-def _of_diverged(of: OfFramework, judged: str) -> str:
-    # a scenario is no stored cell: its returns were not asked
-    open_ = [t for t in of.diverged if not t.plain or t.algorithm not in of.stored]
-    return CHANGED if open_ and judged in (HOLDS, IMPROVED, MOVED) else judged
+        Args:
+            entry: of the list, for the returns; None: nothing was trained.
+        """
+        if verdict is None or entry is None:
+            return replace(self, returns=verdict, stored=stored)
+        entries = self.entries
+        # a scenario is no baseline cell: its returns were not measured
+        open_ = [t for t in self.diverged if not t.plain or t.algorithm not in stored]
+        if verdict.verdict in _SETTLED and not open_:
+            entries = tuple(
+                replace(each, standing=verdict.verdict)
+                if each.kind in _OF_TRAINING and each.verdict == model.CHANGED
+                else each
+                for each in entries
+            )
+        return replace(self, returns=verdict, stored=stored, entries=(*entries, entry))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OfScript:
     """What was found of a script.
 
     Attributes:
-        held: the script on both sides, or why it could not be held against the other side.
-        reach: how it went through the functions that differ and that it enters.
-        beside: functions that differ and that it does not enter: they do nothing in it.
+        held: the script on both sides, or why it could not be compared.
+        reach: how it went through the pieces of code that differ and that it executes.
+        entries: of the list of differences, the script's own and those of the code it may run.
         causes, differences, proof, passages: as of a framework.
-        verdict: of the script alone.
+        judgement: of the script's entries alone.
     """
 
     held: Traced | NotTraced
+    entries: tuple[Entry, ...] = ()
     reach: tuple[Reach, ...] = ()
-    beside: int = 0
     causes: Mapping[str, Cause] = field(default_factory=dict)
     differences: Mapping[Changed, Sequence[str]] = field(default_factory=dict)
     proof: Proof | None = None
     passages: Mapping[Changed, Passage] = field(default_factory=dict)
-    verdict: str = field(init=False)
+    judgement: Judgement = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "verdict", _of_script(self))
+        object.__setattr__(self, "judgement", model.judge(self.entries))
+
+    @property
+    def verdict(self) -> str:
+        """Of the script alone."""
+        return self.judgement.verdict
 
 
-def _of_script(of: OfScript) -> str:
-    if isinstance(of.held, NotTraced):
-        return COULD_NOT_JUDGE
-    return UNCHANGED if of.held.proved else CHANGED
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Upgrade:
     """Everything that was found of A and B.
 
@@ -225,8 +199,10 @@ class Upgrade:
         pinned: packages that are pinned otherwise on the two sides.
         differing: package -> versions on both sides, of all that differ and are on both.
         script: what was traced instead of the built-in trainings.
-        verdict: the worst of all frameworks; physics that moved is a change that no training
-            judged.
+        beside: entries of no framework and no script: metadata, packages, environments.
+        stale: lines of the file of accepted entries that match nothing.
+        min_coverage, fail_on: see ``model.judge``.
+        judgement: of all entries.
     """
 
     a: Prepared
@@ -234,26 +210,48 @@ class Upgrade:
     frameworks: tuple[OfFramework, ...]
     physics: tuple[physics.Moved, ...] = ()
     script: OfScript | None = None
+    beside: tuple[Entry, ...] = ()
     pinned: frozenset[str] = frozenset()
     differing: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    verdict: str = field(init=False)
+    stale: tuple[str, ...] = ()
+    min_coverage: float = model.MIN_COVERAGE
+    fail_on: str = model.FAIL_ON
+    judgement: Judgement = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "verdict", _of_upgrade(self))
+        judgement = model.judge(self.entries, self.min_coverage, self.fail_on)
+        object.__setattr__(self, "judgement", judgement)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The list of everything that differs, and of everything that was to be compared."""
+        own = self.script.entries if self.script is not None else ()
+        return (*(each for of in self.frameworks for each in of.entries), *own, *self.beside)
+
+    @property
+    def verdict(self) -> str:
+        """The worst of all entries."""
+        return self.judgement.verdict
+
+    @property
+    def exit_code(self) -> int:
+        """0, 1: regressed or the new version fails, 2: could not judge, 3: changed."""
+        return self.judgement.exit_code
 
     @property
     def tallies(self) -> dict[str, Tally]:
-        """What was asked of what there is, of all frameworks together."""
-        tallies: dict[str, Tally] = {}
-        for of in self.frameworks:
-            for name, tally in of.tallies.items():
-                known = tallies.get(name, Tally(0, 0))
-                tallies[name] = Tally(known.asked + tally.asked, known.all + tally.all)
-        if self.physics:
-            played = [m for m in self.physics if not m.note or m.step is not None]
-            asked = [m for m in self.physics if m.missing or m in played]
-            tallies["environments"] = Tally(len(played), len(asked))
-        return tallies
+        """How much was compared of what there is."""
+        checked = self.judgement.coverage
+        tallies = {"changed pieces": Tally(asked=checked.checked, all=checked.all)}
+        details = [of.details for of in self.frameworks]
+        tallies["details"] = Tally(
+            asked=sum(each.asked for each in details), all=sum(each.all for each in details)
+        )
+        for name, kind in (("trainings", model.TRAINING), ("environments", model.ENVIRONMENT)):
+            own = [e for e in self.entries if e.kind == kind and e.state != model.NO_EFFECT]
+            compared = sum(each.state not in model.UNCHECKED for each in own)
+            tallies[name] = Tally(asked=compared, all=len(own))
+        return {name: tally for name, tally in tallies.items() if tally.all}
 
     @property
     def traced(self) -> list[Traced]:
@@ -261,21 +259,3 @@ class Upgrade:
         own = self.script.held if self.script is not None else None
         every = [traced for of in self.frameworks for traced in of.traced]
         return [*every, own] if isinstance(own, Traced) else every
-
-    @property
-    def exit_code(self) -> int:
-        """0, 1: regressed, 2: could not judge, 3: changed or inconclusive."""
-        return EXIT_CODES.get(self.verdict, 0)
-
-
-def _of_upgrade(upgrade: Upgrade) -> str:
-    verdicts = [of.verdict for of in upgrade.frameworks]
-    if upgrade.script is not None:
-        verdicts.append(upgrade.script.verdict)
-    # physics that moved has been judged where returns have
-    judged = any(of.returns is not None for of in upgrade.frameworks)
-    if any(m.moves for m in upgrade.physics) and not judged:
-        verdicts.append(CHANGED)
-    if any(m.missing for m in upgrade.physics):
-        verdicts.append(AS_FAR)
-    return next((verdict for verdict in ORDER if verdict in verdicts), UNCHANGED)

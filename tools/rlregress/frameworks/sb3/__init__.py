@@ -60,12 +60,6 @@ class StableBaselines3(Adapter):
         "rlregress.frameworks.sb3.own:Shown.value",
     )
     in_one_process = {"SubprocVecEnv": "DummyVecEnv"}
-    periphery = (
-        "*/common/logger.py *", "*/common/results_plotter.py *", "*/common/env_checker.py *",
-        "*/common/monitor.py load_results", "*/common/monitor.py get_monitor_files",
-        "*/vec_video_recorder.py *", "*.render", "*.__repr__", "*/version.py *",
-        "*/common/utils.py get_system_info", "*.ProgressBarCallback*", "*/type_aliases.py <module>",
-    )  # fmt: skip
 
     @property
     def begins_anew(self) -> str:  # type: ignore[override]

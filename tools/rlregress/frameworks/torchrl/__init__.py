@@ -40,23 +40,6 @@ class TorchRL(Adapter):
     algorithms = ("ppo", "sac", "td3")
     without_cells = ("dqn", "ddpg")
     scopes = ("library", "trainer", "script")
-    periphery = (
-        "torchrl/record/* *", "torchrl/render/* *", "torchrl/services/* *", "torchrl/testing/* *",
-        "*/llm/* *", "*/vla/* *", "*.render", "*.__repr__",
-        "torchrl/collectors/distributed/* *", "torchrl/trainers/_*distributed.py *",
-        "torchrl/trainers/_ray_execution.py *", "torchrl/envs/transforms/ray_service.py *",
-        "torchrl/envs/custom/* *", "torchrl/envs/libs/[abdehijmoprsuv]* *",
-        # models of environments, and policies from what others have recorded
-        "torchrl/data/datasets/* *", "torchrl/envs/model_based/* *", "torchrl/modules/planners/* *",
-        "torchrl/modules/mcts/* *", "*/decision_transformer.py *", "*/*dreamer*.py *",
-        "*/gp.py *", "*/pilco.py *", "*/world_model_loss.py *", "*/act.py *", "*/*bc.py *",
-        "*/gail.py *", "*/offline_to_online.py *",
-        # images through networks that others have trained; text
-        "torchrl/envs/transforms/r3m.py *", "torchrl/envs/transforms/v[ci]*.py *", "* Tokenizer.*",
-        # other algorithms
-        "*/cql.py *", "*/crossq.py *", "*/grpo.py *", "*/iql.py *", "*/redq.py *",
-        "*/reinforce.py *", "*/tqc.py *", "torchrl/objectives/multiagent/* *",
-    )  # fmt: skip
     # modules of several releases: what is not there is not watched
     watched = (
         "torchrl.envs.common:EnvBase.reset",

@@ -14,14 +14,23 @@ from markupsafe import Markup, escape
 from rlregress import __version__
 from rlregress.gate.outcome import COULD_NOT_JUDGE, FORMULAS_HOLD
 from rlregress.gate.passages import Pair, Passage
-from rlregress.upgrade.result import AS_DOCUMENTED, AS_FAR, CHANGED, UNCHANGED
+from rlregress.model.differences import (
+    AS_DOCUMENTED,
+    CHANGED,
+    NEW_FAILS,
+    PARTLY,
+    REPAIRED,
+    ROUNDED,
+    UNCHANGED,
+)
 from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
 
 #: verdict -> how it is shown: the name of a tone, and a sign for who sees no colours.
 GOOD, BAD, UNSURE, OTHER, NOTHING = "good", "bad", "unsure", "other", "nothing"
 _SIGNS = {GOOD: "✓", BAD: "✕", UNSURE: "?", OTHER: "≠", NOTHING: "–"}
 _TONES = {
-    HOLDS: GOOD, FORMULAS_HOLD: GOOD, UNCHANGED: GOOD, AS_FAR: GOOD, REGRESSED: BAD,
+    HOLDS: GOOD, FORMULAS_HOLD: GOOD, UNCHANGED: GOOD, REGRESSED: BAD, NEW_FAILS: BAD,
+    PARTLY: UNSURE, REPAIRED: OTHER, ROUNDED: OTHER,
     INCONCLUSIVE: UNSURE, CHANGED: OTHER, AS_DOCUMENTED: OTHER, IMPROVED: OTHER, MOVED: OTHER,
     COULD_NOT_JUDGE: NOTHING,
 }  # fmt: skip

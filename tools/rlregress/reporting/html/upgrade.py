@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from rlregress.gate.outcome import COULD_NOT_JUDGE
 from rlregress.gate.passages import Passage
+from rlregress.model import differences as model
+from rlregress.model.differences import Entry
 from rlregress.reporting import causes, upgrade_text
 from rlregress.reporting.html import page as pages
 from rlregress.reporting.html import runs, traces
@@ -26,13 +28,10 @@ from rlregress.reporting.html.page import (
 )
 from rlregress.reporting.words import counted
 from rlregress.upgrade import coverage, explained
-from rlregress.upgrade.coverage import DIVERGED, STATES, Reach
+from rlregress.upgrade.coverage import Reach
 from rlregress.upgrade.fingerprints import ERROR, FRAMEWORK, SUITE, Answer, ChangedDetail
 from rlregress.upgrade.result import (
-    AS_FAR,
-    CHANGED,
     DOCUMENTED,
-    UNCHANGED,
     UNDOCUMENTED,
     VIOLATED,
     OfFramework,
@@ -51,18 +50,17 @@ _STANDING = {DOCUMENTED: pages.GOOD, VIOLATED: pages.BAD, UNDOCUMENTED: pages.OT
 
 
 def cards(result: Upgrade, facts: Facts) -> list[Card]:
-    """The first screen: the upgrade where no framework has its verdict, then each of them."""
-    made = [_card(result, of, facts.command) for of in result.frameworks]
+    """The first screen: the upgrade, then each framework and the script."""
+    made = [_whole(result, facts.command)]
+    made += [_card(result, of) for of in result.frameworks]
     if result.script is not None:
-        made.append(_script_card(result.script))
-    if not made or result.verdict not in {card.badge.word for card in made}:
-        made.insert(0, _whole(result))
+        made.append(_script_card(result, result.script))
     return made
 
 
 def page(result: Upgrade, facts: Facts) -> str:
     """The page of an upgrade."""
-    sections = []
+    sections = [_entries(result)]
     for of in result.frameworks:
         name = of.title if len(result.frameworks) > 1 else ""
         sections += _framework(result, of, name, facts.command)
@@ -87,24 +85,39 @@ def _first(said: Iterable[str]) -> list[str]:
 # -- the first screen ------------------------------------------------------------------------------
 
 
-def _whole(result: Upgrade) -> Card:
-    said = upgrade_text.sentence(result)
-    return Card("The upgrade", Badge(result.verdict), f"{said[0].upper()}{said[1:]}.",
-                [], _first(_moved_physics(result)))  # fmt: skip
+def _whole(result: Upgrade, command: str) -> Card:
+    return Card(
+        "The upgrade",
+        Badge(result.verdict),
+        upgrade_text.headline(result),
+        _first(_named(result, model.UNCHECKED)),
+        _first(_named(result, model.DIFFERENT)),
+        (),
+        _steps(result, command),
+    )
 
 
-def _card(result: Upgrade, of: OfFramework, command: str) -> Card:
+def _named(result: Upgrade, states: Sequence[str]) -> Iterable[str]:
+    return (upgrade_text.entry_line(each) for each in result.entries if each.state in states)
+
+
+def _badge(result: Upgrade, verdict: str) -> Badge:
+    """Of a part: that it is unchanged says nothing while the upgrade is not."""
+    if verdict == model.UNCHANGED != result.verdict:
+        return Badge("no difference found here", pages.NOTHING)
+    return Badge(verdict)
+
+
+def _card(result: Upgrade, of: OfFramework) -> Card:
     one, other = of.versions
     moved = [f"{name} {one.get(name)} → {v}" for name, v in other.items() if one.get(name) != v]
-    said = upgrade_text.sentence(result) if of.verdict == result.verdict else of.verdict
     return Card(
         f"{of.title}: {', '.join(moved) or 'the same versions'}",
-        Badge(of.verdict),
-        f"{said[0].upper()}{said[1:]}.",
+        _badge(result, of.verdict),
+        upgrade_text.of_part(result, of.judgement),
         _first(_not_judged(of)),
         _first([*_changed(of), *_moved_physics(result)]),
         _first(_matters(of)),
-        _steps(of, command),
     )
 
 
@@ -115,9 +128,10 @@ def _not_judged(of: OfFramework) -> Iterable[str]:
     others = [name.upper() for name in algorithms if name not in trained or name not in of.stored]
     if others and of.diverged:
         yield f"Returns of {', '.join(others)}: not trained."
-    for name, tally in of.tallies.items():
-        if not tally.whole:
-            yield f"{tally.all - tally.asked} of {tally.all} {name}."
+    if of.unexecuted:
+        yield f"{counted(len(of.unexecuted), 'changed piece')} of code that nothing executed."
+    if of.details.not_asked:
+        yield f"{len(of.details.not_asked)} of {of.details.all} details."
     if of.unread:
         yield f"Defaults that could not be read: {len(of.unread)}."
 
@@ -131,7 +145,7 @@ def _changed(of: OfFramework) -> Iterable[str]:
     if of.defaults:
         yield f"{counted(len(of.defaults), 'default')}, the first: {of.defaults[0]}"
     if of.reach:
-        yield f"other code in {counted(len(of.reach), 'function')}"
+        yield f"other code in {counted(len(of.reach), 'piece')}"
 
 
 def _moved_physics(result: Upgrade) -> Iterable[str]:
@@ -161,51 +175,91 @@ def _matters(of: OfFramework) -> Iterable[str]:
             yield f"{detail.id}: {detail.consequence}"
 
 
-def _steps(of: OfFramework, command: str) -> list[Step]:
-    if of.verdict == UNCHANGED:
+def _steps(result: Upgrade, command: str) -> list[Step]:
+    """What to do next: that there is nothing to do is said only of what is unchanged."""
+    verdict = result.verdict
+    if verdict == model.UNCHANGED:
         return [Step("Nothing: upgrade.")]
     steps = []
-    if of.violated:
+    violated = any(of.violated for of in result.frameworks)
+    if verdict == model.NEW_FAILS:
+        steps.append(Step("Do not upgrade yet: report the error upstream, with the line above."))
+    elif violated:
         steps.append(Step("Read the lines that changed, and report them upstream."))
-    elif of.details.changed or of.diverged:
-        steps.append(Step("Read what changed: is it what the release notes say?"))
-    if of.verdict == CHANGED and of.returns is None and of.to_train:
+    elif any(each.state in model.DIFFERENT and each.counts for each in result.entries):
+        steps.append(Step("Read what differs: is it what the release notes say?"))
+    if any(of.returns is None and of.to_train for of in result.frameworks) and verdict in (
+        model.CHANGED, model.NEW_FAILS
+    ):  # fmt: skip
         without = [part for part in shlex.split(command) if part != "--no-returns"]
         steps.append(Step("Train side B, where runs are stored:", shlex.join(without)))
-    if of.verdict in (AS_FAR, COULD_NOT_JUDGE):
-        steps.append(Step("Read what was not asked, and whether you use it."))
-    if of.unreached:
-        steps.append(_reach(of, command))
-    return steps or [Step("Nothing: go on.")]
+    if any(each.state in model.UNCHECKED and each.counts for each in result.entries):
+        steps.append(_unexecuted(result, command))
+    return steps or [Step("Read what is accepted, documented or repaired; nothing else differs.")]
 
 
-def _reach(of: OfFramework, command: str) -> Step:
-    """How changed functions that nothing has called are called."""
-    said = f"Nothing has called {counted(len(of.unreached), 'changed function')};"
-    if "--scenario" in shlex.split(command):
+def _unexecuted(result: Upgrade, command: str) -> Step:
+    """How changed pieces that nothing has executed are executed."""
+    checked = result.judgement.coverage
+    left = checked.all - checked.checked
+    idle = model.idle_packages(result.entries)
+    what = f"{counted(left, 'changed piece')}" if left else "part of what was to be compared"
+    of = f" of {', '.join(idle)}" if idle else ""
+    said = f"Nothing has executed and compared {what}{of};"
+    if "--scenario" in shlex.split(command) and "--script" not in shlex.split(command):
         return Step(f"{said} trace every scenario:", runs.without(command, "--scenario"))
-    whole = runs.without(command, "--algorithm")
-    return Step(f"{said} if you use any, trace a script:", f"{whole} --script yours.py")
+    whole = runs.without(runs.without(command, "--algorithm"), "--script")
+    return Step(f"{said} if you use any, trace a script that does:", f"{whole} --script yours.py")
 
 
-def _script_card(result: OfScript) -> Card:
-    held = result.held
+def _script_card(result: Upgrade, of: OfScript) -> Card:
+    held = of.held
     said = str(held) if isinstance(held, NotTraced) else held.word
-    return Card(held.name, Badge(result.verdict), f"{said[0].upper()}{said[1:]}.")
+    own = upgrade_text.of_part(result, of.judgement)
+    return Card(held.name, _badge(result, of.verdict), f"{said[0].upper()}{said[1:]}. {own}")
 
 
 # -- below -----------------------------------------------------------------------------------------
 
 
+def _entries(result: Upgrade) -> Section:
+    """Every entry that is not the same, folded by file; of the others how many there are."""
+    parts: list[object] = []
+    for state in (*model.UNCHECKED, *model.DIFFERENT, *model.ALIKE, *model.WITHOUT_EFFECT):
+        own = [each for each in result.entries if each.state == state]
+        if not own:
+            continue
+        parts.append(Heading(f"{upgrade_text.TITLES[state]} ({len(own)})"))
+        files: dict[str, list[Entry]] = {}
+        for each in own:
+            files.setdefault(each.file or each.kind, []).append(each)
+        parts += [
+            Folded(f"{file} ({len(of_file)})", [_table(of_file)]) for file, of_file in files.items()
+        ]
+    lead = (
+        "Every difference between the two versions, and every check, in the one state it ended in."
+    )
+    return Section("entries", "Everything that differs", lead, parts)
+
+
+def _table(entries: Sequence[Entry]) -> Table:
+    rows = [
+        [each.kind, each.name if each.kind not in model.CODE else each.short, each.said,
+         each.reason or upgrade_text.some(list(each.by), 4), "; ".join(each.notes[:4]), each.key]
+        for each in entries
+    ]  # fmt: skip
+    return Table(("kind", "name", "difference", "why, or by what", "notes", "key"), rows)
+
+
 def _framework(result: Upgrade, of: OfFramework, name: str, command: str) -> list[Section]:
     key, of_it = re.sub(r"\W+", "-", of.name), f" of {name}" if name else ""
     sections = [
-        Section(f"not-asked-{key}", f"Not asked{of_it}", "", _not_asked(of)),
-        Section(f"details-{key}", f"Details that are done differently{of_it}", "", _details(of)),
+        Section(f"not-asked-{key}", f"Not compared{of_it}", "", _not_asked(of)),
+        Section(f"details-{key}", f"Details that differ{of_it}", "", _details(of)),
         Section(f"defaults-{key}", f"Defaults that changed{of_it}", "", _defaults(of)),
         Section(f"traces-{key}", f"Traces{of_it}", "", _traces(of, command)),
-        Section(f"coverage-{key}", f"Functions whose code differs{of_it}",
-                "What nothing has called comes first.", _coverage(of)),
+        Section(f"code-{key}", f"Source of what differs{of_it}",
+                "What nothing has executed comes first.", _code(of)),
     ]  # fmt: skip
     if of.returns is not None:
         title_ = f"Returns of side B{of_it}"
@@ -305,25 +359,14 @@ def _one(command: str, training: str) -> str:
     return f"{kept} --algorithm {algorithm} --scenario {shlex.quote(scenario or 'none')}"
 
 
-def _coverage(of: OfFramework) -> list[object]:
-    near = upgrade_text.near(of)
-    rest = [each for each in of.reach if each not in near]
-    rest.sort(key=lambda each: STATES.index(each.state))
-    parts: list[object] = []
-    if near or rest:
-        head = ("function", "how", "state", "by", "one way only")
-        parts.append(Table(head, [_reached(each) for each in [*near, *rest]]))
-    parts += [SourcePair(p, traces.SIDES) for p in _passages(of, near)]
+def _code(of: OfFramework) -> list[object]:
+    unexecuted = {each.name for each in of.unexecuted}
+    first = [r for r in of.reach if f"{r.function.file} {r.function.name}" in unexecuted]
+    rest = [each for each in of.reach if each not in first]
+    parts: list[object] = [SourcePair(p, traces.SIDES) for p in _passages(of, first)]
     if others := _passages(of, rest):
         pairs = [SourcePair(passage, traces.SIDES) for passage in others]
-        parts.append(Folded(f"Source of {len(pairs)} that were called", pairs))
-    if of.beside or of.new:
-        parts.append([
-            f"{count} more {said}" for count, said in (
-                (of.beside, "with which none of the suite's algorithms trains or is evaluated"),
-                (of.new, "that only one side has, and that only changed code can call"),
-            ) if count
-        ])  # fmt: skip
+        parts.append(Folded(f"Source of {len(pairs)} that were executed", pairs))
     if of.proof is not None:
         parts.append([upgrade_text.proof_sentence(of.proof)])
     return parts
@@ -334,15 +377,6 @@ def _passages(of: OfFramework, reached: Sequence[Reach]) -> list[Passage]:
     return [passage for passage in passages if passage is not None and passage.groups]
 
 
-def _reached(each: Reach) -> list[str]:
-    by = each.diverged if each.state == DIVERGED else each.trainings or each.details
-    one_way = [f"line {branch.line}: {branch.said}" for branch in each.one_way[:4]]
-    return [
-        str(each.function), each.function.how, each.state, upgrade_text.some(list(by), 4),
-        "; ".join([*one_way, *each.hints]),
-    ]  # fmt: skip
-
-
 def _script(result: OfScript, command: str) -> Section:
     parts: list[object] = []
     if isinstance(result.held, Traced):
@@ -351,9 +385,6 @@ def _script(result: OfScript, command: str) -> Section:
             traces.table([result.held]),
             traces.finding([result.held], cause, (), result.passages, command),
         ]
-        rows = [_reached(each) for each in result.reach]
-        if rows:
-            parts.append(Table(("function", "how", "state", "by", "one way only"), rows))
     else:
         parts.append([str(result.held)])
     return Section("script", "Script", "", parts)

@@ -1,0 +1,313 @@
+"""The list of everything that differs between two versions, and the verdict that follows from it.
+
+Each difference, and each check that was planned, is one ``Entry``. The list is made before anything
+runs; every entry then ends in exactly one state. ``judge`` folds the list into the verdict and reads
+nothing else: headline, exit code, next step, colour of the page and all formats come from it.
+
+Two rules keep the verdict honest. An entry that nothing executed and compared stays ``NEVER``, so
+losing evidence of sameness never improves a verdict. A check that was planned and has no result stays
+in the list, so losing evidence of a difference never yields ``UNCHANGED``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rlregress.gate.outcome import COULD_NOT_JUDGE
+from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
+
+# -- states ----------------------------------------------------------------------------------------
+
+NEW_FAILS, OLD_FAILED = "the new version fails", "the old version failed"
+DIFFERS, LOGS, CLOSE = "differs", "differs in logs only", "close"
+SAME = "executed, same results, all branches"
+ONE_WAY = "executed, same results, some branches one way only"
+NOT_COMPARED = "executed, but nothing of it is compared"
+NEVER, CANNOT = "never executed", "cannot run here"
+OUTSIDE, NO_EFFECT = "outside of training", "no effect"
+#: what a reader wants first: what could not be checked, then what differs, then what is the same.
+STATES = (
+    NEVER, NOT_COMPARED, CANNOT, NEW_FAILS, DIFFERS, LOGS, CLOSE, OLD_FAILED, ONE_WAY, SAME,
+    OUTSIDE, NO_EFFECT,
+)  # fmt: skip
+#: nothing says whether it is the same.
+UNCHECKED = (NEVER, NOT_COMPARED, CANNOT)
+#: it is not the same.
+DIFFERENT = (NEW_FAILS, DIFFERS, LOGS, CLOSE, OLD_FAILED)
+#: it was executed with the same results.
+ALIKE = (ONE_WAY, SAME)
+#: it does not count.
+WITHOUT_EFFECT = (OUTSIDE, NO_EFFECT)
+
+# -- kinds -----------------------------------------------------------------------------------------
+
+FUNCTION, CLASS, MODULE, FILE = "function", "class body", "module body", "file"
+PACKAGE, PUBLIC, WARNING, REQUIREMENT = "package", "public name", "new warning", "requirement"
+DEFAULT, DETAIL, TRAINING, SCRIPT = "default", "detail", "training", "script"
+ENVIRONMENT, RETURNS = "environment", "returns"
+#: pieces of code: executed or not.
+CODE = (FUNCTION, CLASS, MODULE, FILE)
+#: what changed, as against what was run to see whether it matters.
+CHANGES = (*CODE, PACKAGE)
+KINDS = (
+    *CHANGES, PUBLIC, WARNING, REQUIREMENT, DEFAULT, DETAIL, TRAINING, SCRIPT, ENVIRONMENT, RETURNS,
+)  # fmt: skip
+
+# -- verdicts --------------------------------------------------------------------------------------
+
+UNCHANGED, PARTLY, CHANGED = "unchanged", "partly checked", "changed"
+REPAIRED, ROUNDED, AS_DOCUMENTED = "repaired", "close", "changed as documented"
+#: the worst first: the verdict of a list is the worst of its entries.
+ORDER = (
+    REGRESSED, NEW_FAILS, INCONCLUSIVE, CHANGED, COULD_NOT_JUDGE, HOLDS, IMPROVED, MOVED, PARTLY,
+    REPAIRED, ROUNDED, AS_DOCUMENTED, UNCHANGED,
+)  # fmt: skip
+#: exit code of a verdict that fails; of any other it is 3.
+_CODES = {REGRESSED: 1, NEW_FAILS: 1, COULD_NOT_JUDGE: 2}
+#: the best verdict that fails, unless ``--fail-on`` names another.
+FAIL_ON = COULD_NOT_JUDGE
+#: share of the changed pieces that has to be executed and compared for exit code 0.
+MIN_COVERAGE = 0.5
+#: how an entry that differs stands to what is documented of the new version.
+DOCUMENTED, VIOLATED = "as documented", "documented otherwise"
+#: names of one kind in a headline.
+_NAMED = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One difference between two versions, or one check that was planned.
+
+    Attributes:
+        kind: one of ``KINDS``.
+        name: what it is, as one would search for it: "<file> <qualified name>" of code, a dotted
+            path of a public name, a training, the id of a detail.
+        framework: the framework under which it is reported; empty: none.
+        package: the importable package whose code it is; empty of everything else.
+        said: one clause for the reader.
+        state: one of ``STATES``.
+        by: the checks that executed or compared it.
+        reason: why it is in this state, where no check says so.
+        notes: branches that were taken one way only; what would execute it.
+        file, line: where it stands, below the folder of its package.
+        standing: of what differs, ``DOCUMENTED``, ``VIOLATED`` or the verdict on returns.
+        content: what it is on both sides, as text: ``key`` is a digest of it.
+        accepted: why somebody who has reviewed it accepts it; empty: nobody has.
+    """
+
+    kind: str
+    name: str
+    framework: str = ""
+    package: str = ""
+    said: str = ""
+    state: str = NEVER
+    by: tuple[str, ...] = ()
+    reason: str = ""
+    notes: tuple[str, ...] = ()
+    file: str = ""
+    line: int = 0
+    standing: str = ""
+    content: str = ""
+    accepted: str = ""
+
+    @property
+    def key(self) -> str:
+        """Digest of its kind, name and content: another content is another entry."""
+        text = "\0".join((self.kind, self.name, self.content))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def counts(self) -> bool:
+        """Whether the verdict depends on it."""
+        return self.state not in WITHOUT_EFFECT and not self.accepted
+
+    @property
+    def short(self) -> str:
+        """Its name as a headline has it."""
+        if self.kind in (MODULE, FILE):
+            return self.file or self.name
+        return self.name.rpartition(" ")[2] if self.kind in CODE else self.name
+
+    @property
+    def verdict(self) -> str:
+        """What a list with this entry alone comes to."""
+        if self.accepted:
+            return AS_DOCUMENTED
+        if self.state in (DIFFERS, LOGS):
+            known = {VIOLATED: REGRESSED, DOCUMENTED: AS_DOCUMENTED}
+            return known.get(self.standing, self.standing or CHANGED)
+        if self.state in UNCHECKED:
+            return PARTLY
+        return {NEW_FAILS: NEW_FAILS, OLD_FAILED: REPAIRED, CLOSE: ROUNDED}.get(
+            self.state, UNCHANGED
+        )
+
+
+def executed(states: Iterable[str], one_way: bool) -> str:
+    """The state of a piece of code by those of the checks that executed it.
+
+    Args:
+        one_way: some of its branches were taken one way only.
+    """
+    known = set(states)
+    for state in DIFFERENT:
+        if state in known:
+            return state
+    if known & set(ALIKE):
+        return ONE_WAY if one_way else SAME
+    return NOT_COMPARED if known else NEVER
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coverage:
+    """How many of the changed pieces that count were executed and compared."""
+
+    checked: int
+    all: int
+
+    @property
+    def share(self) -> float:
+        """1 where nothing that counts has changed."""
+        return self.checked / self.all if self.all else 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """What a list of entries comes to.
+
+    Attributes:
+        verdict: one of ``ORDER``.
+        headline: the verdict and why, in plain words.
+        coverage: of the changed pieces.
+        states: state -> how many entries are in it.
+    """
+
+    verdict: str
+    headline: str
+    exit_code: int
+    coverage: Coverage
+    states: Mapping[str, int]
+
+
+def coverage(entries: Iterable[Entry]) -> Coverage:
+    """Of the changed pieces that count, how many were executed and compared."""
+    counted = [each for each in entries if each.kind in CHANGES and each.counts]
+    return Coverage(checked=sum(each.state not in UNCHECKED for each in counted), all=len(counted))
+
+
+def idle_packages(entries: Iterable[Entry]) -> list[str]:
+    """Packages whose code differs, and of whose changes nothing was executed and compared."""
+    counted = [each for each in entries if each.kind in CODE and each.counts]
+    checked = {each.package for each in counted if each.state not in UNCHECKED}
+    return sorted({each.package for each in counted} - checked)
+
+
+def judge(
+    entries: Sequence[Entry], min_coverage: float = MIN_COVERAGE, fail_on: str = FAIL_ON
+) -> Judgement:
+    """The verdict on a list of entries.
+
+    Args:
+        min_coverage: the least ``coverage`` for exit code 0, between 0 and 1.
+        fail_on: the best verdict whose exit code is not 0.
+    """
+    words = {each.verdict for each in entries}
+    if idle_packages(entries):
+        words.add(COULD_NOT_JUDGE)
+    verdict = next((word for word in ORDER if word in words), UNCHANGED)
+    checked = coverage(entries)
+    code = 0
+    if ORDER.index(verdict) <= ORDER.index(fail_on):
+        code = _CODES.get(verdict, 3)
+    elif checked.share < min_coverage and ORDER.index(fail_on) >= ORDER.index(COULD_NOT_JUDGE):
+        code = _CODES[COULD_NOT_JUDGE]
+    counts = Counter(each.state for each in entries)
+    return Judgement(
+        verdict=verdict,
+        headline=_headline(verdict, entries, checked),
+        exit_code=code,
+        coverage=checked,
+        states={state: counts[state] for state in STATES if counts[state]},
+    )
+
+
+def accept(entries: Iterable[Entry], reviewed: Mapping[str, str]) -> list[Entry]:
+    """The entries, with those accepted whose key somebody has reviewed.
+
+    Args:
+        reviewed: key -> why it is accepted.
+    """
+    return [
+        replace(each, accepted=reviewed[each.key]) if each.key in reviewed else each
+        for each in entries
+    ]
+
+
+# -- words -----------------------------------------------------------------------------------------
+
+
+def _headline(verdict: str, entries: Sequence[Entry], checked: Coverage) -> str:
+    if verdict == UNCHANGED:
+        if not checked.all:
+            return f"{UNCHANGED}: nothing that has an effect differs"
+        return f"{UNCHANGED}: all {checked.all} changed pieces ran with the same results"
+    counted = [each for each in entries if each.counts]
+    parts = [f"{title}: {_some(names)}" for title, names in _differences(counted)]
+    ran = f"{checked.checked} of {checked.all} changed pieces ran" if checked.all else ""
+    if not parts and ran:
+        parts.append(f"No difference found in what ran: {ran}")
+    elif ran and checked.checked < checked.all:
+        parts.append(ran[0].upper() + ran[1:])
+    parts += [
+        f"{title}: {_some(names)}"
+        for title, names in (
+            ("Never executed", _of(counted, CODE, (NEVER,))),
+            ("Not compared", _of(counted, CODE, (NOT_COMPARED,))),
+            ("Cannot run here", _of(counted, CODE, (CANNOT,))),
+            ("Packages that nothing executed", idle_packages(entries)),
+            ("Not checked", _of(counted, _NOT_CODE, UNCHECKED)),
+            ("Accepted", [each.short for each in entries if each.accepted]),
+        )
+        if names
+    ]
+    return f"{verdict}: {'. '.join(parts)}." if parts else verdict
+
+
+_NOT_CODE = tuple(kind for kind in KINDS if kind not in CODE)
+
+
+def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
+    """Title and names of what differs, the worst first."""
+    violated = [each for each in counted if each.verdict == REGRESSED]
+    checks = (DETAIL, TRAINING, SCRIPT, ENVIRONMENT, DEFAULT)
+    rows = [
+        ("Regressed", [each.short for each in violated]),
+        ("The new version fails", _of(counted, (TRAINING, SCRIPT), (NEW_FAILS,))),
+        ("Differ", [n for n in _of(counted, checks, (DIFFERS,)) if n not in _names(violated)]),
+        ("Differ in logs only", _of(counted, (TRAINING, SCRIPT), (LOGS,))),
+        ("Removed or incompatible", _of(counted, (PUBLIC,), (DIFFERS,))),
+        ("Requirements", [each.said for each in counted if each.kind == REQUIREMENT
+                          and each.state == DIFFERS]),
+        ("No longer installed", _of(counted, (PACKAGE,), (DIFFERS,))),
+        ("New warnings", _of(counted, (WARNING,), (LOGS,))),
+        ("Differ by rounding only", _of(counted, (TRAINING, SCRIPT), (CLOSE,))),
+        ("Repaired", _of(counted, (TRAINING, SCRIPT), (OLD_FAILED,))),
+    ]  # fmt: skip
+    return [(title, names) for title, names in rows if names]
+
+
+def _names(entries: Iterable[Entry]) -> set[str]:
+    return {each.short for each in entries}
+
+
+def _of(entries: Iterable[Entry], kinds: Collection[str], states: Collection[str]) -> list[str]:
+    return [each.short for each in entries if each.kind in kinds and each.state in states]
+
+
+def _some(names: Sequence[str]) -> str:
+    unique = list(dict.fromkeys(names))
+    more = f" and {len(unique) - _NAMED} more" if len(unique) > _NAMED else ""
+    return ", ".join(unique[:_NAMED]) + more

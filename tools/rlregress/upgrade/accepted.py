@@ -1,0 +1,80 @@
+"""Entries that somebody has reviewed and accepts: a file of their keys, each with a note."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+from rlregress import datafiles
+from rlregress.datafiles import Text, expected
+from rlregress.errors import UserError
+from rlregress.model import differences
+from rlregress.model.differences import Entry
+from rlregress.upgrade.result import Upgrade
+
+
+def _is_key(text: str) -> bool:
+    return len(text) == 16 and all(letter in "0123456789abcdef" for letter in text)
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """One accepted entry.
+
+    Attributes:
+        key: of the entry, as the JSON of the report has it. It is a digest of the entry's content:
+            what changes again has to be reviewed again.
+        name: of the entry, for people.
+        note: why it is accepted.
+    """
+
+    key: Annotated[str, expected("a key of 16 hexadecimal digits", _is_key)]
+    name: Text
+    note: Text
+
+
+@dataclass(frozen=True)
+class _File:
+    accepted: tuple[Accepted, ...] = ()
+
+
+def load(path: Path | None) -> tuple[Accepted, ...]:
+    """What is accepted; nothing without a file.
+
+    Raises:
+        UserError: the file is missing, or an entry is wrong.
+    """
+    if path is None:
+        return ()
+    if not path.is_file():
+        raise UserError(
+            f"there is no file of accepted entries {path}; expected a TOML file with [[accepted]] "
+            "entries of key, name and note, see docs/upgrades.md"
+        )
+    content: _File = datafiles.read(path, _File)
+    return content.accepted
+
+
+def applied(result: Upgrade, reviewed: Iterable[Accepted]) -> Upgrade:
+    """The result, with the accepted entries marked, and those that match nothing named as stale."""
+    notes = {row.key: row.note for row in reviewed}
+    if not notes:
+        return result
+    known = {each.key for each in result.entries}
+    stale = tuple(f"{row.name} ({row.key})" for row in reviewed if row.key not in known)
+    script = result.script
+    return replace(
+        result,
+        frameworks=tuple(
+            replace(of, entries=_marked(of.entries, notes)) for of in result.frameworks
+        ),
+        script=script and replace(script, entries=_marked(script.entries, notes)),
+        beside=_marked(result.beside, notes),
+        stale=stale,
+    )
+
+
+def _marked(entries: Iterable[Entry], notes: Mapping[str, str]) -> tuple[Entry, ...]:
+    return tuple(differences.accept(entries, notes))

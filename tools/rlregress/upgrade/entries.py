@@ -1,0 +1,399 @@
+"""From what differs and what was run to the list of entries that the verdict is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from rlregress.gate.outcome import COULD_NOT_JUDGE
+from rlregress.model import differences as model
+from rlregress.model.differences import Entry
+from rlregress.upgrade import outside
+from rlregress.upgrade.coverage import Reach
+from rlregress.upgrade.fingerprints import ChangedDefault, Details, NotAsked
+from rlregress.upgrade.functions import (
+    ADDED,
+    BODY,
+    MODULE,
+    REMOVED,
+    WORDING,
+    Changed,
+)
+from rlregress.upgrade.inventory import COMPILED, Inventory
+from rlregress.upgrade.physics import Moved
+from rlregress.upgrade.search import Cause
+from rlregress.upgrade.traced import Crash, NotTraced, Traced
+from rlregress.verdicts.outcome import HOLDS, IMPROVED
+from rlregress.verdicts.outcome import MOVED as RETURNS_MOVED
+
+#: verdicts on returns by which a training that differs is settled.
+_SETTLED = (HOLDS, IMPROVED, RETURNS_MOVED)
+_SIDES = {"A": "old", "B": "new"}
+
+
+# -- trainings, details, environments: what was planned to be compared -----------------------------
+
+
+def of_traced(traced: Traced, framework: str, kind: str = model.TRAINING) -> Entry:
+    """A training that ran on both sides."""
+    state, reason = _traced_state(traced)
+    first = traced.comparison.first
+    place = [str(event.place) for event in (first.a, first.b) if event] if first else []
+    return Entry(
+        kind=kind,
+        name=traced.name,
+        framework=framework,
+        state=state,
+        reason=reason,
+        content=" ".join([state, first.kind if first else "", *place]),
+    )
+
+
+def _traced_state(traced: Traced) -> tuple[str, str]:
+    if traced.crash is not None:
+        return _crashed(traced.crash)
+    if not traced.repeats:
+        return model.NOT_COMPARED, "the training does not repeat itself, see its notes"
+    states = {"equal": model.SAME, "close": model.CLOSE}
+    return states.get(traced.comparison.verdict, model.DIFFERS), ""
+
+
+def _crashed(crash: Crash) -> tuple[str, str]:
+    by = f", called by {crash.by}" if crash.by else ""
+    state = model.NEW_FAILS if crash.side == "B" else model.OLD_FAILED
+    return state, f"{crash.error} at {crash.at or 'an unknown place'}{by}"
+
+
+def of_not_traced(lost: NotTraced, framework: str, kind: str = model.TRAINING) -> Entry:
+    """A training that could not be compared."""
+    said = "; ".join(dict.fromkeys(lost.sides.values()))
+    where = " and the ".join(f"{_SIDES[label]} version" for label in lost.sides)
+    state, reason = model.NEVER, f"on the {where}: {said}"
+    if lost.crash is not None:
+        state, reason = _crashed(lost.crash)
+    elif lost.offered.get("A") and not lost.offered.get("B"):
+        state, reason = model.DIFFERS, "the new version no longer offers it"
+    elif not lost.offered.get("A"):
+        new = lost.offered.get("B")
+        state, reason = model.NO_EFFECT, "new" if new else "neither version offers it"
+    return Entry(
+        kind=kind, name=lost.name, framework=framework, state=state, reason=reason, content=said
+    )
+
+
+def of_same_code(names: Iterable[str], framework: str) -> list[Entry]:
+    """Trainings that run no code that differs."""
+    return [
+        Entry(
+            kind=model.TRAINING, name=name, framework=framework, state=model.SAME,
+            reason="it runs no changed code",
+        )
+        for name in names
+    ]  # fmt: skip
+
+
+def of_one_sided(one_sided: Mapping[str, str], framework: str) -> list[Entry]:
+    """Built-in trainings that only one version has: name -> "old" or "new"."""
+    return [
+        Entry(
+            kind=model.TRAINING, name=name, framework=framework,
+            state=model.NO_EFFECT if side == "new" else model.CANNOT,
+            reason=f"there is a built-in training of it for the {side} version only",
+        )
+        for name, side in one_sided.items()
+    ]  # fmt: skip
+
+
+def of_idle(pinned: Iterable[str]) -> tuple[Entry, ...]:
+    """Packages that differ where no framework stands on them, so that nothing was run."""
+    reason = "no framework here needs it, so nothing was run"
+    return tuple(
+        Entry(kind=model.PACKAGE, name=name, state=model.NEVER, reason=reason)
+        for name in sorted(pinned)
+    )
+
+
+def of_details(
+    details: Details, standing: Mapping[tuple[str, str], str], framework: str
+) -> list[Entry]:
+    """Details that changed, and those that could not be probed on both sides."""
+    changed = [
+        Entry(
+            kind=model.DETAIL, name=f"{d.id} [{d.scope}]", framework=framework, said=d.words,
+            state=model.DIFFERS, content=d.words,
+            standing=standing.get((d.id, d.scope), ""),
+        )
+        for d in details.changed
+    ]  # fmt: skip
+    return [*changed, *(_not_probed(each, framework) for each in details.not_asked)]
+
+
+def _not_probed(each: NotAsked, framework: str) -> Entry:
+    where = each.side.replace("A", "old").replace("B", "new")
+    return Entry(
+        kind=model.DETAIL, name=f"{each.id} [{each.scope}]", framework=framework,
+        state=model.CANNOT, reason=f"{where}: {each.text}", content=each.text,
+    )  # fmt: skip
+
+
+def of_defaults(
+    defaults: Iterable[ChangedDefault], unread: Iterable[str], framework: str
+) -> list[Entry]:
+    """Defaults that changed, and those that could not be read."""
+    changed = [
+        Entry(
+            kind=model.DEFAULT, name=f"{each.owner} {each.name}", framework=framework,
+            said=f"{each.a} -> {each.b}", state=model.DIFFERS, content=f"{each.a} -> {each.b}",
+        )
+        for each in defaults
+    ]  # fmt: skip
+    lost = [
+        Entry(
+            kind=model.DEFAULT, name=said.partition(":")[0], framework=framework,
+            state=model.CANNOT, reason=said, content=said,
+        )
+        for said in unread
+    ]  # fmt: skip
+    return changed + lost
+
+
+def of_environments(moved: Iterable[Moved]) -> list[Entry]:
+    """Environments that were played on both sides."""
+    return [_environment(each) for each in moved]
+
+
+def _environment(each: Moved) -> Entry:
+    state, reason = model.SAME, ""
+    if each.missing:
+        state, reason = model.CANNOT, f"{_SIDES[each.missing]}: {each.note}"
+    elif each.moves:
+        state, reason = model.DIFFERS, f"from step {each.step} on, by up to {each.largest:.3g}"
+    elif each.note:
+        state, reason = model.NO_EFFECT, each.note
+    return Entry(
+        kind=model.ENVIRONMENT, name=each.environment, state=state, reason=reason, content=reason
+    )
+
+
+# -- code ------------------------------------------------------------------------------------------
+
+
+def evidence(
+    checks: Iterable[Entry], causes: Mapping[str, Cause]
+) -> Mapping[str, tuple[str, Cause | None]]:
+    """Name of a training -> its state, and what makes it differ."""
+    return {
+        each.name: (each.state, causes.get(each.name))
+        for each in checks
+        if each.kind in (model.TRAINING, model.SCRIPT)
+    }
+
+
+def of_pieces(
+    reach: Sequence[Reach],
+    checks: Mapping[str, tuple[str, Cause | None]],
+    unnamed: Collection[str],
+    known: Sequence[outside.Outside],
+    framework: str = "",
+) -> list[Entry]:
+    """Pieces of code that differ, each in the state that its trainings leave it in.
+
+    Args:
+        checks: see ``evidence``.
+        unnamed: functions that are gone, and that nothing of the new version names.
+        known: what is outside of training.
+    """
+    ran = {_name(each.function) for each in reach if each.trainings}
+    reasons = outside.reasons([_name(each.function) for each in reach], ran, known)
+    return [_piece(each, checks, unnamed, reasons, framework) for each in reach]
+
+
+def _name(function: Changed) -> str:
+    return f"{function.file} {function.name}"
+
+
+def _piece(
+    each: Reach,
+    checks: Mapping[str, tuple[str, Cause | None]],
+    unnamed: Collection[str],
+    reasons: Mapping[str, str],
+    framework: str,
+) -> Entry:
+    function = each.function
+    trainings = () if function.how == WORDING else each.trainings
+    states = [_state_by(function, *checks[name]) for name in trainings if name in checks]
+    state, reason = model.executed(states, bool(each.one_way)), ""
+    by = trainings
+    if state == model.NEVER:
+        state, reason, by = _not_executed(each, unnamed, reasons)
+    own = function.b or function.a
+    assert own is not None
+    notes = [f"line {branch.line}: {branch.said}" for branch in each.one_way]
+    kind = model.MODULE if function.name == MODULE else model.FUNCTION
+    return Entry(
+        kind=model.CLASS if function.name.startswith(BODY) else kind,
+        name=_name(function),
+        framework=framework,
+        package=function.file.partition("/")[0].removesuffix(".py"),
+        said=function.how,
+        state=state,
+        by=tuple(by),
+        reason=reason,
+        notes=tuple(notes or each.hints),
+        file=function.file,
+        line=own.first,
+        content="\n".join(piece.whole if piece else "" for piece in (function.a, function.b)),
+    )
+
+
+def _state_by(function: Changed, state: str, cause: Cause | None) -> str:
+    """What a training says of a piece of code that it executed."""
+    if state in (model.DIFFERS, model.CLOSE) and cause is not None:
+        if function in cause.movers:
+            return state
+        if cause.whole:
+            # with the culprits reverted, and this piece as it is, the old results come back
+            return model.SAME
+        if function in cause.still:
+            return model.NOT_COMPARED
+    return state
+
+
+def _not_executed(
+    each: Reach, unnamed: Collection[str], reasons: Mapping[str, str]
+) -> tuple[str, str, tuple[str, ...]]:
+    function = each.function
+    name = _name(function)
+    if function.how == WORDING:
+        return model.NO_EFFECT, "messages, docstrings or annotations only", ()
+    if function.how == ADDED and not function.within:
+        return model.NO_EFFECT, "new: only code that has changed can call it", ()
+    if function.how == REMOVED and name in unnamed:
+        return model.NO_EFFECT, "gone, and nothing of the new version names it", ()
+    if each.details:
+        said = "executed by probes of details, whose numbers need not depend on it"
+        return model.NOT_COMPARED, said, each.details
+    if name in reasons:
+        return model.OUTSIDE, reasons[name], ()
+    if each.elsewhere:
+        said = f"it may run in a process that {each.elsewhere} starts, which is not recorded"
+        return model.CANNOT, said, ()
+    return model.NEVER, "", ()
+
+
+def unnamed(pieces: Iterable[Changed], folders: Sequence[str]) -> set[str]:
+    """Private functions and classes that are gone, and whose name the new version never mentions.
+
+    A public one counts whoever names it: a user's code may.
+    """
+    gone = {each for each in pieces if each.how == REMOVED}
+    names = {each: each.name.removeprefix(f"{BODY} ").rpartition(".")[2] for each in gone}
+    wanted = {name for each, name in names.items() if name.startswith("_") and name[-2:] != "__"}
+    found: set[str] = set()
+    for folder in folders:
+        for path in Path(folder).rglob("*.py"):
+            text = path.read_text(encoding="utf-8", errors="replace")
+            found |= {name for name in wanted - found if name in text}
+    return {_name(each) for each, name in names.items() if name in wanted - found}
+
+
+# -- what no training executes ---------------------------------------------------------------------
+
+
+def of_files(
+    inventory: Inventory,
+    checks: Mapping[str, tuple[str, Cause | None]],
+    used: Mapping[str, Collection[str]],
+) -> list[Entry]:
+    """Files that are not Python.
+
+    Args:
+        used: training -> files that it opened or imported.
+    """
+    entries = []
+    for each in inventory.files:
+        by = tuple(name for name, files in used.items() if each.file in files)
+        state = model.executed((checks[name][0] for name in by if name in checks), one_way=True)
+        reason = each.without_effect
+        if reason:
+            state = model.NO_EFFECT
+        elif state == model.NEVER and Path(each.file).suffix in COMPILED:
+            state, reason = model.CANNOT, "compiled code that nothing here loads"
+        elif each.how == "added" and state == model.NEVER:
+            state, reason = model.NO_EFFECT, "new: only code that has changed can read it"
+        entries.append(
+            Entry(
+                kind=model.FILE, name=each.file, package=each.file.partition("/")[0],
+                said=each.how, state=state, by=by, reason=reason, file=each.file,
+                content=each.content,
+            )
+        )  # fmt: skip
+    return entries
+
+
+def of_metadata(inventory: Inventory) -> list[Entry]:
+    """Public names, warnings and requirements: what is declared needs no run to differ."""
+    entries = []
+    for each in inventory.public:
+        kind, state = model.PUBLIC, model.DIFFERS if each.breaks else model.NO_EFFECT
+        if each.kind == "deprecated":
+            kind, state = model.WARNING, model.LOGS
+        elif each.kind == "unread":
+            state = model.CANNOT
+        entries.append(
+            Entry(
+                kind=kind, name=each.name, said=each.said, state=state,
+                reason="" if each.breaks else each.said, file=each.file, line=each.line,
+                content=f"{each.kind} {each.old} -> {each.new} {each.said}",
+            )
+        )  # fmt: skip
+    for row in inventory.requirements:
+        state = model.DIFFERS if row.narrows else model.NO_EFFECT
+        entries.append(
+            Entry(
+                kind=model.REQUIREMENT, name=row.package, said=row.said,
+                state=model.CANNOT if row.kind == "unread" else state,
+                reason="" if row.narrows else "environments of the old version satisfy it",
+                content=f"{row.kind} {row.old} -> {row.new}",
+            )
+        )  # fmt: skip
+    return entries
+
+
+def of_packages(
+    inventory: Inventory,
+    checks: Mapping[str, tuple[str, Cause | None]],
+    imported: Mapping[str, Collection[str]],
+) -> list[Entry]:
+    """Every other distribution that is not the same on both sides.
+
+    Args:
+        imported: training -> top-level modules that it imported.
+    """
+    entries = []
+    for name, (old, new) in inventory.versions.items():
+        module = name.replace("-", "_")
+        by = tuple(each for each, modules in imported.items() if module in modules)
+        state = model.executed((checks[each][0] for each in by if each in checks), one_way=True)
+        reason = ""
+        if name in inventory.lost or (old and not new):
+            state, reason = model.DIFFERS, "no longer installed"
+        elif not old:
+            state, reason = model.NO_EFFECT, "new: only code that has changed can import it"
+        said = f"{old or 'not installed'} -> {new or 'not installed'}"
+        entries.append(
+            Entry(
+                kind=model.PACKAGE, name=name, said=said, state=state, by=by, reason=reason,
+                content=said,
+            )
+        )  # fmt: skip
+    return entries
+
+
+def of_returns(verdict: str, framework: str) -> Entry:
+    """What the trainings of the new version came to."""
+    states = {COULD_NOT_JUDGE: model.CANNOT, HOLDS: model.SAME}
+    return Entry(
+        kind=model.RETURNS, name=f"returns of {framework}", framework=framework, said=verdict,
+        state=states.get(verdict, model.DIFFERS), standing=verdict, content=verdict,
+    )  # fmt: skip

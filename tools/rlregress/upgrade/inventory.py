@@ -1,0 +1,290 @@
+"""What differs between two versions, found before anything runs: from files and metadata alone."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from rlregress.frameworks.base import Adapter
+from rlregress.upgrade import functions, metadata, public_names, requirements, state, working_tree
+from rlregress.upgrade.environments import Prepared
+from rlregress.upgrade.functions import Changed
+from rlregress.upgrade.pair import Pair
+from rlregress.upgrade.public_names import PublicChange
+from rlregress.upgrade.requirements import RequirementChange
+
+#: made of other files, or of the installation.
+_DERIVED = frozenset({".pyc", ".pyo"})
+#: read by people and type checkers alone.
+_READ_BY_PEOPLE = frozenset({".md", ".rst", ".typed", ".pyi"})
+#: compiled code.
+COMPILED = frozenset({".so", ".pyd", ".dylib"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Package:
+    """An importable package, or a module, where the two versions have it.
+
+    Attributes:
+        old, new: its folder, or its file; None: that version has none.
+    """
+
+    name: str
+    old: Path | None
+    new: Path | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherFile:
+    """A file that differs and has no piece of code that does.
+
+    Attributes:
+        how: "changed", "added" or "removed".
+        without_effect: why it can have no effect; empty: it may have one.
+        content: a digest of both versions.
+    """
+
+    file: str
+    how: str
+    without_effect: str = ""
+    content: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inventory:
+    """Everything that differs.
+
+    Attributes:
+        packages: whose files were compared.
+        pieces: of code; files: the other ones.
+        public: names and signatures of these packages.
+        requirements: what their distributions declare.
+        versions: name -> versions on both sides of every other distribution; "" where it is not.
+        lost: distributions that the new version alone lacks, as nothing there installs them.
+    """
+
+    packages: tuple[Package, ...] = ()
+    pieces: tuple[Changed, ...] = ()
+    files: tuple[OtherFile, ...] = ()
+    public: tuple[PublicChange, ...] = ()
+    requirements: tuple[RequirementChange, ...] = ()
+    versions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    lost: tuple[str, ...] = ()
+
+    @property
+    def said(self) -> str:
+        """In words, how much differs."""
+        return (
+            f"differences found in the files and metadata of both versions: {len(self.pieces)} "
+            f"pieces of code, {len(self.files)} other files, {len(self.public)} public names, "
+            f"{len(self.requirements)} requirements, {len(self.versions)} other packages"
+        )
+
+    def folders(self, side: str) -> list[str]:
+        """Of the packages on side "old" or "new"."""
+        return [str(f) for each in self.packages if (f := getattr(each, side)) is not None]
+
+
+def inventory(pair: Pair, a: Prepared, b: Prepared) -> Inventory:
+    """Compare the files and the metadata of both sides.
+
+    Code is compared of the packages that were to move; of everything else the version.
+    """
+    packages = _packages(pair, a, b)
+    moved = [each for each in packages if each.old != each.new]
+    folders = [[str(f) for p in moved if (f := getattr(p, side))] for side in ("old", "new")]
+    pieces = functions.changed(*folders)
+    public: list[PublicChange] = []
+    for each in moved:
+        if each.old is not None and each.new is not None and each.old.is_dir():
+            public += public_names.changes(each.old, each.new)
+    declared: list[RequirementChange] = []
+    for name in sorted(_distributions(pair, a, b, moved)):
+        old, new = (_declared(side, name) for side in (a, b))
+        if old is not None and new is not None:
+            declared += requirements.changes(old, new)
+    return Inventory(
+        packages=tuple(packages),
+        pieces=tuple(pieces),
+        files=tuple(_other_files(folders[0], folders[1], {each.file for each in pieces})),
+        public=tuple(public),
+        requirements=tuple(declared),
+        versions=_versions(a, b, _distributions(pair, a, b, moved)),
+        lost=tuple(sorted(set(b.hidden) - set(a.hidden))),
+    )
+
+
+# -- where packages are ----------------------------------------------------------------------------
+
+
+def _packages(pair: Pair, a: Prepared, b: Prepared) -> list[Package]:
+    names = {m for adapter in pair.adapters for m in adapter.modules if m != "torch"}
+    names |= {str(name) for name in pair.imports.get("trees", ())}
+    for name in pair.pinned:
+        for side in (a, b):
+            distribution = _distribution(side, name)
+            names |= _top_level(distribution) if distribution is not None else set()
+    packages = [Package(name=n, old=_place(a, n), new=_place(b, n)) for n in sorted(names)]
+    for adapter in pair.adapters:
+        if adapter.checkout:
+            old, new = (_of_checkout(side, adapter) for side in (a, b))
+            packages += [
+                Package(name=n, old=old.get(n), new=new.get(n)) for n in sorted({*old, *new})
+            ]
+    return [each for each in packages if each.old is not None or each.new is not None]
+
+
+def _of_checkout(side: Prepared, adapter: Adapter) -> dict[str, Path]:
+    """Folders of the scripts of a framework, by name."""
+    root = side.side.variables.get(adapter.checkout)
+    if root:
+        return {f.name: f for f in Path(root).glob(f"{adapter.name}*") if f.is_dir()}
+    return {Path(folder).name: Path(folder) for folder in adapter.code_folders()}
+
+
+def _place(side: Prepared, module: str) -> Path | None:
+    """The folder of a package, or the file of a module; nothing is imported."""
+    for root in _roots(side):
+        for path in (root / module, root / f"{module}.py"):
+            if path.is_file() or (path / "__init__.py").is_file():
+                return path
+    if side.side.python == sys.executable:
+        spec = importlib.util.find_spec(module)
+        places = list(spec.submodule_search_locations or ()) if spec else []
+        if places:
+            return Path(places[0])
+        if spec is not None and spec.origin and spec.origin.endswith(".py"):
+            return Path(spec.origin)
+    return None
+
+
+def _roots(side: Prepared) -> list[Path]:
+    """Folders in which packages lie, those that come first in front."""
+    roots = [Path(path) for path in side.side.paths]
+    if side.side.python != sys.executable:
+        environment = Path(side.side.python).parent.parent
+        roots += sorted(environment.glob("lib*/python*/site-packages"))
+    return roots
+
+
+def _distribution(side: Prepared, name: str) -> importlib.metadata.Distribution | None:
+    for root in _roots(side):
+        found = metadata.in_folder(root).get(name)
+        if found is not None:
+            return found
+    if side.side.python == sys.executable:
+        try:
+            return importlib.metadata.distribution(name)
+        except importlib.metadata.PackageNotFoundError:
+            return None
+    return None
+
+
+def _top_level(distribution: importlib.metadata.Distribution) -> set[str]:
+    """Importable packages and modules of a distribution."""
+    names = set()
+    for path in distribution.files or ():
+        first = path.parts[0]
+        if len(path.parts) > 1 and path.suffix in (".py", *COMPILED):
+            names.add(first)
+        elif len(path.parts) == 1 and path.suffix == ".py":
+            names.add(path.stem)
+    return {name for name in names if name.isidentifier() and not name.startswith("__")}
+
+
+# -- metadata --------------------------------------------------------------------------------------
+
+
+def _distributions(pair: Pair, a: Prepared, b: Prepared, moved: Iterable[Package]) -> set[str]:
+    """Canonical names of the distributions whose code is compared."""
+    names = set(pair.pinned)
+    of_adapters = {m: p for x in pair.adapters for m, p in zip(x.modules, x.packages, strict=False)}
+    for each in moved:
+        names.add(str(canonicalize_name(of_adapters.get(each.name, each.name))))
+    return {name for name in names if any(_declared(side, name) for side in (a, b))}
+
+
+def _declared(side: Prepared, name: str) -> requirements.Declared | None:
+    """What a distribution declares on a side; a working tree what its files do."""
+    tree = side.requested.tree
+    if tree is not None:
+        module = name.replace("-", "_")
+        if any((root / module).is_dir() for root in working_tree.roots(tree)):
+            return requirements.declared_by_tree(tree)
+    distribution = _distribution(side, name)
+    return requirements.declared(distribution) if distribution is not None else None
+
+
+def _versions(a: Prepared, b: Prepared, compared: set[str]) -> dict[str, tuple[str, str]]:
+    one, other = state.versions(a), state.versions(b)
+    for side, versions in ((a, one), (b, other)):
+        for name in side.hidden:
+            versions.pop(name, None)
+    names = (set(one) | set(other)) - compared - {"rlregress", "python"}
+    pairs = {name: (one.get(name, ""), other.get(name, "")) for name in sorted(names)}
+    return {name: versions for name, versions in pairs.items() if versions[0] != versions[1]}
+
+
+# -- files that are not code -----------------------------------------------------------------------
+
+
+def _other_files(old: Sequence[str], new: Sequence[str], with_pieces: set[str]) -> list[OtherFile]:
+    """Files that differ, without those that have a piece of code that does."""
+    one, other = _all_files(old), _all_files(new)
+    found = []
+    for file in sorted(set(one) | set(other)):
+        if file in with_pieces:
+            continue
+        texts = [side[file].read_bytes() if file in side else b"" for side in (one, other)]
+        if texts[0] == texts[1] and (file in one) == (file in other):
+            continue
+        how = (
+            "changed" if file in one and file in other else "added" if file in other else "removed"
+        )
+        found.append(
+            OtherFile(
+                file=file,
+                how=how,
+                without_effect=_harmless(file, texts),
+                content=" ".join(hashlib.sha256(text).hexdigest() for text in texts),
+            )
+        )
+    return found
+
+
+def _all_files(folders: Sequence[str]) -> dict[str, Path]:
+    files = {}
+    for folder in map(Path, folders):
+        paths = folder.rglob("*") if folder.is_dir() else [folder]
+        for path in paths:
+            if path.is_file() and path.suffix not in _DERIVED:
+                files[str(path.relative_to(folder.parent))] = path
+    return files
+
+
+def _harmless(file: str, texts: Sequence[bytes]) -> str:
+    """Why a file that differs can have no effect; empty: it may have one."""
+    suffix = Path(file).suffix
+    if suffix == ".py":
+        return "comments or formatting only, or no statement of its own"
+    if suffix in _READ_BY_PEOPLE:
+        return "read by people or type checkers only"
+    if all(_is_version(text) for text in texts if text):
+        return "a version string"
+    return ""
+
+
+def _is_version(text: bytes) -> bool:
+    try:
+        Version(text.decode("utf-8", "replace").strip())
+    except InvalidVersion:
+        return False
+    return True

@@ -1,0 +1,71 @@
+"""What is outside of training: ``baselines/outside_training.toml``, which users read and change.
+
+It never hides much: at most ``MOST`` of what a release changed may be outside, and nothing that
+ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from rlregress import datafiles, suite
+from rlregress.datafiles import Text
+from rlregress.errors import UserError
+
+#: share of the changed pieces that may be outside of training; of more none is.
+MOST = 0.05
+
+
+@dataclass(frozen=True)
+class Outside:
+    """Pieces of code that no training and no evaluation uses.
+
+    Attributes:
+        pattern: of "<file> <qualified name>", as a shell's.
+        reason: what the code is for.
+    """
+
+    pattern: Text
+    reason: Text
+
+
+@dataclass(frozen=True)
+class _File:
+    outside: tuple[Outside, ...]
+
+
+def load(path: Path | None = None) -> tuple[Outside, ...]:
+    """The entries of the file.
+
+    Raises:
+        UserError: an entry is wrong.
+    """
+    if path is None:
+        try:
+            path = suite.baselines() / "outside_training.toml"
+        except UserError:
+            # installed without the suite
+            return ()
+    content: _File = datafiles.read(path, _File)
+    return content.outside
+
+
+def reasons(
+    names: Collection[str], executed: Collection[str], known: Sequence[Outside]
+) -> dict[str, str]:
+    """Name -> why it is outside of training, of those that nothing executed.
+
+    Args:
+        names: "<file> <qualified name>" of all changed pieces.
+        executed: those of them that ran.
+    """
+    found = {
+        name: row.reason
+        for row in reversed(known)
+        for name in names
+        if name not in executed and fnmatchcase(name, row.pattern)
+    }
+    return found if len(found) <= MOST * len(names) else {}
