@@ -129,6 +129,8 @@ class Entry:
         """Its name as a headline has it."""
         if self.kind in (MODULE, FILE):
             return self.file or self.name
+        if self.kind in (PUBLIC, WARNING):
+            return ".".join(self.name.split(".")[-2:])
         return self.name.rpartition(" ")[2] if self.kind in CODE else self.name
 
     @property

@@ -31,7 +31,44 @@ _SETTLED = (HOLDS, IMPROVED, RETURNS_MOVED)
 _SIDES = {"A": "old", "B": "new"}
 
 
+def of_framework(
+    name: str,
+    checks: Sequence[Entry],
+    details: Details,
+    standing: Mapping[tuple[str, str], str],
+    defaults: Iterable[ChangedDefault],
+    unread: Iterable[str],
+    pieces: Iterable[Entry],
+) -> tuple[Entry, ...]:
+    """Everything that differs in one framework, and everything that was to be compared of it.
+
+    Args:
+        name: of the framework.
+        checks: its trainings.
+        standing: detail and scope -> how the change stands to what is documented.
+        unread: defaults that could not be compared, in words.
+        pieces: of its code.
+    """
+    return (
+        *checks,
+        *of_details(details, standing, name),
+        *of_defaults(defaults, unread, name),
+        *pieces,
+    )
+
+
 # -- trainings, details, environments: what was planned to be compared -----------------------------
+
+
+def of_trainings(
+    held: Iterable[Traced], lost: Iterable[NotTraced], same: Iterable[str], framework: str
+) -> list[Entry]:
+    """The trainings of a framework: compared, not compared, or without changed code."""
+    return [
+        *(of_traced(each, framework) for each in held),
+        *(of_not_traced(each, framework) for each in lost),
+        *of_same_code(same, framework),
+    ]
 
 
 def of_traced(traced: Traced, framework: str, kind: str = model.TRAINING) -> Entry:

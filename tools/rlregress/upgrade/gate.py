@@ -444,11 +444,7 @@ def _framework(
         for name, cause in _causes(sides, held, trainings, differing, options).items()
     }
     name = adapter.full_name
-    checks = [
-        *(entries.of_traced(each, name) for each in held),
-        *(entries.of_not_traced(each, name) for each in lost),
-        *entries.of_same_code(same, name),
-    ]
+    checks = entries.of_trainings(held, lost, same, name)
     ran = _Executed(traces=traces, same=same, checks=entries.evidence(checks, causes_))
     probed = _probed(pair)
     reach = coverage.reach(own.pieces, traces, probed, found.folders("new"), same)
@@ -460,19 +456,15 @@ def _framework(
     unread = tuple(fingerprints.unread(one, other))
     differences = explained.differences(causes_.values(), details.changed, differing)
     shown = [*differences, *(each.function for each in reach if each.function.counts)]
+    unnamed = entries.unnamed(own.pieces, found.folders("new"))
+    pieces = entries.of_pieces(reach, ran.checks, unnamed, outside.load(), name)
     of = OfFramework(
         name=name,
         title=adapter.title,
         module=adapter.modules[0] if adapter.modules else "",
         versions=(one.versions, other.versions),
-        entries=(
-            *checks,
-            *entries.of_details(details, standing, name),
-            *entries.of_defaults(defaults, unread, name),
-            *entries.of_pieces(
-                reach, ran.checks, entries.unnamed(own.pieces, found.folders("new")),
-                outside.load(), name,
-            ),
+        entries=entries.of_framework(
+            name, checks, details, standing, defaults, unread, pieces
         ),
         details=details,
         standing=standing,

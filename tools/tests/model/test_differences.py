@@ -1,0 +1,219 @@
+"""The verdict is a fold over the list of entries: what no list may ever come to."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rlregress.model import differences as model
+from rlregress.model.differences import Entry, judge
+from rlregress.upgrade import entries
+from rlregress.upgrade.coverage import Branch, Reach
+from rlregress.upgrade.functions import ADDED, CHANGED, REMOVED, WORDING, Changed, Function
+
+#: what a training can come to; without a result it was never executed.
+RESULTS = (*model.DIFFERENT, model.SAME, model.NOT_COMPARED, model.CANNOT, model.NEVER)
+NAMES = ("ppo", "sac", "td3", "sac gsde")
+
+
+def piece(name, package="framework", how=CHANGED):
+    """A piece of code that differs."""
+    own = Function(name, 1, 9, "code", "code")
+    return Changed(f"{package}/agent.py", name, how, own, own, (None, None))
+
+
+@st.composite
+def lists(draw):
+    """Trainings with their results, and pieces of code with the trainings that executed them."""
+    trainings = draw(st.dictionaries(st.sampled_from(NAMES), st.sampled_from(RESULTS)))
+    pieces = [
+        (
+            piece(f"f{n}", draw(st.sampled_from(["framework", "contrib"])),
+                  draw(st.sampled_from([CHANGED, CHANGED, ADDED, REMOVED, WORDING]))),
+            draw(st.sets(st.sampled_from(sorted(trainings)))) if trainings else set(),
+            draw(st.booleans()),
+        )
+        for n in range(draw(st.integers(0, 5)))
+    ]  # fmt: skip
+    return trainings, pieces
+
+
+def listed(trainings, pieces):
+    """The entries of a list, as the gate assembles them."""
+    checks = [Entry(kind=model.TRAINING, name=name, state=s) for name, s in trainings.items()]
+    reach = [
+        Reach(function, tuple(sorted(by)), (), (Branch("", 1, "", "never"),) if one_way else ())
+        for function, by, one_way in pieces
+    ]
+    return [*checks, *entries.of_pieces(reach, entries.evidence(checks, {}), (), ())]
+
+
+def better(one, other):
+    """Whether a verdict is better than another."""
+    return model.ORDER.index(one.verdict) > model.ORDER.index(other.verdict)
+
+
+@settings(max_examples=400)
+@given(lists(), st.data())
+def test_losing_evidence_of_sameness_never_improves_a_verdict(made, data):
+    """A training whose equal result is lost leaves the verdict as it was, or worse."""
+    trainings, pieces = made
+    same = sorted(name for name, state in trainings.items() if state == model.SAME)
+    if not same:
+        return
+    lost = data.draw(st.sampled_from(same))
+    before = judge(listed(trainings, pieces))
+    after = judge(listed({**trainings, lost: model.NEVER}, pieces))
+    assert not better(after, before)
+    assert after.exit_code or not before.exit_code
+
+
+@settings(max_examples=400)
+@given(lists(), st.data())
+def test_not_noticing_that_a_piece_was_executed_never_improves_a_verdict(made, data):
+    """A piece of code that an equal training executed unnoticed counts as never executed."""
+    trainings, pieces = made
+    places = [
+        (n, name) for n, (_, by, _) in enumerate(pieces) for name in sorted(by)
+        if trainings[name] == model.SAME
+    ]  # fmt: skip
+    if not places:
+        return
+    number, lost = data.draw(st.sampled_from(places))
+    fewer = [
+        (function, by - {lost} if n == number else by, one_way)
+        for n, (function, by, one_way) in enumerate(pieces)
+    ]
+    assert not better(judge(listed(trainings, fewer)), judge(listed(trainings, pieces)))
+
+
+@settings(max_examples=400)
+@given(lists(), st.data())
+def test_losing_evidence_of_a_difference_never_yields_unchanged(made, data):
+    """A training whose differing result is lost stays in the list, without a result."""
+    trainings, pieces = made
+    differing = sorted(name for name, state in trainings.items() if state in model.DIFFERENT)
+    if not differing:
+        return
+    lost = data.draw(st.sampled_from(differing))
+    assert judge(listed({**trainings, lost: model.NEVER}, pieces)).verdict != model.UNCHANGED
+
+
+@settings(max_examples=400)
+@given(lists())
+def test_unchanged_means_that_everything_that_counts_was_executed_alike(made):
+    """One entry that differs, or that nothing executed and compared, and it is another verdict."""
+    every = listed(*made)
+    judgement = judge(every)
+    alike = all(each.state in (*model.ALIKE, *model.WITHOUT_EFFECT) for each in every)
+    assert (judgement.verdict == model.UNCHANGED) == alike
+    assert judgement.headline.startswith(model.UNCHANGED) == alike
+    assert sum(judgement.states.values()) == len(every)
+
+
+def entry(state, kind=model.FUNCTION, **given_):
+    """An entry in a state."""
+    return Entry(kind=kind, name="framework/agent.py Agent.step", package="framework", state=state,
+                 **given_)  # fmt: skip
+
+
+VERDICTS = {
+    "nothing differs": ([], model.UNCHANGED, 0),
+    "executed with the same results": ([model.SAME], model.UNCHANGED, 0),
+    "some branches one way only": ([model.ONE_WAY], model.UNCHANGED, 0),
+    "without effect": ([model.NO_EFFECT], model.UNCHANGED, 0),
+    "outside of training": ([model.OUTSIDE], model.UNCHANGED, 0),
+    "nothing of a package was executed": ([model.NEVER], model.COULD_NOT_JUDGE, 2),
+    "half was executed": ([model.NEVER, model.SAME], model.PARTLY, 0),
+    "a third was executed": ([model.NEVER, model.NEVER, model.SAME], model.PARTLY, 2),
+    "executed, but not compared": ([model.NOT_COMPARED, model.SAME], model.PARTLY, 0),
+    "cannot run here": ([model.CANNOT, model.SAME], model.PARTLY, 0),
+    "rounding": ([model.CLOSE], model.ROUNDED, 0),
+    "the old version failed": ([model.OLD_FAILED], model.REPAIRED, 0),
+    "a difference": ([model.DIFFERS, model.SAME], model.CHANGED, 3),
+    "a difference in logs": ([model.LOGS, model.SAME], model.CHANGED, 3),
+    "the new version fails": ([model.NEW_FAILS, model.DIFFERS], model.NEW_FAILS, 1),
+}
+
+
+@pytest.mark.parametrize("case", VERDICTS)
+def test_a_list_comes_to_the_worst_of_its_entries(case):
+    """Each state has its verdict and its exit code."""
+    states, verdict, code = VERDICTS[case]
+    judgement = judge([entry(state) for state in states])
+    assert (judgement.verdict, judgement.exit_code) == (verdict, code)
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "codes"),
+    [
+        (model.COULD_NOT_JUDGE, [0, 0, 3, 1]),
+        (model.PARTLY, [0, 3, 3, 1]),
+        (model.ROUNDED, [3, 3, 3, 1]),
+        (model.REGRESSED, [0, 0, 0, 0]),
+        (model.NEW_FAILS, [0, 0, 0, 1]),
+    ],
+)
+def test_the_threshold_of_failing_can_be_moved(fail_on, codes):
+    """A verdict fails from the named one on; the verdict itself stays."""
+    every = [[model.CLOSE], [model.NEVER, model.SAME], [model.DIFFERS], [model.NEW_FAILS]]
+    found = [judge([entry(s) for s in states], fail_on=fail_on) for states in every]
+    assert [judgement.exit_code for judgement in found] == codes
+    assert [each.verdict for each in found] == [
+        model.ROUNDED, model.PARTLY, model.CHANGED, model.NEW_FAILS
+    ]  # fmt: skip
+
+
+def test_the_least_coverage_can_be_moved():
+    """Below it a partial check fails; entries without effect do not count."""
+    every = [entry(s) for s in (model.NEVER, model.NEVER, model.SAME, model.NO_EFFECT)]
+    assert [judge(every, min_coverage=share).exit_code for share in (0.0, 0.33, 0.34)] == [0, 0, 2]
+    assert judge(every).coverage == model.Coverage(checked=1, all=3)
+
+
+def test_a_package_that_nothing_executed_cannot_be_judged():
+    """However much of another package was executed."""
+    every = [entry(model.SAME), Entry(kind=model.FUNCTION, name="x", package="contrib")]
+    judgement = judge(every, min_coverage=0.0)
+    assert (judgement.verdict, judgement.exit_code) == (model.COULD_NOT_JUDGE, 2)
+    assert "Packages that nothing executed: contrib" in judgement.headline
+
+
+def test_a_headline_names_what_ran_and_what_did_not():
+    """In plain words: how many pieces ran, which did not, and what users lose."""
+    every = [
+        entry(model.SAME),
+        Entry(kind=model.FUNCTION, name="framework/a.py A.f", package="framework"),
+        Entry(kind=model.PUBLIC, name="framework.logger.read_csv", state=model.NO_EFFECT),
+    ]
+    assert judge(every).headline == (
+        "partly checked: No difference found in what ran: 1 of 2 changed pieces ran. "
+        "Never executed: A.f."
+    )
+    lost = Entry(kind=model.PUBLIC, name="framework.logger.read_csv", state=model.DIFFERS)
+    pandas = Entry(kind=model.PACKAGE, name="pandas", state=model.DIFFERS)
+    assert judge([*every, lost, pandas]).headline == (
+        "changed: Removed or incompatible: logger.read_csv. No longer installed: pandas. "
+        "1 of 2 changed pieces ran. Never executed: A.f."
+    )
+
+
+def test_an_accepted_entry_is_silent_and_stays():
+    """It is accepted by its content: another content has another key."""
+    found = entry(model.DIFFERS, content="a -> b")
+    (kept,) = model.accept([found], {found.key: "reviewed"})
+    assert (kept.accepted, kept.counts) == ("reviewed", False)
+    judgement = judge([kept])
+    assert (judgement.verdict, judgement.exit_code) == (model.AS_DOCUMENTED, 0)
+    other = entry(model.DIFFERS, content="a -> c")
+    assert model.accept([other], {found.key: "reviewed"}) == [other]
+
+
+def test_a_verdict_on_returns_settles_what_differs():
+    """What differs stands as its returns do; documented behaviour that is violated is a regress."""
+    for standing, verdict in (
+        ("holds", "holds"), ("improved", "improved"), (model.DOCUMENTED, model.AS_DOCUMENTED),
+        (model.VIOLATED, "regressed"), ("", model.CHANGED),
+    ):  # fmt: skip
+        assert judge([entry(model.DIFFERS, standing=standing)]).verdict == verdict
