@@ -12,8 +12,8 @@ from rlregress.gate.judging import (
     smallest_visible_drop,
 )
 from rlregress.gate.session import Session
+from rlregress.model.quantities import CRITIC, ONE_SIDED, RETURNS, TRAINING, Quantity
 from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
-from rlregress.verdicts.quantity import CRITIC, ONE_SIDED, RETURNS, TRAINING, Quantity
 
 #: new runs of the gates of fixed size that a plan compares with.
 _FIXED = (5, 10, 20)

@@ -10,29 +10,21 @@ from typing import Any
 from rlregress.details.expectations import Cell
 from rlregress.gate import asked, evidence
 from rlregress.gate.shown import Shown
-from rlregress.verdicts.outcome import (
+from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity, quantity_of
+from rlregress.model.verdict import (
+    CHANGES,
+    COULD_NOT_JUDGE,
+    EXIT_CODES,
+    FORMULAS_HOLD,
     HOLDS,
-    IMPROVED,
     INCONCLUSIVE,
-    MOVED,
     REGRESSED,
-    Rules,
     worst_verdict,
 )
-from rlregress.verdicts.quantity import CRITIC, RETURNS, TRAINING, Quantity, quantity_of
+from rlregress.verdicts.outcome import Rules
 
-#: of a framework without stored runs: what could be asked of it holds
-FORMULAS_HOLD = "formulas hold"
-#: of what could not be asked (usage, environment, too little of an upgrade)
-COULD_NOT_JUDGE = "could not judge"
-#: verdicts that something changed
-_CHANGES = (REGRESSED, IMPROVED, MOVED)
 #: a cell whose own p-value, its looks considered, is larger shows no sign of a drop
 SIGN_OF_A_DROP = 0.2
-#: exit codes of the gate
-EXIT_CODES = {
-    HOLDS: 0, IMPROVED: 0, MOVED: 0, REGRESSED: 1, COULD_NOT_JUDGE: 2, INCONCLUSIVE: 3
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -135,7 +127,7 @@ def _counts(quantity: Quantity, verdict: str) -> bool:
     What is judged beside returns counts where it shows something; that critics hold says nothing of
     returns, that training returns hold does.
     """
-    return quantity is RETURNS or verdict in _CHANGES or (quantity is TRAINING and verdict == HOLDS)
+    return quantity is RETURNS or verdict in CHANGES or (quantity is TRAINING and verdict == HOLDS)
 
 
 def _verdict(

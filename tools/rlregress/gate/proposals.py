@@ -10,9 +10,9 @@ import numpy as np
 from rlregress.gate.candidates import Gate, looks_allowed
 from rlregress.gate.judging import family, relative_sds, smallest_common_drop
 from rlregress.gate.session import Session
+from rlregress.model.quantities import RETURNS, TRAINING, Quantity, cell_of, percent
 from rlregress.training.cell import Cell
 from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group
-from rlregress.verdicts.quantity import RETURNS, TRAINING, Quantity, cell_of, percent
 
 
 @dataclass(frozen=True)

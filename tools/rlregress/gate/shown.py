@@ -18,11 +18,11 @@ from rlregress.frameworks.base import UNASKED, Adapter
 from rlregress.gate import baseline, passages
 from rlregress.gate.baseline import FINISHED
 from rlregress.gate.passages import Passage
+from rlregress.model.quantities import BESIDE
 from rlregress.training import identity
 from rlregress.training.cell import Cell
 from rlregress.training.machine import cpu_name
 from rlregress.verdicts.bands import Band
-from rlregress.verdicts.quantity import BESIDE
 
 #: files of a changed copy that are shown, and lines around one that decides a detail.
 _FILES, _AROUND = 6, 3
@@ -33,7 +33,7 @@ class ShownRun:
     """One run.
 
     Attributes:
-        numbers: name of a quantity (``verdicts/quantity.py``) -> what it is judged by; NaN where
+        numbers: name of a quantity (``model/quantities.py``) -> what it is judged by; NaN where
             it has none.
         curve: (steps, mean return) of the training episodes that ended in each twentieth.
         failure: why it failed; empty: it did not.

@@ -19,11 +19,11 @@ from rlregress.errors import UserError
 from rlregress.gate import baseline, published
 from rlregress.gate.judging import band_samples, counted
 from rlregress.gate.ranking import Ranking, Run, as_dict, check_size, of_stored, rank, task_of
+from rlregress.model.quantities import RETURNS
 from rlregress.training.budgets import budget, hyperparameters
 from rlregress.training.cell import Cell, Protocol
 from rlregress.verdicts.adastop import GREATER, SMALLER
 from rlregress.verdicts.bands import Band, BandVerdict, judge_bands
-from rlregress.verdicts.quantity import RETURNS
 from rlregress.verdicts.summaries import Difference, differences
 
 ALPHA = 0.05

@@ -16,22 +16,19 @@ import numpy as np
 from rlregress.errors import UserError
 from rlregress.gate import night as nights_of
 from rlregress.gate.night import MACHINE, SURROUNDINGS, Night
-from rlregress.training import machine
-from rlregress.verdicts import changes, throughput
-from rlregress.verdicts.effect import scale_of
-from rlregress.verdicts.outcome import (
+from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity, scale_of
+from rlregress.model.verdict import (
+    EXIT_CODES,
     HOLDS,
     IMPROVED,
     INCONCLUSIVE,
     REGRESSED,
-    FloatArray,
-    Rules,
     worst_verdict,
 )
-from rlregress.verdicts.quantity import CRITIC, RETURNS, TRAINING, Quantity
+from rlregress.training import machine
+from rlregress.verdicts import changes, throughput
+from rlregress.verdicts.outcome import FloatArray, Rules
 
-#: verdict -> exit code
-EXIT_CODES = {HOLDS: 0, IMPROVED: 0, REGRESSED: 1, INCONCLUSIVE: 3}
 #: of a change that is smaller than what matters
 SMALL = "small"
 #: z of the correlation of consecutive nights from which on they are said to resemble each other,

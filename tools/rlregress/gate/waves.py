@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from rlregress.gate.judging import EVERY, Verdict, course_of
 from rlregress.gate.session import Session
+from rlregress.model.verdict import REGRESSED
 from rlregress.training.cell import Cell, Job
-from rlregress.verdicts.outcome import REGRESSED
 from rlregress.verdicts.sequential import Course, verdicts_of
 
 

@@ -17,9 +17,9 @@ from rlregress.gate import evidence as evidence_file
 from rlregress.gate import selection
 from rlregress.gate.judging import Verdict, judge, why_not_needed
 from rlregress.gate.session import Session
+from rlregress.model.quantities import DIAGNOSTICS
 from rlregress.training.cell import Job
 from rlregress.training.episodes import learning_curve
-from rlregress.verdicts.quantity import DIAGNOSTICS
 
 #: markers of what takes long
 SLOW, NIGHTLY = "slow", "nightly"

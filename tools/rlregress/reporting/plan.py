@@ -8,8 +8,8 @@ from rlregress.gate.candidates import Gate
 from rlregress.gate.planning import Plan
 from rlregress.gate.proposals import Wanted
 from rlregress.gate.schedule import Makespan
+from rlregress.model.quantities import percent
 from rlregress.reporting import tables, words
-from rlregress.verdicts.quantity import percent
 
 _SECONDS = {"minutes": 60.0, "hours": 3600.0}
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rlregress.gate.outcome import COULD_NOT_JUDGE
+from rlregress.model.verdict import COULD_NOT_JUDGE, HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
 from rlregress.reporting import causes, tables
 from rlregress.reporting.words import counted
 from rlregress.tracing import explain
@@ -40,7 +40,6 @@ from rlregress.upgrade.result import (
 )
 from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import NotTraced, Traced
-from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
 
 _SENTENCES = {
     UNCHANGED: "everything was asked of both sides, and nothing changed",

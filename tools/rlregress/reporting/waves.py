@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rlregress.gate.waves import Standing, Wave
-from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
+from rlregress.model.verdict import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
 
 
 def wave(of: Wave) -> str:

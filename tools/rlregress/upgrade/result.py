@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rlregress.gate.outcome import COULD_NOT_JUDGE
 from rlregress.gate.passages import Passage
+from rlregress.model.verdict import COULD_NOT_JUDGE, HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
 from rlregress.upgrade import physics, returns
 from rlregress.upgrade.coverage import UNREACHED, Reach
 from rlregress.upgrade.environments import Prepared
@@ -18,7 +18,6 @@ from rlregress.upgrade.functions import Changed
 from rlregress.upgrade.proof import Proof
 from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import NotTraced, Traced
-from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
 
 UNCHANGED, AS_FAR, CHANGED = "unchanged", "unchanged as far as asked", "changed"
 AS_DOCUMENTED = "changed as documented"

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlregress.verdicts.quantity import RETURNS, Quantity
-
-HOLDS, REGRESSED, IMPROVED, INCONCLUSIVE = "holds", "regressed", "improved", "inconclusive"
-#: of what is neither better nor worse: it is not what it was
-MOVED = "moved"
-_SEVERITY = (REGRESSED, INCONCLUSIVE, IMPROVED, MOVED, HOLDS)
+from rlregress.model.quantities import RETURNS, Quantity
+from rlregress.model.verdict import worst_verdict
 
 FloatArray = NDArray[np.float64]
 
@@ -169,8 +165,3 @@ class Verdicts:
         """The worst verdict of the session."""
         cells = [cell.verdict for cell in self.cells.values()]
         return worst_verdict(cells + [group.verdict for group in self.groups.values()])
-
-
-def worst_verdict(verdicts: Iterable[str]) -> str:
-    """regressed, inconclusive, improved, moved, holds: the first of them; inconclusive of none."""
-    return min(verdicts, key=_SEVERITY.index, default=INCONCLUSIVE)

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rlregress.model.quantities import CRITIC, RETURNS, Quantity
 from rlregress.verdicts.looks import fixed
 from rlregress.verdicts.outcome import Rules
 from rlregress.verdicts.power import drop_seen
-from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity
 
 FloatArray = NDArray[np.float64]
 

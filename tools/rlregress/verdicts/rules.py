@@ -7,11 +7,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from rlregress.model.quantities import CRITIC, RETURNS, Quantity
+from rlregress.model.verdict import IMPROVED, MOVED, REGRESSED
 from rlregress.verdicts import ceiling
 from rlregress.verdicts.looks import Looks
-from rlregress.verdicts.outcome import IMPROVED, MOVED, REGRESSED, Rules
+from rlregress.verdicts.outcome import Rules
 from rlregress.verdicts.power import drop_seen
-from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity
 
 FloatArray = NDArray[np.float64]
 

@@ -28,25 +28,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlregress.errors import UserError
+from rlregress.model.quantities import RETURNS, Quantity, shares
+from rlregress.model.verdict import HOLDS, INCONCLUSIVE, REGRESSED
 from rlregress.verdicts import ceiling
 from rlregress.verdicts.descriptive import interquartile_mean, probability_of_improvement
 from rlregress.verdicts.effect import group_interval, welch_interval
 from rlregress.verdicts.family import holm, stouffer
 from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
 from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group
-from rlregress.verdicts.outcome import (
-    HOLDS,
-    INCONCLUSIVE,
-    REGRESSED,
-    CellSample,
-    CellVerdict,
-    GroupVerdict,
-    Rules,
-    Verdicts,
-)
+from rlregress.verdicts.outcome import CellSample, CellVerdict, GroupVerdict, Rules, Verdicts
 from rlregress.verdicts.permutation import PermutationP, content_generator, permutation_p
 from rlregress.verdicts.power import smallest_group_drop
-from rlregress.verdicts.quantity import RETURNS, Quantity, shares
 from rlregress.verdicts.rules import decide, reasons_against, visible_drop
 
 FloatArray = NDArray[np.float64]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rlregress.gate import evidence, outcome
+from rlregress.model.verdict import FORMULAS_HOLD
 from rlregress.reporting import summary, words
 from rlregress.upgrade.returns import of_evidence
 
@@ -384,7 +385,7 @@ def test_a_framework_that_was_not_trained_can_hold_in_its_formulas():
     entries = [*own, cell("x", "holds")]
     found = outcome.outcomes(entries, {"some"})
     assert [(each.framework, each.verdict) for each in found] == [
-        ("bare@1", outcome.FORMULAS_HOLD), ("some", "holds")
+        ("bare@1", FORMULAS_HOLD), ("some", "holds")
     ]  # fmt: skip
     bare = {name: outcome.outcomes(own, {name}, {"bare@1": ()})[0] for name in ("some", "bare")}
     assert bare["some"].untested == ()

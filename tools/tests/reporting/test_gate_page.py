@@ -10,9 +10,9 @@ import pytest
 
 from rlregress.gate import baseline, run, shown
 from rlregress.gate.outcome import GateResult, outcomes
+from rlregress.model.quantities import CRITIC, TRAINING
 from rlregress.reporting import words
 from rlregress.reporting.html import gate as gate_page
-from rlregress.verdicts.quantity import CRITIC, TRAINING
 
 from ..gate.stored import with_returns_alone
 from . import simulated
