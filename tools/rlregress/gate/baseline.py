@@ -28,7 +28,7 @@ from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.critic import Critic, judged_number
 from rlregress.training.diagnostics import DIAGNOSTICS
 from rlregress.training.episodes import learning_curve
-from rlregress.verdicts.outcome import Rules
+from rlregress.verdicts.rules import Rules
 
 SCHEMA = 1
 #: field of a machine in a record -> in the provenance of stored runs

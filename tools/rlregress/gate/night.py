@@ -24,8 +24,8 @@ from rlregress.datafiles import Number, expected
 from rlregress.errors import UserError
 from rlregress.gate import evidence
 from rlregress.gate.baseline import numbers_of
-from rlregress.gate.outcome import FrameworkOutcome, GateResult
 from rlregress.gate.throughput import QUANTITIES
+from rlregress.model.gate import FrameworkOutcome, GateResult
 from rlregress.model.quantities import CRITIC, RETURNS, TRAINING
 
 SCHEMA = 1

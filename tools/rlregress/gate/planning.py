@@ -15,7 +15,7 @@ from rlregress.gate.selection import Selection, refused
 from rlregress.gate.session import Session, open_session
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell
-from rlregress.verdicts.outcome import Rules
+from rlregress.verdicts.rules import Rules
 
 
 @dataclass(frozen=True)

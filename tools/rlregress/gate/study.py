@@ -19,11 +19,12 @@ from rlregress.errors import UserError
 from rlregress.gate import baseline, published
 from rlregress.gate.judging import band_samples, counted
 from rlregress.gate.ranking import Ranking, Run, as_dict, check_size, of_stored, rank, task_of
+from rlregress.model.cells import Band, BandVerdict
 from rlregress.model.quantities import RETURNS
 from rlregress.training.budgets import budget, hyperparameters
 from rlregress.training.cell import Cell, Protocol
 from rlregress.verdicts.adastop import GREATER, SMALLER
-from rlregress.verdicts.bands import Band, BandVerdict, judge_bands
+from rlregress.verdicts.bands import judge_bands
 from rlregress.verdicts.summaries import Difference, differences
 
 ALPHA = 0.05
@@ -179,7 +180,15 @@ def _band(returns: Sequence[float]) -> Band:
     """Returns as the summary that would have been printed of them, without rounding."""
     sd = float(np.std(returns, ddof=1))
     half = 1.96 * float(np.std(returns)) / math.sqrt(len(returns))
-    return Band(float(np.mean(returns)), half, len(returns), 0.0, sd, sd, sd)
+    return Band(
+        mean=float(np.mean(returns)),
+        half=half,
+        seeds=len(returns),
+        rounding=0.0,
+        sd=sd,
+        sd_low=sd,
+        sd_high=sd,
+    )
 
 
 def against_papers(stored: Iterable[baseline.Baseline]) -> tuple[Reproduction, ...]:

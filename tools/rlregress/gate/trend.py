@@ -27,7 +27,7 @@ from rlregress.model.verdict import (
 )
 from rlregress.training import machine
 from rlregress.verdicts import changes, throughput
-from rlregress.verdicts.outcome import FloatArray, Rules
+from rlregress.verdicts.rules import FloatArray, Rules
 
 #: of a change that is smaller than what matters
 SMALL = "small"

@@ -35,10 +35,10 @@ from rlregress.frameworks.base import Adapter
 from rlregress.frameworks.isolation import shift_seeds
 from rlregress.gate import asked, run, selection, shown
 from rlregress.gate import evidence as evidence_file
-from rlregress.gate.outcome import GateResult
 from rlregress.gate.session import Session, open_session
 from rlregress.gate.throughput import Measured, pairs
 from rlregress.gate.tiers import TiersProgress, recorded
+from rlregress.model.gate import GateResult
 from rlregress.model.quantities import CRITIC, TRAINING
 from rlregress.pytest_plugin import options, subjects
 from rlregress.reporting import gate as gate_report

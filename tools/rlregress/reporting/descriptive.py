@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlregress.gate.shown import CellRuns, ShownRun
+from rlregress.model.cells import CellRuns, ShownRun
 from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity, quantity_of
 from rlregress.reporting import words
 

@@ -20,7 +20,7 @@ from rlregress.model.quantities import CRITIC, quantity_of, scale_of
 from rlregress.model.verdict import INCONCLUSIVE, REGRESSED
 from rlregress.training.cell import Cell
 from rlregress.verdicts.looks import fixed
-from rlregress.verdicts.outcome import CellSample, Rules
+from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import judge_cells
 
 #: seed of side A's first fresh run: neither a stored run nor one of side B has it

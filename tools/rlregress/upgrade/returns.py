@@ -10,7 +10,7 @@ from typing import Any
 
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline, outcome, run, shown
-from rlregress.gate.shown import CellRuns
+from rlregress.model.cells import CellRuns
 from rlregress.model.quantities import ONE_SIDED, RETURNS, quantity_of
 from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
 from rlregress.tracing.processes import last_words

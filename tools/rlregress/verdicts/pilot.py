@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlregress.model.quantities import CRITIC, RETURNS, Quantity
 from rlregress.verdicts.looks import fixed
-from rlregress.verdicts.outcome import Rules
 from rlregress.verdicts.power import drop_seen
+from rlregress.verdicts.rules import Rules
 
 FloatArray = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import scipy
 
-from rlregress.verdicts.bands import Band
+from rlregress.model.cells import Band
 from rlregress.verdicts.family import holm
 
 Name = TypeVar("Name")

@@ -14,8 +14,8 @@ from rlregress.model.verdict import worst_verdict
 from rlregress.verdicts.effect import welch_interval
 from rlregress.verdicts.laws import LAWS
 from rlregress.verdicts.looks import fixed
-from rlregress.verdicts.outcome import CellSample, Rules
 from rlregress.verdicts.permutation import permutation_p_rows
+from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import follow, verdicts_of
 from rlregress.verdicts.simulate import (
     NOTHING,

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rlregress.gate.outcome import FrameworkOutcome, GateResult
-from rlregress.gate.shown import Departed, Extent
+from rlregress.model.gate import Departed, Extent, FrameworkOutcome, GateResult
 from rlregress.model.quantities import RETURNS, TRAINING, quantity_of
 from rlregress.model.verdict import (
     COULD_NOT_JUDGE,

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlregress.gate.shown import CellRuns, ShownRun
+from rlregress.model.cells import CellRuns, ShownRun
 from rlregress.model.quantities import BESIDE, CRITIC, RETURNS, TRAINING, Quantity, quantity_of
 from rlregress.model.verdict import HOLDS, INCONCLUSIVE
 from rlregress.reporting import descriptive, words
