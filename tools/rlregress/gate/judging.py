@@ -10,7 +10,7 @@ import numpy as np
 
 from rlregress.gate import baseline, published
 from rlregress.gate.session import Session
-from rlregress.model.cells import Band, BandVerdict, CellVerdict, GroupVerdict
+from rlregress.model.cells import Band, Verdict
 from rlregress.model.quantities import BESIDE, ONE_SIDED, RETURNS, Quantity, shares
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell, Job
@@ -21,7 +21,6 @@ from rlregress.verdicts.power import expected_runs, smallest_group_drop
 from rlregress.verdicts.rules import CellSample, Rules, visible_drop
 from rlregress.verdicts.sequential import Course, follow, verdicts_of
 
-Verdict = CellVerdict | GroupVerdict | BandVerdict
 #: all that runs are judged by
 EVERY = (RETURNS, *BESIDE)
 

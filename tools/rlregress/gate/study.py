@@ -18,12 +18,12 @@ import numpy as np
 from rlregress.errors import UserError
 from rlregress.gate import baseline, published
 from rlregress.gate.judging import band_samples, counted
-from rlregress.gate.ranking import Ranking, Run, as_dict, check_size, of_stored, rank, task_of
+from rlregress.gate.ranking import Run, as_dict, check_size, of_stored, rank, task_of
 from rlregress.model.cells import Band, BandVerdict
 from rlregress.model.quantities import RETURNS
+from rlregress.model.ranking import GREATER, SMALLER, Ranking
 from rlregress.training.budgets import budget, hyperparameters
 from rlregress.training.cell import Cell, Protocol
-from rlregress.verdicts.adastop import GREATER, SMALLER
 from rlregress.verdicts.bands import judge_bands
 from rlregress.verdicts.summaries import Difference, differences
 

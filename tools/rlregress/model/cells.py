@@ -163,6 +163,9 @@ class BandVerdict:
     reason: str
 
 
+Verdict = CellVerdict | GroupVerdict | BandVerdict
+
+
 @dataclass(frozen=True, kw_only=True)
 class ShownRun:
     """One run.

@@ -6,8 +6,8 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from rlregress.gate.trend import SMALL, Row, Series, Shift, Trend
 from rlregress.model.quantities import BY_NAME
+from rlregress.model.trend import SMALL, Row, Series, Shift, Trend
 from rlregress.model.verdict import REGRESSED
 from rlregress.reporting import tables, words
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rlregress.gate.trend import SMALL, Series, Shift, Trend
+from rlregress.model.trend import SMALL, Series, Shift, Trend
 from rlregress.model.verdict import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED
 from rlregress.reporting import trend as trend_report
 from rlregress.reporting import words
