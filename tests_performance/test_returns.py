@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from rlregress.verdicts.outcome import REGRESSED
+from rlregress.model.verdict import REGRESSED
 
 
 def test_training(training, evidence):

@@ -7,8 +7,8 @@ import resource
 import pytest
 
 from rlregress.gate.throughput import how_to_record
+from rlregress.model.verdict import REGRESSED
 from rlregress.training.throughput import processes
-from rlregress.verdicts.outcome import REGRESSED
 
 pytestmark = pytest.mark.nightly
 

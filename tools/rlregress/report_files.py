@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rlregress.gate import evidence, night
-from rlregress.gate.outcome import GateResult
+from rlregress.model.gate import GateResult
 from rlregress.reporting import brief, gate_findings, platforms, summary
 from rlregress.reporting import gate as gate_report
 from rlregress.reporting.html import gate as page

@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from rlregress import suite
-from rlregress.gate import outcome as gate
-from rlregress.verdicts.outcome import INCONCLUSIVE
+from rlregress.model.verdict import EXIT_CODES, INCONCLUSIVE
 
 BUILDS = "hatchling comes with: pip install -e .[dev]"
 #: what a wheel takes from the top of the checkout
@@ -184,7 +183,7 @@ def test_commands_work_in_an_empty_folder(environment, tmp_path, arguments, said
     """Every command answers from the wheel alone, and writes nothing into it."""
     before = _files(environment)
     # a training of the smoke budget says nothing of returns
-    code = gate.EXIT_CODES[INCONCLUSIVE] if arguments[0] == "gate" else 0
+    code = EXIT_CODES[INCONCLUSIVE] if arguments[0] == "gate" else 0
     ended = _call([environment / "bin" / "rlregress", *arguments], tmp_path, code=code)
     assert said in ended.stdout
     assert _files(environment) == before

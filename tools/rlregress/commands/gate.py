@@ -15,7 +15,7 @@ from rlregress.commands import following, hosts
 from rlregress.errors import UserError, nearest
 from rlregress.gate import planning, recording, run, selection
 from rlregress.gate import throughput as throughputs
-from rlregress.gate.candidates import Gate
+from rlregress.model.planning import Gate
 from rlregress.reporting import brief, gate_findings, summary, terminal
 from rlregress.reporting import gate as gate_report
 from rlregress.reporting import plan as plan_report

@@ -18,6 +18,7 @@ from rlregress.commands import following, hosts
 from rlregress.errors import UserError
 from rlregress.gate import shown
 from rlregress.model.differences import FAIL_ON
+from rlregress.model.verdict import INCONCLUSIVE
 from rlregress.reporting import (
     brief,
     findings,
@@ -33,7 +34,6 @@ from rlregress.training.record import check_writable, write_atomically
 from rlregress.upgrade import cached_folders, changes, gate, histories
 from rlregress.upgrade.changes import ReleasePair
 from rlregress.upgrade.result import Upgrade
-from rlregress.verdicts.outcome import INCONCLUSIVE
 
 
 def judge(options: gate.Options, in_brief: bool = False, inconclusive: str = "code") -> int:

@@ -100,7 +100,8 @@ def _train(waves: Waves, session: Session) -> int | None:
             )
             return 1
         before = wave.number, len(wave.left)
-        cluster.say(report.wave(wave))
+        left = len(wave.left)
+        cluster.say(report.wave(wave.number, wave.of, len(wave.jobs), wave.cells, left))
         code = _do(waves, session, wave)
         if code is not None:
             return code

@@ -7,8 +7,9 @@ from typing import Protocol
 
 from rlregress.details import catalogue
 from rlregress.details.judge import Judgement, judge
-from rlregress.frameworks.base import UNASKED, Probe, Unprobed
+from rlregress.frameworks.base import Probe, Unprobed
 from rlregress.frameworks.isolation import observe
+from rlregress.model.details import UNASKED
 
 
 class Probed(Protocol):

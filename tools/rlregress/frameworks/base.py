@@ -99,10 +99,6 @@ def with_exploration_fraction(
     return given
 
 
-#: what begins the reason of a judgement without an answer
-UNASKED = "could not be probed: "
-
-
 class Unprobed(Exception):
     """The framework's code could not be asked: not a statement about its behaviour.
 

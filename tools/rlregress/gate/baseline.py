@@ -20,15 +20,15 @@ from pydantic import Field
 from rlregress import datafiles, suite
 from rlregress.datafiles import Number, expected, one_of
 from rlregress.errors import UserError
+from rlregress.model import quantities
+from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity
 from rlregress.training import machine, record
 from rlregress.training.budgets import MOST_SEEDS
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.critic import Critic, judged_number
 from rlregress.training.diagnostics import DIAGNOSTICS
 from rlregress.training.episodes import learning_curve
-from rlregress.verdicts import quantity as quantities
-from rlregress.verdicts.outcome import Rules
-from rlregress.verdicts.quantity import CRITIC, RETURNS, TRAINING, Quantity
+from rlregress.verdicts.rules import Rules
 
 SCHEMA = 1
 #: field of a machine in a record -> in the provenance of stored runs

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from rlregress.gate.judging import (
     expected_new_runs,
@@ -12,41 +11,12 @@ from rlregress.gate.judging import (
     smallest_visible_drop,
 )
 from rlregress.gate.session import Session
+from rlregress.model.planning import Gate
+from rlregress.model.quantities import CRITIC, ONE_SIDED, RETURNS, TRAINING, Quantity
 from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
-from rlregress.verdicts.quantity import CRITIC, ONE_SIDED, RETURNS, TRAINING, Quantity
 
 #: new runs of the gates of fixed size that a plan compares with.
 _FIXED = (5, 10, 20)
-
-
-@dataclass(frozen=True)
-class Gate:
-    """What one gate sees with 80 % power, and what it costs if no run is done yet.
-
-    Attributes:
-        seeds: new runs of a cell, judged at one look; 0: the sequential gate.
-        chosen: it is the gate of the session.
-        cells: cells, and what of them is judged by the training too -> share of the stored mean
-            that a drop needs to be seen; None: none is.
-        groups: the same of groups -> share of the stored means that the cells must lose together.
-        critics: cells and then groups whose critics are judged -> how many times as large an
-            error has to be to be seen; None: none is.
-        expected: CPU seconds on average, if nothing changed.
-        most: CPU seconds, if every cell comes to the last look.
-    """
-
-    seeds: int
-    chosen: bool
-    cells: Mapping[str, float | None]
-    groups: Mapping[str, float | None]
-    critics: Mapping[str, float | None]
-    expected: float
-    most: float
-
-    @property
-    def name(self) -> str:
-        """What the gate is called: the option that asks for it, if it takes one."""
-        return f"--seeds {self.seeds}" if self.seeds else "sequential"
 
 
 def candidates(session: Session) -> tuple[Gate, ...]:
@@ -68,13 +38,16 @@ def candidates(session: Session) -> tuple[Gate, ...]:
 def _gate(session: Session, looks: Looks, groups: Mapping[Quantity, Sequence[str]]) -> Gate:
     seconds = {cell: session.estimated_seconds(cell) for cell in session.cells}
     return Gate(
-        looks.most if len(looks.seeds) == 1 else 0,
-        looks == session.looks,
-        _of_cells(session, looks, RETURNS) | _of_cells(session, looks, TRAINING),
-        _of_groups(session, looks, RETURNS, groups) | _of_groups(session, looks, TRAINING, groups),
-        _critics(session, looks, groups),
-        sum(expected_new_runs(session, cell, looks) * of_run for cell, of_run in seconds.items()),
-        sum(looks.most * of_run for of_run in seconds.values()),
+        seeds=looks.most if len(looks.seeds) == 1 else 0,
+        chosen=looks == session.looks,
+        cells=_of_cells(session, looks, RETURNS) | _of_cells(session, looks, TRAINING),
+        groups=_of_groups(session, looks, RETURNS, groups)
+        | _of_groups(session, looks, TRAINING, groups),
+        critics=_critics(session, looks, groups),
+        expected=sum(
+            expected_new_runs(session, cell, looks) * of_run for cell, of_run in seconds.items()
+        ),
+        most=sum(looks.most * of_run for of_run in seconds.values()),
     )
 
 

@@ -10,18 +10,17 @@ import numpy as np
 
 from rlregress.gate import baseline, published
 from rlregress.gate.session import Session
+from rlregress.model.cells import Band, Verdict
+from rlregress.model.quantities import BESIDE, ONE_SIDED, RETURNS, Quantity, shares
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell, Job
-from rlregress.verdicts.bands import Band, BandSample, BandVerdict, judge_bands
+from rlregress.verdicts.bands import BandSample, judge_bands
 from rlregress.verdicts.ceiling import at_ceiling
 from rlregress.verdicts.looks import Looks
-from rlregress.verdicts.outcome import CellSample, CellVerdict, GroupVerdict, Rules
 from rlregress.verdicts.power import expected_runs, smallest_group_drop
-from rlregress.verdicts.quantity import BESIDE, ONE_SIDED, RETURNS, Quantity, shares
-from rlregress.verdicts.rules import visible_drop
+from rlregress.verdicts.rules import CellSample, Rules, visible_drop
 from rlregress.verdicts.sequential import Course, follow, verdicts_of
 
-Verdict = CellVerdict | GroupVerdict | BandVerdict
 #: all that runs are judged by
 EVERY = (RETURNS, *BESIDE)
 

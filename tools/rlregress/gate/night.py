@@ -24,9 +24,9 @@ from rlregress.datafiles import Number, expected
 from rlregress.errors import UserError
 from rlregress.gate import evidence
 from rlregress.gate.baseline import numbers_of
-from rlregress.gate.outcome import FrameworkOutcome, GateResult
 from rlregress.gate.throughput import QUANTITIES
-from rlregress.verdicts.quantity import CRITIC, RETURNS, TRAINING
+from rlregress.model.gate import FrameworkOutcome, GateResult
+from rlregress.model.quantities import CRITIC, RETURNS, TRAINING
 
 SCHEMA = 1
 FILE = "night.json"
@@ -62,7 +62,7 @@ class CellNight:
         hyperparameters: digest of them; empty where an older report does not tell.
         seeds: [n].
         parameters: beginning of the digest of the trained parameters [n]; empty of a failed run.
-        returns, training, critic: what runs are judged by (``verdicts.quantity``) [n]; None of a
+        returns, training, critic: what runs are judged by (``model.quantities``) [n]; None of a
             run that failed or has none.
         steps_per_cpu_second: environment steps [n].
         machines: place of each run's machine in the night's list of them [n].

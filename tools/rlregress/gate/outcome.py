@@ -3,104 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 from rlregress.details.expectations import Cell
 from rlregress.gate import asked, evidence
-from rlregress.gate.shown import Shown
-from rlregress.verdicts.outcome import (
+from rlregress.model.gate import FrameworkOutcome
+from rlregress.model.quantities import RETURNS, TRAINING, Quantity, quantity_of
+from rlregress.model.verdict import (
+    CHANGES,
+    COULD_NOT_JUDGE,
+    EXIT_CODES,
+    FORMULAS_HOLD,
     HOLDS,
-    IMPROVED,
     INCONCLUSIVE,
-    MOVED,
     REGRESSED,
-    Rules,
     worst_verdict,
 )
-from rlregress.verdicts.quantity import CRITIC, RETURNS, TRAINING, Quantity, quantity_of
+from rlregress.verdicts.rules import Rules
 
-#: of a framework without stored runs: what could be asked of it holds
-FORMULAS_HOLD = "formulas hold"
-#: of what could not be asked (usage, environment, too little of an upgrade)
-COULD_NOT_JUDGE = "could not judge"
-#: verdicts that something changed
-_CHANGES = (REGRESSED, IMPROVED, MOVED)
 #: a cell whose own p-value, its looks considered, is larger shows no sign of a drop
 SIGN_OF_A_DROP = 0.2
-#: exit codes of the gate
-EXIT_CODES = {
-    HOLDS: 0, IMPROVED: 0, MOVED: 0, REGRESSED: 1, COULD_NOT_JUDGE: 2, INCONCLUSIVE: 3
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class FrameworkOutcome:
-    """The verdict on one framework and what it rests on.
-
-    Attributes:
-        details: how many had to be asked.
-        not_asked: those of them that were not, with the scopes in which they were not.
-        untested: tiers in which no test has passed, of those that had to be run.
-        tests: tier -> outcome -> number of tests.
-        failures: the failed tests about this framework, as entries of the evidence.
-        verdicts: verdict lines by cell or group name.
-        throughput: algorithm -> what was measured of it and its verdicts by quantity, where that
-            was asked.
-        not_judged: cell -> what it was not judged by beside its returns -> why.
-    """
-
-    framework: str
-    verdict: str
-    tests: Mapping[str, Mapping[str, int]]
-    failures: tuple[Mapping[str, Any], ...]
-    verdicts: Mapping[str, Mapping[str, Any]]
-    details: int = 0
-    not_asked: tuple[str, ...] = ()
-    untested: tuple[str, ...] = ()
-    throughput: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    not_judged: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-
-    @property
-    def critics_alone(self) -> tuple[str, ...]:
-        """The critics that regressed, where no return and nothing else did."""
-        if any("critic" not in failure for failure in self.failures):
-            return ()
-        fallen = [name for name, of in self.verdicts.items() if of["verdict"] == REGRESSED]
-        critics = tuple(name for name in fallen if quantity_of(name) is CRITIC)
-        return critics if len(critics) == len(fallen) else ()
-
-
-@dataclass(frozen=True)
-class GateResult:
-    """Everything that a gate comes to.
-
-    Attributes:
-        outcomes: by framework.
-        broken: entries of the evidence that say that the suite itself failed.
-        unjudged: cells, groups and tests that no verdict was reached on.
-        versions, sources, copies: full name of a framework -> package -> version, module ->
-            digest of the files, and module -> folder of what are not the installed files.
-        alpha: probability of a false alarm.
-        seconds: of wall-clock time.
-        exit_code: see ``exit_code``.
-        notes: what is to be known of the runs, in sentences.
-        shown: what a page shows beside the verdicts.
-    """
-
-    outcomes: Sequence[FrameworkOutcome]
-    broken: Sequence[Mapping[str, Any]]
-    unjudged: Sequence[str]
-    versions: Mapping[str, Mapping[str, str]]
-    sources: Mapping[str, Mapping[str, str]]
-    copies: Mapping[str, Mapping[str, str]]
-    alpha: float
-    budget: str
-    seconds: float
-    exit_code: int
-    notes: Sequence[str] = ()
-    shown: Shown = field(default_factory=Shown)
 
 
 def _covers(other: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
@@ -135,7 +58,7 @@ def _counts(quantity: Quantity, verdict: str) -> bool:
     What is judged beside returns counts where it shows something; that critics hold says nothing of
     returns, that training returns hold does.
     """
-    return quantity is RETURNS or verdict in _CHANGES or (quantity is TRAINING and verdict == HOLDS)
+    return quantity is RETURNS or verdict in CHANGES or (quantity is TRAINING and verdict == HOLDS)
 
 
 def _verdict(
@@ -205,11 +128,18 @@ def outcomes(
             verdict = COULD_NOT_JUDGE
         made.append(
             FrameworkOutcome(
-                framework, verdict, tests, tuple(failures), verdicts,
-                len({id for id, _ in wanted}), missing, tiers, throughput,
-                evidence.not_judged(own),
+                framework=framework,
+                verdict=verdict,
+                tests=tests,
+                failures=tuple(failures),
+                verdicts=verdicts,
+                details=len({id for id, _ in wanted}),
+                not_asked=missing,
+                untested=tiers,
+                throughput=throughput,
+                not_judged=evidence.not_judged(own),
             )
-        )  # fmt: skip
+        )
     return made
 
 

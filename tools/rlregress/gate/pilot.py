@@ -26,12 +26,13 @@ from rlregress.faults import probed
 from rlregress.gate import return_faults
 from rlregress.gate.baseline import numbers_of
 from rlregress.gate.selection import Selection, choose
+from rlregress.model.pilot import Price
+from rlregress.model.quantities import CRITIC
 from rlregress.tracing.processes import last_words
 from rlregress.training import launch, plan, record, recorded
 from rlregress.training.cell import Cell
 from rlregress.training.store import Store
-from rlregress.verdicts.pilot import Curve, Price, prices
-from rlregress.verdicts.quantity import CRITIC
+from rlregress.verdicts.pilot import Curve, prices
 
 BUDGET = "pilot"
 UNCHANGED = "unchanged"

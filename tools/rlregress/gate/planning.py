@@ -3,81 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from rlregress.errors import UserError
 from rlregress.gate import baseline, schedule
-from rlregress.gate.candidates import Gate, candidates
+from rlregress.gate.candidates import candidates
 from rlregress.gate.judging import EVERY, course_of, needed
-from rlregress.gate.proposals import Wanted, proposals
-from rlregress.gate.schedule import Makespan
+from rlregress.gate.proposals import proposals
 from rlregress.gate.selection import Selection, refused
 from rlregress.gate.session import Session, open_session
+from rlregress.model.planning import CellPlan, Makespan, Plan
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell
-from rlregress.verdicts.outcome import Rules
-
-
-@dataclass(frozen=True)
-class CellPlan:
-    """One cell.
-
-    Attributes:
-        damaged: what is wrong with records that cannot be read.
-        done: runs that have a record.
-        until: runs in all that its next look waits for; 0 if it is decided.
-        undone: those of them that have no record yet.
-        seconds: CPU seconds of one run, as far as stored runs tell.
-        banded: it is judged against a published band, not against stored runs.
-    """
-
-    name: str
-    damaged: tuple[str, ...]
-    done: int
-    until: int
-    undone: int
-    seconds: float
-    banded: bool
-
-    @property
-    def decided(self) -> bool:
-        """Whether the runs that are done decide all that is judged of it."""
-        return self.until == 0
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a session would do, as far as it has come.
-
-    Attributes:
-        description: cells, runs, and what is already there, in one phrase.
-        looks: new runs of a cell in all at each look.
-        judged: whether the budget's returns are judged.
-        begun: any of its runs has a record.
-        gates: the gate of the session and others.
-        measured: how many runs are done and tell how long runs take here.
-        seconds: of the runs of the next look that are left, one after the other, without
-            evaluations on the way.
-        makespan: of these runs on the workers, each with its start; None: not known.
-        evaluations: of one run, the one after the training among them.
-        not_judged: cells with stored runs -> what they are not judged by beside returns -> why.
-        refused: what is left out and why, a line for each framework, algorithm and set.
-        wanted: which gate sees the drop that was asked for; empty if none was.
-    """
-
-    description: str
-    looks: tuple[int, ...]
-    judged: bool
-    cells: tuple[CellPlan, ...]
-    begun: bool
-    gates: tuple[Gate, ...]
-    measured: int
-    seconds: float
-    makespan: Makespan | None
-    evaluations: int
-    not_judged: Mapping[str, Mapping[str, str]]
-    refused: tuple[str, ...]
-    wanted: tuple[Wanted, ...]
+from rlregress.verdicts.rules import Rules
 
 
 def plan(
@@ -109,19 +46,19 @@ def plan(
     cells = tuple(_cell(session, cell, until[cell]) for cell in session.cells)
     begun = any(cell.done for cell in cells)
     return Plan(
-        session.describe(),
-        session.looks.seeds,
-        session.judged,
-        cells,
-        begun,
-        gates,
-        len(measured),
-        sum(seconds for _, seconds in session.lengths_to_do(measured, until)),
-        _makespan(session, measured, until, workers),
-        budget(selection.budget).evaluations,
-        {cell.id: why for cell in session.stored if (why := session.not_judged(cell))},
-        tuple(refused(selection)),
-        () if must_see is None else proposals(session, gates, must_see, begun),
+        description=session.describe(),
+        looks=session.looks.seeds,
+        judged=session.judged,
+        cells=cells,
+        begun=begun,
+        gates=gates,
+        measured=len(measured),
+        seconds=sum(seconds for _, seconds in session.lengths_to_do(measured, until)),
+        makespan=_makespan(session, measured, until, workers),
+        evaluations=budget(selection.budget).evaluations,
+        not_judged={cell.id: why for cell in session.stored if (why := session.not_judged(cell))},
+        refused=tuple(refused(selection)),
+        wanted=() if must_see is None else proposals(session, gates, must_see, begun),
     )
 
 
@@ -146,13 +83,13 @@ def _makespan(
 
 def _cell(session: Session, cell: Cell, until: int) -> CellPlan:
     return CellPlan(
-        cell.id,
-        tuple(session.damaged(cell)),
-        len(session.jobs(cell)) - len(session.undone(cell, session.looks.most)),
-        until,
-        len(session.undone(cell, until)),
-        session.estimated_seconds(cell),
-        cell in session.bands,
+        name=cell.id,
+        damaged=tuple(session.damaged(cell)),
+        done=len(session.jobs(cell)) - len(session.undone(cell, session.looks.most)),
+        until=until,
+        undone=len(session.undone(cell, until)),
+        seconds=session.estimated_seconds(cell),
+        banded=cell in session.bands,
     )
 
 

@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from rlregress.gate.candidates import Gate, looks_allowed
+from rlregress.gate.candidates import looks_allowed
 from rlregress.gate.judging import family, relative_sds, smallest_common_drop
 from rlregress.gate.session import Session
+from rlregress.model.planning import Gate, Wanted
+from rlregress.model.quantities import RETURNS, TRAINING, Quantity, cell_of, percent
 from rlregress.training.cell import Cell
 from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group
-from rlregress.verdicts.quantity import RETURNS, TRAINING, Quantity, cell_of, percent
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """Which gate sees a drop that is asked for.
-
-    Attributes:
-        what: the drop, and the cells that it is about, in words.
-        gate: one that sees it in all of them, or in their groups: that of a session that has begun,
-            or the cheapest; None: none does.
-        missing: of each cell or group in which none does, what would.
-        unknown: why what a gate sees is not known; empty if it is.
-    """
-
-    what: str
-    gate: Gate | None
-    missing: Mapping[str, str]
-    unknown: str = ""
 
 
 def proposals(
@@ -57,23 +39,30 @@ def proposals(
     drop = f"a drop of {100 * share:g}%"
     every, stored = len(session.cells), len(session.stored)
     if not stored:
-        return (Wanted(f"{drop} in any one of {every} cells", None, {}, _unknown(session)),)
+        return (
+            Wanted(
+                what=f"{drop} in any one of {every} cells",
+                gate=None,
+                missing={},
+                unknown=_unknown(session),
+            ),
+        )
     alone = cheapest(lambda gate: gate.cells)
     rest = f" of the {stored} that have stored runs, of {every}" if stored < every else ""
     wanted = [
         Wanted(
-            f"{drop} in any one cell{rest}, that its evaluation or its training shows",
-            alone,
-            {} if alone else _missing_in_cells(session, gates, share),
+            what=f"{drop} in any one cell{rest}, that its evaluation or its training shows",
+            gate=alone,
+            missing={} if alone else _missing_in_cells(session, gates, share),
         )
     ]
     if gates[0].groups:
         common = cheapest(lambda gate: gate.groups)
         wanted.append(
             Wanted(
-                f"{drop} that the cells of a group have in common, shown by one or the other",
-                common,
-                {} if common else _missing_in_groups(session, gates, share),
+                what=f"{drop} that the cells of a group have in common, shown by one or the other",
+                gate=common,
+                missing={} if common else _missing_in_groups(session, gates, share),
             )
         )
     return tuple(wanted)

@@ -15,8 +15,9 @@ from pydantic import Field
 from rlregress import datafiles, suite
 from rlregress.datafiles import Number, Text
 from rlregress.errors import UserError
+from rlregress.model.cells import Band
 from rlregress.training.cell import Cell
-from rlregress.verdicts.bands import Band, recover
+from rlregress.verdicts.bands import recover
 
 SEEDS = 5
 
@@ -100,6 +101,14 @@ def originals() -> dict[tuple[str, str], Band]:
     for key, row in zip(keys, rows, strict=True):
         half = 1.96 * row.sd / math.sqrt(row.seeds)
         largest = row.sd * math.sqrt(row.seeds / (row.seeds - 1))
-        band = Band(row.mean, half, row.seeds, 0.005, row.sd, row.sd, largest)
+        band = Band(
+            mean=row.mean,
+            half=half,
+            seeds=row.seeds,
+            rounding=0.005,
+            sd=row.sd,
+            sd_low=row.sd,
+            sd_high=largest,
+        )
         bands[key] = band
     return bands

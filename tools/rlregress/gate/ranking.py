@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,14 +16,19 @@ from rlregress import datafiles
 from rlregress.datafiles import Number, Text, expected
 from rlregress.errors import UserError, nearest
 from rlregress.gate import baseline
+from rlregress.model.ranking import (
+    Decision,
+    Ranking,
+    Standing,
+    TaskRanking,
+)
 from rlregress.training import recorded
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.verdicts import adastop
-from rlregress.verdicts.adastop import GREATER, SMALLER, UNDECIDED, Plan
+from rlregress.verdicts.adastop import Plan
 
 #: beyond it squares of returns overflow
 _LARGEST = 1e100
-_MIRRORED = {GREATER: SMALLER, SMALLER: GREATER}
 
 
 @dataclass(frozen=True)
@@ -40,83 +45,6 @@ class Run:
     task: str
     seed: int
     final_return: float | None
-
-
-@dataclass(frozen=True)
-class Standing:
-    """One implementation on one task.
-
-    Attributes:
-        returns: of its runs by seed, as many as were looked at. A run that failed counts as the
-            worst return of the task.
-        available: how many runs there are.
-        failed: how many of those that were looked at failed.
-    """
-
-    implementation: str
-    returns: tuple[float, ...]
-    available: int
-    failed: int
-
-    @property
-    def mean(self) -> float:
-        """Mean return of the runs that were looked at."""
-        return float(np.mean(self.returns))
-
-
-@dataclass(frozen=True)
-class Decision:
-    """One pair of implementations on one task.
-
-    Attributes:
-        decision: of the first against the second; see ``adastop.Pair``.
-    """
-
-    first: str
-    second: str
-    decision: str
-    look: int
-
-
-@dataclass(frozen=True)
-class TaskRanking:
-    """One task: implementations by falling mean, and every pair of them."""
-
-    name: str
-    standings: tuple[Standing, ...]
-    decisions: tuple[Decision, ...]
-
-    def decision(self, first: str, second: str) -> str:
-        """What is decided about ``first`` against ``second``, in whichever order they were."""
-        for pair in self.decisions:
-            if (pair.first, pair.second) == (first, second):
-                return pair.decision
-            if (pair.first, pair.second) == (second, first):
-                return _MIRRORED.get(pair.decision, pair.decision)
-        raise KeyError((first, second))
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """All tasks, decided as one family.
-
-    Attributes:
-        looks: how many of the plan's looks there were runs for, or were needed.
-        boundaries: lower and upper boundary of each look, in sums of returns over the standard
-            deviation of the pair's returns so far.
-        alone: tasks of which only one implementation has runs; they are not ranked.
-    """
-
-    plan: Plan
-    tasks: tuple[TaskRanking, ...]
-    looks: int
-    boundaries: tuple[tuple[float, float], ...]
-    alone: tuple[str, ...] = field(default=())
-
-    @property
-    def undecided(self) -> int:
-        """Pairs that need more runs."""
-        return sum(pair.decision == UNDECIDED for task in self.tasks for pair in task.decisions)
 
 
 #: A name without the spaces around it.
@@ -327,7 +255,7 @@ def rank(
         )
     returns = {task: _without_failures(task, of_task) for task, of_task in shared.items()}
     most = _most_looks(returns, per_look)
-    plan = Plan(per_look, most if looks is None else looks, alpha, beta)
+    plan = Plan(runs=per_look, looks=most if looks is None else looks, alpha=alpha, beta=beta)
 
     places: list[tuple[str, str]] = []
     samples: list[np.ndarray] = []
@@ -345,15 +273,17 @@ def rank(
     for pair in compared.pairs:
         task, first = places[pair.first]
         second = places[pair.second][1]
-        decided[task].append(Decision(first, second, pair.decision, pair.look))
+        decided[task].append(
+            Decision(first=first, second=second, decision=pair.decision, look=pair.look)
+        )
         for place in (places[pair.first], places[pair.second]):
             looked_at[place] = max(looked_at[place], pair.look or done)
     return Ranking(
-        plan,
-        tuple(
+        plan=plan,
+        tasks=tuple(
             TaskRanking(
-                task,
-                tuple(
+                name=task,
+                standings=tuple(
                     sorted(
                         (
                             _standing(
@@ -364,13 +294,13 @@ def rank(
                         key=lambda standing: (-standing.mean, standing.implementation),
                     )
                 ),
-                tuple(decided[task]),
+                decisions=tuple(decided[task]),
             )
             for task, of_task in returns.items()
         ),
-        done,
-        tuple((look.lower, look.upper) for look in compared.looks),
-        alone,
+        looks=done,
+        boundaries=tuple((look.lower, look.upper) for look in compared.looks),
+        alone=alone,
     )
 
 
@@ -378,7 +308,9 @@ def _standing(
     name: str, returns: Sequence[float], by_seed: dict[int, float | None], count: int
 ) -> Standing:
     failed = sum(by_seed[seed] is None for seed in sorted(by_seed)[:count])
-    return Standing(name, tuple(returns[:count]), len(returns), failed)
+    return Standing(
+        implementation=name, returns=tuple(returns[:count]), available=len(returns), failed=failed
+    )
 
 
 def as_dict(ranking: Ranking) -> dict[str, Any]:

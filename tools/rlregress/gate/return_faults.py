@@ -16,9 +16,9 @@ from rlregress.faults import probed
 from rlregress.faults.probed import Fault
 from rlregress.gate import evidence, outcome, run
 from rlregress.gate.baseline import FIRST_NEW_SEED
+from rlregress.model.verdict import REGRESSED
 from rlregress.training import launch
 from rlregress.verdicts.looks import SEQUENTIAL
-from rlregress.verdicts.outcome import REGRESSED
 
 #: cell -> what a run of it came to, as its record says.
 Outcomes = dict[str, dict[str, Any]]

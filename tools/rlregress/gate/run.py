@@ -22,9 +22,8 @@ from rlregress.frameworks.base import Adapter
 from rlregress.gate import asked, evidence, outcome, selection, shown, throughput
 from rlregress.gate.baseline import FIRST_NEW_SEED
 from rlregress.gate.machines import other_machines
-from rlregress.gate.outcome import GateResult
 from rlregress.gate.session import Session, open_session
-from rlregress.gate.shown import Shown
+from rlregress.model.gate import GateResult, Shown
 from rlregress.tracing.processes import last_words
 from rlregress.training import identity, launch
 from rlregress.training.record import check_writable
@@ -320,18 +319,18 @@ def conclude(
     unjudged = outcome.unjudged(session.verdict_names(), entries) if session else []
     unjudged += [f"tests of {of.framework} {tier}" for of in outcomes for tier in of.untested]
     return GateResult(
-        outcomes,
-        outcome.broken(entries),
-        unjudged,
-        {adapter.full_name: identity.versions(adapter) for adapter in adapters},
-        {adapter.full_name: identity.sources(adapter) for adapter in adapters},
-        {adapter.full_name: identity.changed_copies(adapter) for adapter in adapters},
-        told.alpha,
-        told.budget,
-        round(seconds, 1),
-        outcome.exit_code(outcomes, entries, unjudged),
-        other_machines(session) if session else (),
-        _shown(told, session, adapters, to_ask, entries),
+        outcomes=outcomes,
+        broken=outcome.broken(entries),
+        unjudged=unjudged,
+        versions={adapter.full_name: identity.versions(adapter) for adapter in adapters},
+        sources={adapter.full_name: identity.sources(adapter) for adapter in adapters},
+        copies={adapter.full_name: identity.changed_copies(adapter) for adapter in adapters},
+        alpha=told.alpha,
+        budget=told.budget,
+        seconds=round(seconds, 1),
+        exit_code=outcome.exit_code(outcomes, entries, unjudged),
+        notes=other_machines(session) if session else (),
+        shown=_shown(told, session, adapters, to_ask, entries),
     )
 
 
@@ -350,11 +349,11 @@ def _shown(
     failures = [entry for entry in entries if entry["outcome"] == "failed"]
     bands = {cell.id: band for cell, band in session.bands.items()} if session else {}
     return Shown(
-        told.date,
-        told.command,
-        shown.machine(),
-        extent,
-        shown.runs(entries, bands),
-        shown.departed(failures, adapters),
-        shown.changed_files(adapters),
+        started=told.date,
+        command=told.command,
+        machine=shown.machine(),
+        extent=extent,
+        runs=shown.runs(entries, bands),
+        departed=shown.departed(failures, adapters),
+        files=shown.changed_files(adapters),
     )

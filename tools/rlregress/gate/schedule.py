@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from rlregress.gate.baseline import FINISHED, Baseline
+from rlregress.model.planning import Makespan
 from rlregress.training.cell import Cell
 
 #: CPU seconds of a run beside those in its record: two processes start, and import torch. Measured
@@ -21,21 +21,6 @@ from rlregress.training.cell import Cell
 STARTUP_SECONDS = 4.3
 #: so often lengths are drawn, in all and of one prediction.
 _DRAWN, _MOST_DRAWS = 200_000, 200
-
-
-@dataclass(frozen=True)
-class Makespan:
-    """Seconds from the first start to the last end.
-
-    Attributes:
-        seconds: on average; ``low`` and ``high``: 90 % of what was drawn lies between.
-        bound: less is not possible, if runs take as long as expected.
-    """
-
-    seconds: float
-    low: float
-    high: float
-    bound: float
 
 
 def makespan(lengths: Sequence[float], workers: int) -> float:
@@ -120,4 +105,6 @@ def predict(
     draws = min(_MOST_DRAWS, max(5, _DRAWN // len(expected)))
     ends = [makespan(draw(longest_first, of, generator), workers) for _ in range(draws)]
     low, high = (float(of) for of in np.quantile(ends, (0.05, 0.95)))
-    return Makespan(float(np.mean(ends)), low, high, lower_bound(expected, workers))
+    return Makespan(
+        seconds=float(np.mean(ends)), low=low, high=high, bound=lower_bound(expected, workers)
+    )

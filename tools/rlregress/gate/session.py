@@ -11,13 +11,13 @@ from rlregress.errors import UserError
 from rlregress.gate import baseline, published
 from rlregress.gate.baseline import FINISHED, FIRST_NEW_SEED, Baseline
 from rlregress.gate.selection import Selection, choose
+from rlregress.model.cells import Band
+from rlregress.model.quantities import BESIDE, RETURNS, Quantity, quantity_of
 from rlregress.training import launch, plan
 from rlregress.training.budgets import MOST_SEEDS, budget
 from rlregress.training.cell import Cell, Job
 from rlregress.training.store import Store, store_in
-from rlregress.verdicts.bands import Band
 from rlregress.verdicts.looks import LEAST_STORED, SEQUENTIAL, Looks, fixed
-from rlregress.verdicts.quantity import BESIDE, RETURNS, Quantity, quantity_of
 
 #: so that no seed derived from it is beyond the 32 bits that NumPy takes
 LAST_FIRST_SEED = 2_000_000_000

@@ -6,7 +6,6 @@ import importlib.metadata
 import os
 import platform
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,51 +13,19 @@ from typing import Any
 from rlregress.details import catalogue
 from rlregress.details.implementation import implementations
 from rlregress.faults import places
-from rlregress.frameworks.base import UNASKED, Adapter
+from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline, passages
 from rlregress.gate.baseline import FINISHED
 from rlregress.gate.passages import Passage
+from rlregress.model.cells import Band, CellRuns, ShownRun
+from rlregress.model.gate import Departed, Extent
+from rlregress.model.quantities import BESIDE
 from rlregress.training import identity
 from rlregress.training.cell import Cell
 from rlregress.training.machine import cpu_name
-from rlregress.verdicts.bands import Band
-from rlregress.verdicts.quantity import BESIDE
 
 #: files of a changed copy that are shown, and lines around one that decides a detail.
 _FILES, _AROUND = 6, 3
-
-
-@dataclass(frozen=True)
-class ShownRun:
-    """One run.
-
-    Attributes:
-        numbers: name of a quantity (``verdicts/quantity.py``) -> what it is judged by; NaN where
-            it has none.
-        curve: (steps, mean return) of the training episodes that ended in each twentieth.
-        failure: why it failed; empty: it did not.
-    """
-
-    seed: int
-    numbers: Mapping[str, float]
-    curve: Sequence[Sequence[float]] = ()
-    failure: str = ""
-
-
-@dataclass(frozen=True)
-class CellRuns:
-    """The runs of one cell, by seed.
-
-    Attributes:
-        band: published, if the cell is judged by one.
-        versions, machine: of the stored runs; empty without any.
-    """
-
-    stored: tuple[ShownRun, ...]
-    new: tuple[ShownRun, ...]
-    band: Band | None = None
-    versions: Mapping[str, str] = field(default_factory=dict)
-    machine: str = ""
 
 
 def runs(
@@ -81,15 +48,15 @@ def runs(
         band = (bands or {}).get(name)
         stored = known.get(name)
         if stored is None or band is not None:
-            shown[name] = CellRuns((), ordered, band)
+            shown[name] = CellRuns(stored=(), new=ordered, band=band)
             continue
         provenance = stored.provenance
         shown[name] = CellRuns(
-            tuple(map(_stored, stored.runs)),
-            ordered,
-            None,
-            provenance.get("versions", {}),
-            f"{provenance.get('cpu', '')}, Python {provenance.get('python', '')}",
+            stored=tuple(map(_stored, stored.runs)),
+            new=ordered,
+            band=None,
+            versions=provenance.get("versions", {}),
+            machine=f"{provenance.get('cpu', '')}, Python {provenance.get('python', '')}",
         )
     return shown
 
@@ -97,7 +64,9 @@ def runs(
 def _new(record: Mapping[str, Any]) -> ShownRun:
     numbers = {of.name: value for of, value in baseline.numbers_of(record).items()}
     curve = record.get("learning_curve") or ()
-    return ShownRun(record["seed"], numbers, curve, record.get("failure") or "")
+    return ShownRun(
+        seed=record["seed"], numbers=numbers, curve=curve, failure=record.get("failure") or ""
+    )
 
 
 def _stored(run: baseline.Run) -> ShownRun:
@@ -106,39 +75,7 @@ def _stored(run: baseline.Run) -> ShownRun:
     for quantity in BESIDE:
         numbers[quantity.name] = run.beside.judged_by(quantity)
     failed = "" if run.status == FINISHED else run.failure or "it failed"
-    return ShownRun(run.seed, numbers, run.learning_curve, failed)
-
-
-@dataclass(frozen=True)
-class Departed:
-    """A detail that a framework does not do as documented.
-
-    Attributes:
-        found, documented: variants, or why there is none; each with its formula in words.
-        code: lines around the one that decides it, with their numbers; empty where the line that
-            is on record is not there.
-        place: of that line.
-        said: the failure as the test says it.
-        path, line: where that line is on this machine; None: the file is not there.
-    """
-
-    framework: str
-    id: str
-    scope: str
-    question: str
-    consequence: str
-    documented: tuple[str, str]
-    found: tuple[str, str]
-    place: str
-    code: tuple[tuple[int, str], ...]
-    said: str
-    path: Path | None = None
-    line: int = 1
-
-    @property
-    def asked(self) -> bool:
-        """Whether the code has answered; else ``found`` says why it could not be asked."""
-        return not self.found[0].startswith(UNASKED)
+    return ShownRun(seed=run.seed, numbers=numbers, curve=run.learning_curve, failure=failed)
 
 
 def departed(
@@ -173,18 +110,18 @@ def _departed(adapter: Adapter, entry: Mapping[str, Any]) -> Departed:
         shown = text[begin - 1 : line.line + _AROUND]
         code = tuple(enumerate(shown, start=begin))
     return Departed(
-        adapter.full_name,
-        detail.id,
-        scope,
-        detail.question,
-        detail.consequence,
-        (wanted, formula(wanted)),
-        (found, formula(found)),
-        str(line) if line is not None else "",
-        code,
-        str(entry["message"]),
-        path,
-        line.line if line is not None else 1,
+        framework=adapter.full_name,
+        id=detail.id,
+        scope=scope,
+        question=detail.question,
+        consequence=detail.consequence,
+        documented=(wanted, formula(wanted)),
+        found=(found, formula(found)),
+        place=str(line) if line is not None else "",
+        code=code,
+        said=str(entry["message"]),
+        path=path,
+        line=line.line if line is not None else 1,
     )
 
 
@@ -201,19 +138,6 @@ def changed_files(adapters: Sequence[Adapter]) -> tuple[Passage, ...]:
     return tuple(dict.fromkeys(shown))[:_FILES]
 
 
-@dataclass(frozen=True)
-class Extent:
-    """Of which algorithms of a framework what was judged.
-
-    Attributes:
-        returns: those of which runs were judged; ``others``: those of which nothing but formulas
-            and behaviour was.
-    """
-
-    returns: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
-
-
 def extent(ids: Iterable[str], known: Collection[str], judged: Iterable[Cell]) -> Extent:
     """The extent of what was asked of a framework.
 
@@ -224,7 +148,9 @@ def extent(ids: Iterable[str], known: Collection[str], judged: Iterable[Cell]) -
     """
     returns = {cell.algorithm for cell in judged}
     families = {id.partition(".")[0] for id in ids}
-    return Extent(tuple(sorted(returns)), tuple(sorted((families & set(known)) - returns)))
+    return Extent(
+        returns=tuple(sorted(returns)), others=tuple(sorted((families & set(known)) - returns))
+    )
 
 
 def machine() -> str:
@@ -239,26 +165,3 @@ def now(seconds_ago: float = 0.0) -> str:
     """Date and time, to the minute, with the distance from UTC."""
     of = datetime.now().astimezone() - timedelta(seconds=seconds_ago)
     return of.strftime("%Y-%m-%d %H:%M %z")
-
-
-@dataclass(frozen=True)
-class Shown:
-    """What a page shows of a gate beside its verdicts.
-
-    Attributes:
-        started: date and time.
-        command: that judges the same again.
-        machine: of this gate.
-        extent: full name of a framework -> of which algorithms what was judged.
-        runs: id of a cell -> its runs.
-        departed: details that are not done as documented.
-        files: what differs between changed copies and the installed files.
-    """
-
-    started: str = ""
-    command: str = ""
-    machine: str = ""
-    extent: Mapping[str, Extent] = field(default_factory=dict)
-    runs: Mapping[str, CellRuns] = field(default_factory=dict)
-    departed: tuple[Departed, ...] = ()
-    files: tuple[Passage, ...] = ()

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from rlregress.gate import baseline
+from rlregress.model.quantities import scale_of
 from rlregress.verdicts import simulate
-from rlregress.verdicts.effect import scale_of
 from rlregress.verdicts.laws import LAWS, Law, resampled
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -18,144 +18,38 @@ import numpy as np
 from rlregress.errors import UserError
 from rlregress.gate import baseline, published
 from rlregress.gate.judging import band_samples, counted
-from rlregress.gate.ranking import Ranking, Run, as_dict, check_size, of_stored, rank, task_of
+from rlregress.gate.ranking import Run, as_dict, check_size, of_stored, rank, task_of
+from rlregress.model.cells import Band
+from rlregress.model.quantities import RETURNS
+from rlregress.model.ranking import GREATER, SMALLER, Ranking
+from rlregress.model.study import (
+    ALPHA,
+    BETTER,
+    OPEN,
+    OPPOSITE,
+    OWN,
+    SAME,
+    SIMILAR,
+    WORSE,
+    Order,
+    PairOfFrameworks,
+    Reproduction,
+    StoredAnswer,
+    StoredCell,
+    Study,
+)
 from rlregress.training.budgets import budget, hyperparameters
 from rlregress.training.cell import Cell, Protocol
-from rlregress.verdicts.adastop import GREATER, SMALLER
-from rlregress.verdicts.bands import Band, BandVerdict, judge_bands
-from rlregress.verdicts.quantity import RETURNS
-from rlregress.verdicts.summaries import Difference, differences
+from rlregress.verdicts.bands import band_sees, judge_bands
+from rlregress.verdicts.summaries import differences, seeds_needed
 
-ALPHA = 0.05
 TABLE = "thesis_returns"
+#: of every published cell
+SEEDS = 5
 #: the hyperparameter set of the papers of the algorithms
 ORIGINAL = "original"
 #: environment steps of the published originals: shorter runs are not compared with them
 ORIGINAL_STEPS = 1_000_000
-#: every framework under its own set
-OWN = "own"
-
-WORSE, SIMILAR, BETTER = "worse", "similar", "better"
-SAME, OPPOSITE, OPEN = "same", "opposite", "open"
-
-
-@dataclass(frozen=True)
-class Reproduction:
-    """One implementation against the paper of its algorithm.
-
-    Attributes:
-        difference: implementation minus original.
-        interval: worse, similar or better, as the printed interval of the implementation says.
-        failed: how many of its stored runs failed; each counts as the environment's worst return.
-    """
-
-    framework: str
-    algorithm: str
-    environment: str
-    mean: float
-    original: float
-    interval: str
-    difference: Difference
-    failed: int = 0
-
-    @property
-    def verdict(self) -> str:
-        """Worse, similar or better, after Holm; similar means: not rejected."""
-        return {-1: WORSE, 0: SIMILAR, 1: BETTER}[self.difference.sign(ALPHA)]
-
-
-@dataclass(frozen=True)
-class PairOfFrameworks:
-    """Two frameworks, one algorithm, environment and hyperparameter set."""
-
-    algorithm: str
-    environment: str
-    hyperparameters: str
-    first: str
-    second: str
-    difference: Difference
-
-
-@dataclass(frozen=True)
-class Order:
-    """The algorithms on one environment under one hyperparameter set.
-
-    Attributes:
-        hyperparameters: a set, or ``own``: every framework under its own.
-        orders: framework -> algorithms by falling mean.
-        pairs: of two algorithms: ``same`` if every framework separates them, all in one direction;
-            ``opposite`` if two frameworks separate them in different directions; otherwise
-            ``open``.
-    """
-
-    environment: str
-    hyperparameters: str
-    orders: Mapping[str, tuple[str, ...]]
-    pairs: Mapping[tuple[str, str], str]
-
-    @property
-    def alike(self) -> bool:
-        """Whether the means stand in one order in all frameworks, whatever their spread."""
-        return len(set(self.orders.values())) == 1
-
-
-@dataclass(frozen=True)
-class StoredAnswer:
-    """What stored runs say to one question.
-
-    Attributes:
-        ranking: None if there is nothing to compare.
-        reason: why there is nothing, or what was left out.
-    """
-
-    ranking: Ranking | None
-    reason: str
-
-
-@dataclass(frozen=True)
-class StoredCell:
-    """Stored runs of one cell against what a published table prints of it.
-
-    Attributes:
-        returns: final returns; a run that failed counts as the environment's worst one.
-        verdict: None of fewer than two runs.
-        failed: how many runs failed.
-    """
-
-    cell: Cell
-    returns: tuple[float, ...]
-    band: Band
-    verdict: BandVerdict | None
-    failed: int
-
-
-@dataclass(frozen=True)
-class Study:
-    """All answers.
-
-    Attributes:
-        without_originals: algorithms whose papers printed no numbers of these environments.
-        tested_order: pairs of algorithms within a framework that were tested for ``orders``.
-        stored_reproduction: of stored runs that are long enough.
-        stored_frameworks, stored_order: of stored runs; the second compares algorithms within each
-            framework.
-        stored_pairs: environment, hyperparameter set and budget -> pairs of algorithms, as in
-            ``Order``.
-        stored_cells: stored runs against the published table of their budget.
-        published_cells: how many cells that table prints.
-    """
-
-    reproduction: tuple[Reproduction, ...]
-    without_originals: tuple[str, ...]
-    frameworks: tuple[PairOfFrameworks, ...]
-    orders: tuple[Order, ...]
-    tested_order: int
-    stored_reproduction: tuple[Reproduction, ...]
-    stored_frameworks: StoredAnswer
-    stored_order: StoredAnswer
-    stored_pairs: Mapping[str, Mapping[tuple[str, str], str]]
-    stored_cells: tuple[StoredCell, ...]
-    published_cells: int
 
 
 def _reproduced(cells: Mapping[tuple[str, str, str], Band]) -> tuple[Reproduction, ...]:
@@ -171,7 +65,18 @@ def _reproduced(cells: Mapping[tuple[str, str, str], Band]) -> tuple[Reproductio
         band, original = pairs[key]
         outside = difference.outside[0]
         interval = SIMILAR if not outside else BETTER if difference.effect > 0 else WORSE
-        reproductions.append(Reproduction(*key, band.mean, original.mean, interval, difference))
+        framework, algorithm, environment = key
+        reproductions.append(
+            Reproduction(
+                framework=framework,
+                algorithm=algorithm,
+                environment=environment,
+                mean=band.mean,
+                original=original.mean,
+                interval=interval,
+                difference=difference,
+            )
+        )
     return tuple(reproductions)
 
 
@@ -179,7 +84,15 @@ def _band(returns: Sequence[float]) -> Band:
     """Returns as the summary that would have been printed of them, without rounding."""
     sd = float(np.std(returns, ddof=1))
     half = 1.96 * float(np.std(returns)) / math.sqrt(len(returns))
-    return Band(float(np.mean(returns)), half, len(returns), 0.0, sd, sd, sd)
+    return Band(
+        mean=float(np.mean(returns)),
+        half=half,
+        seeds=len(returns),
+        rounding=0.0,
+        sd=sd,
+        sd_low=sd,
+        sd_high=sd,
+    )
 
 
 def against_papers(stored: Iterable[baseline.Baseline]) -> tuple[Reproduction, ...]:
@@ -256,7 +169,9 @@ def _orders(table: Mapping[published.Key, Band]) -> tuple[tuple[Order, ...], int
             )
             for pair in itertools.combinations(algorithms, 2)
         }
-        by_environment.append(Order(environment, of, orders, pairs))
+        by_environment.append(
+            Order(environment=environment, hyperparameters=of, orders=orders, pairs=pairs)
+        )
     return tuple(by_environment), sum(difference.tested for difference in compared.values())
 
 
@@ -270,14 +185,16 @@ def _ranked(runs: Sequence[Run], nothing: str) -> StoredAnswer:
         counts[place] = counts.get(place, 0) + 1
     shared = {task for task, of_task in implementations.items() if len(of_task) > 1}
     if not shared:
-        return StoredAnswer(None, nothing)
+        return StoredAnswer(ranking=None, reason=nothing)
     least = min(count for (task, _), count in counts.items() if task in shared)
     try:
         ranking = rank([run for run in runs if run.task in shared], least, looks=1, alpha=ALPHA)
     except UserError as error:
-        return StoredAnswer(None, str(error))
+        return StoredAnswer(ranking=None, reason=str(error))
     left_out = len(implementations) - len(shared)
-    return StoredAnswer(ranking, f"{left_out} without a counterpart" if left_out else "")
+    return StoredAnswer(
+        ranking=ranking, reason=f"{left_out} without a counterpart" if left_out else ""
+    )
 
 
 def _set_and_budget(cell: Cell, protocol: Protocol) -> str:
@@ -320,7 +237,13 @@ def against_tables(stored: Iterable[baseline.Baseline]) -> tuple[StoredCell, ...
         samples = band_samples(returns, bands, table)
         judged = judge_bands({id: of for id, of in samples.items() if len(of.new) > 1}, ALPHA)
         made += [
-            StoredCell(cell, tuple(samples[cell.id].new), band, judged.get(cell.id), one.failed)
+            StoredCell(
+                cell=cell.id,
+                returns=tuple(samples[cell.id].new),
+                band=band,
+                verdict=judged.get(cell.id),
+                failed=one.failed,
+            )
             for cell, (one, band) in cells.items()
         ]
     return tuple(made)
@@ -346,6 +269,18 @@ def study() -> Study:
         for algorithm, environment, of in rest
         for first, second in itertools.combinations(frameworks, 2)
     }
+    compared = tuple(
+        PairOfFrameworks(
+            algorithm=algorithm,
+            environment=environment,
+            hyperparameters=of,
+            first=first,
+            second=second,
+            difference=difference,
+        )
+        for (algorithm, environment, of, first, second), difference in differences(pairs).items()
+    )
+    tested = sum(pair.difference.tested for pair in compared) or 1
     orders, tested_order = _orders(table)
     stored = baseline.every()
     check_size(of_stored(stored))
@@ -359,13 +294,15 @@ def study() -> Study:
     )
     printed = {algorithm for algorithm, _ in published.originals()}
     return Study(
-        _reproduced({key[:3]: band for key, band in table.items() if key[3] == ORIGINAL}),
-        tuple(sorted({key[1] for key in table} - printed)),
-        tuple(PairOfFrameworks(*key, difference) for key, difference in differences(pairs).items()),
-        orders,
-        tested_order,
-        against_papers(stored),
-        _ranked(
+        reproduction=_reproduced(
+            {key[:3]: band for key, band in table.items() if key[3] == ORIGINAL}
+        ),
+        without_originals=tuple(sorted({key[1] for key in table} - printed)),
+        frameworks=compared,
+        orders=orders,
+        tested_order=tested_order,
+        stored_reproduction=against_papers(stored),
+        stored_frameworks=_ranked(
             of_stored(
                 stored,
                 implementation=lambda cell: cell.framework,
@@ -373,10 +310,13 @@ def study() -> Study:
             ),
             "no two frameworks have stored runs under one set of hyperparameters",
         ),
-        order,
-        _stored_pairs(order.ranking),
-        against_tables(stored),
-        len(table),
+        stored_order=order,
+        stored_pairs=_stored_pairs(order.ranking),
+        stored_cells=against_tables(stored),
+        published_cells=len(table),
+        seeds=SEEDS,
+        visible=band_sees(SEEDS, SEEDS, tested, ALPHA),
+        needed=seeds_needed(tested, ALPHA),
     )
 
 
@@ -419,7 +359,7 @@ def as_plain(study: Study) -> dict[str, Any]:
         "stored_order": answer(study.stored_order),
         "stored_cells": [
             {
-                "cell": one.cell.id,
+                "cell": one.cell,
                 "returns": list(one.returns),
                 "failed": one.failed,
                 "published": asdict(one.band),

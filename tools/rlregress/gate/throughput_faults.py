@@ -14,7 +14,7 @@ from rlregress.errors import UserError
 from rlregress.faults import probed
 from rlregress.faults.probed import Fault
 from rlregress.gate import throughput
-from rlregress.verdicts.outcome import REGRESSED
+from rlregress.model.verdict import REGRESSED
 from rlregress.verdicts.throughput import ThroughputVerdict
 
 

@@ -16,144 +16,24 @@ import numpy as np
 from rlregress.errors import UserError
 from rlregress.gate import night as nights_of
 from rlregress.gate.night import MACHINE, SURROUNDINGS, Night
-from rlregress.training import machine
-from rlregress.verdicts import changes, throughput
-from rlregress.verdicts.effect import scale_of
-from rlregress.verdicts.outcome import (
+from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity, scale_of
+from rlregress.model.trend import SMALL, Row, Series, Shift, Trend
+from rlregress.model.verdict import (
     HOLDS,
     IMPROVED,
     INCONCLUSIVE,
     REGRESSED,
-    FloatArray,
-    Rules,
-    worst_verdict,
 )
-from rlregress.verdicts.quantity import CRITIC, RETURNS, TRAINING, Quantity
+from rlregress.training import machine
+from rlregress.verdicts import changes, throughput
+from rlregress.verdicts.rules import FloatArray, Rules
 
-#: verdict -> exit code
-EXIT_CODES = {HOLDS: 0, IMPROVED: 0, REGRESSED: 1, INCONCLUSIVE: 3}
-#: of a change that is smaller than what matters
-SMALL = "small"
 #: z of the correlation of consecutive nights from which on they are said to resemble each other,
 #: in one of a thousand histories by chance
 _ALIKE = 3.3
 #: what precedes the name of a module whose digest is told
 _CODE = "code of "
 _QUANTITIES: tuple[Quantity, ...] = (RETURNS, TRAINING, CRITIC)
-
-
-@dataclass(frozen=True)
-class Shift:
-    """One change of one history.
-
-    Attributes:
-        verdict: regressed, improved, or small.
-        night, earliest, latest: numbers of nights: the first of the new level, and its interval.
-        before, after: means of the levels.
-        share: of the change, of the scale of what was before.
-        versions: (night, what changed with it), within the interval.
-        recovered: whether a later change brought it back.
-    """
-
-    verdict: str
-    night: int
-    earliest: int
-    latest: int
-    before: float
-    after: float
-    share: float
-    p: float
-    versions: tuple[tuple[int, tuple[str, ...]], ...] = ()
-    recovered: bool = False
-
-
-@dataclass(frozen=True)
-class Series:
-    """One history: a cell, a group or the throughput of an algorithm, by one quantity.
-
-    Attributes:
-        subject: id of the cell, name of the group, or framework and algorithm.
-        quantity: name of a quantity of returns or of throughput.
-        nights: numbers of the nights that have runs of it which no night before had [T].
-        means: of these runs [T].
-        runs: how many runs there are.
-        level: mean of the nights since the last change.
-        visible: the smallest change, begun half-way, that is seen with 80 % power, as a share of
-            the scale; nan: none is.
-        needed: so many nights are needed at least.
-        verdict: holds, improved, regressed or inconclusive.
-        alike: z by which consecutive nights resemble each other, where that is beyond chance.
-    """
-
-    subject: str
-    quantity: str
-    nights: tuple[int, ...]
-    means: tuple[float, ...]
-    runs: int
-    level: float
-    visible: float
-    needed: int
-    verdict: str
-    shifts: tuple[Shift, ...]
-    alike: float = 0.0
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table.
-
-    Attributes:
-        series: by quantity.
-        verdicts: of the gates -> nights.
-        last: verdict of the last gate.
-        steps_per_cpu_second: median of the first and of the last tenth of the nights; nan: none.
-            Descriptive: the load of the machine is in it.
-    """
-
-    name: str
-    series: Mapping[str, Series]
-    verdicts: Mapping[str, int] = field(default_factory=dict)
-    last: str = ""
-    steps_per_cpu_second: tuple[float, float] = (math.nan, math.nan)
-
-    @property
-    def verdict(self) -> str:
-        """The worst of its series; of none inconclusive."""
-        return worst_verdict(each.verdict for each in self.series.values())
-
-
-@dataclass(frozen=True)
-class Trend:
-    """What many nights come to.
-
-    Attributes:
-        dates: of the nights, by number: when each began, UTC.
-        left_out: sentences about what is not judged, or not compared.
-        rows: cells, groups, throughput.
-        alpha: probability of a false alarm on a page without a change.
-        histories: how many were tested together.
-    """
-
-    dates: tuple[str, ...]
-    left_out: tuple[str, ...]
-    rows: tuple[Row, ...]
-    alpha: float
-    histories: int
-
-    @property
-    def every(self) -> list[Series]:
-        """All series of all rows."""
-        return [series for row in self.rows for series in row.series.values()]
-
-    @property
-    def verdict(self) -> str:
-        """The worst of all."""
-        return worst_verdict(series.verdict for series in self.every)
-
-    @property
-    def exit_code(self) -> int:
-        """0 nothing is wrong, 1 something dropped and did not recover, 3 the data cannot tell."""
-        return EXIT_CODES[self.verdict]
 
 
 @dataclass
@@ -429,16 +309,16 @@ def _judged(of: _Gathered, found: changes.Found, told: Sequence[tuple[str, ...]]
         within = [(place, told[place]) for place in range(first + 1, last + 1) if told[place]]
         shifts.append(
             Shift(
-                verdict,
-                of.nights[change.first],
-                of.nights[change.earliest],
-                of.nights[change.latest],
-                float(means[begin : change.first].mean()),
-                float(means[change.first : end].mean()),
-                share,
-                change.p,
-                tuple(within),
-                verdict == REGRESSED and back,
+                verdict=verdict,
+                night=of.nights[change.first],
+                earliest=of.nights[change.earliest],
+                latest=of.nights[change.latest],
+                before=float(means[begin : change.first].mean()),
+                after=float(means[change.first : end].mean()),
+                share=share,
+                p=change.p,
+                versions=tuple(within),
+                recovered=verdict == REGRESSED and back,
             )
         )
     last_level = means[places[-2] :]
@@ -451,17 +331,17 @@ def _judged(of: _Gathered, found: changes.Found, told: Sequence[tuple[str, ...]]
     else:
         verdict = IMPROVED if any(each.verdict == IMPROVED for each in shifts) else HOLDS
     return Series(
-        of.subject,
-        of.quantity,
-        tuple(of.nights),
-        tuple(means.tolist()),
-        sum(map(len, of.values)),
-        float(last_level.mean()),
-        visible,
-        found.needed,
-        verdict,
-        tuple(shifts),
-        found.resemblance if found.resemblance > _ALIKE else 0.0,
+        subject=of.subject,
+        quantity=of.quantity,
+        nights=tuple(of.nights),
+        means=tuple(means.tolist()),
+        runs=sum(map(len, of.values)),
+        level=float(last_level.mean()),
+        visible=visible,
+        needed=found.needed,
+        verdict=verdict,
+        shifts=tuple(shifts),
+        alike=found.resemblance if found.resemblance > _ALIKE else 0.0,
     )
 
 
@@ -554,18 +434,18 @@ def judge(nights: Sequence[Night], left_out: Sequence[str] = (), alpha: float = 
                 verdicts.setdefault(name, []).append(cell.verdict)
     made = [
         Row(
-            name,
-            of,
-            Counter(verdicts.get(name, ())),
-            verdicts.get(name, [""])[-1],
-            _speed(nights, name),
+            name=name,
+            series=of,
+            verdicts=Counter(verdicts.get(name, ())),
+            last=verdicts.get(name, [""])[-1],
+            steps_per_cpu_second=_speed(nights, name),
         )
         for name, of in rows.items()
     ]
     return Trend(
-        tuple(night.started for night in nights),
-        tuple(said),
-        tuple(made),
-        alpha,
-        sum(each.tested for each in found.values()),
+        dates=tuple(night.started for night in nights),
+        left_out=tuple(said),
+        rows=tuple(made),
+        alpha=alpha,
+        histories=sum(each.tested for each in found.values()),
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from rlregress.gate.judging import EVERY, Verdict, course_of
+from rlregress.gate.judging import EVERY, course_of
 from rlregress.gate.session import Session
+from rlregress.model.cells import Verdict
+from rlregress.model.planning import Standing
+from rlregress.model.verdict import REGRESSED
 from rlregress.training.cell import Cell, Job
-from rlregress.verdicts.outcome import REGRESSED
 from rlregress.verdicts.sequential import Course, verdicts_of
 
 
@@ -28,22 +29,6 @@ class Wave:
     cells: int
     jobs: tuple[Job, ...]
     left: tuple[Job, ...]
-
-
-@dataclass(frozen=True)
-class Standing:
-    """What the looks that were taken say.
-
-    Attributes:
-        look: how many looks were taken.
-        verdicts: of the cells that get no more runs and of their groups, and of what is judged
-            beside their returns. All but ``regressed`` may still change with the other cells.
-        undecided: ids of the cells that get more runs.
-    """
-
-    look: int
-    verdicts: Mapping[str, Verdict]
-    undecided: tuple[str, ...]
 
 
 def next_wave(session: Session) -> Wave | None:
@@ -84,11 +69,11 @@ def standing(session: Session) -> Standing | None:
     going_on |= {name for name, of in course.groups.items() if not going_on.isdisjoint(of)}
     verdicts: dict[str, Verdict] = {**so_far.cells, **so_far.groups}
     return Standing(
-        course.look,
-        {
+        look=course.look,
+        verdicts={
             name: verdict
             for name, verdict in verdicts.items()
             if name not in going_on or verdict.verdict == REGRESSED
         },
-        tuple(cell.id for cell in session.stored if _undecided(course, cell)),
+        undecided=tuple(cell.id for cell in session.stored if _undecided(course, cell)),
     )

@@ -16,8 +16,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rlregress.gate.outcome import COULD_NOT_JUDGE
-from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
+from rlregress.model.verdict import (
+    COULD_NOT_JUDGE,
+    HOLDS,
+    IMPROVED,
+    INCONCLUSIVE,
+    MOVED,
+    REGRESSED,
+)
 
 # -- states ----------------------------------------------------------------------------------------
 

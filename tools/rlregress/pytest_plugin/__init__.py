@@ -35,10 +35,11 @@ from rlregress.frameworks.base import Adapter
 from rlregress.frameworks.isolation import shift_seeds
 from rlregress.gate import asked, run, selection, shown
 from rlregress.gate import evidence as evidence_file
-from rlregress.gate.outcome import GateResult
 from rlregress.gate.session import Session, open_session
 from rlregress.gate.throughput import Measured, pairs
 from rlregress.gate.tiers import TiersProgress, recorded
+from rlregress.model.gate import GateResult
+from rlregress.model.quantities import CRITIC, TRAINING
 from rlregress.pytest_plugin import options, subjects
 from rlregress.reporting import gate as gate_report
 from rlregress.reporting import terminal, words
@@ -46,7 +47,6 @@ from rlregress.reporting import throughput as throughput_report
 from rlregress.training.budgets import budget
 from rlregress.training.record import check_writable
 from rlregress.training.store import warn_in_words
-from rlregress.verdicts.quantity import CRITIC, TRAINING
 
 _ADAPTERS = pytest.StashKey[list[Adapter]]()
 _SESSION = pytest.StashKey[Session]()

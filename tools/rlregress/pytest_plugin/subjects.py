@@ -15,11 +15,12 @@ from rlregress.details.implementation import Implementation
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import evidence as evidence_file
 from rlregress.gate import selection
-from rlregress.gate.judging import Verdict, judge, why_not_needed
+from rlregress.gate.judging import judge, why_not_needed
 from rlregress.gate.session import Session
+from rlregress.model.cells import Verdict
+from rlregress.model.quantities import DIAGNOSTICS
 from rlregress.training.cell import Job
 from rlregress.training.episodes import learning_curve
-from rlregress.verdicts.quantity import DIAGNOSTICS
 
 #: markers of what takes long
 SLOW, NIGHTLY = "slow", "nightly"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.training.actions import HIGH, LOW, Actions
+from rlregress.model.actions import HIGH, LOW, Actions
 
 _BINS = 60
 

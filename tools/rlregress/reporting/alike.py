@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from rlregress.frameworks.base import UNASKED
+from rlregress.model.details import UNASKED
 
 _Told = TypeVar("_Told")
 #: why code could not be asked, as a test or a claim says it

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlregress.gate.shown import CellRuns, ShownRun
+from rlregress.model.cells import CellRuns, ShownRun
+from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity, quantity_of
 from rlregress.reporting import words
-from rlregress.verdicts.quantity import CRITIC, RETURNS, TRAINING, Quantity, quantity_of
 
 
 def lines(name: str, verdict: Mapping[str, Any], runs: CellRuns | None) -> list[str]:

@@ -6,8 +6,8 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rlregress.model.determinism import Spread
 from rlregress.reporting import tables
-from rlregress.training.chance import Spread
 
 #: framework's title -> group -> what its source of chance causes
 Found = Mapping[str, Mapping[str, Spread]]

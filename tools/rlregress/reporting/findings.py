@@ -8,10 +8,10 @@ from pathlib import Path
 
 from rlregress.gate.passages import Passage
 from rlregress.model import differences as model
+from rlregress.model.verdict import REGRESSED
 from rlregress.upgrade import explained
 from rlregress.upgrade.functions import Changed
 from rlregress.upgrade.result import DOCUMENTED, VIOLATED, OfFramework, Upgrade
-from rlregress.verdicts.outcome import REGRESSED
 
 ERROR, WARNING, NOTICE = "error", "warning", "notice"
 LEVELS = (ERROR, WARNING, NOTICE)

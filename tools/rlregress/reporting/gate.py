@@ -6,8 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rlregress import __version__
-from rlregress.gate.outcome import GateResult
-from rlregress.gate.shown import Extent
+from rlregress.model.gate import Extent, GateResult
 from rlregress.reporting import words
 
 SCHEMA = 1

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rlregress.gate.outcome import FrameworkOutcome, GateResult
+from rlregress.model.gate import FrameworkOutcome, GateResult
+from rlregress.model.verdict import IMPROVED, MOVED, REGRESSED
 from rlregress.reporting.findings import ERROR, NOTICE, WARNING, Finding, below, ordered
-from rlregress.verdicts.outcome import IMPROVED, MOVED, REGRESSED
 
 _LEVELS = {REGRESSED: ERROR, IMPROVED: NOTICE, MOVED: NOTICE}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from rlregress.model.pilot import MEASURES, Price
 from rlregress.reporting import tables
-from rlregress.verdicts.pilot import MEASURES, Price
 
 #: CPU minutes of new runs that a lab spends on one implementation
 BUDGET_MINUTES = 30.0

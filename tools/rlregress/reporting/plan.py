@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rlregress.gate.candidates import Gate
-from rlregress.gate.planning import Plan
-from rlregress.gate.proposals import Wanted
-from rlregress.gate.schedule import Makespan
+from rlregress.model.planning import Gate, Makespan, Plan, Wanted
+from rlregress.model.quantities import percent
 from rlregress.reporting import tables, words
-from rlregress.verdicts.quantity import percent
 
 _SECONDS = {"minutes": 60.0, "hours": 3600.0}
 

@@ -6,9 +6,8 @@ import io
 import warnings
 from collections import Counter
 
-from rlregress.gate.ranking import Ranking, TaskRanking
+from rlregress.model.ranking import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED, Ranking, TaskRanking
 from rlregress.reporting.words import rate
-from rlregress.verdicts.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
 
 #: decision of the row against the column -> how it is printed
 SYMBOLS = {GREATER: ">", SMALLER: "<", NOT_SEPARATED: "~", UNDECIDED: "?"}

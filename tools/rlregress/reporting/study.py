@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from rlregress.gate.study import (
+from rlregress.model.study import (
     ALPHA,
     BETTER,
     OPEN,
@@ -15,7 +15,6 @@ from rlregress.gate.study import (
     SIMILAR,
     WORSE,
     Order,
-    PairOfFrameworks,
     Reproduction,
     StoredAnswer,
     StoredCell,
@@ -23,10 +22,6 @@ from rlregress.gate.study import (
 )
 from rlregress.reporting import rank as rank_report
 from rlregress.reporting.words import counted, number, rate
-from rlregress.verdicts.bands import band_sees
-from rlregress.verdicts.summaries import seeds_needed
-
-_SEEDS = 5  # of every published cell
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
@@ -100,8 +95,8 @@ def _first(study: Study) -> list[str]:
     return lines
 
 
-def _frameworks(rows: Sequence[PairOfFrameworks]) -> list[str]:
-    counted = []
+def _frameworks(study: Study) -> list[str]:
+    rows, counted = study.frameworks, []
     for algorithm in [*sorted({row.algorithm for row in rows}), "all"]:
         own = [row.difference for row in rows if algorithm in (row.algorithm, "all")]
         outside = [any(one.outside) for one in own], [all(one.outside) for one in own]
@@ -130,10 +125,10 @@ def _frameworks(rows: Sequence[PairOfFrameworks]) -> list[str]:
             )
     tested = sum(row.difference.tested for row in rows)
     lines.append(
-        f"  What cannot be concluded: {_SEEDS} seeds against {_SEEDS} show a difference of "
-        f"{band_sees(_SEEDS, _SEEDS, tested, ALPHA):.1f} standard deviations with 80 % power among "
+        f"  What cannot be concluded: {study.seeds} seeds against {study.seeds} show a "
+        f"difference of {study.visible:.1f} standard deviations with 80 % power among "
         f"{tested} pairs, if returns were normal; without that assumption nothing can be rejected "
-        f"with fewer than {seeds_needed(tested, ALPHA)} seeds a side. What is not rejected is not "
+        f"with fewer than {study.needed} seeds a side. What is not rejected is not "
         "equal."
     )
     return lines
@@ -190,12 +185,12 @@ def _reproduced(cells: Sequence[StoredCell], published: int) -> list[str]:
         count = len(one.returns)
         mean, printed = sum(one.returns) / count, f"{one.band.mean:g} +- {one.band.half:g}"
         if one.verdict is None:
-            too_few.append(one.cell.id)
+            too_few.append(one.cell)
             continue
         sees, scale = one.verdict.visible_drop, abs(one.band.mean)
         share = f" ({sees / scale:.0%})" if sees and scale else ""
         rows.append(
-            (one.cell.id, count, number(mean), printed, one.verdict.verdict,
+            (one.cell, count, number(mean), printed, one.verdict.verdict,
              number(one.verdict.adjusted_p), number(sees) + share)
         )  # fmt: skip
     lines = [
@@ -205,7 +200,7 @@ def _reproduced(cells: Sequence[StoredCell], published: int) -> list[str]:
     if rows:
         header = ("", "runs", "mean", "printed", "verdict", "adjusted p", "sees a drop of")
         lines += _table(header, rows)
-    lines += [_failed(one.cell.id, one.failed) for one in cells if one.failed]
+    lines += [_failed(one.cell, one.failed) for one in cells if one.failed]
     lines += [f"  one stored run, which is too few: {name}" for name in too_few]
     return lines
 
@@ -213,7 +208,7 @@ def _reproduced(cells: Sequence[StoredCell], published: int) -> list[str]:
 def lines(study: Study) -> list[str]:
     """All answers."""
     made = [*_first(study), "", "2. Do frameworks agree under one set of hyperparameters?"]
-    made += [*_frameworks(study.frameworks), *_stored(study.stored_frameworks), ""]
+    made += [*_frameworks(study), *_stored(study.stored_frameworks), ""]
     made.append("3. Is the ranking of algorithms the same in every framework?")
     made += _orders(study.orders)
     made.append(f"  {study.tested_order} pairs within a framework were tested as one family.")

@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlregress.gate.outcome import (
-    COULD_NOT_JUDGE,
-    FORMULAS_HOLD,
-    FrameworkOutcome,
-    GateResult,
-)
-from rlregress.gate.shown import Extent
+from rlregress.model.gate import Extent, FrameworkOutcome, GateResult
+from rlregress.model.quantities import cell_of
+from rlregress.model.verdict import COULD_NOT_JUDGE, FORMULAS_HOLD
 from rlregress.reporting import alike, descriptive, throughput, words
-from rlregress.verdicts.quantity import cell_of
 
 #: where every detail is asked.
 TESTS_OF_DETAILS = "tests_unit/test_details.py"

@@ -6,10 +6,10 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from rlregress.gate.trend import SMALL, Row, Series, Shift, Trend
+from rlregress.model.quantities import BY_NAME
+from rlregress.model.trend import SMALL, Row, Series, Shift, Trend
+from rlregress.model.verdict import REGRESSED
 from rlregress.reporting import tables, words
-from rlregress.verdicts.outcome import REGRESSED
-from rlregress.verdicts.quantity import BY_NAME
 
 SCHEMA = 1
 #: changes of cells that are told in a sentence; the table has them all

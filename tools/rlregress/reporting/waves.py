@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from rlregress.gate.waves import Standing, Wave
-from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
+from rlregress.model.planning import Standing
+from rlregress.model.verdict import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
 
 
-def wave(of: Wave) -> str:
-    """Which runs come next."""
+def wave(number: int, most: int, runs: int, cells: int, left: int) -> str:
+    """Which runs come next: how many, of how many cells, and how many of them are to be done."""
     return (
-        f"wave {of.number} of at most {of.of}: {len(of.jobs)} runs of {of.cells} undecided cells, "
-        f"{len(of.left)} of them to do"
+        f"wave {number} of at most {most}: {runs} runs of {cells} undecided cells, "
+        f"{left} of them to do"
     )
 
 

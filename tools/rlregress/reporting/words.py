@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlregress.gate.shown import Extent
-from rlregress.verdicts.quantity import BY_NAME, CRITIC, DIAGNOSTICS, RETURNS
+from rlregress.model.gate import Extent
+from rlregress.model.quantities import BY_NAME, CRITIC, DIAGNOSTICS, RETURNS
 
 #: details that were not asked are named up to this many.
 _NAMED = 3

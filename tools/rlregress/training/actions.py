@@ -10,7 +10,6 @@ import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
@@ -20,27 +19,7 @@ from rlregress.frameworks.heads import Heads
 from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.scripted import Scripted
 from rlregress.hyperparameters import hyperparameter_set
-
-#: bounds of the one action
-LOW, HIGH = -1.0, 1.0
-
-
-@dataclass(frozen=True)
-class Actions:
-    """Of a policy that says the same of every observation.
-
-    Attributes:
-        framework: its title.
-        mean, variance: of the Gaussian before it is bounded.
-        executed: float [n], as the environment received them in a rollout.
-        deterministic: the action without exploration.
-    """
-
-    framework: str
-    mean: float
-    variance: float
-    executed: np.ndarray
-    deterministic: float
+from rlregress.model.actions import HIGH, LOW, Actions
 
 
 @contextmanager
@@ -87,11 +66,11 @@ def executed(adapter: Adapter, mean: float, variance: float, steps: int, seed: i
     with _quietly():
         deterministic = adapter.train(request).policy(np.zeros((1, 1), dtype=np.float32))
     return Actions(
-        adapter.title,
-        mean,
-        variance,
-        np.concatenate(received[:steps]),
-        float(np.ravel(deterministic)[0]),
+        framework=adapter.title,
+        mean=mean,
+        variance=variance,
+        executed=np.concatenate(received[:steps]),
+        deterministic=float(np.ravel(deterministic)[0]),
     )
 
 

@@ -3,38 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from rlregress.model.determinism import Spread
 from rlregress.training.determinism import HELD, THREADS, Runs
 
 #: sources that may be without effect, and nothing is wrong: the environment draws nothing, threads
 #: add in the same order
 _MAY_BE_STILL = (HELD, "environment", THREADS)
-
-
-@dataclass(frozen=True)
-class Spread:
-    """What one source of chance causes.
-
-    Attributes:
-        runs: number of trainings.
-        parted: environment steps of the first checkpoint at which weights differ; None: at none.
-        distinct: different weights among the trainings at the last checkpoint.
-        steps: of the checkpoints.
-        score_mean, score_deviation, value_mean, value_deviation: of each checkpoint, over the
-            trainings; deviations are those of a population, as in the paper.
-    """
-
-    runs: int
-    parted: int | None
-    distinct: int
-    steps: list[int]
-    score_mean: list[float]
-    score_deviation: list[float]
-    value_mean: list[float]
-    value_deviation: list[float]
 
 
 def _deviations(numbers: np.ndarray) -> list[float]:

@@ -16,11 +16,11 @@ from typing import Any
 
 from rlregress.gate import baseline
 from rlregress.gate.judging import worst_returns
+from rlregress.model.quantities import CRITIC, quantity_of, scale_of
+from rlregress.model.verdict import INCONCLUSIVE, REGRESSED
 from rlregress.training.cell import Cell
-from rlregress.verdicts.effect import scale_of
 from rlregress.verdicts.looks import fixed
-from rlregress.verdicts.outcome import INCONCLUSIVE, REGRESSED, CellSample, Rules
-from rlregress.verdicts.quantity import CRITIC, quantity_of
+from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import judge_cells
 
 #: seed of side A's first fresh run: neither a stored run nor one of side B has it

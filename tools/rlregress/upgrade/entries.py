@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from rlregress.gate.outcome import COULD_NOT_JUDGE
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry
+from rlregress.model.verdict import COULD_NOT_JUDGE, HOLDS
 from rlregress.upgrade import outside
 from rlregress.upgrade.coverage import Reach
 from rlregress.upgrade.fingerprints import ChangedDefault, Details, NotAsked
@@ -23,11 +23,7 @@ from rlregress.upgrade.inventory import COMPILED, Inventory
 from rlregress.upgrade.physics import Moved
 from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import Crash, NotTraced, Traced
-from rlregress.verdicts.outcome import HOLDS, IMPROVED
-from rlregress.verdicts.outcome import MOVED as RETURNS_MOVED
 
-#: verdicts on returns by which a training that differs is settled.
-_SETTLED = (HOLDS, IMPROVED, RETURNS_MOVED)
 _SIDES = {"A": "old", "B": "new"}
 
 

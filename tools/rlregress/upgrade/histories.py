@@ -16,12 +16,11 @@ from typing import Any
 
 from rlregress import datafiles, suite
 from rlregress.errors import UserError
-from rlregress.gate.outcome import COULD_NOT_JUDGE
-from rlregress.training.record import write_atomically
 from rlregress.model.differences import AS_DOCUMENTED, CHANGED, NEW_FAILS, UNCHECKED
+from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
+from rlregress.training.record import write_atomically
 from rlregress.upgrade import cached_folders, changes
 from rlregress.upgrade.changes import Change, ReleasePair
-from rlregress.verdicts.outcome import INCONCLUSIVE, REGRESSED
 
 #: what became of a change.
 CAUSE, FLAGGED, UNREACHED = "flagged with the cause", "flagged without", "named as not reached"

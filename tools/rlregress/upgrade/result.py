@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from rlregress.gate.passages import Passage
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry, Judgement
+from rlregress.model.verdict import HOLDS, IMPROVED, MOVED
 from rlregress.upgrade import physics, returns
 from rlregress.upgrade.coverage import Reach
 from rlregress.upgrade.environments import Prepared
@@ -19,7 +20,6 @@ from rlregress.upgrade.functions import Changed
 from rlregress.upgrade.proof import Proof
 from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import NotTraced, Traced
-from rlregress.verdicts.outcome import HOLDS, IMPROVED, MOVED
 
 #: how a changed detail stands to what is documented of side B's version.
 DOCUMENTED, VIOLATED, UNDOCUMENTED = model.DOCUMENTED, model.VIOLATED, "not documented"

@@ -10,13 +10,12 @@ from typing import Any
 
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline, outcome, run, shown
-from rlregress.gate.outcome import COULD_NOT_JUDGE
-from rlregress.gate.shown import CellRuns
+from rlregress.model.cells import CellRuns
+from rlregress.model.quantities import ONE_SIDED, RETURNS, quantity_of
+from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
 from rlregress.tracing.processes import last_words
 from rlregress.tracing.run import Side
 from rlregress.upgrade.confirmation import FIRST_FRESH_SEED, alarmed, confirm, numbers_of
-from rlregress.verdicts.outcome import INCONCLUSIVE, REGRESSED
-from rlregress.verdicts.quantity import ONE_SIDED, RETURNS, quantity_of
 
 
 @dataclass(frozen=True)

@@ -27,47 +27,29 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlregress.errors import UserError
+from rlregress.model.ranking import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED, Design
 from rlregress.verdicts.permutation import TIE, all_arrangements, random_arrangements
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 BoolArray = NDArray[np.bool_]
 
-GREATER, SMALLER = "greater", "smaller"
-NOT_SEPARATED, UNDECIDED = "not separated", "undecided"
 #: beyond it the count of all arrangements takes long, and no part of the error is left for a look
 _MOST_LOOKS = 1000
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What is fixed before the first run.
-
-    Attributes:
-        runs: n, new runs of every sample at each look.
-        looks: K, looks at most.
-        alpha: probability of separating one or more pairs of equal laws.
-        beta: probability of accepting a pair before the last look, over all looks; 0: never
-            (appendix G). A pair that is accepted early is ``not separated``.
-        draws: arrangements drawn where there are more; otherwise all are used.
-        seed: of the drawn arrangements.
+@dataclass(frozen=True, kw_only=True)
+class Plan(Design):
+    """A design under which something can be separated.
 
     Raises:
         UserError: a number that makes no plan, or a plan under which nothing can be separated.
     """
-
-    runs: int = 5
-    looks: int = 5
-    alpha: float = 0.05
-    beta: float = 0.0
-    draws: int = 10_000
-    seed: int = 0
 
     def __post_init__(self) -> None:
         if self.runs < 1 or self.looks < 1 or self.draws < 1:
@@ -91,16 +73,6 @@ class Plan:
                 f"at alpha {self.alpha:g}: even the clearest difference comes up by chance with "
                 f"probability {smallest:.2g}; plan more runs"
             )
-
-    @property
-    def arrangements(self) -> int:
-        """How many arrangements are looked at: all of them, or as many as are drawn."""
-        return min(math.comb(2 * self.runs, self.runs) ** self.looks, self.draws)
-
-    @property
-    def smallest_share(self) -> float:
-        """Share of all arrangements that tie with the clearest difference: it and its mirror."""
-        return float(Fraction(2, math.comb(2 * self.runs, self.runs) ** self.looks))
 
 
 @dataclass(frozen=True)

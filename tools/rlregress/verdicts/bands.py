@@ -17,32 +17,11 @@ import numpy as np
 import scipy
 
 from rlregress.errors import UserError
+from rlregress.model.cells import Band, BandVerdict
 from rlregress.verdicts import ceiling
 from rlregress.verdicts.family import holm
 from rlregress.verdicts.looks import fixed
 from rlregress.verdicts.power import beyond_floor
-
-
-@dataclass(frozen=True)
-class Band:
-    """A published summary, turned back into what the seeds were.
-
-    Attributes:
-        mean: published mean return.
-        half: published half width.
-        seeds: number of published seeds.
-        rounding: half a unit of the last printed digit.
-        sd: sample standard deviation (divisor seeds - 1) of one run's return.
-        sd_low, sd_high: the range of ``sd`` that rounds to the printed half width.
-    """
-
-    mean: float
-    half: float
-    seeds: int
-    rounding: float
-    sd: float
-    sd_low: float
-    sd_high: float
 
 
 def recover(mean: float, half: float, seeds: int = 5, decimals: int = 1) -> Band:
@@ -61,11 +40,14 @@ def recover(mean: float, half: float, seeds: int = 5, decimals: int = 1) -> Band
     rounding = 0.5 * 10.0**-decimals
     to_sample_sd = math.sqrt(seeds) / 1.96 * math.sqrt(seeds / (seeds - 1))
     return Band(
-        mean, half, seeds, rounding,
+        mean=mean,
+        half=half,
+        seeds=seeds,
+        rounding=rounding,
         sd=half * to_sample_sd,
         sd_low=max(0.0, half - rounding) * to_sample_sd,
         sd_high=(half + rounding) * to_sample_sd,
-    )  # fmt: skip
+    )
 
 
 def band_p(band: Band, new: Sequence[float]) -> float:
@@ -118,34 +100,6 @@ class BandSample:
     band: Band
     new: Sequence[float]
     ceiling_counts: tuple[int, int] | None = None
-
-
-@dataclass(frozen=True)
-class BandVerdict:
-    """What a published band says about new runs.
-
-    Attributes:
-        verdict: holds, regressed, improved or inconclusive.
-        effect: new mean minus published mean, in returns.
-        interval: pooled t interval of the effect at 1 - alpha, not corrected for the family;
-            None without spread.
-        new_seeds: n.
-        p, adjusted_p: two-sided, before and after Holm.
-        alpha, hypotheses: family-wise level and size of the family.
-        visible_drop: drop seen with 80 % power, in returns; None: none is, or it cannot be told.
-        reason: one or two sentences for the reader.
-    """
-
-    verdict: str
-    effect: float
-    interval: tuple[float, float] | None
-    new_seeds: int
-    p: float
-    adjusted_p: float
-    alpha: float
-    hypotheses: int
-    visible_drop: float | None
-    reason: str
 
 
 def _failing(sample: BandSample) -> int:
@@ -236,5 +190,14 @@ def _judge(
             f"({basis})."
         )
     return BandVerdict(
-        verdict, effect, interval, n, p, adjusted, alpha, hypotheses, visible, reason
+        verdict=verdict,
+        effect=effect,
+        interval=interval,
+        new_seeds=n,
+        p=p,
+        adjusted_p=adjusted,
+        alpha=alpha,
+        hypotheses=hypotheses,
+        visible_drop=visible,
+        reason=reason,
     )

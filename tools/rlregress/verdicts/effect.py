@@ -10,19 +10,6 @@ import scipy
 from numpy.typing import ArrayLike
 
 
-def scale_of(stored: ArrayLike) -> float:
-    """What a difference is a share of: the larger of |mean| and sd of the stored returns [m].
-
-    The magnitude, because some environments have only negative returns (Reacher: a mean of -4 that
-    becomes -6 is a drop of 50 %). Not less than the standard deviation, because a mean near zero
-    (HalfCheetah after a short budget) would make any noise a drop of many hundred per cent. One
-    return unit where both are zero.
-    """
-    values = np.asarray(stored, dtype=np.float64)
-    spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
-    return max(abs(float(values.mean())), spread) or 1.0
-
-
 def welch_interval(
     stored: ArrayLike, new: ArrayLike, confidence: float = 0.95
 ) -> tuple[float, float] | None:

@@ -9,11 +9,11 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from rlregress.model.quantities import RETURNS, Quantity
 from rlregress.verdicts import ceiling
 from rlregress.verdicts.looks import Looks, fixed
-from rlregress.verdicts.outcome import Rules
 from rlregress.verdicts.power import beyond_floor, smallest_drop
-from rlregress.verdicts.quantity import RETURNS, Quantity
+from rlregress.verdicts.rules import Rules
 
 FloatArray = NDArray[np.float64]
 

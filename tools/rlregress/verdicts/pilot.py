@@ -17,10 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rlregress.model.pilot import MEASURES, Price
+from rlregress.model.quantities import CRITIC, RETURNS, Quantity
 from rlregress.verdicts.looks import fixed
-from rlregress.verdicts.outcome import Rules
 from rlregress.verdicts.power import drop_seen
-from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity
+from rlregress.verdicts.rules import Rules
 
 FloatArray = NDArray[np.float64]
 
@@ -50,17 +51,6 @@ class Curve:
     ended: FloatArray
     episodes: FloatArray
     critic: float = math.nan
-
-
-#: measure -> what it is, in the words of a table.
-MEASURES = {
-    "final": "mean return of the last evaluation",
-    "late": "mean of the evaluations in the last third",
-    "area": "mean of all evaluations: the area under the learning curve",
-    "training": "mean return of the training episodes that ended in the last third",
-    "training area": "mean return of all training episodes, by steps",
-    "critic": "error of the critic after the training, its logarithm",
-}
 
 
 def measured(curve: Curve, measure: str, last: int) -> tuple[float, float]:
@@ -139,29 +129,6 @@ def _runs(loss: float, spread: float, floor: float, stored: int, level: float) -
     return math.inf
 
 
-@dataclass(frozen=True)
-class Price:
-    """What a measure costs in one cell.
-
-    Attributes:
-        steps: environment steps of a run.
-        minutes: CPU minutes of a run.
-        unchanged: mean and standard deviation of the number over runs of the unchanged framework.
-        drop: CPU minutes until a common drop of 20 % is seen, or an error of the critic 1.2 times
-            as large; inf: it is not.
-        faults: fault -> CPU minutes until it is seen as a loss, which a gate calls ``regressed``.
-        gains: fault -> the same as a gain, ``improved``: it passes.
-    """
-
-    measure: str
-    steps: int
-    minutes: float
-    unchanged: tuple[float, float]
-    drop: float
-    faults: dict[str, float]
-    gains: dict[str, float]
-
-
 def prices(
     unchanged: Sequence[Curve],
     faulty: Mapping[str, Sequence[Curve]],
@@ -186,16 +153,16 @@ def prices(
                 continue
             table.append(
                 Price(
-                    measure,
-                    int(unchanged[0].evaluated[last]),
-                    minutes,
-                    (float(numbers.mean()), float(numbers.std(ddof=1))),
-                    minutes * runs_for_drop(numbers, 0.2, stored, level, quantity),
-                    {
+                    measure=measure,
+                    steps=int(unchanged[0].evaluated[last]),
+                    minutes=minutes,
+                    unchanged=(float(numbers.mean()), float(numbers.std(ddof=1))),
+                    drop=minutes * runs_for_drop(numbers, 0.2, stored, level, quantity),
+                    faults={
                         name: minutes * runs_needed(numbers, each, stored, level, quantity)
                         for name, each in of_faults.items()
                     },
-                    {
+                    gains={
                         name: minutes * runs_needed(-numbers, -each, stored, level, quantity)
                         for name, each in of_faults.items()
                     },

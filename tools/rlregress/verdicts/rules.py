@@ -3,17 +3,68 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rlregress.model.quantities import CRITIC, RETURNS, Quantity
+from rlregress.model.verdict import IMPROVED, MOVED, REGRESSED
 from rlregress.verdicts import ceiling
 from rlregress.verdicts.looks import Looks
-from rlregress.verdicts.outcome import IMPROVED, MOVED, REGRESSED, Rules
 from rlregress.verdicts.power import drop_seen
-from rlregress.verdicts.quantity import CRITIC, RETURNS, Quantity
 
 FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a verdict depends on besides the returns.
+
+    Attributes:
+        alpha: probability of one or more false ``regressed`` in the session, if nothing changed.
+        floor: a rejected difference below this share of the scale is no regression.
+        must_see: ``holds`` needs a smallest visible drop of at most this share of the scale.
+        min_stored: stored seeds that a baseline needs for ``holds``.
+        max_failed_share: above this share of failed new runs a cell cannot hold.
+        confidence: nominal coverage of the intervals.
+        seed: of the Monte Carlo arrangements, together with the returns themselves.
+    """
+
+    alpha: float = 0.05
+    floor: float = 0.05
+    must_see: float = 0.5
+    min_stored: int = 5
+    max_failed_share: float = 0.2
+    confidence: float = 0.95
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class CellSample:
+    """The runs of one cell, by their returns or by another quantity.
+
+    Attributes:
+        stored: final returns of the stored runs [m].
+        new: final returns of the new runs that finished [n - failed]; in the order of their seeds
+            where there are several looks.
+        failed: new runs that crashed. Values in ``stored`` and ``new`` that are not finite are
+            failed runs as well.
+        group: name of the (framework, algorithm) group, "" for none.
+        worst: the environment's worst recorded return, which a failed run counts as (or the worst
+            return of this cell, if that is lower); needed only where a run failed.
+        quantity: what the numbers are. Of anything but returns, a value that is not finite is
+            that of a run that has none: it counts as the mean of the others, which is no evidence
+            for anything.
+    """
+
+    stored: Sequence[float] | FloatArray
+    new: Sequence[float] | FloatArray
+    failed: int = 0
+    group: str = ""
+    worst: float | None = None
+    quantity: Quantity = RETURNS
 
 
 def visible_drop(

@@ -28,26 +28,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlregress.errors import UserError
+from rlregress.model.cells import CellVerdict, GroupVerdict, Verdicts
+from rlregress.model.quantities import RETURNS, Quantity, shares
+from rlregress.model.verdict import HOLDS, INCONCLUSIVE, REGRESSED
 from rlregress.verdicts import ceiling
 from rlregress.verdicts.descriptive import interquartile_mean, probability_of_improvement
 from rlregress.verdicts.effect import group_interval, welch_interval
 from rlregress.verdicts.family import holm, stouffer
 from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
 from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group
-from rlregress.verdicts.outcome import (
-    HOLDS,
-    INCONCLUSIVE,
-    REGRESSED,
-    CellSample,
-    CellVerdict,
-    GroupVerdict,
-    Rules,
-    Verdicts,
-)
 from rlregress.verdicts.permutation import PermutationP, content_generator, permutation_p
 from rlregress.verdicts.power import smallest_group_drop
-from rlregress.verdicts.quantity import RETURNS, Quantity, shares
-from rlregress.verdicts.rules import decide, reasons_against, visible_drop
+from rlregress.verdicts.rules import CellSample, Rules, decide, reasons_against, visible_drop
 
 FloatArray = NDArray[np.float64]
 Key = tuple[str, str]  # ("cell" or "group", name)
@@ -371,7 +363,9 @@ def verdicts_of(course: Course) -> Verdicts:
         raise UserError(f"the next look waits for runs: {named}; do these runs first")
     cells = {name: _cell_verdict(course, name) for name in course.cells}
     groups = {group: _group_verdict(course, group, cells) for group in course.groups}
-    return Verdicts(cells, groups, course.rules.alpha, len(course.members))
+    return Verdicts(
+        cells=cells, groups=groups, alpha=course.rules.alpha, hypotheses=len(course.members)
+    )
 
 
 def _p_values(course: Course, key: Key) -> tuple[float, float, float, float]:

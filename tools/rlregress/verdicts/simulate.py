@@ -21,11 +21,11 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity
 from rlregress.verdicts.family import holm_adjust, stouffer
 from rlregress.verdicts.laws import LAWS, Law
 from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
 from rlregress.verdicts.permutation import DRAWS, FEW, MORE_DRAWS, permutation_p_rows
-from rlregress.verdicts.quantity import CRITIC, RETURNS, TRAINING, Quantity
 
 #: Sessions that are drawn and judged at once.
 _CHUNK = 20

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlregress.verdicts.adastop import GREATER, SMALLER, Plan, compare
+from rlregress.model.ranking import GREATER, SMALLER
+from rlregress.verdicts.adastop import Plan, compare
 from rlregress.verdicts.laws import LAWS
 
 
@@ -64,7 +65,14 @@ def measure(
     most = plan.runs * plan.looks
     error, seen, runs = [], [], []
     for repetition in range(repetitions):
-        own = Plan(plan.runs, plan.looks, plan.alpha, plan.beta, plan.draws, repetition)
+        own = Plan(
+            runs=plan.runs,
+            looks=plan.looks,
+            alpha=plan.alpha,
+            beta=plan.beta,
+            draws=plan.draws,
+            seed=repetition,
+        )
         drawn: list[np.ndarray] = []
         for environment in range(environments):
             law = LAWS[laws[(repetition + environment) % len(laws)]]
@@ -109,7 +117,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return "-" if math.isnan(mean) else f"{mean:.{digits}f} ± {of:.{digits}f}"
 
     for samples, beta, drop in itertools.product(options.samples, options.beta, options.drop):
-        plan = Plan(options.runs, options.looks, options.alpha, beta, options.draws)
+        plan = Plan(
+            runs=options.runs,
+            looks=options.looks,
+            alpha=options.alpha,
+            beta=beta,
+            draws=options.draws,
+        )
         measured = measure(
             samples,
             plan,

@@ -10,47 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 import scipy
 
-from rlregress.verdicts.bands import Band
+from rlregress.model.cells import Band
+from rlregress.model.study import Difference
 from rlregress.verdicts.family import holm
 
 Name = TypeVar("Name")
-
-
-@dataclass(frozen=True)
-class Difference:
-    """What two summaries say about each other.
-
-    Attributes:
-        effect: mean of the first minus mean of the second.
-        outside: whether the second mean lies outside of the first one's printed interval, and the
-            first mean outside of the second one's.
-        p, adjusted_p: two-sided p-value with pooled variances, before and after Holm.
-        welch, adjusted_welch: the same without the assumption of one variance. All four are nan
-            where a summary has no spread: there is nothing to test then.
-    """
-
-    effect: float
-    outside: tuple[bool, bool]
-    p: float
-    adjusted_p: float
-    welch: float
-    adjusted_welch: float
-
-    @property
-    def tested(self) -> bool:
-        """Whether both summaries have a spread."""
-        return not math.isnan(self.p)
-
-    def sign(self, alpha: float) -> int:
-        """+1 or -1 where the difference is rejected in its family at ``alpha``, otherwise 0."""
-        if not self.adjusted_p < alpha:
-            return 0
-        return 1 if self.effect > 0 else -1
 
 
 def _p(first: Band, second: Band, pooled: bool) -> float:
@@ -80,12 +48,12 @@ def differences(pairs: Mapping[Name, tuple[Band, Band]]) -> dict[Name, Differenc
     for name, (first, second) in pairs.items():
         effect = first.mean - second.mean
         compared[name] = Difference(
-            effect,
-            (_outside(effect, first.half), _outside(effect, second.half)),
-            p[name],
-            adjusted[name],
-            welch[name],
-            adjusted_welch[name],
+            effect=effect,
+            outside=(_outside(effect, first.half), _outside(effect, second.half)),
+            p=p[name],
+            adjusted_p=adjusted[name],
+            welch=welch[name],
+            adjusted_welch=adjusted_welch[name],
         )
     return compared
 

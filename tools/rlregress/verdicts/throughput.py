@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rlregress.errors import UserError
+from rlregress.model.verdict import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED
 from rlregress.verdicts.effect import welch_interval
 from rlregress.verdicts.family import holm
 from rlregress.verdicts.looks import fixed
-from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED
 from rlregress.verdicts.permutation import content_generator, could_fail, permutation_p
 from rlregress.verdicts.power import drop_seen
 

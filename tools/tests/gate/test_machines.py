@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rlregress.gate import baseline, outcome
+from rlregress.gate import baseline
 from rlregress.gate.machines import other_machines
 from rlregress.gate.selection import Selection
 from rlregress.gate.session import open_session
+from rlregress.model.gate import GateResult
 from rlregress.reporting import gate as gate_report
 from rlregress.reporting import summary
 
@@ -40,7 +41,19 @@ def test_runs_of_another_class_of_machine_are_said(tmp_path):
     assert other.startswith("2 new runs")
     assert f"({of['cpu']}, Python {of['python']}, threads: {of['threads']}); confirm" in note
 
-    result = outcome.GateResult([], (), (), {}, {}, {}, 0.05, "short", 1.0, 0, [note])
+    result = GateResult(
+        outcomes=[],
+        broken=(),
+        unjudged=(),
+        versions={},
+        sources={},
+        copies={},
+        alpha=0.05,
+        budget="short",
+        seconds=1.0,
+        exit_code=0,
+        notes=[note],
+    )
     assert f"\nNote: {note}.\n" in summary.markdown(result)
     assert gate_report.as_json(result)["notes"] == [note]
     assert "Note: " not in summary.markdown(replace(result, notes=()))

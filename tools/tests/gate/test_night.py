@@ -11,8 +11,8 @@ from rlregress.errors import UserError
 from rlregress.gate import night, selection
 from rlregress.gate.evidence import plain
 from rlregress.gate.judging import judge
-from rlregress.gate.outcome import FrameworkOutcome, GateResult
 from rlregress.gate.session import open_session
+from rlregress.model.gate import FrameworkOutcome, GateResult
 from rlregress.pytest_plugin.subjects import Run
 from rlregress.reporting import summary
 from rlregress.training import record
@@ -58,10 +58,27 @@ def gated(tmp_path):
         entries.append(plain(entry(named, "sb3", cell=cell.id, record=made)))
     verdicts = judge(session)
     entries.append(plain(entry("t::test_returns", "sb3", cell=cell.id, verdict=verdicts[cell.id])))
-    of = FrameworkOutcome("sb3", "holds", {}, (), {CELL: entries[-1]["verdict"]})
+    of = FrameworkOutcome(
+        framework="sb3",
+        verdict="holds",
+        tests={},
+        failures=(),
+        verdicts={CELL: entries[-1]["verdict"]},
+    )
     versions = {"sb3": {"torch": "2.13.0"}}
     none = {"sb3": {}}
-    result = GateResult([of], [], [], versions, none, none, 0.05, "short", 12.0, 0)
+    result = GateResult(
+        outcomes=[of],
+        broken=[],
+        unjudged=[],
+        versions=versions,
+        sources=none,
+        copies=none,
+        alpha=0.05,
+        budget="short",
+        seconds=12.0,
+        exit_code=0,
+    )
     return entries, result
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from rlregress.gate import evidence, outcome
+from rlregress.model.gate import FrameworkOutcome, GateResult
+from rlregress.model.verdict import FORMULAS_HOLD
 from rlregress.reporting import summary, words
 from rlregress.upgrade.returns import of_evidence
 
@@ -163,7 +165,7 @@ def answer(detail: str, scope: str = "library", **more) -> dict:
     return entry(f"t::test[{detail}-{scope}]", detail=detail, scope=scope, found="half", **more)
 
 
-def asked_details(*entries: dict, trained: bool = False) -> outcome.FrameworkOutcome:
+def asked_details(*entries: dict, trained: bool = False) -> FrameworkOutcome:
     """The outcome of a framework of which two details are to be asked, one in two scopes."""
     wanted = {("sac.a", "library"), ("sac.b", "library"), ("sac.b", "script")}
     rest = [{**entry("x"), "tier": "behavior"}, {**cell("x", "holds"), "tier": "performance"}]
@@ -211,8 +213,17 @@ def test_a_critic_that_regressed_is_a_regression():
     assert judged(*entries) == ("regressed", 1)
     [of] = outcome.outcomes(entries)
     assert of.critics_alone == ("x critic",)
-    result = outcome.GateResult(
-        [of], (), (), {"some": {}}, {"some": {}}, {"some": {}}, 0.05, "short", 1.0, 1
+    result = GateResult(
+        outcomes=[of],
+        broken=(),
+        unjudged=(),
+        versions={"some": {}},
+        sources={"some": {}},
+        copies={"some": {}},
+        alpha=0.05,
+        budget="short",
+        seconds=1.0,
+        exit_code=1,
     )
     said = "What got worse is the critic; no return is `regressed`: x critic.\n"
     assert said in summary.markdown(result)
@@ -384,7 +395,7 @@ def test_a_framework_that_was_not_trained_can_hold_in_its_formulas():
     entries = [*own, cell("x", "holds")]
     found = outcome.outcomes(entries, {"some"})
     assert [(each.framework, each.verdict) for each in found] == [
-        ("bare@1", outcome.FORMULAS_HOLD), ("some", "holds")
+        ("bare@1", FORMULAS_HOLD), ("some", "holds")
     ]  # fmt: skip
     bare = {name: outcome.outcomes(own, {name}, {"bare@1": ()})[0] for name in ("some", "bare")}
     assert bare["some"].untested == ()

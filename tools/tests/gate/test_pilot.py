@@ -10,10 +10,10 @@ import pytest
 from rlregress.commands import pilot as pilot_command
 from rlregress.errors import UserError
 from rlregress.gate import pilot, return_faults
+from rlregress.model.pilot import MEASURES
 from rlregress.reporting import pilot as report
 from rlregress.training import record
 from rlregress.training.cell import Cell
-from rlregress.verdicts.pilot import MEASURES
 
 
 def write(folder, cell: str, seed: int, mean: float, **changes) -> None:

@@ -8,8 +8,8 @@ import pytest
 from rlregress.gate import baseline, planning, selection
 from rlregress.gate.judging import judge
 from rlregress.gate.session import open_session
+from rlregress.model.quantities import percent
 from rlregress.reporting import plan as plan_report
-from rlregress.verdicts.quantity import percent
 
 from .working import with_three_runs
 

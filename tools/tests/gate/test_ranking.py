@@ -14,9 +14,9 @@ from rlregress import cli, suite
 from rlregress.errors import UserError
 from rlregress.gate import baseline, ranking
 from rlregress.gate.ranking import Run, of_csv, of_records, of_stored, rank
+from rlregress.model.ranking import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
 from rlregress.reporting import rank as report
 from rlregress.training import record
-from rlregress.verdicts.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
 
 HEADER = "implementation,environment,seed,return"
 

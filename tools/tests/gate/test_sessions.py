@@ -23,11 +23,11 @@ from rlregress.gate import baseline, planning, published, selection
 from rlregress.gate.judging import band_samples, judge
 from rlregress.gate.session import open_session
 from rlregress.gate.simulate import stored_laws
+from rlregress.model.cells import CellVerdict
+from rlregress.model.quantities import CRITIC
 from rlregress.reporting import plan as plan_report
 from rlregress.training import plan
 from rlregress.training.cell import Cell
-from rlregress.verdicts.outcome import CellVerdict
-from rlregress.verdicts.quantity import CRITIC
 
 from .stored import with_critics
 from .working import Ended, whole, with_three_runs, work

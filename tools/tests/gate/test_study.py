@@ -14,20 +14,14 @@ from rlregress.errors import UserError
 from rlregress.gate import baseline, published
 from rlregress.gate.judging import worst_returns
 from rlregress.gate.study import (
-    BETTER,
-    OPEN,
-    OPPOSITE,
     ORIGINAL,
-    OWN,
-    SAME,
-    SIMILAR,
-    WORSE,
     against_papers,
     against_tables,
     as_plain,
     direction,
     study,
 )
+from rlregress.model.study import BETTER, OPEN, OPPOSITE, OWN, SAME, SIMILAR, WORSE
 from rlregress.reporting import study as report
 
 

@@ -13,6 +13,7 @@ from rlregress.commands import gate as gate_command
 from rlregress.errors import UserError
 from rlregress.gate import asked, evidence, outcome, run, throughput
 from rlregress.gate.throughput import Measured
+from rlregress.model.gate import GateResult
 from rlregress.reporting import summary
 from rlregress.reporting import throughput as report
 from rlregress.training.throughput import Measurement
@@ -264,8 +265,17 @@ def test_a_slow_framework_regressed():
 def test_the_report_shows_what_was_measured_and_judged():
     """The table and the line of the verdict stand below the framework."""
     found = outcome.outcomes([*throughput_entries("holds"), cell("x", "holds")])
-    result = outcome.GateResult(
-        found, (), (), {"some": {}}, {"some": {}}, {"some": {}}, 0.05, "short", 1.0, 0
+    result = GateResult(
+        outcomes=found,
+        broken=(),
+        unjudged=(),
+        versions={"some": {}},
+        sources={"some": {}},
+        copies={"some": {}},
+        alpha=0.05,
+        budget="short",
+        seconds=1.0,
+        exit_code=0,
     )
     text = summary.markdown(result)
     assert "| some sac | 1 | 0.500 |" in text

@@ -10,8 +10,9 @@ from rlregress.gate.judging import judge
 from rlregress.gate.selection import Selection
 from rlregress.gate.session import open_session
 from rlregress.gate.waves import next_wave, standing
+from rlregress.model.cells import CellVerdict
+from rlregress.model.verdict import REGRESSED
 from rlregress.reporting import waves as report
-from rlregress.verdicts.outcome import REGRESSED, CellVerdict
 
 from .working import Ended, whole
 

@@ -29,7 +29,7 @@ LIBRARY = ROOT / "tools" / "rlregress"
 
 # The standard library of Python 3.9, as far as it differs from this one's.
 STANDARD = (set(sys.stdlib_module_names) - {"tomllib"}) | {"__future__"}
-JUDGES = ("formulas", "verdicts")
+JUDGES = ("formulas", "model", "verdicts")
 # What would bring a package in without an import statement.
 ROUNDABOUT = {"importlib", "runpy", "pkgutil"}
 # What reads files of data, beside json, which also reads what processes say to each other.
@@ -91,7 +91,7 @@ def imports_outside(library: Path, files: list[Path], allowed: set[str]) -> list
 
 
 def judges_that_import_too_much(library: Path) -> list[str]:
-    """Imports of formulas and verdicts beyond the standard library, NumPy, SciPy and themselves."""
+    """Imports of judges beyond the standard library, NumPy, SciPy, the model and themselves."""
     found = []
     for judge in JUDGES:
         files = sorted((library / judge).rglob("*.py"))
@@ -102,7 +102,7 @@ def judges_that_import_too_much(library: Path) -> list[str]:
             for path in files
             for line, name in imports(path, library)
             if name.split(".")[0] == library.name
-            and name.split(".")[1:2] not in ([judge], ["errors"])
+            and name.split(".")[1:2] not in ([judge], ["errors"], ["model"])
         ]
     return found
 
@@ -162,8 +162,8 @@ def write(library: Path, files: dict[str, str]) -> Path:
     return library
 
 
-def test_formulas_and_verdicts_import_numpy_and_scipy_only():
-    """References and statistics import NumPy, SciPy, the standard library and our errors only."""
+def test_formulas_verdicts_and_results_import_numpy_and_scipy_only():
+    """They import NumPy, SciPy, the standard library, our errors and the model only."""
     assert judges_that_import_too_much(LIBRARY) == []
 
 
@@ -279,6 +279,7 @@ def lint_imports(tools: Path) -> subprocess.CompletedProcess[str]:
         ("formulas/__init__.py", "import torch", "References and statistics know no framework"),
         ("reporting/words.py", "from rlregress.gate import run", "Reports turn data into text"),
         ("reporting/words.py", "import subprocess", "Reports turn data into text"),
+        ("model/verdict.py", "import subprocess", "Results are plain data"),
         ("rogue.py", "", "Imports go down"),
     ],
 )

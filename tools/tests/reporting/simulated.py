@@ -14,9 +14,9 @@ import numpy as np
 
 from rlregress.gate import asked, baseline, evidence, selection
 from rlregress.gate.baseline import FIRST_NEW_SEED, Baseline
+from rlregress.model.quantities import DIAGNOSTICS, RETURNS
 from rlregress.verdicts.looks import SEQUENTIAL
-from rlregress.verdicts.outcome import CellSample, Rules
-from rlregress.verdicts.quantity import DIAGNOSTICS, RETURNS
+from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import judge_cells
 
 _SEED = 1

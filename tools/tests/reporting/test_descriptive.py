@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from rlregress.gate.shown import CellRuns, ShownRun
+from rlregress.model.cells import CellRuns, ShownRun
 from rlregress.reporting import descriptive
 
 CELL = "sb3-ppo-Hopper-v4-short"
@@ -16,7 +16,7 @@ VERDICT = {"stored_mean": 200.0, "new_seeds": 3, "scale": 200.0}
 def runs(*returns: float, first: int = 1000) -> tuple[ShownRun, ...]:
     """Runs with these returns, which their training episodes double; nan: it failed."""
     numbers = [{"returns": each, "training": 2 * each} for each in returns]
-    return tuple(ShownRun(first + number, of) for number, of in enumerate(numbers))
+    return tuple(ShownRun(seed=first + number, numbers=of) for number, of in enumerate(numbers))
 
 
 STORED = runs(190, 200, 210, first=0)
@@ -24,7 +24,7 @@ STORED = runs(190, 200, 210, first=0)
 
 def test_the_range_is_that_of_the_runs_that_were_judged():
     """Of the stored ones and of the first three new ones; of their training alike."""
-    of = CellRuns(STORED, runs(180, 195, 205, 900))
+    of = CellRuns(stored=STORED, new=runs(180, 195, 205, 900))
     said, later = descriptive.lines(CELL, VERDICT, of)
     assert said == ("descriptive: stored runs between 190 and 210, new runs between 180 and 205")
     assert later == (
@@ -44,13 +44,13 @@ def test_the_range_is_that_of_the_runs_that_were_judged():
 )
 def test_failed_runs_are_said_beside_the_range_of_the_others(returns, said):
     """They count as the worst return in the mean, which so may lie outside of the range."""
-    (line,) = descriptive.lines(CELL, VERDICT, CellRuns(STORED, runs(*returns)))
+    (line,) = descriptive.lines(CELL, VERDICT, CellRuns(stored=STORED, new=runs(*returns)))
     assert f"stored runs between 190 and 210, {said} return of the environment)" in line
 
 
 def test_the_mean_of_all_is_left_out_where_a_later_run_has_no_number():
     """A run that failed counts as the worst in the mean above, and could not in this one."""
-    of = CellRuns(STORED, runs(180, 195, 205, math.nan, 200))
+    of = CellRuns(stored=STORED, new=runs(180, 195, 205, math.nan, 200))
     _, later = descriptive.lines(CELL, VERDICT, of)
     assert later == "not judged here: 2 later runs, trained for other verdicts on this cell"
 
@@ -65,7 +65,7 @@ def test_the_mean_of_all_is_left_out_where_a_later_run_has_no_number():
 )
 def test_nothing_is_said_of_groups_and_published_bands(verdict):
     """A group has no runs of its own, and no runs are stored where a band judges."""
-    assert descriptive.lines(CELL, verdict, CellRuns(STORED, runs(1, 2, 3))) == []
+    assert descriptive.lines(CELL, verdict, CellRuns(stored=STORED, new=runs(1, 2, 3))) == []
 
 
 def test_runs_that_are_not_known_have_no_range():

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from rlregress.gate import baseline, run, shown
-from rlregress.gate.outcome import GateResult, outcomes
+from rlregress.gate.outcome import outcomes
+from rlregress.model.gate import GateResult, Shown
+from rlregress.model.quantities import CRITIC, TRAINING
 from rlregress.reporting import words
 from rlregress.reporting.html import gate as gate_page
-from rlregress.verdicts.quantity import CRITIC, TRAINING
 
 from ..gate.stored import with_returns_alone
 from . import simulated
@@ -296,9 +297,18 @@ def test_72_cells_fit_into_two_megabytes():
     runs = {name: replace(like[of.cell.id], new=new[name].new) for name, of in cells.items()}
     versions = {of.framework: {} for of in found}
     result = GateResult(
-        found, [], [], versions, {}, versions, 0.05, "short", 1.0, 0,
-        shown=shown.Shown("today", "rlregress gate", "here", runs=runs),
-    )  # fmt: skip
+        outcomes=found,
+        broken=[],
+        unjudged=[],
+        versions=versions,
+        sources={},
+        copies=versions,
+        alpha=0.05,
+        budget="short",
+        seconds=1.0,
+        exit_code=0,
+        shown=Shown(started="today", command="rlregress gate", machine="here", runs=runs),
+    )
     text = gate_page.page(result)
     page = stands_alone(text)
     assert len(page.texts("article", "cell")) == 72

@@ -10,6 +10,7 @@ import pytest
 from rlregress.faults.probed import Fault, Seen
 from rlregress.gate.passages import passage
 from rlregress.gate.return_faults import GateOnFault
+from rlregress.model.determinism import Spread
 from rlregress.reporting import words
 from rlregress.reporting.html import determinism as determinism_page
 from rlregress.reporting.html import faults as faults_page
@@ -17,7 +18,6 @@ from rlregress.reporting.html import page as pages
 from rlregress.reporting.html import upgrade as upgrade_page
 from rlregress.reporting.html.page import Facts, Step
 from rlregress.tracing.compare import Growth
-from rlregress.training.chance import Spread
 from rlregress.upgrade import returns
 from rlregress.upgrade.search import Cause
 
@@ -210,8 +210,26 @@ def test_every_verdict_has_a_sign_of_its_own_tone():
 
 
 STEPS = [50, 100]
-HELD = Spread(3, None, 1, STEPS, [1.0, 2.0], [0.0, 0.0], [3.0, 4.0], [0.0, 0.0])
-VARIED = Spread(3, 100, 3, STEPS, [1.0, 7.5], [0.0, 0.25], [3.0, 9.25], [0.0, 0.5])
+HELD = Spread(
+    runs=3,
+    parted=None,
+    distinct=1,
+    steps=STEPS,
+    score_mean=[1.0, 2.0],
+    score_deviation=[0.0, 0.0],
+    value_mean=[3.0, 4.0],
+    value_deviation=[0.0, 0.0],
+)
+VARIED = Spread(
+    runs=3,
+    parted=100,
+    distinct=3,
+    steps=STEPS,
+    score_mean=[1.0, 7.5],
+    score_deviation=[0.0, 0.25],
+    value_mean=[3.0, 9.25],
+    value_deviation=[0.0, 0.5],
+)
 
 
 def determinism(wrong=()) -> str:

@@ -11,8 +11,8 @@ import pytest
 from rlregress import frameworks
 from rlregress.commands import actions as command
 from rlregress.errors import UserError
+from rlregress.model.actions import Actions
 from rlregress.reporting import actions as report
-from rlregress.training import actions
 
 
 def test_clipped_actions_are_at_the_bounds_and_squashed_ones_are_not(tmp_path, capsys):
@@ -42,7 +42,13 @@ def test_the_figure_has_a_row_for_each_framework_and_a_column_for_each_mean():
     import matplotlib
 
     found = [
-        actions.Actions(name, mean, 0.1, np.linspace(-1.0, 1.0, 50), mean)
+        Actions(
+            framework=name,
+            mean=mean,
+            variance=0.1,
+            executed=np.linspace(-1.0, 1.0, 50),
+            deterministic=mean,
+        )
         for name in ("One", "Two")
         for mean in (0.0, -0.6)
     ]

@@ -20,9 +20,9 @@ from rlregress.environments import discrete
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Trained
 from rlregress.frameworks.seeded import Seeds, Stream
+from rlregress.model.determinism import Spread
 from rlregress.reporting import determinism as report
 from rlregress.training import chance, determinism
-from rlregress.training.chance import Spread
 from rlregress.training.determinism import Checkpoint, Member, Plan
 from rlregress.training.starts import Protocol, Starts
 
@@ -179,7 +179,16 @@ def test_start_sequences_that_end_episodes_are_one_sentence():
 
 def test_the_figure_has_a_column_for_each_group_and_a_row_for_each_evaluation():
     """Titles are groups; score is above maximum Q."""
-    one = Spread(2, 20, 2, [10, 20], [1.0, 2.0], [0.0, 1.0], [3.0, 4.0], [0.0, 0.5])
+    one = Spread(
+        runs=2,
+        parted=20,
+        distinct=2,
+        steps=[10, 20],
+        score_mean=[1.0, 2.0],
+        score_deviation=[0.0, 1.0],
+        value_mean=[3.0, 4.0],
+        value_deviation=[0.0, 0.5],
+    )
     with matplotlib.rc_context({"svg.fonttype": "none"}):
         drawn = report.figure("One", {"deterministic": one, "exploration": one})
     assert drawn.index("deterministic") < drawn.index("exploration")

@@ -9,8 +9,8 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.frameworks.base import TrainingRequest
+from rlregress.model import quantities
 from rlregress.training.diagnostics import DIAGNOSTICS, at_the_end
-from rlregress.verdicts import quantity
 from tests_behavior.limit import LimitIs
 from tests_behavior.ring import Ring
 from tests_behavior.settings import setting
@@ -45,7 +45,7 @@ def test_the_end_is_the_last_tenth_of_the_updates():
 
 def test_every_diagnostic_can_be_judged():
     """What a record may hold is known as a quantity of the verdicts, under the same name."""
-    assert {name for names in DIAGNOSTICS.values() for name in names} == set(quantity.DIAGNOSTICS)
+    assert {name for names in DIAGNOSTICS.values() for name in names} == set(quantities.DIAGNOSTICS)
 
 
 @pytest.mark.parametrize("adapter", _of("ppo"))

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from rlregress.errors import UserError
-from rlregress.verdicts.effect import scale_of, welch_interval
+from rlregress.model.quantities import scale_of
+from rlregress.model.verdict import worst_verdict
+from rlregress.verdicts.effect import welch_interval
 from rlregress.verdicts.laws import LAWS
 from rlregress.verdicts.looks import fixed
-from rlregress.verdicts.outcome import CellSample, Rules, worst_verdict
 from rlregress.verdicts.permutation import permutation_p_rows
+from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import follow, verdicts_of
 from rlregress.verdicts.simulate import (
     NOTHING,

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rlregress.model.quantities import CRITIC
 from rlregress.verdicts.permutation import permutation_p
 from rlregress.verdicts.pilot import Curve, measured, prices, runs_for_drop, runs_needed
-from rlregress.verdicts.quantity import CRITIC
 
 #: nine evaluations of two CPU minutes, after ten CPU minutes of training each; five episodes
 CURVE = Curve(

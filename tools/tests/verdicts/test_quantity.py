@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 
 from rlregress.gate.evidence import plain
-from rlregress.reporting import words
-from rlregress.training import critic
-from rlregress.verdicts.family import holm, holm_adjust
-from rlregress.verdicts.looks import SEQUENTIAL, fixed
-from rlregress.verdicts.outcome import CellSample, Rules
-from rlregress.verdicts.permutation import permutation_p_rows
-from rlregress.verdicts.power import smallest_drop
-from rlregress.verdicts.quantity import (
+from rlregress.model.quantities import (
     BESIDE,
     CRITIC,
     DIAGNOSTICS,
@@ -27,6 +20,13 @@ from rlregress.verdicts.quantity import (
     quantity_of,
     shares,
 )
+from rlregress.reporting import words
+from rlregress.training import critic
+from rlregress.verdicts.family import holm, holm_adjust
+from rlregress.verdicts.looks import SEQUENTIAL, fixed
+from rlregress.verdicts.permutation import permutation_p_rows
+from rlregress.verdicts.power import smallest_drop
+from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import follow, judge_cells
 from rlregress.verdicts.simulate import (
     NOTHING,

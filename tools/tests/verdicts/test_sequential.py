@@ -12,9 +12,9 @@ from rlregress.errors import UserError
 from rlregress.verdicts.family import holm_adjust, stouffer
 from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
 from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group
-from rlregress.verdicts.outcome import CellSample, Rules
 from rlregress.verdicts.permutation import permutation_p_rows
 from rlregress.verdicts.power import smallest_group_drop
+from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import follow, judge_cells
 from rlregress.verdicts.simulate import (
     NOTHING,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from rlregress.model.determinism import Spread
 from rlregress.reporting import determinism as report
 from rlregress.reporting.determinism import Found
 from rlregress.reporting.html import figures
@@ -21,7 +22,6 @@ from rlregress.reporting.html.page import (
     Step,
     Table,
 )
-from rlregress.training.chance import Spread
 
 _QUANTITIES = (
     ("score", "score_mean", "score_deviation"),

@@ -6,8 +6,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rlregress.gate.outcome import COULD_NOT_JUDGE, FORMULAS_HOLD, FrameworkOutcome, GateResult
-from rlregress.gate.shown import Departed, Extent
+from rlregress.model.gate import Departed, Extent, FrameworkOutcome, GateResult
+from rlregress.model.quantities import RETURNS, TRAINING, quantity_of
+from rlregress.model.verdict import (
+    COULD_NOT_JUDGE,
+    FORMULAS_HOLD,
+    HOLDS,
+    IMPROVED,
+    INCONCLUSIVE,
+    MOVED,
+    REGRESSED,
+)
 from rlregress.reporting import alike, summary, throughput, words
 from rlregress.reporting.html import page as pages
 from rlregress.reporting.html import runs
@@ -24,8 +33,6 @@ from rlregress.reporting.html.page import (
     Step,
     Table,
 )
-from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
-from rlregress.verdicts.quantity import RETURNS, TRAINING, quantity_of
 
 #: names that a sentence of the first screen lists
 _NAMED = 4

@@ -12,7 +12,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from rlregress import __version__
-from rlregress.gate.outcome import COULD_NOT_JUDGE, FORMULAS_HOLD
 from rlregress.gate.passages import Pair, Passage
 from rlregress.model.differences import (
     AS_DOCUMENTED,
@@ -23,7 +22,15 @@ from rlregress.model.differences import (
     ROUNDED,
     UNCHANGED,
 )
-from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
+from rlregress.model.verdict import (
+    COULD_NOT_JUDGE,
+    FORMULAS_HOLD,
+    HOLDS,
+    IMPROVED,
+    INCONCLUSIVE,
+    MOVED,
+    REGRESSED,
+)
 
 #: verdict -> how it is shown: the name of a tone, and a sign for who sees no colours.
 GOOD, BAD, UNSURE, OTHER, NOTHING = "good", "bad", "unsure", "other", "nothing"

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from rlregress.gate.ranking import Ranking, TaskRanking
+from rlregress.model.ranking import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED, Ranking, TaskRanking
 from rlregress.reporting import rank, words
 from rlregress.reporting.html import figures
 from rlregress.reporting.html import page as pages
 from rlregress.reporting.html.page import Badge, Card, Facts, Figure, Section, Step, Table
-from rlregress.verdicts.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
 
 #: of a row against a column, in words beside the sign
 _WORDS = {GREATER: "better", SMALLER: "worse", NOT_SEPARATED: "not separated"}

@@ -8,13 +8,13 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlregress.gate.shown import CellRuns, ShownRun
+from rlregress.model.cells import CellRuns, ShownRun
+from rlregress.model.quantities import BESIDE, CRITIC, RETURNS, TRAINING, Quantity, quantity_of
+from rlregress.model.verdict import HOLDS, INCONCLUSIVE
 from rlregress.reporting import descriptive, words
 from rlregress.reporting.html import figures
 from rlregress.reporting.html.figures import Course, Strip
 from rlregress.reporting.html.page import Badge, Cells, CellView, Figure, Folded, Section, Table
-from rlregress.verdicts.outcome import HOLDS, INCONCLUSIVE
-from rlregress.verdicts.quantity import BESIDE, CRITIC, RETURNS, TRAINING, Quantity, quantity_of
 
 Verdicts = Mapping[str, Mapping[str, Any]]
 

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rlregress.gate.trend import SMALL, Series, Shift, Trend
+from rlregress.model.trend import SMALL, Series, Shift, Trend
+from rlregress.model.verdict import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED
 from rlregress.reporting import trend as trend_report
 from rlregress.reporting import words
 from rlregress.reporting.html import figures
 from rlregress.reporting.html import page as pages
 from rlregress.reporting.html.page import Badge, Card, Facts, Figure, Heading, Section, Step, Table
-from rlregress.verdicts.outcome import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED
 
 #: histories that are drawn; the table has them all
 _DRAWN = 12

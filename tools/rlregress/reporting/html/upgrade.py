@@ -7,10 +7,10 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from rlregress.gate.outcome import COULD_NOT_JUDGE
 from rlregress.gate.passages import Passage
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry
+from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
 from rlregress.reporting import causes, upgrade_text
 from rlregress.reporting.html import page as pages
 from rlregress.reporting.html import runs, traces
@@ -39,7 +39,6 @@ from rlregress.upgrade.result import (
     Upgrade,
 )
 from rlregress.upgrade.traced import NotTraced, Traced
-from rlregress.verdicts.outcome import INCONCLUSIVE, REGRESSED
 
 _SAID = 5
 #: passages of changed code that are shown

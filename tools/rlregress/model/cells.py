@@ -1,74 +1,38 @@
-"""What goes into a verdict and what comes out: samples, rules, verdicts."""
+"""The runs of a cell, and what stored runs or a published band say of new ones."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
-from rlregress.verdicts.quantity import RETURNS, Quantity
-
-HOLDS, REGRESSED, IMPROVED, INCONCLUSIVE = "holds", "regressed", "improved", "inconclusive"
-#: of what is neither better nor worse: it is not what it was
-MOVED = "moved"
-_SEVERITY = (REGRESSED, INCONCLUSIVE, IMPROVED, MOVED, HOLDS)
-
-FloatArray = NDArray[np.float64]
+from rlregress.model.quantities import RETURNS
+from rlregress.model.verdict import worst_verdict
 
 
-@dataclass(frozen=True)
-class Rules:
-    """What a verdict depends on besides the returns.
+@dataclass(frozen=True, kw_only=True)
+class Band:
+    """A published summary, turned back into what the seeds were.
 
     Attributes:
-        alpha: probability of one or more false ``regressed`` in the session, if nothing changed.
-        floor: a rejected difference below this share of the scale is no regression.
-        must_see: ``holds`` needs a smallest visible drop of at most this share of the scale.
-        min_stored: stored seeds that a baseline needs for ``holds``.
-        max_failed_share: above this share of failed new runs a cell cannot hold.
-        confidence: nominal coverage of the intervals.
-        seed: of the Monte Carlo arrangements, together with the returns themselves.
+        mean: published mean return.
+        half: published half width.
+        seeds: number of published seeds.
+        rounding: half a unit of the last printed digit.
+        sd: sample standard deviation (divisor seeds - 1) of one run's return.
+        sd_low, sd_high: the range of ``sd`` that rounds to the printed half width.
     """
 
-    alpha: float = 0.05
-    floor: float = 0.05
-    must_see: float = 0.5
-    min_stored: int = 5
-    max_failed_share: float = 0.2
-    confidence: float = 0.95
-    seed: int = 0
+    mean: float
+    half: float
+    seeds: int
+    rounding: float
+    sd: float
+    sd_low: float
+    sd_high: float
 
 
-@dataclass(frozen=True)
-class CellSample:
-    """The runs of one cell, by their returns or by another quantity.
-
-    Attributes:
-        stored: final returns of the stored runs [m].
-        new: final returns of the new runs that finished [n - failed]; in the order of their seeds
-            where there are several looks.
-        failed: new runs that crashed. Values in ``stored`` and ``new`` that are not finite are
-            failed runs as well.
-        group: name of the (framework, algorithm) group, "" for none.
-        worst: the environment's worst recorded return, which a failed run counts as (or the worst
-            return of this cell, if that is lower); needed only where a run failed.
-        quantity: what the numbers are. Of anything but returns, a value that is not finite is
-            that of a run that has none: it counts as the mean of the others, which is no evidence
-            for anything.
-    """
-
-    stored: Sequence[float] | FloatArray
-    new: Sequence[float] | FloatArray
-    failed: int = 0
-    group: str = ""
-    worst: float | None = None
-    quantity: Quantity = RETURNS
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CellVerdict:
     """What the runs of one cell say. Returns are in the environment's own units.
 
@@ -128,7 +92,7 @@ class CellVerdict:
     improvement: float = math.nan
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GroupVerdict:
     """What the cells of one group say together; attributes as in ``CellVerdict``.
 
@@ -155,7 +119,7 @@ class GroupVerdict:
     quantity: str = RETURNS.name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Verdicts:
     """The verdicts of one session, by cell name and by group name."""
 
@@ -171,6 +135,65 @@ class Verdicts:
         return worst_verdict(cells + [group.verdict for group in self.groups.values()])
 
 
-def worst_verdict(verdicts: Iterable[str]) -> str:
-    """regressed, inconclusive, improved, moved, holds: the first of them; inconclusive of none."""
-    return min(verdicts, key=_SEVERITY.index, default=INCONCLUSIVE)
+@dataclass(frozen=True, kw_only=True)
+class BandVerdict:
+    """What a published band says about new runs.
+
+    Attributes:
+        verdict: holds, regressed, improved or inconclusive.
+        effect: new mean minus published mean, in returns.
+        interval: pooled t interval of the effect at 1 - alpha, not corrected for the family;
+            None without spread.
+        new_seeds: n.
+        p, adjusted_p: two-sided, before and after Holm.
+        alpha, hypotheses: family-wise level and size of the family.
+        visible_drop: drop seen with 80 % power, in returns; None: none is, or it cannot be told.
+        reason: one or two sentences for the reader.
+    """
+
+    verdict: str
+    effect: float
+    interval: tuple[float, float] | None
+    new_seeds: int
+    p: float
+    adjusted_p: float
+    alpha: float
+    hypotheses: int
+    visible_drop: float | None
+    reason: str
+
+
+Verdict = CellVerdict | GroupVerdict | BandVerdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownRun:
+    """One run.
+
+    Attributes:
+        numbers: name of a quantity (``model/quantities.py``) -> what it is judged by; NaN where
+            it has none.
+        curve: (steps, mean return) of the training episodes that ended in each twentieth.
+        failure: why it failed; empty: it did not.
+    """
+
+    seed: int
+    numbers: Mapping[str, float]
+    curve: Sequence[Sequence[float]] = ()
+    failure: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellRuns:
+    """The runs of one cell, by seed.
+
+    Attributes:
+        band: published, if the cell is judged by one.
+        versions, machine: of the stored runs; empty without any.
+    """
+
+    stored: tuple[ShownRun, ...]
+    new: tuple[ShownRun, ...]
+    band: Band | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    machine: str = ""

@@ -13,10 +13,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rlregress.verdicts.effect import scale_of
-
 #: no error of a critic counts as larger; the same number as ``training.critic.LARGEST_ERROR``
 LARGEST_ERROR = 100.0
+
+
+def scale_of(stored: ArrayLike) -> float:
+    """What a difference is a share of: the larger of |mean| and sd of the stored returns [m].
+
+    The magnitude, because some environments have only negative returns (Reacher: a mean of -4 that
+    becomes -6 is a drop of 50 %). Not less than the standard deviation, because a mean near zero
+    (HalfCheetah after a short budget) would make any noise a drop of many hundred per cent. One
+    return unit where both are zero.
+    """
+    values = np.asarray(stored, dtype=np.float64)
+    spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    return max(abs(float(values.mean())), spread) or 1.0
 
 
 def percent(share: float) -> str:
@@ -24,7 +35,7 @@ def percent(share: float) -> str:
     return f"{share:.0%}" if share >= 0.0995 else f"{100 * share:.2g}%"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Quantity:
     """One number of a run.
 
@@ -126,11 +137,11 @@ class _Critic(Quantity):
         return f"errors {math.exp(share):.2f} times as large in all cells"
 
 
-RETURNS = _Returns("returns", 0.8, "failed")
-TRAINING = _Training("training", 0.8, "have no training return")
-CRITIC = _Critic("critic", 0.2, "have no critic that can be compared")
+RETURNS = _Returns(name="returns", share=0.8, missing="failed")
+TRAINING = _Training(name="training", share=0.8, missing="have no training return")
+CRITIC = _Critic(name="critic", share=0.2, missing="have no critic that can be compared")
 #: what a framework logs of its updates, by name (``training/diagnostics.py``)
-DIAGNOSTICS = {name: Quantity(name, 0.2) for name in ("entropy", "kl", "temperature")}
+DIAGNOSTICS = {name: Quantity(name=name, share=0.2) for name in ("entropy", "kl", "temperature")}
 #: what is judged beside returns
 BESIDE = (TRAINING, CRITIC, *DIAGNOSTICS.values())
 #: of what is smaller a loss, which makes a framework ``regressed``

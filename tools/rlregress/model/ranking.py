@@ -1,0 +1,123 @@
+"""Implementations, ranked on tasks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+#: what is decided about the first of two implementations
+GREATER, SMALLER = "greater", "smaller"
+NOT_SEPARATED, UNDECIDED = "not separated", "undecided"
+_MIRRORED = {GREATER: SMALLER, SMALLER: GREATER}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """What is fixed before the first run of AdaStop (``verdicts/adastop.py``).
+
+    Attributes:
+        runs: n, new runs of every sample at each look.
+        looks: K, looks at most.
+        alpha: probability of separating one or more pairs of equal laws.
+        beta: probability of accepting a pair before the last look, over all looks; 0: never
+            (appendix G). A pair that is accepted early is ``not separated``.
+        draws: arrangements drawn where there are more; otherwise all are used.
+        seed: of the drawn arrangements.
+    """
+
+    runs: int = 5
+    looks: int = 5
+    alpha: float = 0.05
+    beta: float = 0.0
+    draws: int = 10_000
+    seed: int = 0
+
+    @property
+    def arrangements(self) -> int:
+        """How many arrangements are looked at: all of them, or as many as are drawn."""
+        return min(math.comb(2 * self.runs, self.runs) ** self.looks, self.draws)
+
+    @property
+    def smallest_share(self) -> float:
+        """Share of all arrangements that tie with the clearest difference: it and its mirror."""
+        return float(Fraction(2, math.comb(2 * self.runs, self.runs) ** self.looks))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """One implementation on one task.
+
+    Attributes:
+        returns: of its runs by seed, as many as were looked at. A run that failed counts as the
+            worst return of the task.
+        available: how many runs there are.
+        failed: how many of those that were looked at failed.
+    """
+
+    implementation: str
+    returns: tuple[float, ...]
+    available: int
+    failed: int
+
+    @property
+    def mean(self) -> float:
+        """Mean return of the runs that were looked at."""
+        return float(np.mean(self.returns))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """One pair of implementations on one task.
+
+    Attributes:
+        decision: of the first against the second; see ``adastop.Pair``.
+    """
+
+    first: str
+    second: str
+    decision: str
+    look: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskRanking:
+    """One task: implementations by falling mean, and every pair of them."""
+
+    name: str
+    standings: tuple[Standing, ...]
+    decisions: tuple[Decision, ...]
+
+    def decision(self, first: str, second: str) -> str:
+        """What is decided about ``first`` against ``second``, in whichever order they were."""
+        for pair in self.decisions:
+            if (pair.first, pair.second) == (first, second):
+                return pair.decision
+            if (pair.first, pair.second) == (second, first):
+                return _MIRRORED.get(pair.decision, pair.decision)
+        raise KeyError((first, second))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranking:
+    """All tasks, decided as one family.
+
+    Attributes:
+        looks: how many of the plan's looks there were runs for, or were needed.
+        boundaries: lower and upper boundary of each look, in sums of returns over the standard
+            deviation of the pair's returns so far.
+        alone: tasks of which only one implementation has runs; they are not ranked.
+    """
+
+    plan: Design
+    tasks: tuple[TaskRanking, ...]
+    looks: int
+    boundaries: tuple[tuple[float, float], ...]
+    alone: tuple[str, ...] = field(default=())
+
+    @property
+    def undecided(self) -> int:
+        """Pairs that need more runs."""
+        return sum(pair.decision == UNDECIDED for task in self.tasks for pair in task.decisions)

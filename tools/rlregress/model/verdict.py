@@ -1,0 +1,26 @@
+"""The words of a verdict, their order and their exit codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+HOLDS, REGRESSED, IMPROVED, INCONCLUSIVE = "holds", "regressed", "improved", "inconclusive"
+#: of what is neither better nor worse: it is not what it was
+MOVED = "moved"
+#: of a framework without stored runs: what could be asked of it holds
+FORMULAS_HOLD = "formulas hold"
+#: of what could not be asked (usage, environment, too little of an upgrade)
+COULD_NOT_JUDGE = "could not judge"
+#: verdicts that something changed
+CHANGES = (REGRESSED, IMPROVED, MOVED)
+#: the worst first
+_SEVERITY = (REGRESSED, INCONCLUSIVE, IMPROVED, MOVED, HOLDS)
+#: exit codes of the gate
+EXIT_CODES = {
+    HOLDS: 0, IMPROVED: 0, MOVED: 0, REGRESSED: 1, COULD_NOT_JUDGE: 2, INCONCLUSIVE: 3
+}  # fmt: skip
+
+
+def worst_verdict(verdicts: Iterable[str]) -> str:
+    """regressed, inconclusive, improved, moved, holds: the first of them; inconclusive of none."""
+    return min(verdicts, key=_SEVERITY.index, default=INCONCLUSIVE)
