@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rlregress.cli import complete
-from rlregress.errors import UserError
+from rlregress.errors import UserError, nearest
 
 if TYPE_CHECKING:
     from rlregress.gate.selection import Selection

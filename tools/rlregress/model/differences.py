@@ -1,12 +1,12 @@
 """The list of everything that differs between two versions, and the verdict that follows from it.
 
 Each difference, and each check that was planned, is one ``Entry``. The list is made before anything
-runs; every entry then ends in exactly one state. ``judge`` folds the list into the verdict and reads
-nothing else: headline, exit code, next step, colour of the page and all formats come from it.
+runs; every entry then ends in exactly one state. ``judge`` folds the list into the verdict and
+reads nothing else: headline, exit code, next step, colour of the page and all formats follow it.
 
 Two rules keep the verdict honest. An entry that nothing executed and compared stays ``NEVER``, so
-losing evidence of sameness never improves a verdict. A check that was planned and has no result stays
-in the list, so losing evidence of a difference never yields ``UNCHANGED``.
+losing evidence of sameness never improves a verdict. A check that was planned and has no result
+stays in the list, so losing evidence of a difference never yields ``UNCHANGED``.
 """
 
 from __future__ import annotations
