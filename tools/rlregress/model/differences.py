@@ -79,6 +79,11 @@ FAIL_ON = COULD_NOT_JUDGE
 MIN_COVERAGE = 0.5
 #: how an entry that differs stands to what is documented of the new version.
 DOCUMENTED, VIOLATED = "as documented", "documented otherwise"
+#: of what differs, how it stands -> verdict; however else it stands, it is a change.
+_STANDINGS = {
+    VIOLATED: REGRESSED, DOCUMENTED: AS_DOCUMENTED,
+    **{word: word for word in (REGRESSED, INCONCLUSIVE, HOLDS, IMPROVED, MOVED)},
+}  # fmt: skip
 #: names of one kind in a headline.
 _NAMED = 3
 
@@ -119,6 +124,11 @@ class Entry:
     content: str = ""
     accepted: str = ""
 
+    def __post_init__(self) -> None:
+        # a state or kind that no rule knows would count as nothing
+        if self.kind not in KINDS or self.state not in STATES:
+            raise ValueError(f"an entry of kind '{self.kind}' in state '{self.state}'")
+
     @property
     def key(self) -> str:
         """Digest of its kind, name and content: another content is another entry."""
@@ -145,8 +155,7 @@ class Entry:
         if self.accepted:
             return AS_DOCUMENTED
         if self.state in (DIFFERS, LOGS):
-            known = {VIOLATED: REGRESSED, DOCUMENTED: AS_DOCUMENTED}
-            return known.get(self.standing, self.standing or CHANGED)
+            return _STANDINGS.get(self.standing, CHANGED)
         if self.state in UNCHECKED:
             return PARTLY
         return {NEW_FAILS: NEW_FAILS, OLD_FAILED: REPAIRED, CLOSE: ROUNDED}.get(
@@ -202,7 +211,12 @@ class Judgement:
 
 def coverage(entries: Iterable[Entry]) -> Coverage:
     """Of the changed pieces that count, how many were executed and compared."""
-    counted = [each for each in entries if each.kind in CHANGES and each.counts]
+    counted = [
+        each
+        for each in entries
+        # a package that is gone differs by being gone: nothing of it could run
+        if each.kind in CHANGES and each.counts and (each.by or each.state != DIFFERS)
+    ]
     return Coverage(checked=sum(each.state not in UNCHECKED for each in counted), all=len(counted))
 
 
@@ -225,7 +239,7 @@ def judge(
     words = {each.verdict for each in entries}
     if idle_packages(entries):
         words.add(COULD_NOT_JUDGE)
-    verdict = next((word for word in ORDER if word in words), UNCHANGED)
+    verdict = min(words, key=ORDER.index, default=UNCHANGED)
     checked = coverage(entries)
     code = 0
     if ORDER.index(verdict) <= ORDER.index(fail_on):

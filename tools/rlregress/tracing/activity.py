@@ -15,6 +15,7 @@ import torch
 
 from rlregress.tracing.events import Places, readable
 from rlregress.tracing.lines import WAYS
+from rlregress.tracing.replaced import through
 
 #: (file, line, function, operation)
 _Place = Tuple[str, int, str, str]
@@ -118,19 +119,18 @@ class Activity:
 
         def watched(*given: Any, **named: Any) -> Any:
             if recorder.inside or recorder.over:
-                return original(*given, **named)
+                return through(original, *given, **named)
             # before it is done, which may be in place; but a norm is known after it
             late = operation == "clip_grad_norm"
             place = self._open(operation)
             if place is not None and not late:
                 self._note(recorder, place, outcomes, given, named, None)
-            returned = original(*given, **named)
+            returned = through(original, *given, **named)
             if place is not None and late:
                 self._note(recorder, place, outcomes, given, named, returned)
             return returned
 
-        recorder.replace(owner, name, watched)
-        recorder.tell_jit(original, watched)
+        recorder.tell_jit(original, recorder.replace(owner, name, watched))
 
     def _open(self, operation: str) -> Any:
         """The place, unless all that can happen there has happened."""

@@ -20,7 +20,7 @@ import traceback
 from typing import Any, Callable, Dict, List, Tuple
 
 from rlregress import source
-from rlregress.tracing import events, hooks, record
+from rlregress.tracing import events, hooks, loading, record
 
 #: seconds after which a training that has not ended is ended.
 PATIENCE = 300
@@ -28,6 +28,7 @@ PATIENCE = 300
 
 def prepare(job: Dict[str, Any]) -> None:
     """Import what the trainings share, so that each child has it."""
+    loading.watch()
     import torch
 
     from rlregress import frameworks

@@ -13,6 +13,8 @@ import threading
 import weakref
 from typing import Any, Dict, List, Mapping, Optional
 
+from rlregress.tracing.replaced import through
+
 #: class that starts threads or processes -> what does the same in one.
 IN_ONE_PROCESS = {
     "AsyncVectorEnv": "gymnasium.vector.SyncVectorEnv",
@@ -56,11 +58,11 @@ class Elsewhere:
                 self._note("process", self._starter())
                 how = getattr(made, "_start_method", None) or multiprocessing.get_start_method()
                 self.anew = self.anew or how != "fork"
-            start_process(made)
+            through(start_process, made)
 
         def started_thread(made: Any) -> None:
             self._starters[made] = self._starter()
-            start_thread(made)
+            through(start_thread, made)
 
         self._recorder.replace(process, "start", started_process)
         self._recorder.replace(thread, "start", started_thread)

@@ -6,7 +6,8 @@ traced only, Python 3.9 syntax.
 The file holds ``jobs`` as for ``tracing.batch``, ``folders`` of the code, ``functions``, file below
 its root and qualified name of each that matters, and further ``files``. Of each training there is
 an answer, a JSON file: ``met`` if it entered one of them, upon which it is ended; ``functions``,
-all of these files that it entered by its end; or the ``reason`` why it cannot be told.
+all of these files that it entered by its end, with ``imported``, the files of the code that were
+loaded; or the ``reason`` why it cannot be told.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import signal
 import sys
 from typing import Any, Dict, List, Tuple
 
-from rlregress.tracing import batch, events, record
+from rlregress.tracing import batch, events, loading, record
 from rlregress.tracing.hooks import Recorder
 from rlregress.tracing.marks import Function, Marks
 
@@ -58,7 +59,9 @@ def _train(job: Dict[str, Any], marks: Marks, places: events.Places) -> None:
     if marks.unmarked:
         reason = f"{marks.unmarked} was not imported as modules are"
     if not os.path.exists(output):
-        _write(output, {"reason": reason} if reason else {"functions": marks.functions()})
+        imported = loading.loaded(places)["imported"]
+        found = {"functions": marks.functions(), "imported": imported}
+        _write(output, {"reason": reason} if reason else found)
 
 
 #: what tells something of the machine, and runs no code that is traced.

@@ -18,6 +18,7 @@ from typing import Any, Callable, Dict, Optional, Tuple
 import numpy as np
 
 from rlregress.tracing.events import part
+from rlregress.tracing.replaced import through
 from rlregress.tracing.seeds import SEED
 from rlregress.tracing.watched import Depth, Importing, classes_of, hook_method
 
@@ -98,12 +99,12 @@ class Environments:
         if outermost:
             self._recorder.check()
         if self._recorder.over:
-            return original(environment, *given, **options)
+            return through(original, environment, *given, **options)
         watch = self.watch(environment)
         if watch is not None:
             self._seed(watch, environment, given, options)
         if not outermost or watch is None or self._recorder.quiet:
-            return original(environment, *given, **options)
+            return through(original, environment, *given, **options)
         returned = self._within(original, environment, *given, **options)
         with_more = (
             isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[1], dict)
@@ -114,10 +115,10 @@ class Environments:
     def step(self, _: str, original: Any, environment: Any, *given: Any, **options: Any) -> Any:
         """Step."""
         if self._depth.environments:
-            return original(environment, *given, **options)
+            return through(original, environment, *given, **options)
         self._recorder.check()
         if self._recorder.over:
-            return original(environment, *given, **options)
+            return through(original, environment, *given, **options)
         self._recorder.new_parameters()
         watch = self.watch(environment)
         # as it is before the environment can change it
@@ -130,7 +131,7 @@ class Environments:
     def seed(self, _: str, original: Any, environment: Any, *given: Any, **options: Any) -> Any:
         """Seed, as environments of gym are."""
         watch = self.watch(environment)
-        returned = original(environment, *given, **options)
+        returned = through(original, environment, *given, **options)
         if watch is not None and [*given, *options.values()] not in ([], [None]):
             watch.seeded = True
         return returned
@@ -162,7 +163,7 @@ class Environments:
     def _within(self, original: Any, *given: Any, **options: Any) -> Any:
         self._depth.environments += 1
         try:
-            return original(*given, **options)
+            return through(original, *given, **options)
         finally:
             self._depth.environments -= 1
 
@@ -184,7 +185,7 @@ class Environments:
         if _takes_seed(environment):
             options["seed"] = SEED + watch.number
         elif _seeds_by_method(environment):
-            environment.seed(SEED + watch.number)
+            through(environment.seed, SEED + watch.number)
         else:
             return
         self._recorder.unseeded("resets of environments")
@@ -216,8 +217,8 @@ class Environments:
         def np_random(self: Any) -> Any:
             if self._np_random is None:
                 recorder.unseeded("sampling of action spaces")
-                self.seed(SEED)
-            return original.__get__(self)
+                through(self.seed, SEED)
+            return through(original.__get__, self)
 
         recorder.replace(space, "np_random", property(np_random))
         for kind in ("Box", "Discrete", "MultiDiscrete", "MultiBinary"):
@@ -260,7 +261,7 @@ def _record_samples(recorder: Any, owner: Any, kind: str) -> None:
     sample: Callable[..., Any] = owner.sample
 
     def sampled(self: Any, *arguments: Any, **options: Any) -> Any:
-        value = sample(self, *arguments, **options)
+        value = through(sample, self, *arguments, **options)
         at = recorder.places.nearest(2)
         if at is not None:
             recorder.add("draw", f"{kind}.sample", {"value": part(value)}, at)

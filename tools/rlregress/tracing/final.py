@@ -13,12 +13,13 @@ import contextlib
 import gc
 import sys
 import weakref
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 import numpy as np
 import torch
 
 from rlregress.tracing.events import Part, as_array, parts_of, readable
+from rlregress.tracing.replaced import through
 
 
 def _references(held: Dict[int, Any]) -> Dict[int, int]:
@@ -34,14 +35,9 @@ _COLLECTED = 2000
 
 
 class Networks:
-    """All modules that were made or copied and are still in use.
+    """All modules that were made or copied and are still in use."""
 
-    Args:
-        meet: called with the class of each.
-    """
-
-    def __init__(self, meet: Callable[[Any], None]) -> None:
-        self._meet = meet
+    def __init__(self) -> None:
         #: by identity, in the order in which they were made.
         self._held: Dict[int, Any] = {}
         self._new: List[Any] = []
@@ -61,12 +57,11 @@ class Networks:
             recorder.replace(torch.nn.Module, name, self._meeting(getattr(torch.nn.Module, name)))
 
     def _meeting(self, original: Any) -> Any:
-        def made(module: Any, *arguments: Any, **options: Any) -> None:
+        def made(module: Any, /, *arguments: Any, **options: Any) -> None:
             if id(module) not in self._held:
                 self._held[id(module)] = module
                 self._new.append(module)
-                self._meet(type(module))
-            original(module, *arguments, **options)
+            through(original, module, *arguments, **options)
 
         return made
 

@@ -36,6 +36,7 @@ from rlregress.tracing.events import (
     readable,
 )
 from rlregress.tracing.losses import Losses
+from rlregress.tracing.replaced import compiling, stand_in, through
 from rlregress.tracing.watched import GYMNASIUM, Depth, Importing, Watched, parts_of_output
 
 _TORCH_DRAWS = (
@@ -56,14 +57,6 @@ _TORCH_WRITES = ("add", "lerp", "mul", "_foreach_lerp_", "_foreach_mul_", "_fore
 _TORCH_DATA = ("tensor", "as_tensor", "from_numpy")
 #: times that a script may eat ``Stop``; after them it runs to its own end, unrecorded.
 _EATEN = 1000
-
-
-def _not_compiling() -> bool:
-    return False
-
-
-# torch.compile follows neither frames nor the state of the recorder: it has to meet the original
-_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", _not_compiling)
 
 
 #: the recorder whose hooks are in place.
@@ -115,12 +108,13 @@ class Recorder:
         watched, instead = named_by_adapters()
         self._names = (*GYMNASIUM, *watched)
         self._elsewhere = Elsewhere(self, instead)
-        self._networks = final.Networks(self._losses.meet)
+        self._networks = final.Networks()
         # what replaced methods call
         self.environment_reset = self._environments.reset
         self.environment_step = self._environments.step
         self.environment_seed = self._environments.seed
         self.watched_call = self._watched.call
+        self.optimizer_step: Any = None
         self._undo: List[Callable[[], None]] = []
         #: by identity, what was replaced and what stands in its place.
         self._replaced: Dict[int, Tuple[Any, Any]] = {}
@@ -246,8 +240,8 @@ class Recorder:
 
     # -- hooks -------------------------------------------------------------------------------
 
-    def replace(self, owner: Any, name: str, new: Any) -> None:
-        """Set an attribute until the recorder is left.
+    def replace(self, owner: Any, name: str, new: Any) -> Any:
+        """Set an attribute until the recorder is left; what stands there now.
 
         Not ``unittest.mock``: ``rebind`` has to find what stands in for a function, which is named
         as the function for pickling, and all hooks are undone in one order.
@@ -262,14 +256,12 @@ class Recorder:
                 setattr(owner, name, own)
 
         if inspect.isfunction(new):
-            # pickled by reference: a thunk that is sent to another process takes no recorder along
-            new.__name__ = name
-            new.__module__ = owner.__module__ if inspect.isclass(owner) else owner.__name__
-            new.__qualname__ = f"{owner.__qualname__}.{name}" if inspect.isclass(owner) else name
+            new = stand_in(owner, name, getattr(owner, name, None), new)
         if own is not missing and inspect.isroutine(own):
             self._replaced[id(own)] = (own, new)
         setattr(owner, name, new)
         self._undo.append(undo)
+        return new
 
     def rebind(self) -> None:
         """Replace what modules of the traced code have imported by name before the recorder."""
@@ -297,6 +289,7 @@ class Recorder:
                 self._hook_backward()
                 self._hook_parameters()
                 self._networks.install(self)
+                self._losses.install()
                 optimizers.install(self)
             seeds.install(self)
             self._elsewhere.install()
@@ -346,18 +339,17 @@ class Recorder:
         original = getattr(owner, name)
 
         def wrapped(*arguments: Any, **options: Any) -> Any:
-            if _compiling() or self.inside:
-                return original(*arguments, **options)
+            if compiling() or self.inside:
+                return through(original, *arguments, **options)
             self.inside = True
             try:
-                value = original(*arguments, **options)
+                value = through(original, *arguments, **options)
                 note(label, arguments[0] if argument and arguments else value)
             finally:
                 self.inside = False
             return value
 
-        self.replace(owner, name, wrapped)
-        self.tell_jit(original, wrapped)
+        self.tell_jit(original, self.replace(owner, name, wrapped))
 
     def tell_jit(self, original: Any, wrapped: Any) -> None:
         """Let functions that are compiled by torch.jit mean the original."""
@@ -374,8 +366,8 @@ class Recorder:
         in_place = name.endswith("_")
 
         def wrapped(*arguments: Any, **options: Any) -> Any:
-            value = original(*arguments, **options)
-            if _compiling() or self.inside:
+            value = through(original, *arguments, **options)
+            if compiling() or self.inside:
                 return value
             target = arguments[0] if in_place and arguments else options.get("out")
             if target is None:
@@ -388,27 +380,25 @@ class Recorder:
                 self.inside = False
             return value
 
-        self.replace(torch, name, wrapped)
-        self.tell_jit(original, wrapped)
+        self.tell_jit(original, self.replace(torch, name, wrapped))
 
     def _wrap_data(self, name: str) -> None:
         original = getattr(torch, name)
 
         def wrapped(*arguments: Any, **options: Any) -> Any:
-            if _compiling():
-                return original(*arguments, **options)
+            if compiling():
+                return through(original, *arguments, **options)
             given = arguments[0] if arguments else None
             if self.inside or not isinstance(given, np.ndarray) or given.size < 2:
-                return original(*arguments, **options)
+                return through(original, *arguments, **options)
             self.inside = True
             try:
                 self.data(given)
-                return original(*arguments, **options)
+                return through(original, *arguments, **options)
             finally:
                 self.inside = False
 
-        self.replace(torch, name, wrapped)
-        self.tell_jit(original, wrapped)
+        self.tell_jit(original, self.replace(torch, name, wrapped))
 
     def _hook_backward(self) -> None:
         for owner, name, label in (
@@ -422,13 +412,13 @@ class Recorder:
         original = getattr(owner, name)
 
         def wrapped(*arguments: Any, **options: Any) -> Any:
-            if _compiling() or self.inside:
-                return original(*arguments, **options)
+            if compiling() or self.inside:
+                return through(original, *arguments, **options)
             given = options.get("outputs", options.get("tensors"))
             self._backward(label, arguments[0] if arguments else given)
             self.inside = True
             try:
-                return original(*arguments, **options)
+                return through(original, *arguments, **options)
             finally:
                 self.inside = False
 

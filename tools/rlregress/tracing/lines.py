@@ -2,6 +2,7 @@
 
 Runs inside foreign and old environments: standard library only, Python 3.9 syntax. What counts are
 the lines of the functions that the training enters, and the branches of their ``if`` and ``while``.
+The body of a file that is run as a script is a function named ``<module>``.
 """
 
 from __future__ import annotations
@@ -122,6 +123,9 @@ class Lines:
 
     def _function(self, code: CodeType) -> Tuple[str, str]:
         """File below its root, and qualified name."""
+        if code.co_name == "<module>":
+            # only those of scripts are asked about; their first line may be that of a function
+            return str(self._places.name(code.co_filename)), code.co_name
         of_file = source.of_file(code.co_filename)
         name = of_file.function(code.co_firstlineno) if of_file is not None else ""
         return str(self._places.name(code.co_filename)), name

@@ -12,11 +12,12 @@ import inspect
 import itertools
 import threading
 import weakref
-from typing import Any, Dict, Optional, Set
+from typing import Any, Dict, Optional
 
 import torch
 
 from rlregress.tracing.events import CALLERS, part, readable, types_of
+from rlregress.tracing.replaced import compiling, through
 
 
 class _Depth(threading.local):
@@ -30,36 +31,40 @@ class Losses:
 
     def __init__(self, recorder: Any) -> None:
         self._recorder = recorder
-        self._known: Set[Any] = set()
+        #: class of modules -> where its forward stands; None: not in the traced code.
+        self._forwards: Dict[Any, Optional[Any]] = {}
         self._depth = _Depth()
         self._numbers: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
         self._count = itertools.count()
 
-    def meet(self, kind: Any) -> None:
-        """Record the calls of a class of modules, if it is of the traced code."""
-        if kind in self._known:
-            return
-        self._known.add(kind)
-        if issubclass(kind, torch.jit.ScriptModule) or self._forward(kind) is None:
-            return
-        original, losses = kind.__call__, self
+    def install(self) -> None:
+        """Record the calls of the modules of the traced code from now on."""
+        # of the base class: one of a script's own would take the hook along when it is pickled
+        original, losses = torch.nn.Module.__call__, self
 
-        def called(module: Any, *given: Any, **options: Any) -> Any:
-            if losses._depth.calls:
-                return original(module, *given, **options)
+        def called(module: Any, /, *given: Any, **options: Any) -> Any:
+            if compiling() or losses._depth.calls or losses._forward(type(module)) is None:
+                return through(original, module, *given, **options)
             losses._depth.calls += 1
             try:
-                returned = original(module, *given, **options)
+                returned = through(original, module, *given, **options)
             finally:
                 losses._depth.calls -= 1
             if hasattr(returned, "keys"):
                 losses._returned(module, returned)
             return returned
 
-        self._recorder.replace(kind, "__call__", called)
+        self._recorder.replace(torch.nn.Module, "__call__", called)
 
     def _forward(self, kind: Any) -> Optional[Any]:
         """File, line and name of a class's forward; None if it is not of the traced code."""
+        if kind not in self._forwards:
+            self._forwards[kind] = self._find_forward(kind)
+        return self._forwards[kind]
+
+    def _find_forward(self, kind: Any) -> Optional[Any]:
+        if issubclass(kind, torch.jit.ScriptModule):
+            return None
         code: Any = getattr(inspect.unwrap(kind.forward), "__code__", None)
         file = None if code is None else self._recorder.places.name(code.co_filename)
         return None if file is None else [file, code.co_firstlineno, code.co_name]

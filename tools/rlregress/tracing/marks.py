@@ -1,6 +1,7 @@
 """Functions that a training enters, at the cost of a call in each of them and of nothing in others.
 
-A mark is put at the head of every function of some files when they are imported. Runs inside
+A mark is put at the head of every function of some files when they are imported. The body of a
+file is entered as ``<module>`` when it runs as a script, or is imported though it is one. Runs inside
 foreign and old environments: standard library only, Python 3.9 syntax.
 """
 
@@ -13,6 +14,7 @@ from importlib.machinery import SourceFileLoader
 from types import CodeType
 from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Set, Tuple
 
+from rlregress import source
 from rlregress.tracing import events
 
 #: file below its root, and qualified name.
@@ -80,7 +82,9 @@ class Marks:
         return by_file
 
     def _entered(self, number: int) -> None:
-        function = self._names[number]
+        self._meet(self._names[number])
+
+    def _meet(self, function: Function) -> None:
         if function not in self._found:
             self._found.add(function)
             if function in self._matter and self.met is not None:
@@ -91,6 +95,8 @@ class Marks:
         if file not in self._files or file is None:
             return None
         tree = ast.parse(loader.get_data(path), path)
+        if any(map(source.runs_as_script, tree.body)):
+            self._meet((file, "<module>"))
         _Marking(file, self._names).visit(tree)
         code: CodeType = loader.source_to_code(tree, path)
         self._codes[id(code)] = code
@@ -100,8 +106,11 @@ class Marks:
         """Note code of a marked file that comes to run in another way than by an import."""
         if event == "exec" and self._get_code is not None and isinstance(given[0], CodeType):
             code = given[0]
-            if self._places.name(code.co_filename) in self._files and id(code) not in self._codes:
+            file = self._places.name(code.co_filename)
+            if file is not None and file in self._files and id(code) not in self._codes:
                 self.unmarked = code.co_filename
+                if code.co_name == "<module>":
+                    self._meet((file, "<module>"))
 
 
 class _Marking(ast.NodeTransformer):

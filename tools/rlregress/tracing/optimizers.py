@@ -5,16 +5,17 @@ Runs inside foreign and old environments: NumPy and torch only, Python 3.9 synta
 
 from __future__ import annotations
 
-import functools
 import itertools
 import weakref
-from typing import Any, Dict, List, Set, Tuple
+from typing import Any, Dict, List, Tuple
 
 import numpy as np
 import torch
 from torch.optim import optimizer as module
 
 from rlregress.tracing.events import as_array, part, parts_of
+from rlregress.tracing.replaced import through
+from rlregress.tracing.watched import hook_method
 
 
 def install(recorder: Any) -> None:
@@ -54,6 +55,17 @@ class Steps:
         self._open[id(optimizer)] = (parts, before)
         self._recorder.stepping = True
 
+    def step(self, _: str, original: Any, optimizer: Any, *given: Any, **named: Any) -> Any:
+        """Call a step, where torch has no hooks for it."""
+        # a step that calls its parent's is one step
+        if self._recorder.stepping:
+            return through(original, optimizer, *given, **named)
+        self.before(optimizer)
+        try:
+            return through(original, optimizer, *given, **named)
+        finally:
+            self.after(optimizer)
+
     def after(self, optimizer: Any, *_: Any) -> None:
         """Add the event."""
         self._recorder.stepping = False
@@ -75,27 +87,11 @@ def _difference(after: np.ndarray, before: np.ndarray) -> np.ndarray:
 
 def _install_on_classes(recorder: Any, steps: Steps) -> None:
     """Before torch 2.0: replace ``step`` in every class, also in those that come later."""
-    done: Set[Any] = set()
+    recorder.optimizer_step = steps.step
 
     def wrap(owner: Any) -> None:
-        if owner in done or "step" not in vars(owner):
-            return
-        done.add(owner)
-        original = vars(owner)["step"]
-
         # in old versions the class itself replaces its step once, unless told that it was
-        @functools.wraps(original)
-        def stepping(optimizer: Any, *given: Any, **named: Any) -> Any:
-            # a step that calls its parent's is one step
-            if recorder.stepping:
-                return original(optimizer, *given, **named)
-            steps.before(optimizer)
-            try:
-                return original(optimizer, *given, **named)
-            finally:
-                steps.after(optimizer)
-
-        recorder.replace(owner, "step", stepping)
+        hook_method(recorder, owner, "step", "optimizer_step", "")
 
     def wrap_all(owner: Any) -> None:
         for kind in owner.__subclasses__():
@@ -109,6 +105,6 @@ def _install_on_classes(recorder: Any, steps: Steps) -> None:
         for kind in type(optimizer).__mro__:
             if kind is not torch.optim.Optimizer:
                 wrap(kind)
-        original_init(optimizer, *arguments, **options)
+        through(original_init, optimizer, *arguments, **options)
 
     recorder.replace(torch.optim.Optimizer, "__init__", made)

@@ -31,7 +31,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import NotOffered
-from rlregress.tracing import events, swap
+from rlregress.tracing import events, loading, swap
 from rlregress.tracing.activity import Activity
 from rlregress.tracing.hooks import Recorder, Stop
 from rlregress.tracing.lines import Lines
@@ -159,6 +159,7 @@ def _in_traced_code(error: BaseException, places: events.Places) -> bool:
 
 def record(job: Dict[str, Any]) -> Dict[str, Any]:
     """Run the job under a recorder, write the trace, return its header."""
+    loading.watch()
     torch.set_num_threads(1)
     if job.get("script"):
         # the packages that are asked for may lie there
@@ -213,6 +214,7 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
         "functions": lines.functions(),
         "branches": lines.branches(),
         "activity": activity.seen(),
+        **loading.loaded(places),
         "gpu": torch.cuda.is_available() and torch.cuda.is_initialized(),
         "wall_seconds": round(time.perf_counter() - wall, 3),
         "cpu_seconds": round(time.process_time() - cpu, 3),

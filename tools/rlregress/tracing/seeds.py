@@ -11,6 +11,8 @@ from typing import Any, Callable, Dict
 import numpy as np
 import torch
 
+from rlregress.tracing.replaced import through
+
 #: given to whatever the script does not seed; no script's own, so that a lost seed shows.
 SEED = 1_234_567
 
@@ -61,7 +63,7 @@ def install(recorder: Any) -> None:
         if seed is None:
             recorder.unseeded("generators made by numpy.random.default_rng()")
             seed = SEED
-        return make(seed)
+        return through(make, seed)
 
     recorder.replace(np.random, "default_rng", default_rng)
 
@@ -71,8 +73,8 @@ def _seeding(original: Callable[..., Any], used: Any, what: str) -> Callable[...
         given = [*arguments, *options.values()]
         if not given or given[0] is None:
             # asked for a seed of the clock: one of the tracer's
-            return original(SEED)
+            return through(original, SEED)
         used(what)
-        return original(*arguments, **options)
+        return through(original, *arguments, **options)
 
     return seeding

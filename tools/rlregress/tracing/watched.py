@@ -18,6 +18,7 @@ from typing import Any, Callable, Dict, Iterator, List, Sequence
 import numpy as np
 
 from rlregress.tracing.events import part, readable, types_of
+from rlregress.tracing.replaced import through
 
 #: of gymnasium: vector environments and all wrappers around them.
 GYMNASIUM = (
@@ -75,7 +76,8 @@ class Importing:
             return
 
         def exec_module(module: Any) -> None:
-            run(module)
+            del loader.exec_module
+            through(run, module)
             for then in self._waiting.pop(name, []):
                 then(module)
 
@@ -99,9 +101,9 @@ def classes_of(recorder: Any, owner: Any, then: Callable[[Any], None]) -> None:
 
     def made(kind: Any, **options: Any) -> None:
         if own is None:
-            super(owner, kind).__init_subclass__(**options)
+            through(super(owner, kind).__init_subclass__, **options)
         else:
-            own.__func__(kind, **options)
+            through(own.__func__, kind, **options)
         each(kind)
 
     recorder.replace(owner, "__init_subclass__", classmethod(made))
@@ -159,20 +161,20 @@ class Watched:
         recorder, depth = self._recorder, self._depth
         # within an environment it is the environment's own business
         if depth.watched or depth.environments:
-            return original(owner, *given, **options)
+            return through(original, owner, *given, **options)
         recorder.check()
         if recorder.over:
-            return original(owner, *given, **options)
+            return through(original, owner, *given, **options)
         recorder.new_parameters()
         if label == "VectorEnv.reset":
             self._environments.seed_together(owner, given, options)
         if recorder.quiet:
-            return original(owner, *given, **options)
+            return through(original, owner, *given, **options)
         action = part(given[0]) if given and label.endswith(".step") else None
         before = recorder.environment_events
         depth.watched += 1
         try:
-            returned = original(owner, *given, **options)
+            returned = through(original, owner, *given, **options)
         finally:
             depth.watched -= 1
         if inspect.isgenerator(returned):
@@ -201,7 +203,7 @@ class Watched:
             while True:
                 self._depth.iterating += 1
                 try:
-                    item = next(items)
+                    item = through(next, items)
                 except StopIteration as ended:
                     return ended.value
                 finally:

@@ -507,7 +507,12 @@ def _same_code(
         scenarios_ = [t.name for t in trainings if t.name != t.name.partition(" ")[0]]
         names = scenarios_ if differing else [training.name for training in trainings]
         entered = dict.fromkeys(names, Entered({}))
-    same = {name: of.functions for name, of in entered.items() if of.functions is not None}
+    # of a file that was only imported, nothing but what runs at import
+    same = {
+        name: {**dict.fromkeys(of.imported, ()), **of.functions}
+        for name, of in entered.items()
+        if of.functions is not None
+    }
     options.say(
         f"{adapter.full_name}: {len(same)} of {len(trainings)} trainings run no code that differs"
     )

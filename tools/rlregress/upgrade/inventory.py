@@ -118,7 +118,7 @@ def inventory(pair: Pair, a: Prepared, b: Prepared) -> Inventory:
         public=tuple(public),
         requirements=tuple(declared),
         versions=_versions(a, b, _distributions(pair, a, b, moved)),
-        lost=tuple(sorted(set(b.hidden) - set(a.hidden))),
+        lost=tuple(sorted(set(getattr(b, "hidden", ())) - set(getattr(a, "hidden", ())))),
     )
 
 
@@ -226,7 +226,7 @@ def _declared(side: Prepared, name: str) -> requirements.Declared | None:
 def _versions(a: Prepared, b: Prepared, compared: set[str]) -> dict[str, tuple[str, str]]:
     one, other = state.versions(a), state.versions(b)
     for side, versions in ((a, one), (b, other)):
-        for name in side.hidden:
+        for name in getattr(side, "hidden", ()):
             versions.pop(name, None)
     names = (set(one) | set(other)) - compared - {"rlregress", "python"}
     pairs = {name: (one.get(name, ""), other.get(name, "")) for name in sorted(names)}

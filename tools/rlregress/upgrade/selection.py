@@ -6,6 +6,9 @@ differ, and functions that use a name which the import of a module binds to some
 regression test selection by what is executed (Rothermel and Harrold, 1997, "A safe, efficient
 regression test selection technique"), for whole trainings.
 
+A file with ``if __name__ == "__main__":`` is a script. Whatever differs in it tells the sides apart
+as soon as its body runs, as a script or by an import, and never before.
+
 What an import may do otherwise is a short list: bind names to values that no code of the packages
 computes, define classes and functions, import modules that only bind names. Every other difference
 that an import meets, down to the order of its statements, says that nothing can be told.
@@ -19,6 +22,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from rlregress.source import runs_as_script
 from rlregress.upgrade import functions
 
 #: files that no code reads, beside those of Python.
@@ -53,7 +57,8 @@ class Telling:
     """What has to be entered for the sides to part.
 
     Attributes:
-        functions: file below the folder of its package and qualified name, as side B has them.
+        functions: file below the folder of its package and qualified name, as side B has them;
+            ``functions.MODULE`` is the body of a script.
         because: why every training may part, whatever it enters; "" if that is not so.
     """
 
@@ -96,11 +101,19 @@ class _File:
     functions: dict[str, str] = field(default_factory=dict)
     decorators: dict[str, list[ast.expr]] = field(default_factory=dict)
 
+    @property
+    def is_script(self) -> bool:
+        """Whether it has a block that runs only when the file is run as a script."""
+        return functions.MODULE in self.functions
+
     def add(self, body: Iterable[ast.stmt], scope: str, reads: bool = False) -> None:
         """Take in statements; ``reads``: of a class that is made of its annotations."""
         for child in body:
             name = f"{scope}.{getattr(child, 'name', '')}" if scope else getattr(child, "name", "")
-            if isinstance(child, _FUNCTIONS):
+            if runs_as_script(child):
+                known = self.functions.get(functions.MODULE, "")
+                self.functions[functions.MODULE] = known + ast.dump(_Untyped().visit(child))
+            elif isinstance(child, _FUNCTIONS):
                 known = self.functions.get(name, "")
                 self.functions[name] = known + ast.dump(_Untyped().visit(child))
                 self.decorators.setdefault(name, []).extend(child.decorator_list)
@@ -237,6 +250,13 @@ class _Difference:
 
     def _of_file(self, file: str) -> None:
         files = [side.file(file) for side in self._sides]
+        a_script = any(each.is_script for each in files)
+        bodies = [[(row.scope, row.text) for row in each.rows] for each in files]
+        if bodies[0] != bodies[1] or (a_script and files[0].functions != files[1].functions):
+            # of a module without a main block: if it is run as a script all the same
+            self._found.add((file, functions.MODULE))
+        if a_script:
+            return
         kept: list[list[_Row]] = []
         for side, own, other in zip(self._sides, files, reversed(files), strict=True):
             texts = {(row.scope, row.text) for row in other.rows}
@@ -473,8 +493,7 @@ def _idle(node: ast.stmt, scope: str) -> bool:
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Constant) or _words(node)
     if isinstance(node, ast.If) and not node.orelse:
-        test = ast.unparse(node.test)
-        return test.rpartition(".")[2] == "TYPE_CHECKING" or test == "__name__ == '__main__'"
+        return ast.unparse(node.test).rpartition(".")[2] == "TYPE_CHECKING"
     if isinstance(node, ast.ImportFrom):
         return not node.level and node.module in _TYPES
     named = set(_assigned(node))

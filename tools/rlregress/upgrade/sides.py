@@ -178,9 +178,12 @@ class Entered:
     Attributes:
         functions: file below the folder of its package -> qualified names; None: it enters what
             tells the sides apart, or it could not be told.
+        imported: files of the framework's code that were loaded, named below their packages'
+            folders; empty where ``functions`` is None.
     """
 
     functions: Mapping[str, Sequence[str]] | None = None
+    imported: tuple[str, ...] = ()
 
 
 def entered(
@@ -214,7 +217,8 @@ def entered(
 
 def _entered(path: Path) -> Entered:
     try:
-        return Entered(json.loads(path.read_text(encoding="utf-8")).get("functions"))
+        answer = json.loads(path.read_text(encoding="utf-8"))
+        return Entered(answer.get("functions"), tuple(answer.get("imported", ())))
     except (OSError, ValueError):
         # whatever ended it, it is recorded and says so there
         return Entered()

@@ -82,6 +82,18 @@ def test_the_main_module_counts(tmp_path):
     assert lines.reached()["script.py"] == ([2], [2])
 
 
+def test_the_body_of_a_script_is_named(tmp_path):
+    """It is a function named <module>, also behind a function on its first line."""
+    text = "def used(x):\n    return x\nif used(1):\n    y = 2\n"
+    path = tmp_path / "script.py"
+    path.write_text(text, encoding="utf-8")
+    with Lines(Places([str(path)]), [("script.py", "<module>")]) as lines:
+        exec(compile(text, str(path), "exec"), {"__name__": "__main__"})
+    assert lines.functions() == {"script.py": ["<module>", "used"]}
+    assert lines.reached() == {"script.py": ([1, 3, 4], [1, 3, 4])}
+    assert lines.branches() == {"script.py": [(3, True, False, "used(1)")]}
+
+
 @pytest.mark.parametrize(
     "source",
     [

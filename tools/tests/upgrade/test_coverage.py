@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from rlregress.model.differences import DIFFERS, NEVER, NOT_COMPARED, ONE_WAY, OUTSIDE, SAME
 from rlregress.tracing.compare import Comparison
 from rlregress.tracing.trace import Trace
-from rlregress.upgrade import coverage
+from rlregress.upgrade import entries, outside
 from rlregress.upgrade.callers import callers
-from rlregress.upgrade.coverage import BOTH_WAYS, DIVERGED, ONE_WAY, PROBED, UNREACHED, reach
+from rlregress.upgrade.coverage import reach
 from rlregress.upgrade.functions import ADDED, CHANGED, REMOVED, Changed, Function
 from rlregress.upgrade.traced import Traced
 
@@ -38,33 +41,49 @@ def traced(name, b, a=None, verdict="equal"):
     return Traced(name, Comparison(verdict, 1, None), a or b, b, True, ())
 
 
+def reached(functions, trainings, probed=None, folders=()):
+    """How trainings went through functions."""
+    ran = {t.name: t.a for t in trainings}, {t.name: t.b for t in trainings}
+    return reach(functions, ran, probed or {}, folders)
+
+
 def only(*trainings, of=None, probed=()):
     """How they went through one function."""
     of = of or function()
-    (found,) = reach([of], trainings, {of.key: probed} if probed else {}, [])
+    (found,) = reached([of], trainings, {of.key: probed} if probed else {})
     return found
+
+
+def state(*trainings, of=None, probed=(), known=()):
+    """The state of the entry of one function."""
+    found = only(*trainings, of=of, probed=probed)
+    checks = entries.evidence(entries.of_trainings(trainings, (), (), ""), {})
+    (entry,) = entries.of_pieces([found], checks, (), known)
+    return entry.state
 
 
 def test_a_function_that_nothing_enters_is_never_reached():
     """What a training enters beside it does not count."""
-    assert only(traced("sac", side("Agent.other"))).state == UNREACHED
+    assert state(traced("sac", side("Agent.other"))) == NEVER
 
 
-def test_a_function_that_only_probes_enter_is_probed_only():
-    """The probes that have entered it are named."""
-    found = only(traced("sac", side("Agent.other")), probed=("x [library]",))
-    assert (found.state, found.details) == (PROBED, ("x [library]",))
+def test_what_only_probes_execute_is_not_compared():
+    """The probes are named: the numbers that they observe need not depend on it."""
+    other = traced("sac", side("Agent.other"))
+    assert only(other, probed=("x [library]",)).details == ("x [library]",)
+    assert state(other, probed=("x [library]",)) == NOT_COMPARED
 
 
 def test_a_function_that_trainings_enter_names_them():
     """A training without open branches has gone both ways, whatever was probed."""
-    found = only(
+    trainings = (
         traced("sac", side("Agent.train")),
         traced("td3", side("Agent.other")),
         traced("sac gsde", side("Agent.train")),
-        probed=("x [library]",),
     )
-    assert (found.state, found.trainings) == (BOTH_WAYS, ("sac", "sac gsde"))
+    found = only(*trainings, probed=("x [library]",))
+    assert state(*trainings, probed=("x [library]",)) == SAME
+    assert found.trainings == ("sac", "sac gsde")
     assert found.algorithms == ("sac", "td3")
 
 
@@ -72,10 +91,16 @@ def test_a_function_of_a_training_that_parts_has_diverged():
     """One of its trainings is enough, and a training that does not enter it is none of them."""
     parted = traced("sac", side("Agent.train"), verdict="diverged")
     alike = traced("td3", side("Agent.train"))
-    assert only(parted, alike).state == DIVERGED
-    assert only(parted, alike).diverged == ("sac",)
+    assert state(parted, alike) == DIFFERS
     elsewhere = traced("sac", side("Agent.other"), verdict="diverged")
-    assert only(elsewhere, alike).state == BOTH_WAYS
+    assert state(elsewhere, alike) == SAME
+
+
+def test_a_training_that_does_not_repeat_itself_compares_nothing():
+    """Of a function that it alone executes nothing is proved."""
+    loose = replace(traced("sac", side("Agent.train"), verdict="diverged"), repeats=False)
+    assert state(loose) == NOT_COMPARED
+    assert state(loose, traced("td3", side("Agent.train"))) == SAME
 
 
 def held(line=115):
@@ -103,15 +128,15 @@ def failed(line=115):
 def test_what_went_one_way_only_is_said(trace, said):
     """A branch, a mask and a clamp are named with what never happened."""
     found = only(traced("sac", trace))
-    assert found.state == ONE_WAY
+    assert state(traced("sac", trace)) == ONE_WAY
     assert [(way.line, way.said) for way in found.one_way] == [(115, said)]
 
 
 def test_two_trainings_go_both_ways_together():
     """One takes the one way, another one the other, in either order."""
     for one, other in ((held(), failed()), (failed(), held())):
-        assert only(traced("sac", one), traced("td3", other)).state == BOTH_WAYS
-    assert only(traced("sac", held()), traced("td3", held())).state == ONE_WAY
+        assert state(traced("sac", one), traced("td3", other)) == SAME
+    assert state(traced("sac", held()), traced("td3", held())) == ONE_WAY
     two_places = only(traced("sac", held(115)), traced("td3", failed(116)))
     assert [way.line for way in two_places.one_way] == [115, 116]
 
@@ -120,44 +145,44 @@ def test_what_operations_did_is_united_over_the_trainings():
     """A clamp that binds below in one training and above in another one binds both ways."""
     below = side("Agent.train", activity=[(115, "clamp", ["below"])])
     above = side("Agent.train", activity=[(115, "clamp", ["above", "inside"])])
-    assert only(traced("sac", below), traced("td3", above)).state == BOTH_WAYS
+    assert state(traced("sac", below), traced("td3", above)) == SAME
     (way,) = only(traced("sac", below)).one_way
     assert way.said == "clamp: never inside and never above"
 
 
-@pytest.mark.parametrize(("line", "state"), [(109, BOTH_WAYS), (110, ONE_WAY), (120, ONE_WAY),
-                                             (121, BOTH_WAYS)])  # fmt: skip
-def test_only_branches_within_the_function_count(line, state):
+@pytest.mark.parametrize(("line", "expected"), [(109, SAME), (110, ONE_WAY), (120, ONE_WAY),
+                                             (121, SAME)])  # fmt: skip
+def test_only_branches_within_the_function_count(line, expected):
     """Its first and its last line belong to it."""
-    assert only(traced("sac", held(line))).state == state
+    assert state(traced("sac", held(line))) == expected
 
 
 def test_branches_are_those_of_side_b():
     """What side A left open in code that has changed is not the question."""
-    assert only(traced("sac", side("Agent.train"), a=held())).state == BOTH_WAYS
+    assert state(traced("sac", side("Agent.train"), a=held())) == SAME
 
 
 def test_a_removed_function_is_looked_up_on_side_a():
     """Side B does not have it; its branches are those of side A, at side A's lines."""
     gone = function(how=REMOVED)
-    found = only(traced("sac", side("Agent.other"), a=held(15)), of=gone)
-    assert (found.state, found.trainings) == (ONE_WAY, ("sac",))
-    assert only(traced("sac", held(), a=side("Agent.other")), of=gone).state == UNREACHED
+    old = traced("sac", side("Agent.other"), a=held(15))
+    assert (state(old, of=gone), only(old, of=gone).trainings) == (ONE_WAY, ("sac",))
+    assert state(traced("sac", held(), a=side("Agent.other")), of=gone) == NEVER
 
 
 def test_an_added_function_is_looked_up_on_side_b():
     """That side A does not enter it says nothing."""
     new = function(how=ADDED)
-    assert only(traced("sac", held(), a=side("Agent.other")), of=new).state == ONE_WAY
+    assert state(traced("sac", held(), a=side("Agent.other")), of=new) == ONE_WAY
 
 
 @pytest.mark.parametrize("name", ["<module>", "<class> Agent"])
 def test_what_runs_at_import_is_reached_with_its_file(name):
     """Any function of the file is enough; its branches are those of functions."""
     of = function(name, b=(1, 999))
-    found = only(traced("sac", held()), traced("td3", side()), of=of)
-    assert (found.state, found.trainings) == (BOTH_WAYS, ("sac",))
-    assert only(traced("td3", side()), of=of).state == UNREACHED
+    both = traced("sac", held()), traced("td3", side())
+    assert (state(*both, of=of), only(*both, of=of).trainings) == (SAME, ("sac",))
+    assert state(traced("td3", side()), of=of) == NEVER
 
 
 def test_the_algorithms_are_those_that_use_the_class():
@@ -167,26 +192,57 @@ def test_the_algorithms_are_those_that_use_the_class():
     assert only(*trainings, of=function("train")).algorithms == ("sac", "td3")
 
 
-def test_what_a_reader_wants_first_comes_first():
-    """Functions that nothing reached, then probed ones, then those that parted, and so on."""
-    every = [function(name) for name in ("f", "g", "h", "i", "j")]
-    trainings = [
-        traced("sac", side("f")),
-        traced("td3", side("g", branches=[(115, True, False, "x")]), verdict="diverged"),
-        traced("ppo", side("j", branches=[(115, True, False, "x")])),
-    ]
-    found = reach(every, trainings, {(FILE, "i"): ["x"]}, [])
-    assert [(each.function.name, each.state) for each in found] == [
-        ("h", UNREACHED), ("i", PROBED), ("g", DIVERGED), ("f", ONE_WAY), ("j", ONE_WAY)
-    ]  # fmt: skip
+def imported(*files):
+    """A trace that imports files and executes no function of them."""
+    return Trace({"failure": "", "imported": list(files)}, ())
 
 
-def test_functions_that_train_nothing_are_told_apart():
-    """By the patterns of the adapter, of file and name."""
-    one, other = function("Agent.train"), function("Agent.save")
-    within, beside = coverage.of_the_algorithms([one, other], ["package/*.py *.save"])
-    assert (within, beside) == ([one], [other])
-    assert coverage.of_the_algorithms([one, other], []) == ([one, other], [])
+def test_what_runs_at_import_is_executed_by_an_import():
+    """Where it may go another way, that is not measured and reported so."""
+    plain = traced("sac", imported(FILE))
+    assert state(plain, of=function("<module>")) == SAME
+    own = Function("<module>", 1, 1, "If(test=")
+    conditional = replace(function("<module>"), a=own, b=own)
+    assert state(plain, of=conditional) == ONE_WAY
+    assert state(traced("sac", imported("package/other.py")), of=function("<module>")) == NEVER
+
+
+@pytest.mark.parametrize("code", ["IfExp(test", "BoolOp(op", "Try(body", "comprehension(target"])
+def test_conditions_that_are_not_measured_are_never_all_branches(code):
+    """Expressions, error handlers and comprehensions have branches that no line tells."""
+    own = Function("Agent.train", 110, 120, code)
+    assert state(traced("sac", side("Agent.train")), of=replace(function(), b=own)) == ONE_WAY
+
+
+def test_lines_that_never_ran_are_named():
+    """A function of which a line never ran was not executed with all its branches."""
+    trace = side("Agent.train")
+    trace.header["lines"] = {FILE: [[111, 112], [111, 112, 113, 114, 130]]}
+    (way,) = only(traced("sac", trace)).one_way
+    assert (way.line, way.said) == (113, "lines 113-114 never ran")
+
+
+OUTSIDE_TRAINING = (outside.Outside("package/*.py *.train", "text"),)
+
+
+def test_nothing_that_ran_is_outside_of_training():
+    """A pattern of the file holds for what nothing executed, and for nothing else."""
+    assert state(traced("sac", side("Agent.train")), known=OUTSIDE_TRAINING) == SAME
+
+
+def test_little_is_outside_of_training():
+    """Of more than a twentieth of the changed pieces none is."""
+    names = [f"package/agent.py f{n}" for n in range(20)]
+    one = (outside.Outside("*.py f0", "text"),)
+    assert outside.reasons(names, (), one) == {"package/agent.py f0": "text"}
+    assert outside.reasons(names, ("package/agent.py f0",), one) == {}
+    assert outside.reasons(names[:19], (), one) == {}
+    assert OUTSIDE not in (state(traced("sac", side()), known=OUTSIDE_TRAINING),)
+
+
+def test_the_file_of_what_is_outside_of_training_can_be_read():
+    """Every entry has its reason."""
+    assert all(row.reason for row in outside.load())
 
 
 CODE = """
@@ -264,7 +320,7 @@ def test_callers_are_named_of_functions_that_nothing_enters(package):
     of = function("Agent.shifted")
     hint = "called by Agent.train (package/agent.py) if not `self.fast and x > 0`"
     for trainings, hints in (((), (hint,)), ((traced("sac", side("Agent.shifted")),), ())):
-        (found,) = reach([of], trainings, {}, [package])
+        (found,) = reached([of], trainings, folders=[package])
         assert found.hints == hints
-    (gone,) = reach([function("Agent.shifted", REMOVED)], [], {}, [package])
+    (gone,) = reached([function("Agent.shifted", REMOVED)], [], folders=[package])
     assert gone.hints == ()

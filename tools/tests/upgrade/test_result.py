@@ -289,7 +289,7 @@ def test_an_environment_that_one_side_lacks_was_not_asked():
 @pytest.mark.parametrize(
     ("a", "b", "said"),
     [
-        ({"error": "gone"}, {"rows": [[0.0]]}, "not on side A: gone"),
+        ({"error": "gone"}, {"rows": [[0.0]]}, "environment `x`: old: gone"),
         ({"error": "gone"}, {"error": "gone"}, "on neither side: x"),
         ({"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 1.0, 2.0]]}, "the observations have 1 and 2"),
         ({"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 1.0]] * 2}, "episodes end elsewhere"),

@@ -38,6 +38,11 @@ _BASE = {
         "class Count(list):\n    def __len__(self):\n        return 0\n"
     ),
     "two.py": "def layer():\n    return 2\n",
+    "script.py": (
+        "from pack.one import layer as made\n\nSIZE = 1\n\n\n"
+        "def train(size):\n    return size\n\n\n"
+        "if __name__ == '__main__':\n    train(SIZE)\n    print(made())\n"
+    ),
     "acting.py": "import os\nos.environ['X'] = '1'\n",
     "users.py": (
         "import pack.nets as nets\n"
@@ -93,15 +98,20 @@ def test_the_same_code_tells_nothing(tmp_path: Path) -> None:
         ("agent.py", "from typing import Dict\n", "from typing import Dict, List\n", set()),
         ("agent.py", "clip = 0.2", "clip = 0.2\n    name: str", set()),
         # a constant, through what is bound to it, wherever it is used
-        ("constants.py", "RATE = 0.1", "RATE = 0.2", {"Agent.__init__", "shown"}),
-        ("constants.py", "", "RATE.update({1: 2})\n", {"Agent.__init__", "shown"}),
-        # what only tells somebody something, and what runs in no import
+        ("constants.py", "RATE = 0.1", "RATE = 0.2", {"<module>", "Agent.__init__", "shown"}),
+        ("constants.py", "", "RATE.update({1: 2})\n", {"<module>", "Agent.__init__", "shown"}),
+        # what only tells somebody something
         ("constants.py", "", "print(1)\nRATE.setLevel(2)\n", set()),
-        ("constants.py", "", "if __name__ == '__main__':\n    run(RATE)\n", set()),
+        # the body of a script
+        ("constants.py", "", "if __name__ == '__main__':\n    run(RATE)\n", {"<module>"}),
+        ("script.py", "train(SIZE)", "train(SIZE + 1)", {"<module>"}),
+        ("script.py", "SIZE = 1", "SIZE = 2", {"<module>"}),
+        ("script.py", "return size", "return 2 * size", {"<module>"}),
+        ("script.py", "SIZE = 1", "SIZE = 1\ntrain(3)", {"<module>"}),
         # another meaning of a name that is imported, however it is imported from there
-        ("nets.py", "import math", "import cmath as math", {"make"}),
+        ("nets.py", "import math", "import cmath as math", {"<module>", "make"}),
         ("nets.py", "from pack.one import layer", "from pack.two import layer",
-         {"wide", "lazily", "layer"}),
+         {"<module>", "wide", "lazily", "layer"}),
         # a class inside a function is what the function does
         ("nets.py", "bias = True", "bias = False", {"lazily"}),
         # a method that takes the place of another: all of its class and of those made of it
@@ -110,10 +120,10 @@ def test_the_same_code_tells_nothing(tmp_path: Path) -> None:
          {"Agent.__init__", "Agent.train", "Agent.save", "Deep.load", "Deep.save"}),
         # an attribute: all of its class, and whoever names it
         ("agent.py", "clip = 0.2", "clip = 0.3", {
-            "Agent.__init__", "Agent.train", "Agent.save", "Deep.load"}),
+            "<module>", "Agent.__init__", "Agent.train", "Agent.save", "Deep.load"}),
         # another base
         ("agent.py", "class Deep(Agent):", "class Deep(object):",
-         {"Agent.__init__", "Agent.train", "Agent.save", "Deep.load"}),
+         {"<module>", "Agent.__init__", "Agent.train", "Agent.save", "Deep.load"}),
         # a method that a base of others calls, of a class that shows itself by its name alone
         ("one.py", "    def __len__(self):\n        return 0\n", "    pass\n", {"counted"}),
     ],
@@ -121,6 +131,20 @@ def test_the_same_code_tells_nothing(tmp_path: Path) -> None:
 def test_what_tells(tmp_path: Path, file: str, old: str, new: str, names: set[str]) -> None:
     """What differs, and what is reached through a name that means something else."""
     assert _names(_sides(tmp_path, {file: (old, new)})) == names
+
+
+def test_the_main_block_of_a_script_uses_what_differs(tmp_path: Path) -> None:
+    """A script that did not change itself is traced, too, if its body names what did."""
+    found = _sides(
+        tmp_path,
+        {
+            "one.py": (
+                "def layer():",
+                "def layer(more=1):\n    return 2\n\n\nlayer = max\n\n\ndef other():",
+            )
+        },
+    )
+    assert ("pack/script.py", "<module>") in found.functions
 
 
 OTHER = "runs other code when it is imported"

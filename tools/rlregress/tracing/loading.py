@@ -1,0 +1,84 @@
+"""What a process loads: modules and scripts that run, data that is read.
+
+Runs inside foreign and old environments: standard library only, Python 3.9 syntax. An audit hook
+notes what ``sys.modules`` no longer tells at the end, such as a script and what it took out again.
+It has to be in place before anything is imported: what a process has loaded before it forks
+belongs to each of its children.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from types import CodeType
+from typing import Any, Dict, List, Set, Tuple
+
+from rlregress.tracing.events import Places
+
+#: sources and what Python makes of them: they are opened when they are imported.
+_PYTHON = (".py", ".pyc", ".pyi")
+
+_watching = False
+_run: Set[str] = set()
+_read: Set[str] = set()
+
+
+def watch() -> None:
+    """Note what is loaded from now on, for as long as the process lives."""
+    global _watching
+    if not _watching:
+        _watching = True
+        sys.addaudithook(_audit)
+
+
+def _audit(event: str, given: Tuple[Any, ...]) -> None:
+    if event == "exec":
+        if isinstance(given[0], CodeType) and given[0].co_name == "<module>":
+            _run.add(given[0].co_filename)
+    elif event == "open":
+        path, mode, flags = given
+        writes = mode[:1] in ("w", "x", "a") if mode else flags & os.O_WRONLY
+        if isinstance(path, (str, bytes)) and not writes:
+            name = os.fsdecode(path)
+            if not name.endswith(_PYTHON):
+                # now, as the working directory may be another one later
+                _read.add(os.path.join(os.getcwd(), name))
+
+
+def loaded(places: Places) -> Dict[str, List[str]]:
+    """What is loaded by now; files are those of the traced code, named below their roots.
+
+    ``imported``: modules and executed scripts; ``opened``: files that were read and are not
+    Python; ``distributions_imported``: top-level modules beside the standard library and this
+    suite.
+    """
+    modules = [getattr(each, "__file__", None) for each in list(sys.modules.values())]
+    return {
+        "imported": _named({*_run, *(file for file in modules if file)}, places),
+        "opened": _named(_read, places),
+        "distributions_imported": sorted(
+            {name.partition(".")[0] for name in list(sys.modules)} - _not_installed()
+        ),
+    }
+
+
+def _named(files: Set[str], places: Places) -> List[str]:
+    return sorted({str(places.name(str(file))) for file in files if places.name(str(file))})
+
+
+def _not_installed() -> Set[str]:
+    """Top-level modules of the standard library, of this suite, and the script itself."""
+    known = getattr(sys, "stdlib_module_names", None)
+    if known is None:  # Python 3.9
+        folders = [os.path.join(sysconfig.get_path(kind), "") for kind in ("stdlib", "platstdlib")]
+        known = {
+            name
+            for name, module in list(sys.modules.items())
+            if _within(str(getattr(module, "__file__", None) or ""), folders)
+        }
+    return {*known, *sys.builtin_module_names, "__main__", "__mp_main__", "rlregress"}
+
+
+def _within(file: str, folders: List[str]) -> bool:
+    return "site-packages" not in file and any(file.startswith(folder) for folder in folders)

@@ -1,0 +1,89 @@
+"""What stands in the place of a function while a recorder's hooks are there.
+
+Runs inside foreign and old environments: standard library and torch only, Python 3.9 syntax.
+
+Nothing of it holds a script up: it is pickled by its name, is equal to the original where torch and
+NumPy look a function up, and is inspected as the original. What a hook only passes on goes through
+``through``: an error from there is the caller's, and none of the recorder.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from types import CodeType, MethodType
+from typing import Any, Callable
+
+import torch
+
+
+def through(original: Callable[..., Any], /, *arguments: Any, **options: Any) -> Any:
+    """Call what a hook stands in for."""
+    return original(*arguments, **options)
+
+
+#: a frame of it says that the call is not the recorder's.
+THROUGH: CodeType = through.__code__
+
+
+def _not_compiling() -> bool:
+    return False
+
+
+# torch.compile follows neither frames nor the state of the recorder: it has to meet the original
+compiling = getattr(getattr(torch, "compiler", None), "is_compiling", _not_compiling)
+
+
+# a call of it has no frame of its own
+class Replaced(functools.partial):  # type: ignore[type-arg]
+    """What is called instead of a function of a module, or a method, that is written in C.
+
+    A class of a script may hold it, compare it, or ask for its kind.
+    """
+
+    def stands_for(self, original: Any, module: str, name: str) -> Replaced:
+        """Name it; ``name`` is qualified."""
+        self.__wrapped__ = original
+        self.__name__ = self.__qualname__ = name
+        self.__module__ = module
+        self.__doc__ = original.__doc__
+        # most functions in C do not become methods of the class that holds them
+        self._binds = hasattr(type(original), "__get__")
+        return self
+
+    def __get__(self, owner: Any, kind: Any = None) -> Any:
+        return MethodType(self, owner) if self._binds and owner is not None else self
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["__wrapped__"], name)
+
+    def __eq__(self, other: Any) -> bool:
+        return bool(self.__wrapped__ == getattr(other, "__wrapped__", other))
+
+    def __hash__(self) -> int:
+        return hash(self.__wrapped__)
+
+    def __repr__(self) -> str:
+        return repr(self.__wrapped__)
+
+    def __reduce__(self) -> str:
+        return self.__qualname__
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:  # type: ignore[override]
+        return type(self.__wrapped__)
+
+
+def stand_in(owner: Any, name: str, original: Any, called: Any) -> Any:
+    """``called``, named and inspected as what it stands for in a module or a class."""
+    a_class = inspect.isclass(owner)
+    module = owner.__module__ if a_class else owner.__name__
+    qualified = f"{owner.__qualname__}.{name}" if a_class else name
+    if inspect.isroutine(original) and not inspect.isfunction(original):
+        return Replaced(called).stands_for(original, module, qualified)
+    # pickled by reference: a thunk that is sent to another process takes no recorder along
+    called.__name__, called.__qualname__, called.__module__ = name, qualified, module
+    called.__doc__ = getattr(original, "__doc__", None)
+    if original is not None:
+        called.__wrapped__ = original
+    return called

@@ -1,0 +1,65 @@
+"""What a training loads: its modules, its scripts, and the data that they read."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rlregress.tracing import run, trace
+from rlregress.tracing.run import Side
+
+pytestmark = pytest.mark.usefixtures("warm_python")
+
+SCRIPT = """
+import sys
+import learner.used, scipy.special
+del sys.modules["learner.used"]
+import torch
+optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.1)
+optimizer.step()
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """The folder of a package that reads a file of its own, with a module that nobody imports."""
+    folder = tmp_path / "learner"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "used.py").write_text(
+        "import os\nopen(os.path.join(os.path.dirname(__file__), 'rates.json')).read()\n"
+        "open(os.path.join(os.path.dirname(__file__), 'log.txt'), 'w').close()\n"
+    )
+    (folder / "unused.py").write_text("")
+    (folder / "rates.json").write_text("{}")
+    return folder
+
+
+def test_what_a_script_loads_is_in_its_trace(package: Path, tmp_path: Path) -> None:
+    """Modules that it takes out of sys.modules count; what it writes, or never loads, does not."""
+    script = tmp_path / "train.py"
+    script.write_text(SCRIPT)
+    job = {"script": str(script), "packages": ["learner"]}
+    header = run.record(job, tmp_path / "made.trace", Side("A")).header
+    assert not header["failure"]
+    assert header["imported"] == ["learner/__init__.py", "learner/used.py", "train.py"]
+    assert header["opened"] == ["learner/rates.json"]
+    names = set(header["distributions_imported"])
+    assert {"scipy", "torch", "learner"} <= names
+    assert not names & {"os", "json", "_io", "rlregress", "__main__"}
+
+
+def test_what_is_loaded_before_the_fork_counts(tmp_path: Path) -> None:
+    """Each training of a batch has loaded what was imported and read for all of them."""
+    job = {"framework": "sb3", "algorithm": "a2c", "seed": 0, "name": "a2c", "lines": False}
+    path = tmp_path / "jobs.json"
+    path.write_text(json.dumps({"jobs": [{**job, "output": str(tmp_path / "a2c.trace")}]}))
+    side = Side("A")
+    subprocess.run(run.start("batch", side, path), env=side.environment(), check=True)
+    header = trace.load(tmp_path / "a2c.trace").header
+    assert "stable_baselines3/common/on_policy_algorithm.py" in header["imported"]
+    # read when the package is imported
+    assert header["opened"] == ["stable_baselines3/version.txt"]

@@ -1,0 +1,90 @@
+"""Faults in the bodies of scripts: what runs such a script is traced and detects them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from rlregress.errors import UserError
+from rlregress.frameworks.cleanrl import CleanRL, scenarios
+from rlregress.frameworks.cleanrl.sources import HEAD, VARIABLE, find_source
+from rlregress.tracing.run import Side
+from rlregress.upgrade import selection, sides, traced
+
+pytestmark = pytest.mark.usefixtures("warm_python")
+
+#: script -> a training that runs it.
+TRAININGS = {
+    "ppo_continuous_action": "ppo",
+    "sac_continuous_action": "sac",
+    "td3_continuous_action": "td3",
+    "ppo": "ppo choices",
+    "ddpg_continuous_action": "ddpg one-environment",
+    "dqn": "dqn one-environment",
+    "c51": "dqn distributional",
+}
+#: of each script a statement of its main block that occurs once or more; the first one is dropped.
+FAULT = re.compile(r"^ +\w*optimizer\.zero_grad\(\)\n", re.MULTILINE)
+
+
+@pytest.fixture
+def checkout() -> Path:
+    """The checkout of CleanRL that the suite is run with."""
+    try:
+        return find_source(HEAD).root
+    except UserError:
+        pytest.skip(f"CleanRL HEAD is not here: set {VARIABLE}")
+
+
+def test_every_script_that_is_trained_is_in_the_list() -> None:
+    """A script that the suite begins to train has its fault here."""
+    assert set(TRAININGS) == set(scenarios._SCRIPTS.values())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name.startswith("sac") else pytest.mark.nightly)
+        for name in TRAININGS
+    ],
+)
+def test_a_fault_in_the_body_of_a_script_is_detected(
+    name: str, checkout: Path, tmp_path: Path
+) -> None:
+    """Its training is selected and diverges; one of another script is not traced."""
+    copy = tmp_path / "copy"
+    for part in ("cleanrl", "cleanrl_utils"):
+        shutil.copytree(checkout / part, copy / part)
+    shutil.copy(checkout / "pyproject.toml", copy)
+    script = copy / "cleanrl" / f"{name}.py"
+    text = script.read_text(encoding="utf-8")
+    assert text.index('if __name__ == "__main__":') < FAULT.search(text).start()
+    script.write_text(FAULT.sub("", text, count=1), encoding="utf-8")
+
+    old, new = (Side(label, variables={VARIABLE: str(root)}) for label, root in
+                (("A", checkout), ("B", copy)))  # fmt: skip
+    folders = [[str(root / part) for part in ("cleanrl", "cleanrl_utils")]
+               for root in (checkout, copy)]  # fmt: skip
+    telling = selection.telling(*folders)
+    assert telling.functions == {(f"cleanrl/{name}.py", "<module>")}
+    known = {training.name: training for training in traced.every(CleanRL())}
+    other = "td3" if name != "td3_continuous_action" else "sac"
+    own = known[TRAININGS[name]]
+    entered = sides.entered([own, known[other]], new, telling, folders[1])
+    assert entered[own.name].functions is None
+    assert entered[other].functions == {}
+    assert f"cleanrl/{other}_continuous_action.py" in entered[other].imported
+
+    traces = []
+    for side in (old, new):
+        (tmp_path / side.label).mkdir()
+        lines = [[f"cleanrl/{name}.py", "<module>"]]
+        traces += sides.recorded([own], side, tmp_path / side.label, lines=lines).values()
+    header = traces[1].header
+    assert "<module>" in header["functions"][f"cleanrl/{name}.py"]
+    assert len(header["lines"][f"cleanrl/{name}.py"][0]) > 10
+    assert header["branches"][f"cleanrl/{name}.py"]
+    assert traced.held_against(*traces).verdict == "diverged"
