@@ -13,9 +13,9 @@ from typing import Any, Callable, Dict, List, Set, Tuple
 import numpy as np
 import torch
 
+from rlregress.frameworks.raised import through
 from rlregress.tracing.events import Places, readable
 from rlregress.tracing.lines import WAYS
-from rlregress.tracing.replaced import through
 
 #: (file, line, function, operation)
 _Place = Tuple[str, int, str, str]

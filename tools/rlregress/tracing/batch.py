@@ -10,6 +10,7 @@ what was said last.
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import json
 import os
@@ -62,6 +63,8 @@ def _child(job: Dict[str, Any], work: Callable[[Dict[str, Any]], Any]) -> None:
     signal.alarm(job.get("patience", PATIENCE))
     errors = os.open(job["output"] + ".error", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(errors, 2)
+    # where a signal ends it
+    faulthandler.enable()
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
     status = 1

@@ -13,7 +13,7 @@ import threading
 import weakref
 from typing import Any, Dict, List, Mapping, Optional
 
-from rlregress.tracing.replaced import through
+from rlregress.frameworks.raised import through
 
 #: class that starts threads or processes -> what does the same in one.
 IN_ONE_PROCESS = {

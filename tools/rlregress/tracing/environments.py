@@ -17,8 +17,8 @@ from typing import Any, Callable, Dict, Optional, Tuple
 
 import numpy as np
 
+from rlregress.frameworks.raised import through
 from rlregress.tracing.events import part
-from rlregress.tracing.replaced import through
 from rlregress.tracing.seeds import SEED
 from rlregress.tracing.watched import Depth, Importing, classes_of, hook_method
 
@@ -72,8 +72,9 @@ class Environments:
 
     def hook(self, kind: Any) -> None:
         """Record a class of environments."""
-        # what is only seeded is not looked at as it steps
-        for name in ("reset", "seed") if self._recorder.quiet else ("reset", "step", "seed"):
+        # what is only seeded is looked at as it steps only where its steps are counted
+        counts = self._recorder.steps_left or not self._recorder.quiet
+        for name in ("reset", "step", "seed") if counts else ("reset", "seed"):
             hook_method(self._recorder, kind, name, f"environment_{name}", name)
 
     def watch(self, environment: Any) -> Optional[Watch]:

@@ -18,8 +18,8 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple
 import numpy as np
 import torch
 
+from rlregress.frameworks.raised import through
 from rlregress.tracing.events import Part, as_array, parts_of, readable
-from rlregress.tracing.replaced import through
 
 
 def _references(held: Dict[int, Any]) -> Dict[int, int]:

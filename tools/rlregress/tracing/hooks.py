@@ -20,7 +20,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import numpy as np
 import torch
 
-from rlregress.frameworks.raised import Refusal
+from rlregress.frameworks.raised import Refusal, through
 from rlregress.tracing import final
 from rlregress.tracing.elsewhere import Elsewhere
 from rlregress.tracing.environments import Environments
@@ -36,7 +36,7 @@ from rlregress.tracing.events import (
     readable,
 )
 from rlregress.tracing.losses import Losses
-from rlregress.tracing.replaced import compiling, stand_in, through
+from rlregress.tracing.replaced import compiling, stand_in
 from rlregress.tracing.watched import GYMNASIUM, Depth, Importing, Watched, parts_of_output
 
 _TORCH_DRAWS = (
@@ -84,6 +84,7 @@ class Recorder:
     Attributes:
         events: in order.
         seeded: what the tracer seeded because the script had not.
+        steps_left: environment steps until ``Stop``; 0: never.
         environment_events: how many resets and steps of environments there were.
     """
 
@@ -97,7 +98,7 @@ class Recorder:
         #: nothing is recorded any more.
         self.over = False
         self.quiet = quiet
-        self._steps_left = steps
+        self.steps_left = steps
         self._stopped = False
         self._eaten = 0
         self.environment_events = 0
@@ -219,9 +220,9 @@ class Recorder:
 
     def step_taken(self) -> None:
         """One step of an environment has been recorded."""
-        if self._steps_left and os.getpid() == self._process:
-            self._steps_left -= 1
-            if not self._steps_left:
+        if self.steps_left and os.getpid() == self._process:
+            self.steps_left -= 1
+            if not self.steps_left:
                 self.end()
                 self._stopped = True
                 raise Stop

@@ -12,7 +12,7 @@ import os
 import sys
 import sysconfig
 from types import CodeType
-from typing import Any, Dict, List, Set, Tuple
+from typing import Any
 
 from rlregress.tracing.events import Places
 
@@ -20,8 +20,8 @@ from rlregress.tracing.events import Places
 _PYTHON = (".py", ".pyc", ".pyi")
 
 _watching = False
-_run: Set[str] = set()
-_read: Set[str] = set()
+_run: set[str] = set()
+_read: set[str] = set()
 
 
 def watch() -> None:
@@ -32,7 +32,7 @@ def watch() -> None:
         sys.addaudithook(_audit)
 
 
-def _audit(event: str, given: Tuple[Any, ...]) -> None:
+def _audit(event: str, given: tuple[Any, ...]) -> None:
     if event == "exec":
         if isinstance(given[0], CodeType) and given[0].co_name == "<module>":
             _run.add(given[0].co_filename)
@@ -46,7 +46,7 @@ def _audit(event: str, given: Tuple[Any, ...]) -> None:
                 _read.add(os.path.join(os.getcwd(), name))
 
 
-def loaded(places: Places) -> Dict[str, List[str]]:
+def loaded(places: Places) -> dict[str, list[str]]:
     """What is loaded by now; files are those of the traced code, named below their roots.
 
     ``imported``: modules and executed scripts; ``opened``: files that were read and are not
@@ -63,11 +63,11 @@ def loaded(places: Places) -> Dict[str, List[str]]:
     }
 
 
-def _named(files: Set[str], places: Places) -> List[str]:
+def _named(files: set[str], places: Places) -> list[str]:
     return sorted({str(places.name(str(file))) for file in files if places.name(str(file))})
 
 
-def _not_installed() -> Set[str]:
+def _not_installed() -> set[str]:
     """Top-level modules of the standard library, of this suite, and the script itself."""
     known = getattr(sys, "stdlib_module_names", None)
     if known is None:  # Python 3.9
@@ -80,5 +80,5 @@ def _not_installed() -> Set[str]:
     return {*known, *sys.builtin_module_names, "__main__", "__mp_main__", "rlregress"}
 
 
-def _within(file: str, folders: List[str]) -> bool:
+def _within(file: str, folders: list[str]) -> bool:
     return "site-packages" not in file and any(file.startswith(folder) for folder in folders)

@@ -16,8 +16,9 @@ from typing import Any, Dict, Optional
 
 import torch
 
+from rlregress.frameworks.raised import through
 from rlregress.tracing.events import CALLERS, part, readable, types_of
-from rlregress.tracing.replaced import compiling, through
+from rlregress.tracing.replaced import compiling
 
 
 class _Depth(threading.local):

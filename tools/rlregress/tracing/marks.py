@@ -1,8 +1,9 @@
 """Functions that a training enters, at the cost of a call in each of them and of nothing in others.
 
 A mark is put at the head of every function of some files when they are imported. The body of a
-file is entered as ``<module>`` when it runs as a script, or is imported though it is one. Runs inside
-foreign and old environments: standard library only, Python 3.9 syntax.
+file is entered as ``<module>`` when it runs as a script, or is imported though it is one.
+
+Runs inside foreign and old environments: standard library only, Python 3.9 syntax.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch.optim import optimizer as module
 
+from rlregress.frameworks.raised import through
 from rlregress.tracing.events import as_array, part, parts_of
-from rlregress.tracing.replaced import through
 from rlregress.tracing.watched import hook_method
 
 

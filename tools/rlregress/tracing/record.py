@@ -7,7 +7,8 @@ The job is a JSON file: ``output`` (path of the trace), ``packages`` (importable
 traced code), ``distributions`` and ``trees`` (more of it, which differs between two sides: names of
 releases, and importable packages), ``steps`` (environment steps to record, 0: all), ``lines``
 (whether to note what is reached; a list of files and functions: the lines of those, and of others
-that they are entered), and either ``script`` (path) with ``arguments`` and ``first`` (entries of
+that they are entered), ``plain`` (seconds; seed only, and record nothing: whether an error is the
+training's own), and either ``script`` (path) with ``arguments`` and ``first`` (entries of
 the path of modules that go before its folder), or ``framework``, ``algorithm`` and ``seed`` of a
 built-in training, with ``scenario`` if it is one of ``baselines/scenarios``. ``swap`` puts other
 code into functions first; see ``tracing.swap``.
@@ -16,11 +17,13 @@ code into functions first; see ``tracing.swap``.
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import importlib.metadata
 import importlib.util
 import json
 import os
 import platform
+import signal
 import sys
 import time
 import traceback
@@ -31,7 +34,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import NotOffered
-from rlregress.tracing import events, loading, swap
+from rlregress.tracing import errors, events, loading, swap
 from rlregress.tracing.activity import Activity
 from rlregress.tracing.hooks import Recorder, Stop
 from rlregress.tracing.lines import Lines
@@ -144,19 +147,6 @@ def _file(module: str) -> str:
     return str(getattr(loaded, "__file__", None) or "")
 
 
-def _in_traced_code(error: BaseException, places: events.Places) -> bool:
-    """Whether an error comes out of the traced code, and not out of this library's own."""
-    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-    theirs = False
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        file = frame.f_code.co_filename
-        if places.name(file) is not None:
-            theirs = True
-        elif os.path.abspath(file).startswith(own):
-            theirs = False
-    return theirs
-
-
 def record(job: Dict[str, Any]) -> Dict[str, Any]:
     """Run the job under a recorder, write the trace, return its header."""
     loading.watch()
@@ -176,12 +166,15 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
 
         roots.extend(frameworks.get(job["framework"]).code_folders())
     places = events.Places(roots)
-    recorder = Recorder(places, int(job.get("steps", 0)))
-    noted = job.get("lines", False)
+    plain = int(job.get("plain", 0))
+    recorder = Recorder(places, int(job.get("steps", 0)), quiet=bool(plain))
+    if plain:
+        signal.alarm(plain)
+    noted = job.get("lines", False) if not plain else False
     lines = Lines(places, None if noted is True else noted or ())
     run = _script(job) if job.get("script") else built_in(job)
     misfits = swap.swap(job["swap"], roots) if job.get("swap") else []
-    theirs = False
+    found: Dict[str, str] = {}
     failure, not_offered, wall, cpu = "", "", time.perf_counter(), time.process_time()
     activity = Activity(places)
     with recorder, lines if noted is not False else contextlib.nullcontext():
@@ -194,17 +187,21 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
             pass
         except NotOffered as reason:
             not_offered = str(reason)
-        except SystemExit as ended:
-            failure = f"SystemExit: {ended.code}" if ended.code else ""
-        except Exception as error:
-            failure = traceback.format_exc(limit=-4)
-            theirs = _in_traced_code(error, places)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            if not isinstance(error, SystemExit):
+                failure = traceback.format_exc(limit=-4)
+            elif error.code:
+                failure = f"SystemExit: {error.code}"
+            if failure:
+                found = errors.found(error, places, job.get("script", ""))
     header = {
         "job": {key: value for key, value in job.items() if key not in ("output", "lines")},
         "versions": versions(packages),
         "modules": {name: _file(name) for name in differing},
         "failure": failure,
-        "failed_in_traced_code": theirs,
+        "error": found,
         "not_offered": not_offered,
         "misfits": misfits,
         "seeded": recorder.seeded,
@@ -225,6 +222,7 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
 
 def main(arguments: List[str]) -> int:
     """Entry point; the exit status is 0 when a trace was written, whatever it says."""
+    faulthandler.enable()
     with open(arguments[0], encoding="utf-8") as file:
         job = json.load(file)
     record(job)

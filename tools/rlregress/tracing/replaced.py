@@ -3,27 +3,17 @@
 Runs inside foreign and old environments: standard library and torch only, Python 3.9 syntax.
 
 Nothing of it holds a script up: it is pickled by its name, is equal to the original where torch and
-NumPy look a function up, and is inspected as the original. What a hook only passes on goes through
-``through``: an error from there is the caller's, and none of the recorder.
+NumPy look a function up, and is inspected as the original.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from types import CodeType, MethodType
-from typing import Any, Callable
+from types import MethodType
+from typing import Any
 
 import torch
-
-
-def through(original: Callable[..., Any], /, *arguments: Any, **options: Any) -> Any:
-    """Call what a hook stands in for."""
-    return original(*arguments, **options)
-
-
-#: a frame of it says that the call is not the recorder's.
-THROUGH: CodeType = through.__code__
 
 
 def _not_compiling() -> bool:
@@ -35,7 +25,7 @@ compiling = getattr(getattr(torch, "compiler", None), "is_compiling", _not_compi
 
 
 # a call of it has no frame of its own
-class Replaced(functools.partial):  # type: ignore[type-arg]
+class Replaced(functools.partial):
     """What is called instead of a function of a module, or a method, that is written in C.
 
     A class of a script may hold it, compare it, or ask for its kind.
@@ -69,7 +59,7 @@ class Replaced(functools.partial):  # type: ignore[type-arg]
     def __reduce__(self) -> str:
         return self.__qualname__
 
-    @property  # type: ignore[misc]
+    @property
     def __class__(self) -> Any:  # type: ignore[override]
         return type(self.__wrapped__)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import sysconfig
 from collections.abc import Mapping, Sequence
@@ -76,10 +77,26 @@ def current(label: str) -> Side:
     return Side(label, paths=current_paths())
 
 
+class Killed(UserError):
+    """A signal ended the process of a recording.
+
+    Attributes:
+        signal: its name.
+        said: what the process wrote to standard error.
+    """
+
+    def __init__(self, label: str, signal: str, said: str) -> None:
+        super().__init__(
+            f"no trace was recorded on side {label}: the process was ended by {signal}"
+        )
+        self.signal, self.said = signal, said
+
+
 def record(job: Mapping[str, Any], output: Path, side: Side) -> Trace:
     """Record one trace in a process of its own.
 
     Raises:
+        Killed: a signal ended the process.
         UserError: the process ended without a trace.
     """
     with TemporaryDirectory(prefix="rlregress-trace-") as folder:
@@ -91,6 +108,8 @@ def record(job: Mapping[str, Any], output: Path, side: Side) -> Trace:
             side.environment(),
             folder if job.get("script") is None else None,
         )
+    if ended.returncode < 0:
+        raise Killed(side.label, signal.Signals(-ended.returncode).name, ended.stderr)
     if ended.returncode or not output.is_file():
         said = processes.last_words(ended.stderr)
         raise UserError(f"no trace was recorded on side {side.label}: {said}")

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from rlregress.errors import UserError
@@ -114,10 +115,14 @@ class Trace:
         return str(self.header["failure"])
 
     @property
-    def breaks_off(self) -> bool:
-        """Whether the traced code has ended it with an error, after it had begun to train."""
-        begun = self.count("step") or self.count("optimizer")
-        return bool(self.failure and begun and self.header.get("failed_in_traced_code"))
+    def error(self) -> Mapping[str, str]:
+        """Type, origin and places of the error that ended it; see ``errors.found``."""
+        return dict(self.header.get("error") or {})
+
+    @property
+    def begun(self) -> bool:
+        """Whether it has begun to train."""
+        return bool(self.count("step") or self.count("optimizer"))
 
     @property
     def elsewhere(self) -> list[Mapping[str, Any]]:
@@ -129,9 +134,10 @@ class Trace:
         return sum(event.kind == kind for event in self.events)
 
 
-def failed(said: str) -> Trace:
+def failed(said: str, error: Mapping[str, str] = MappingProxyType({})) -> Trace:
     """In place of a trace, how the process that was to record it ended."""
-    return Trace({"failure": said, "seeded": [], "lines": {}}, ())
+    said = said or "the process ended without a trace"
+    return Trace({"failure": said, "error": dict(error), "seeded": [], "lines": {}}, ())
 
 
 def load(path: Path) -> Trace:

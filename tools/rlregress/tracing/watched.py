@@ -17,8 +17,8 @@ from typing import Any, Callable, Dict, Iterator, List, Sequence
 
 import numpy as np
 
+from rlregress.frameworks.raised import through
 from rlregress.tracing.events import part, readable, types_of
-from rlregress.tracing.replaced import through
 
 #: of gymnasium: vector environments and all wrappers around them.
 GYMNASIUM = (

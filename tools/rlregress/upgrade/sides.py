@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.progress import Progress
-from rlregress.tracing import processes, run, trace
+from rlregress.tracing import batch, errors, processes, run, trace
 from rlregress.tracing.run import Side
 from rlregress.tracing.trace import Trace
-from rlregress.upgrade import cached_folders
+from rlregress.upgrade import cached_folders, traced
 from rlregress.upgrade.selection import Telling
 from rlregress.upgrade.traced import Training
 
@@ -25,6 +27,7 @@ MARKS = ("a", "b")
 #: ``tracing.record``.
 Noted = bool | Sequence[Sequence[str]]
 NOTHING: Mapping[str, Noted] = {}
+_ENDED = re.compile(r"^the process was ended by (SIG\w+)", re.MULTILINE)
 Answers = tuple["Future[Any]", "Future[Any]"]
 
 
@@ -91,7 +94,25 @@ class Sides:
             {name: each for task in tasks[label] for name, each in task.result().items()}
             for label in "AB"
         )
-        return a, b
+        return (a, b) if again else self._confirmed(trainings, a, b)
+
+    def _confirmed(
+        self, trainings: Sequence[Training], a: dict[str, Trace], b: dict[str, Trace]
+    ) -> tuple[dict[str, Trace], dict[str, Trace]]:
+        """The traces; where the two end differently, errors are tried again without recording."""
+        differing = [t for t in trainings if not traced.same_end(a[t.name], b[t.name])]
+        with TemporaryDirectory(prefix="rlregress-plain-") as folder:
+            tasks = []
+            for label, side, traces in zip("AB", self._sides, (a, b), strict=True):
+                tried = [t for t in differing if traced.own_error(traces[t.name])]
+                plain = [
+                    replace(t, job={**t.job, "plain": _patience(traces[t.name])}) for t in tried
+                ]
+                tasks.append(self._pool.submit(recorded, plain, side, Path(folder), f"-{label}"))
+            return tuple(  # type: ignore[return-value]
+                {**traces, **{n: traced.confirmed(traces[n], t) for n, t in task.result().items()}}
+                for traces, task in zip((a, b), tasks, strict=True)
+            )
 
     def record_once(
         self, label: str, trainings: Sequence[Training], lines: bool = False
@@ -135,6 +156,11 @@ class Sides:
             for n in range(self._workers)
         ]
         return {name: each for task in tasks for name, each in task.result().items()}
+
+
+def _patience(failed: Trace) -> int:
+    """Seconds for a training to fail once more without a recorder, which is faster."""
+    return 60 + 2 * int(failed.header.get("wall_seconds", batch.PATIENCE))
 
 
 def recorded(
@@ -229,11 +255,23 @@ def _script(training: Training, side: Side, path: Path, lines: Noted) -> Trace:
     part = path.with_suffix(".part")
     try:
         new = run.record({**training.job, "lines": lines}, part, side)
+    except run.Killed as error:
+        return _killed(training, error.signal, error.said)
     except UserError as error:
         # such as a fault that does not fit: the others go on
         return trace.failed(str(error))
     part.replace(path)
     return new
+
+
+def _killed(training: Training, signal: str, said: str) -> Trace:
+    """In place of a trace, by what its process was ended."""
+    text = f"the process was ended by {signal}"
+    if signal not in errors.SIGNALS:
+        return trace.failed(text)
+    script = str(training.job.get("script", ""))
+    packages = tuple(training.job.get("packages") or frameworks.get(training.owner).modules)
+    return trace.failed(text, errors.of_signal(signal, said, script, packages))
 
 
 def _tell(progress: Progress | None, kept: bool = False) -> None:
@@ -255,6 +293,7 @@ def _batch(
 ) -> dict[str, Trace]:
     """New traces, all from one process, which forks for each."""
     traces: dict[str, Trace] = {}
+    by_name = {training.name: training for training in trainings}
     paths = {training.name: _path(training, folder, mark) for training in trainings}
     jobs = [
         {**t.job, "lines": lines, "name": t.name, "output": f"{paths[t.name]}.part"}
@@ -277,7 +316,13 @@ def _batch(
         if output.is_file():
             traces[name] = trace.load(output)
         elif said.is_file():
-            traces[name] = trace.failed(said.read_text(encoding="utf-8", errors="replace"))
+            text = said.read_text(encoding="utf-8", errors="replace")
+            killed = _ENDED.search(text)
+            traces[name] = (
+                _killed(by_name[name], killed.group(1), text)
+                if killed is not None and killed.group(1) in errors.SIGNALS
+                else trace.failed(text)
+            )
         else:
             traces[name] = trace.failed(
                 f"the process ended with status {process.returncode}: "

@@ -10,7 +10,7 @@ from typing import Any
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.tracing import run
+from rlregress.tracing import errors, run
 from rlregress.tracing.compare import Comparison, Divergence, compare
 from rlregress.tracing.explain import elsewhere
 from rlregress.tracing.processes import last_words
@@ -69,6 +69,25 @@ def script_training(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]
     return Training("script", Path(job["script"]).name, {**job, **imports})
 
 
+@dataclass(frozen=True, kw_only=True)
+class Crash:
+    """An error by which the code under test ends a training on one side only.
+
+    Attributes:
+        side: "A" or "B".
+        error: type and message, in one line.
+        at: "file:line function" of the innermost frame of the framework.
+        by: the same of the script, or of the suite's training, that called it.
+        executed: what was recorded up to the error; None where a signal ended the process.
+    """
+
+    side: str
+    error: str
+    at: str
+    by: str
+    executed: Trace | None
+
+
 @dataclass(frozen=True)
 class NotTraced:
     """A training that could not be held against the other side.
@@ -77,11 +96,13 @@ class NotTraced:
         sides: label -> why there is no trace of it.
         offered: label -> whether the framework has there what the training is about. What no side
             offers is no gap; what one side alone offers is new, or gone.
+        crash: the code under test fails on one side before it has trained; None: it does not.
     """
 
     name: str
     sides: Mapping[str, str]
     offered: Mapping[str, bool]
+    crash: Crash | None = None
 
     @property
     def counts(self) -> bool:
@@ -101,6 +122,7 @@ class Traced:
         name: of the training.
         repeats: the traces repeat themselves to the bit; otherwise nothing is proved.
         notes: what the tracer seeded, and what is out of control.
+        crash: the code under test fails on one side amid the training; None: it does not.
     """
 
     name: str
@@ -109,6 +131,7 @@ class Traced:
     b: Trace
     repeats: bool
     notes: tuple[str, ...]
+    crash: Crash | None = None
 
     @property
     def algorithm(self) -> str:
@@ -186,13 +209,13 @@ def with_repetitions(
     """
     seeded = [*_seeded(a, b), *elsewhere(b)]
     if repetitions is None:
-        return Traced(name, comparison, a, b, True, tuple(seeded))
+        return Traced(name, comparison, a, b, True, tuple(seeded), crash(a, b))
     repeats, notes = True, [*_broken_off(a, b), *seeded]
     for label, first, repetition in zip("AB", (a, b), repetitions, strict=True):
         repeated = run.Repeated(first, held_against(first, repetition), repetition)
         repeats = repeats and repeated.repeats
         notes += [f"side {label}: {line}" for line in repeated.uncontrolled()]
-    return Traced(name, comparison, a, b, repeats, tuple(notes))
+    return Traced(name, comparison, a, b, repeats, tuple(notes), crash(a, b))
 
 
 def held_against(a: Trace, b: Trace) -> Comparison:
@@ -221,7 +244,39 @@ def same_end(a: Trace, b: Trace) -> bool:
 
 
 def _error(side: Trace) -> str:
-    return last_words(side.failure).partition(":")[0] if side.failure else ""
+    if not side.failure:
+        return ""
+    return side.error.get("type") or last_words(side.failure).partition(":")[0]
+
+
+def own_error(side: Trace) -> bool:
+    """Whether the code under test, or the script, has ended the training with an error."""
+    return bool(side.failure) and side.error.get("origin") == errors.TRACED
+
+
+def confirmed(side: Trace, plain: Trace) -> Trace:
+    """The trace of a training that failed, with how it ends without a recorder."""
+    ends = last_words(plain.failure) if plain.failure else "the training ends well"
+    return replace(side, header={**side.header, "plain": "" if same_end(side, plain) else ends})
+
+
+def _fails(side: Trace) -> bool:
+    """Whether it fails by an error of its own, without a recorder, too."""
+    return own_error(side) and not side.header.get("plain")
+
+
+def _whole(side: Trace) -> bool:
+    return not side.failure and not side.header.get("not_offered")
+
+
+def crash(a: Trace, b: Trace) -> Crash | None:
+    """How the code under test fails on one side, where the other trains to its end."""
+    for label, side, other in (("A", a, b), ("B", b, a)):
+        if _fails(side) and _whole(other):
+            said = {key: side.error.get(key, "") for key in ("error", "at", "by")}
+            executed = side if "functions" in side.header else None
+            return Crash(side=label, executed=executed, **said)
+    return None
 
 
 def _broken_off(a: Trace, b: Trace) -> list[str]:
@@ -233,14 +288,17 @@ def _broken_off(a: Trace, b: Trace) -> list[str]:
 
 
 def lost(name: str, a: Trace, b: Trace) -> NotTraced | None:
-    """Why a training cannot be held against the other side; None if it can.
+    """Why a training cannot be compared with the other side; None if it can.
 
-    An error of the framework in the midst of a training is a way to train, too, unless both sides
-    end in it alike: then it says nothing of what comes after.
+    An error of the code under test is a way to train, too, unless both sides end in the same one:
+    then it says nothing of what comes after. One that comes before anything is trained leaves
+    nothing to compare with a side that trains.
     """
-    broken = [side for side in (a, b) if side.breaks_off]
-    whole = [side for side in (a, b) if not side.failure and not side.header.get("not_offered")]
-    if len(broken) + len(whole) == 2 and broken and not same_end(a, b):
+    broken = [side for side in (a, b) if _fails(side)]
+    whole = [side for side in (a, b) if _whole(side)]
+    if len(broken) == 2 and not same_end(a, b):
+        return None
+    if len(broken) == len(whole) == 1 and broken[0].begun:
         return None
     sides, offered = {}, {}
     for label, side in (("A", a), ("B", b)):
@@ -249,8 +307,23 @@ def lost(name: str, a: Trace, b: Trace) -> NotTraced | None:
         if missing:
             sides[label] = f"not offered there: {missing}"
         elif side.failure:
-            sides[label] = f"it ended in an error: {last_words(side.failure)}"
-    return NotTraced(name, sides, offered) if sides else None
+            sides[label] = f"{_why(side)}: {last_words(side.failure)}{_plain(side)}"
+    return NotTraced(name, sides, offered, crash(a, b)) if sides else None
+
+
+def _why(side: Trace) -> str:
+    """In words, whose error it was."""
+    whose = side.error.get("origin")
+    if whose == errors.RECORDER or (whose == errors.TRACED and side.header.get("plain")):
+        return "this suite's recorder failed"
+    if whose == errors.SUITE and not side.header.get("job", {}).get("script"):
+        return "this suite's training does not fit that version"
+    return "it ended in an error"
+
+
+def _plain(side: Trace) -> str:
+    ends = side.header.get("plain")
+    return f"; without recording: {ends}" if ends else ""
 
 
 def _seeded(a: Trace, b: Trace) -> list[str]:
@@ -266,7 +339,7 @@ def _check_imports(a: Trace, b: Trace) -> None:
     """Raise UserError if what differs between the sides was not run."""
     imported = {label: side.header.get("modules", {}) for label, side in (("A", a), ("B", b))}
     for label, modules in imported.items():
-        if modules and not any(modules.values()):
+        if modules and not any(modules.values()) and not {"A": a, "B": b}[label].failure:
             raise UserError(
                 f"the script imported nothing of what differs on side {label} "
                 f"({', '.join(sorted(modules))}); expected a script that uses it"

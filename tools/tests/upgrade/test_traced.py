@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
 from rlregress.reporting.upgrade_text import _traced
-from rlregress.tracing import events, record
+from rlregress.tracing import errors
 from rlregress.tracing.trace import Event, Part, Trace
 from rlregress.upgrade import traced
 from rlregress.upgrade.traced import NotTraced, Traced
@@ -23,7 +20,8 @@ def trace(count: int, failure: str = "", theirs: bool = True, kind: str = "step"
         Event(n, kind, "environment 0", "", 0, "", {"reward": Part(str(n), 1.0, (float(n),))})
         for n in range(count)
     ]
-    header = {"failure": failure, "failed_in_traced_code": theirs, "seeded": [], "lines": {}}
+    error = {"origin": errors.TRACED if theirs else errors.RECORDER} if failure else {}
+    header = {"failure": failure, "error": error, "seeded": [], "lines": {}}
     return Trace(header, tuple(rows))
 
 
@@ -41,6 +39,7 @@ def held(a: Trace, b: Trace) -> Traced | NotTraced:
         (trace(5, DTYPE), trace(5), (None, None)),
         # both break off, elsewhere
         (trace(5, DTYPE), trace(9, LOAD), (None, 5)),
+        (trace(5, LOAD), trace(0, DTYPE), (0, None)),
     ],
 )
 def test_a_training_that_breaks_off_on_one_side_parts(a, b, at):
@@ -59,13 +58,12 @@ def test_a_training_that_breaks_off_on_one_side_parts(a, b, at):
 @pytest.mark.parametrize(
     ("a", "b", "sides"),
     [
-        # before anything is trained, it may be the call that does not fit
+        # before anything is trained there is nothing to compare
         (trace(0, DTYPE), trace(9), ["A"]),
         # an error of this library's own
         (trace(5, DTYPE, theirs=False), trace(9), ["A"]),
         # the same error on both sides says nothing of what comes after
         (trace(5, LOAD), trace(5, LOAD), ["A", "B"]),
-        (trace(5, LOAD), trace(0, DTYPE), ["A", "B"]),
     ],
 )
 def test_other_errors_are_gaps(a, b, sides):
@@ -74,32 +72,3 @@ def test_other_errors_are_gaps(a, b, sides):
     assert isinstance(found, NotTraced)
     assert list(found.sides) == sides
     assert found.counts
-
-
-MODULE = """
-def fails():
-    raise ValueError
-
-def calls(function):
-    function()
-"""
-
-
-def test_whose_error_it_is(tmp_path: Path) -> None:
-    """The innermost frame of the two decides: torch and others raise for who calls them."""
-    path = tmp_path / "theirs.py"
-    path.write_text(MODULE, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location("theirs", path)
-    theirs = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(theirs)
-    places = events.Places([str(path)])
-
-    def whose(call):
-        with pytest.raises(Exception) as raised:  # noqa: PT011
-            call()
-        return record._in_traced_code(raised.value, places)
-
-    assert whose(theirs.fails)
-    assert whose(lambda: theirs.calls(lambda: int("x")))
-    assert not whose(lambda: int("x"))
-    assert not whose(lambda: theirs.calls(lambda: events.write("/none/such", {}, [])))

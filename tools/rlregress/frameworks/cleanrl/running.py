@@ -29,6 +29,7 @@ import torch
 from rlregress.frameworks.cleanrl import oldgym, restored, shim
 from rlregress.frameworks.cleanrl.script import ArgumentLost, Script, read
 from rlregress.frameworks.isolation import shifted
+from rlregress.frameworks.raised import through
 
 #: what ``make_env`` is asked for by; no environment is registered under it.
 GIVEN = "Given-v0"
@@ -195,7 +196,7 @@ def _maker(make_env: Optional[Callable[[], Any]]) -> Callable[..., Any]:
     def make(id: Any, *args: Any, **kwargs: Any) -> Any:
         if make_env is not None and id == GIVEN:
             return make_env()
-        return original(id, *args, **kwargs)
+        return through(original, id, *args, **kwargs)
 
     return make
 
@@ -279,17 +280,17 @@ class _Watch:
             """Reports its steps if it is the first one that the script has made."""
 
             def __init__(self, *args: Any, **kwargs: Any) -> None:
-                super().__init__(*args, **kwargs)
+                through(super().__init__, *args, **kwargs)
                 if watch._first is None:
                     watch._first = self
 
             def reset(self, *args: Any, **kwargs: Any) -> Any:
                 if watch._first is self:
                     watch.started()
-                return super().reset(*args, **kwargs)
+                return through(super().reset, *args, **kwargs)
 
             def step(self, actions: Any) -> Any:
-                outcome = super().step(actions)
+                outcome = through(super().step, actions)
                 if watch._first is self:
                     watch.stepped(self.num_envs, actions, outcome)
                 return outcome

@@ -14,6 +14,7 @@ import gymnasium
 import numpy as np
 
 from rlregress.errors import UserError
+from rlregress.frameworks.raised import through
 
 #: (object, name of the attribute, what it is to be while a script runs)
 Patch = Tuple[Any, str, Any]
@@ -55,10 +56,11 @@ def _same_step(base: Any) -> Any:
 
         def __init__(self, env_fns: Any, *args: Any, **kwargs: Any) -> None:
             kwargs.setdefault("autoreset_mode", AutoresetMode.SAME_STEP)
-            super().__init__(env_fns, *args, **kwargs)
+            through(super().__init__, env_fns, *args, **kwargs)
 
         def step(self, actions: Any) -> Any:
-            observations, rewards, terminations, truncations, infos = super().step(actions)
+            outcome = through(super().step, actions)
+            observations, rewards, terminations, truncations, infos = outcome
             if "final_obs" in infos:
                 infos["final_observation"] = infos["final_obs"]
                 infos["final_info"] = _by_environment(infos["final_info"], self.num_envs)
@@ -93,6 +95,6 @@ def _transform_observation() -> Any:
         """The observation space may be left out: it stays as it was."""
 
         def __init__(self, env: Any, func: Any, observation_space: Any = None) -> None:
-            super().__init__(env, func, observation_space)
+            through(super().__init__, env, func, observation_space)
 
     return TransformObservation

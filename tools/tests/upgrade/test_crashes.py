@@ -1,0 +1,259 @@
+"""A training that the code under test ends with an error on one side only."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.tracing import jobs
+from rlregress.tracing.run import Side
+from rlregress.upgrade import traced
+from rlregress.upgrade.sides import Sides
+from rlregress.upgrade.traced import NotTraced, Traced, Training
+
+from ..tracing.scripts import changed
+
+pytestmark = pytest.mark.usefixtures("warm_python")
+
+Outcome = Traced | NotTraced
+Compare = Callable[..., Outcome]
+
+LEARNER = """
+import numpy
+import torch
+
+class Loss:
+    def __init__(self):
+        self.weight = 1.0
+
+    def of(self, given, wanted):
+        return self.weight * ((given - wanted) ** 2).mean()
+"""
+SCRIPT = "import learner\n" + changed(
+    ("    return ((given - wanted) ** 2).mean()", "    return criterion.of(given, wanted)"),
+    ("trained = main()", "criterion = learner.Loss()\ntrained = main()"),
+)
+OF = "return self.weight"
+
+
+@pytest.fixture
+def compare(tmp_path: Path) -> Compare:
+    """Record a training on two sides, and compare."""
+
+    def compared(training: Training, a: Side, b: Side) -> Outcome:
+        folders = tmp_path / "a", tmp_path / "b"
+        for folder in folders:
+            folder.mkdir()
+        with Sides((a, b), folders, 2, lambda _: None) as sides:
+
+            def again() -> Any:
+                return [each[training.name] for each in sides.record([training], again=True)]
+
+            one, other = sides.record([training], {"A": True, "B": True})
+            name = training.name
+            return traced.compared(name, one[name], other[name], again)
+
+    return compared
+
+
+@pytest.fixture
+def script(tmp_path: Path, compare: Compare) -> Compare:
+    """Compare a script on a package as it is and with a fragment of it replaced."""
+
+    def of(old: str, new: str, text: str = SCRIPT, turned: bool = False) -> Outcome:
+        assert old in LEARNER
+        sides = []
+        for label, source in (("A", LEARNER), ("B", LEARNER.replace(old, new))):
+            folder = tmp_path / f"tree-{label}"
+            (folder / "learner").mkdir(parents=True)
+            (folder / "learner" / "__init__.py").write_text(source, encoding="utf-8")
+            sides.append(folder)
+        path = tmp_path / "train.py"
+        path.write_text(text, encoding="utf-8")
+        job = {**jobs.of_script(path, [], ["learner"], 0), "trees": ["learner"]}
+        training = Training("script", "train.py", job)
+        a, b = reversed(sides) if turned else sides
+        return compare(training, Side("A", paths=(str(a),)), Side("B", paths=(str(b),)))
+
+    return of
+
+
+def at(text: str, function: str) -> str:
+    """The place of a line of the script."""
+    (line,) = [n for n, each in enumerate(SCRIPT.splitlines(), 1) if each.strip() == text]
+    return f"train.py:{line} {function}"
+
+
+LOSS = at("return criterion.of(given, wanted)", "loss_of")
+UPDATE, MADE = at("loss.backward()", "main"), at("criterion = learner.Loss()", "<module>")
+#: how the new version fails: what stands in place of what, the error, and where it is.
+ERRORS: Mapping[str, tuple[str, str, str, str, str]] = {
+    # raised by what the recorder's hooks stand in for
+    "a tensor that cannot be made": (
+        OF, "torch.as_tensor(numpy.array([{}, 1]))\n        return self.weight", "TypeError",
+        "learner/__init__.py:10 Loss.of", LOSS),
+    "a draw that cannot be": (
+        OF, "numpy.random.choice(3, size=9, replace=False)\n        return self.weight",
+        "ValueError", "learner/__init__.py:10 Loss.of", LOSS),
+    "a gradient that cannot be had": (
+        OF, "given.sum().backward()\n        return self.weight", "RuntimeError",
+        UPDATE, UPDATE),
+    "a clamp without bounds": (
+        OF, "given.clamp()\n        return self.weight", "RuntimeError",
+        "learner/__init__.py:10 Loss.of", LOSS),
+    # before anything is trained
+    "an error of construction": (
+        "self.weight = 1.0", "raise KeyError('weight')", "KeyError",
+        "learner/__init__.py:7 Loss.__init__", MADE),
+    "an import that fails": (
+        "import numpy\n", "import no_such_module\n", "ModuleNotFoundError",
+        "learner/__init__.py:2 <module>", "train.py:1 <module>"),
+    # on the script's own line
+    "a name that is gone": (
+        "class Loss:", "class Losses:", "AttributeError", MADE,
+        MADE),
+    "an argument that is gone": (
+        "def of(self, given, wanted)", "def of(self, given)", "TypeError", LOSS,
+        LOSS),
+    "an exit": (
+        OF, "raise SystemExit(3)\n        return self.weight", "SystemExit",
+        "learner/__init__.py:10 Loss.of", LOSS),
+    "an end of the process": (
+        OF, "import os; os.abort()\n        return self.weight", "the process was ended by SIGABRT",
+        "learner/__init__.py:10 Loss.of", LOSS),
+}  # fmt: skip
+FEW = ("a gradient that cannot be had", "a name that is gone", "an end of the process")
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(c, marks=() if c in FEW else pytest.mark.nightly) for c in ERRORS],
+)
+def test_an_error_of_the_new_version_is_a_crash(case: str, script: Compare) -> None:
+    """It names the error, where it was raised, and the line of the script."""
+    old, new, error, innermost, by = ERRORS[case]
+    found = script(old, new)
+    crash = found.crash
+    assert crash is not None
+    assert crash.side == "B"
+    assert crash.error.partition(":")[0] == error
+    assert (crash.at, crash.by) == (innermost, by)
+    killed = "process" in error
+    assert (crash.executed is None) == killed
+    if not killed:
+        assert "<module>" in crash.executed.header["functions"]["train.py"]
+        assert "train.py" in crash.executed.header["imported"]
+    assert isinstance(found, Traced) == (crash.executed is not None and crash.executed.begun)
+
+
+def test_an_error_of_the_old_version_is_a_crash_of_side_a(script: Compare) -> None:
+    """What is mended is known by the side that fails."""
+    found = script("class Loss:", "class Losses:", turned=True)
+    assert found.crash is not None
+    assert found.crash.side == "A"
+
+
+def test_the_same_error_on_both_sides_is_a_gap(script: Compare) -> None:
+    """It says nothing of what would have come after it."""
+    found = script("1.0", "2.0", "import learner\nlearner.none\n")
+    assert isinstance(found, NotTraced)
+    assert (found.crash, sorted(found.sides)) == (None, ["A", "B"])
+
+
+@pytest.mark.nightly
+def test_different_errors_are_a_difference(script: Compare) -> None:
+    """Both fail before anything is trained, and not in the same way."""
+    text = "import learner\nlearner.Loss().of([0], [1]).backward()\n"
+    found = script("(given - wanted)", "given[2]", text)
+    assert isinstance(found, Traced)
+    assert (found.crash, found.comparison.verdict) == (None, "diverged")
+
+
+@pytest.mark.nightly
+def test_an_error_that_only_a_recording_meets_is_the_recorders(script: Compare) -> None:
+    """What fails because it is recorded is no crash of the new version."""
+    new = (
+        "import sys\n        assert sys.gettrace() is None, 'recorded'\n        return self.weight"
+    )
+    found = script(OF, new)
+    assert isinstance(found, NotTraced)
+    assert found.crash is None
+    assert found.sides == {
+        "B": "this suite's recorder failed: AssertionError: recorded; without recording: the "
+        "training ends well"
+    }
+
+
+@pytest.mark.nightly
+def test_a_process_that_is_killed_is_not_judged(script: Compare) -> None:
+    """SIGKILL is what a machine without memory sends."""
+    found = script(OF, "import os; os.kill(os.getpid(), 9)\n        return self.weight")
+    assert isinstance(found, NotTraced)
+    assert found.crash is None
+
+
+@pytest.fixture(scope="module")
+def sb3(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str, str], Side]:
+    """A side whose Stable-Baselines3 has a fragment replaced."""
+    spec = importlib.util.find_spec("stable_baselines3")
+    assert spec is not None
+    assert spec.submodule_search_locations
+
+    def made(file: str, old: str, new: str) -> Side:
+        folder = tmp_path_factory.mktemp("sb3")
+        shutil.copytree(spec.submodule_search_locations[0], folder / "stable_baselines3")
+        path = folder / "stable_baselines3" / file
+        text = path.read_text(encoding="utf-8")
+        assert len(re.findall(re.escape(old), text)) == 1
+        path.write_text(text.replace(old, new), encoding="utf-8")
+        return Side("B", paths=(str(folder),))
+
+    return made
+
+
+PPO = frameworks.get("sb3"), "ppo"
+
+
+def test_a_second_backward_pass_is_a_crash(compare: Compare, sb3: Any) -> None:
+    """The hook around ``backward`` is no part of it, and ``PPO.train`` was executed."""
+    side = sb3("ppo/ppo.py", "loss.backward()", "loss.backward(); loss.backward()")
+    found = compare(traced.built_in(*PPO), Side("A"), side)
+    crash = found.crash
+    assert isinstance(found, Traced)
+    assert crash is not None
+    assert (crash.side, crash.error.partition(":")[0]) == ("B", "RuntimeError")
+    assert re.fullmatch(r"stable_baselines3/ppo/ppo.py:\d+ PPO.train", crash.at)
+    assert re.fullmatch(r"rlregress/frameworks/sb3/traced.py:\d+ \S+", crash.by)
+    assert "PPO.train" in crash.executed.header["functions"]["stable_baselines3/ppo/ppo.py"]
+
+
+@pytest.mark.nightly
+def test_a_training_that_does_not_fit_is_a_gap(compare: Compare, sb3: Any) -> None:
+    """A call of the suite's that a version does not take says nothing of that version."""
+    side = sb3("ppo/ppo.py", "total_timesteps: int,", "total_timesteps: int, rounds: int,")
+    found = compare(traced.built_in(*PPO), Side("A"), side)
+    assert isinstance(found, NotTraced)
+    assert found.crash is None
+    assert found.sides["B"].startswith("this suite's training does not fit that version: TypeErr")
+
+
+@pytest.mark.nightly
+def test_a_built_in_training_that_is_ended_by_a_signal_is_a_crash(
+    compare: Compare, sb3: Any
+) -> None:
+    """The stack that faulthandler has written tells where."""
+    side = sb3("ppo/ppo.py", "loss.backward()", "import os; os.kill(os.getpid(), 11)")
+    found = compare(traced.built_in(*PPO), Side("A"), side)
+    assert isinstance(found, NotTraced)
+    crash = found.crash
+    assert crash is not None
+    assert crash.error == "the process was ended by SIGSEGV"
+    assert re.fullmatch(r"stable_baselines3/ppo/ppo.py:\d+ PPO.train", crash.at)
+    assert re.fullmatch(r"rlregress/frameworks/sb3/traced.py:\d+ \S+", crash.by)
