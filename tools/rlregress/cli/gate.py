@@ -40,6 +40,7 @@ _OF_RETURNS = (
 )  # fmt: skip
 _OF_UPGRADE = (
     "asked", "scenario", "prove", "every_training", "returns", "script", "package", "steps",
+    "lend",
 )  # fmt: skip
 
 
@@ -116,6 +117,14 @@ def gate(
     ] = None,
     package: Packages = None,
     steps: Steps = 0,
+    lend: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Of an upgrade: distributions, separated by commas, that both versions find, "
+            "although only one installs them.",
+        ),
+    ] = None,
 ) -> None:
     """Judge the installed frameworks: formulas, behaviour, returns. Or an upgrade: --from A --to B.
 
@@ -159,6 +168,7 @@ def gate(
             returns=returns,
             one_look=fixed,
             workers=workers,
+            lend=names_of("--lend", lend),
             script=job,
             say=typer.echo,
         )

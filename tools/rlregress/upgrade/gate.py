@@ -62,6 +62,7 @@ class Options:
         script: the job of a script that is traced instead of the built-in trainings.
         every: trace also what runs no code that differs.
         returns, one_look: train what has diverged; judge it by the gate of fixed size.
+        lend: distributions that both sides have, although only one version installs them.
         keep: answers of a side are those of an earlier gate of this session; of what is reached
             only functions are noted.
     """
@@ -79,6 +80,7 @@ class Options:
     returns: bool = True
     one_look: bool = False
     workers: int = 2
+    lend: Sequence[str] = ()
     script: Mapping[str, Any] | None = None
     keep: Path | None = None
     say: Callable[[str], None] = field(default=cached_folders.silent)
@@ -103,7 +105,7 @@ def run(options: Options) -> Upgrade:
         return Upgrade(idle[0], idle[1], (), pinned=pinned)
     _check_names(adapters, options)
     pair = resolve(*asked, pinned, adapters, options.say)
-    a, b = environments.prepare(pair, options.say)
+    a, b = environments.prepare(pair, options.say, options.lend)
     for line in (*a.lines, *b.lines):
         options.say(line)
     _check(a, b)
