@@ -41,7 +41,7 @@ _OF_RETURNS = (
 )  # fmt: skip
 _OF_UPGRADE = (
     "min_coverage", "asked", "fail_on", "accepted", "scenario", "prove", "every_training",
-    "returns", "script", "package", "steps",
+    "returns", "script", "package", "steps", "lend",
 )  # fmt: skip
 
 
@@ -134,6 +134,14 @@ def gate(
     ] = None,
     package: Packages = None,
     steps: Steps = 0,
+    lend: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Of an upgrade: distributions, separated by commas, that both versions find, "
+            "although only one installs them.",
+        ),
+    ] = None,
 ) -> None:
     """Judge the installed frameworks: formulas, behaviour, returns. Or an upgrade: --from A --to B.
 
@@ -181,6 +189,7 @@ def gate(
             returns=returns,
             one_look=fixed,
             workers=workers,
+            lend=names_of("--lend", lend),
             script=job,
             say=typer.echo,
         )

@@ -25,6 +25,8 @@ _START = (
     "import sys; del sys.path[0]; from rlregress.tracing.{module} import main; "
     "sys.exit(main(sys.argv[1:]))"
 )
+#: the folder of the module that hides distributions as an interpreter starts.
+_HIDDEN = Path(__file__).parent / "hidden"
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
@@ -36,19 +38,29 @@ class Side:
         python: the interpreter.
         paths: put first on the path of modules, such as an overlay with another version.
         variables: of the environment, such as the folder of a checkout.
+        hidden: distributions that are not found, although they lie on the path.
+        hidden_modules: the dotted names that are imported from them.
     """
 
     label: str
     python: str = field(default_factory=lambda: sys.executable)
     paths: Sequence[str] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
+    hidden: Sequence[str] = ()
+    hidden_modules: Sequence[str] = ()
 
     def environment(self) -> dict[str, str]:
         """The variables of a process on this side: one thread, fixed hashes, nothing of pytest."""
         made = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
         made.update(dict.fromkeys(_THREADS, "1"))
         made.update(self.variables)
-        made["PYTHONPATH"] = os.pathsep.join([*self.paths, str(suite.library())])
+        paths = [*self.paths, str(suite.library())]
+        if self.hidden or self.hidden_modules:
+            names = {"modules": self.hidden_modules, "distributions": self.hidden}
+            made["RLREGRESS_HIDDEN"] = json.dumps(names)
+            # first, and it takes itself from the path: another sitecustomize would run in its place
+            paths.insert(0, str(_HIDDEN))
+        made["PYTHONPATH"] = os.pathsep.join(paths)
         # it would leave no folder of the process to be taken from the path; see _START
         made.pop("PYTHONSAFEPATH", None)
         made["PYTHONHASHSEED"] = "0"

@@ -11,17 +11,27 @@ import importlib.metadata
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.tracing.run import Side, current_paths
-from rlregress.upgrade import bytecode, cached_folders, installed, metadata, wheels, working_tree
+from rlregress.upgrade import (
+    bytecode,
+    cached_folders,
+    closures,
+    installed,
+    metadata,
+    needs,
+    wheels,
+    working_tree,
+)
 from rlregress.upgrade.pair import Pair, ResolvedSide
 from rlregress.upgrade.requested import Requested
 from rlregress.upgrade.resolving import Resolved, versions
@@ -37,6 +47,10 @@ class Prepared:
         why: of an environment, in words, what kept it from being an overlay.
         beside: in words, what it has in another version than installed, beside what it pins.
         notes: what does not fit together and is run all the same.
+        hidden: distributions that the other side's packages require and this side does not install:
+            they are not found here.
+        hidden_below: what only those require in turn, not found either.
+        hidden_by: the packages of this side that required them on the other side.
     """
 
     requested: Requested
@@ -46,6 +60,9 @@ class Prepared:
     why: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    hidden_below: tuple[str, ...] = ()
+    hidden_by: tuple[str, ...] = ()
 
     @property
     def lines(self) -> list[str]:
@@ -55,19 +72,67 @@ class Prepared:
         rows = [f"  {x}" for x in self.requested.understood]
         rows += [f"  because {why}" for why in self.why]
         rows += [f"  with {', '.join(self.beside)}"] if self.beside else []
+        if self.hidden:
+            below = len(self.hidden_below)
+            more = f" (and {below} that only they require)" if below else ""
+            who = ", ".join(self.hidden_by) or self.requested.text
+            does = "do" if len(self.hidden_by) > 1 else "does"
+            what = "them" if len(self.hidden) + below > 1 else "it"
+            rows.append(
+                f"  without {', '.join(self.hidden)}{more}: {who} {does} not install {what}"
+            )
         return [first, *rows, *(f"  although {note}" for note in self.notes)]
 
 
 def prepare(
-    pair: Pair, say: cached_folders.Say = cached_folders.silent
+    pair: Pair, say: cached_folders.Say = cached_folders.silent, lend: Sequence[str] = ()
 ) -> tuple[Prepared, Prepared]:
-    """Make both sides, or find them.
+    """Make both sides, or find them; what only one of them installs is hidden on the other.
+
+    Args:
+        lend: distributions that are on both sides all the same.
 
     Raises:
-        UserError: no network, a tree without a framework.
+        UserError: no network, a tree without a framework, an unknown distribution to lend.
     """
     a, b = (prepared(side, pair.adapters, say) for side in (pair.a, pair.b))
-    return a, b
+    there = closures.on_path(a.side), closures.on_path(b.side)
+    closures.check_lent(lend, there)
+    if any(x.requested.tree or x.requested.environment for x in (a, b)):
+        # as they are: the user made them
+        return a, b
+    rows = [_roots(x, y, pair.adapters) for x, y in ((a, b), (b, a))]
+    suite = needs.on_a_side(pair.adapters)
+    one = closures.absent(rows[0], rows[1], there, suite, lend)
+    other = closures.absent(rows[1], rows[0], there[::-1], suite, lend)
+    return _without(a, one, there[0]), _without(b, other, there[1])
+
+
+def _roots(side: Prepared, other: Prepared, adapters: Sequence[Adapter]) -> list[str]:
+    """What a side is an environment of: its pins, or of what is installed the same packages."""
+    asked = [
+        Requirement(row) for row in side.requested.requirements or other.requested.requirements
+    ]
+    rows = [f"{r.name}[{','.join(sorted(r.extras))}]" if r.extras else r.name for r in asked]
+    return sorted({*rows, *(p for adapter in adapters for p in adapter.packages)})
+
+
+def _without(side: Prepared, absent: closures.Absent, there: closures.Distributions) -> Prepared:
+    notes = side.notes
+    if absent.needed:
+        is_, what = ("are", "them") if len(absent.needed) > 1 else ("is", "it")
+        notes += (
+            f"{', '.join(absent.needed)} {is_} there all the same: the suite itself needs {what}",
+        )
+    hidden = (*absent.direct, *absent.below)
+    return replace(
+        side,
+        side=replace(side.side, hidden=hidden, hidden_modules=absent.modules),
+        notes=notes,
+        hidden=absent.direct,
+        hidden_below=absent.below,
+        hidden_by=tuple(f"{name} {there[name].version}" for name in absent.users),
+    )
 
 
 def prepared(

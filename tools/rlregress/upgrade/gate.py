@@ -69,6 +69,7 @@ class Options:
         script: the job of a script that is traced instead of the built-in trainings.
         every: trace also what runs no code that differs.
         returns, one_look: train what has diverged; judge it by the gate of fixed size.
+        lend: distributions that both sides have, although only one version installs them.
         keep: answers of a side are those of an earlier gate of this session; of what is reached
             only functions are noted.
     """
@@ -88,6 +89,7 @@ class Options:
     returns: bool = True
     one_look: bool = False
     workers: int = 2
+    lend: Sequence[str] = ()
     script: Mapping[str, Any] | None = None
     keep: Path | None = None
     say: Callable[[str], None] = field(default=cached_folders.silent)
@@ -117,7 +119,7 @@ def run(options: Options) -> Upgrade:
             # unknown names end it before the sides are made
             _of_scenarios(adapter, options)
     pair = resolve(*asked, pinned, adapters, options.say)
-    a, b = environments.prepare(pair, options.say)
+    a, b = environments.prepare(pair, options.say, options.lend)
     for line in (*a.lines, *b.lines):
         options.say(line)
     _check(a, b)

@@ -34,13 +34,15 @@ def readable(row: str) -> Requirement | None:
     return None
 
 
-def required(distribution: importlib.metadata.Distribution) -> Iterator[Requirement]:
-    """What holds for this interpreter, without extras."""
+def required(
+    distribution: importlib.metadata.Distribution, extra: str = ""
+) -> Iterator[Requirement]:
+    """What holds for this interpreter, without extras or with one."""
     for row in distribution.requires or ():
         requirement = readable(row)
         if requirement is None:
             continue
-        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+        if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
             requirement.marker = None
             yield requirement
 

@@ -15,6 +15,8 @@ from rlregress.frameworks.base import Adapter
 from rlregress.upgrade import installed, metadata
 
 ESSENTIAL = ("numpy", "scipy", "gymnasium[mujoco]", "filelock", "packaging")
+#: what resolves, compares and reports, and runs on no side.
+_ON_NO_SIDE = {"uv", "matplotlib", "jinja2", "markupsafe", "tomli-w", "griffelib"}
 
 
 def held(adapters: Sequence[Adapter], pinned: frozenset[str]) -> frozenset[str]:
@@ -59,6 +61,11 @@ def own(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
     return sorted(
         row for row in _declared() if canonicalize_name(Requirement(row).name) not in others
     )
+
+
+def on_a_side(adapters: Sequence[Adapter]) -> list[str]:
+    """What this library needs to trace, probe and test on a side; no framework."""
+    return [row for row in own(adapters, frozenset()) if Requirement(row).name not in _ON_NO_SIDE]
 
 
 def of_frameworks(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:

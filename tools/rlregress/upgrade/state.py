@@ -23,7 +23,7 @@ def versions(prepared: Prepared) -> dict[str, str]:
     for path in reversed(prepared.side.paths):
         here = metadata.in_folder(Path(path))
         by_name.update({name: distribution.version for name, distribution in here.items()})
-    return by_name
+    return {name: v for name, v in by_name.items() if name not in prepared.side.hidden}
 
 
 def differing(a: Prepared, b: Prepared) -> dict[str, tuple[str, str]]:

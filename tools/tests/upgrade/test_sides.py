@@ -26,9 +26,10 @@ from rlregress.upgrade import (
     requested,
     resolving,
     stacks,
+    state,
     wheels,
 )
-from rlregress.upgrade.pair import with_versions
+from rlregress.upgrade.pair import Pair, with_versions
 
 SB3 = frameworks.get("sb3")
 PACKAGE = SB3.packages[0]
@@ -384,3 +385,219 @@ def test_an_environment_holds_what_the_library_needs(monkeypatch):
     assert resolving.another_torch(requested.parse("torch==0.0.1"))
     here = importlib.metadata.version("torch").partition("+")[0]
     assert not resolving.another_torch(requested.parse(f"torch=={here}"))
+
+
+# -- what only one version installs ----------------------------------------------------------------
+
+#: prints, as JSON, what a process finds of a module and of the distribution of the same name.
+FINDS = """
+import importlib.metadata, importlib.util, json, sys
+{first}
+def finds(name):
+    found = []
+    try:
+        __import__(name)
+        found.append("import")
+    except ModuleNotFoundError as error:
+        assert error.name == name
+    if importlib.util.find_spec(name) is not None:
+        found.append("find_spec")
+    try:
+        importlib.metadata.version(name)
+        found.append("version")
+    except importlib.metadata.PackageNotFoundError:
+        pass
+    if any(d.metadata["Name"] == name for d in importlib.metadata.distributions()):
+        found.append("distributions")
+    return found
+
+def tell():
+    print(json.dumps([finds(name) for name in ("x", "y")]), flush=True)
+
+if __name__ == "__main__":
+    {start}
+"""
+ALL = ["import", "find_spec", "version", "distributions"]
+STARTED = {
+    "itself": ("", "tell()"),
+    "spawn": (
+        "import multiprocessing as m",
+        "p = m.get_context('spawn').Process(target=tell); p.start(); p.join()",
+    ),
+    "forkserver": (
+        "import multiprocessing as m",
+        "p = m.get_context('forkserver').Process(target=tell); p.start(); p.join()",
+    ),
+    "subprocess": (
+        "import subprocess",
+        "tell() if sys.argv[1:] else subprocess.run([sys.executable, __file__, 'again'])",
+    ),
+    "the backport of importlib.metadata": ("import importlib_metadata", "tell()"),
+}
+
+
+def finds(side, folder, started="itself"):
+    """What a process on a side finds of x and y."""
+    first, start = STARTED[started]
+    script = folder / "finds.py"
+    script.write_text(FINDS.format(first=first, start=start))
+    command, environment = [side.side.python, str(script)], side.side.environment()
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout)
+
+
+def hiding(a, b, adapters=(), lend=()):
+    """Both sides of an upgrade, what only one installs hidden on the other."""
+    sides = with_versions(
+        requested.parse(a), requested.parse(b), list(adapters), cached_folders.silent
+    )
+    both = Pair(*sides, frozenset(), tuple(adapters), {})
+    return environments.prepare(both, cached_folders.silent, lend)
+
+
+@pytest.fixture
+def dropped(publish):
+    """Two versions of a package: the later one no longer requires x and what x requires."""
+    publish("y", "1")
+    publish("x", "1", "y")
+    publish("a", "9", "x")
+    publish("a", "10", "x; extra == 'plot'")
+
+
+@pytest.mark.parametrize("started", STARTED)
+def test_what_a_version_does_not_install_is_not_found(dropped, tmp_path, started):
+    """A process on its side, and every process that it starts, finds neither the module nor the
+    distribution; on the other side both are there."""
+    nine, ten = hiding("a==9", "a==10")
+    assert finds(nine, tmp_path, started) == [ALL, ALL]
+    assert finds(ten, tmp_path, started) == [[], []]
+
+
+def test_what_is_hidden_is_listed(dropped):
+    """The lines of a side name what its version does not require, and count the rest."""
+    nine, ten = hiding("a==9", "a==10")
+    assert (ten.hidden, ten.hidden_below, ten.hidden_by) == (("x",), ("y",), ("a 10",))
+    assert "  without x (and 1 that only they require): a 10 does not install them" in ten.lines
+    assert (nine.hidden, nine.hidden_below) == ((), ())
+    assert not any("without" in line for line in nine.lines)
+
+
+def test_an_extra_installs_what_it_requires(dropped, tmp_path):
+    """What only an extra requires is there if the extra is asked for."""
+    for b in ("a[plot]==10", "A[Plot]==10"):
+        _, ten = hiding("a==9", b)
+        assert (ten.hidden, finds(ten, tmp_path)) == ((), [ALL, ALL])
+
+
+def test_a_new_requirement_is_hidden_on_the_old_side(dropped, tmp_path):
+    """The old version is not lent what only the new one requires."""
+    ten, nine = hiding("a==10", "a==9")
+    assert finds(ten, tmp_path) == [[], []]
+    assert finds(nine, tmp_path) == [ALL, ALL]
+
+
+def test_what_is_lent_is_found(dropped, tmp_path):
+    """A distribution that is lent is on both sides, with all that it requires."""
+    _, ten = hiding("a==9", "a==10", lend=["X"])
+    assert (ten.hidden, ten.hidden_below, finds(ten, tmp_path)) == ((), (), [ALL, ALL])
+    _, ten = hiding("a==9", "a==10", lend=["y"])
+    assert (ten.hidden, finds(ten, tmp_path)) == (("x",), [[], ALL])
+
+
+def test_only_what_is_there_can_be_lent(dropped):
+    """An unknown name is refused, with what was expected."""
+    with pytest.raises(UserError, match="--lend names 'z', and neither side has a distribution"):
+        hiding("a==9", "a==10", lend=["x", "z"])
+
+
+def test_what_the_suite_needs_is_there(dropped, tmp_path, monkeypatch):
+    """What traces and probes a side is never hidden, and the lines of the side report it."""
+    monkeypatch.setattr(needs, "_declared", lambda: ["y"])
+    _, ten = hiding("a==9", "a==10")
+    assert finds(ten, tmp_path) == [[], ALL]
+    assert "  although y is there all the same: the suite itself needs it" in ten.lines
+
+
+def test_what_only_reports_need_is_hidden(publish, monkeypatch):
+    """A library that draws the report runs on no side: it is not lent to a side."""
+    publish("matplotlib", "0.1")
+    publish("a", "9", "matplotlib")
+    publish("a", "10")
+    monkeypatch.setattr(needs, "_declared", lambda: ["matplotlib"])
+    _, ten = hiding("a==9", "a==10")
+    assert "matplotlib" in ten.hidden
+
+
+def test_the_installed_version_is_a_version(dropped, base):
+    """Against a requirement, what is installed counts with what it requires."""
+    base("a", "10")
+    base("x", "1")
+    nine, here = hiding("a==9", "installed")
+    assert here.how == "installed"
+    assert (nine.hidden, here.hidden) == ((), ("x",))
+    base("a", "9", "", "x")
+    nine, here = hiding("a==10", "installed")
+    assert (nine.hidden, here.hidden) == (("x",), ())
+
+
+def test_a_users_own_environment_and_tree_stay_as_they_are(dropped, base, tmp_path):
+    """Nothing is hidden where a side is what its user made."""
+    base("x", "1")
+    root = tmp_path / "tree" / "a"
+    root.mkdir(parents=True)
+    (root / "__init__.py").write_text("")
+    sides = hiding("a==9", str(root.parent))
+    assert [side.hidden for side in sides] == [(), ()]
+
+
+def test_a_package_that_two_distributions_share_stays(publish, tmp_path):
+    """Of a namespace, only the part that the hidden distribution brings is not found."""
+    for name, part in (("x", "x"), ("y", "y")):
+        path = publish(name, "1")
+        with zipfile.ZipFile(path, "a") as file:
+            file.writestr(f"space/{part}.py", "")
+    _record(tmp_path / "index", ("x", "y"))
+    publish("a", "9", "x", "y")
+    publish("a", "10", "y")
+    _, ten = hiding("a==9", "a==10")
+    assert ten.side.hidden_modules == ("space.x", "x")
+    code = "import space.y, importlib.util as u; print(u.find_spec('space.x'))"
+    command, environment = [ten.side.python, "-c", code], ten.side.environment()
+    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "None"
+
+
+def _record(folder, names):
+    """List the additional files of wheels in their records."""
+    for name in names:
+        path = next(folder.glob(f"{name}-*.whl"))
+        with zipfile.ZipFile(path) as old:
+            content = {info: old.read(info) for info in old.namelist()}
+        record = next(info for info in content if info.endswith("RECORD"))
+        content[record] += f"space/{name}.py,,\n".encode()
+        with zipfile.ZipFile(path, "w") as new:
+            for info, data in content.items():
+                new.writestr(info, data)
+
+
+def test_another_sitecustomize_runs_all_the_same(dropped, tmp_path, monkeypatch):
+    """A site's own start-up module runs on a side on which something is hidden."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text("import sys; sys.site_was_here = True\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    _, ten = hiding("a==9", "a==10")
+    code = "import sys, sitecustomize as s; print(sys.site_was_here, s.__file__, sys.path[1])"
+    command, environment = [ten.side.python, "-c", code], ten.side.environment()
+    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    own = str(tmp_path / "site" / "sitecustomize.py")
+    assert said.stdout.split() == ["True", own, ten.side.paths[0]]
+
+
+def test_kept_answers_are_of_a_side_that_hides_the_same(dropped):
+    """A side that is lent something is another side: its answers are not those of one without."""
+    _, without = hiding("a==9", "a==10")
+    _, lent = hiding("a==9", "a==10", lend=["x"])
+    assert state.state(without, ()) != state.state(lent, ())
+    assert "x" not in state.versions(without)
+    assert state.versions(lent)["x"] == "1"

@@ -1,0 +1,152 @@
+"""What only one version installs: found by what distributions declare, offline.
+
+A side stands on the installed environment and on what the other side needs, too. A fresh
+environment of one version has less: what its own packages require, and what they require in turn.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from rlregress.errors import UserError
+from rlregress.tracing.run import Side
+from rlregress.upgrade import metadata
+
+Distributions = Mapping[str, importlib.metadata.Distribution]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Absent:
+    """What one side does not install and the other does.
+
+    Attributes:
+        direct: what a package requires that both sides have, or the other side's user.
+        below: distributions that only those require in turn.
+        modules: what is imported from them and from nothing else; dotted names.
+        users: packages that require ``direct`` on the other side and are on this one, too.
+        needed: distributions that stay, because the suite itself needs them.
+    """
+
+    direct: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    needed: tuple[str, ...] = ()
+
+
+def on_path(side: Side) -> Distributions:
+    """Canonical name -> the distribution that a side finds."""
+    if side.python == sys.executable:
+        base = {metadata.name_of(d): d for d in _named(importlib.metadata.distributions())}
+    else:
+        lib = Path(side.python).parents[1] / "lib"
+        base = {}
+        for folder in lib.glob("python*/site-packages"):
+            base.update(metadata.in_folder(folder))
+    for path in reversed(side.paths):
+        base.update(metadata.in_folder(Path(path)))
+    return base
+
+
+def _named(
+    distributions: Iterable[importlib.metadata.Distribution],
+) -> list[importlib.metadata.Distribution]:
+    # the first on the path is the one that is imported
+    return [d for d in distributions if d.metadata["Name"]][::-1]
+
+
+def closure(roots: Iterable[str], there: Distributions) -> dict[str, set[str]]:
+    """What requirements install, as far as it is there: canonical name -> what requires it.
+
+    A root is required by nobody.
+    """
+    waiting = [(Requirement(row), "") for row in roots]
+    users: dict[str, set[str]] = {}
+    read: set[tuple[str, str]] = set()
+    while waiting:
+        requirement, user = waiting.pop()
+        name = str(canonicalize_name(requirement.name))
+        if name not in there:
+            continue
+        users.setdefault(name, set()).update({user} - {""})
+        for extra in {"", *requirement.extras}:
+            if (name, extra) not in read:
+                read.add((name, extra))
+                waiting += [(r, name) for r in metadata.required(there[name], extra)]
+    return users
+
+
+def absent(
+    own: Sequence[str],
+    other: Sequence[str],
+    there: tuple[Distributions, Distributions],
+    suite: Sequence[str],
+    lend: Sequence[str],
+) -> Absent:
+    """What a side does not install, the other side does, and the side would find all the same.
+
+    Args:
+        own, other: requirements of this side and of the other one.
+        there: what this side finds, and what the other one finds.
+        suite: requirements of what the suite runs on a side.
+        lend: distributions that stay, with all that they require.
+    """
+    here, beyond = there
+    users = closure(other, beyond)
+    lone = (users.keys() - closure(own, here).keys()) & here.keys()
+    lone = {name for name in lone if not _from_a_folder(here[name])}
+    needed = lone & closure(suite, here).keys()
+    gone = lone - needed - closure(lend, here).keys()
+    direct = {name for name in gone if not users[name] or users[name] - gone}
+    return Absent(
+        direct=tuple(sorted(direct)),
+        below=tuple(sorted(gone - direct)),
+        modules=tuple(sorted(_modules(gone, here))) if gone else (),
+        users=tuple(sorted({user for name in direct for user in users[name] - gone} & here.keys())),
+        needed=tuple(sorted(needed)),
+    )
+
+
+def check_lent(lend: Sequence[str], sides: Iterable[Distributions]) -> None:
+    """Raise UserError for a distribution that neither side has."""
+    known = {name for side in sides for name in side}
+    for name in lend:
+        if canonicalize_name(name) not in known:
+            raise UserError(
+                f"--lend names '{name}', and neither side has a distribution of this name; "
+                "expected one that only one version installs, as the lines of the sides list it"
+            )
+
+
+def _from_a_folder(distribution: importlib.metadata.Distribution) -> bool:
+    """Whether it is a user's own, on both sides as it is."""
+    return bool(distribution.read_text("direct_url.json"))
+
+
+def _modules(gone: Iterable[str], there: Distributions) -> set[str]:
+    """The highest dotted names that come from these distributions alone."""
+    names = set(gone)
+    others = {m for name, d in there.items() if name not in names for m in _dotted(d)}
+    own = {module for name in names for module in _dotted(there[name])} - others
+    return {module for module in own if module.rpartition(".")[0] not in own}
+
+
+def _dotted(distribution: importlib.metadata.Distribution) -> set[str]:
+    """The modules of a distribution and the packages above them."""
+    dotted: set[str] = set()
+    for file in distribution.files or ():
+        path = PurePosixPath(file)
+        if path.suffix not in (".py", ".so", ".pyd") or ".." in path.parts:
+            continue
+        stem = path.name.partition(".")[0]
+        parts = [*path.parts[:-1], *([] if stem == "__init__" else [stem])]
+        if all(part.isidentifier() for part in parts):
+            dotted |= {".".join(parts[:n]) for n in range(1, len(parts) + 1)}
+    return dotted
