@@ -15,6 +15,7 @@ from rlregress.claims import settle, sources, statements
 from rlregress.details import catalogue, expectations
 from rlregress.errors import UserError
 from rlregress.gate import selection
+from rlregress.reporting.claims import report
 
 #: what has to be answered for every framework: the numbered lists and the boxes.
 EVERYWHERE = ("ppo32.", "tricks.", "thesis.box")
@@ -47,7 +48,7 @@ def _items():
 def test_claim_has_the_recorded_verdict(claim, framework_of_claim):
     """The code confirms or refutes the sentence as recorded."""
     settled = settle.settle(claim, framework_of_claim)
-    assert settled.as_recorded, settle.report(settled)
+    assert settled.as_recorded, report(settled)
 
 
 def test_every_item_of_the_numbered_lists_is_there():

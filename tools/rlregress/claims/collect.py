@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rlregress import frameworks, suite
-from rlregress.claims import sources
 from rlregress.claims.names import settle_names
-from rlregress.claims.settle import Settled, ask, settle
-from rlregress.claims.statements import NOT_CHECKABLE, load
+from rlregress.claims.settle import ask, settle, settled
+from rlregress.claims.statements import load
 from rlregress.frameworks.base import Adapter
-
-#: "detail" or "default", and its id -> scope -> answer, of each framework.
-Answers = Mapping[tuple[str, str], Sequence[Mapping[str, str]]]
+from rlregress.model.claims import NOT_CHECKABLE, Answers, Item, Settled
 
 
 def collect(adapters: Sequence[Adapter]) -> list[Settled]:
@@ -23,21 +20,21 @@ def collect(adapters: Sequence[Adapter]) -> list[Settled]:
     """
     chosen = {adapter.name for adapter in adapters}
     left_out = set(frameworks.names()) - chosen
-    settled = []
+    found = []
     for claim in load(suite.baselines() / "claims"):
         if claim.not_checkable and claim.framework not in left_out:
-            settled.append(Settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable))
-        settled += [
+            found.append(settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable))
+        found += [
             settle(claim, adapter)
             for adapter in adapters
             if adapter.name == claim.framework and not claim.not_checkable
         ]
     names = [one for adapter in adapters for one in settle_names(adapter)]
     rows = list(dict.fromkeys((one.claim.place, one.claim.quote) for one in names))
-    return settled + sorted(names, key=lambda one: rows.index((one.claim.place, one.claim.quote)))
+    return found + sorted(names, key=lambda one: rows.index((one.claim.place, one.claim.quote)))
 
 
-def answers(items: Sequence[sources.Item], adapters: Sequence[Adapter]) -> Answers:
+def answers(items: Sequence[Item], adapters: Sequence[Adapter]) -> Answers:
     """What the frameworks answer to everything that asks what the sources name."""
     subjects = [("detail", id) for item in items for id in item.details]
     subjects += [("default", name) for item in items for name in item.defaults]

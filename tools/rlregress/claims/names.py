@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rlregress.claims.settle import Settled
-from rlregress.claims.statements import Claim
+from rlregress.claims.settle import settled
 from rlregress.details import tables
 from rlregress.frameworks.base import Adapter
+from rlregress.model.claims import Claim, Settled
 
 #: the title of ``baselines/claims/thesis.toml``.
 DOCUMENT = "Janssens 2025, How Stable are Baselines"
@@ -43,4 +43,4 @@ def settle_names(adapter: Adapter) -> Iterator[Settled]:
             says=(cell.printed,),
             verdicts={"": recorded},
         )
-        yield Settled(claim, version, verdict, by_scope, reason)
+        yield settled(claim, version, verdict, by_scope, reason)

@@ -3,42 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from rlregress.claims.statements import NOT_CHECKABLE, Claim
+from rlregress.claims.statements import recorded
 from rlregress.details import defaults
 from rlregress.details.implementation import Asked, asked, implementations, stated
 from rlregress.details.judge import Judgement
 from rlregress.frameworks.base import Adapter
+from rlregress.model.claims import NOT_CHECKABLE, UNPROBED, Claim, Settled
 
-UNPROBED = "unprobed"
 ABSENT = "absent"
-
-
-@dataclass(frozen=True)
-class Settled:
-    """A claim and what was found.
-
-    Attributes:
-        version: of the framework under test; empty for a claim that cannot be checked.
-        verdict: one of ``statements.VERDICTS``, "not checkable" or "unprobed".
-        found: scope -> variant, value or name; the reason where a probe decided nothing.
-        reason: what a reader needs beside the verdict.
-    """
-
-    claim: Claim
-    version: str
-    verdict: str
-    found: Mapping[str, str]
-    reason: str = ""
-
-    @property
-    def as_recorded(self) -> bool:
-        """Whether the verdict is the recorded one; one that could not be probed never is."""
-        return self.verdict == self.claim.recorded(self.version)
 
 
 class _Range(Protocol):
@@ -69,6 +45,20 @@ def _stated_defaults(path: Path) -> tuple[defaults.Defaults, ...]:
     return defaults.load(path)
 
 
+def settled(
+    claim: Claim, version: str, verdict: str, found: Mapping[str, str], reason: str = ""
+) -> Settled:
+    """A claim and what was found, beside what is recorded of it."""
+    return Settled(
+        claim=claim,
+        version=version,
+        verdict=verdict,
+        recorded=recorded(claim, version),
+        found=found,
+        reason=reason,
+    )
+
+
 def settle(claim: Claim, adapter: Adapter) -> Settled:
     """The verdict on a claim about the framework of ``adapter``.
 
@@ -78,7 +68,7 @@ def settle(claim: Claim, adapter: Adapter) -> Settled:
     """
     version = adapter.version()
     if claim.not_checkable:
-        return Settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable)
+        return settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable)
     by_scope = {
         scope: answer
         for scope, answer in ask(adapter, claim.detail, claim.default).items()
@@ -89,14 +79,14 @@ def settle(claim: Claim, adapter: Adapter) -> Settled:
     others = [scope for scope in by_scope if scope not in fitting]
     if fitting:
         reason = f"of {' and '.join(fitting)}, not of {' and '.join(others)}" if others else ""
-        return Settled(claim, version, "confirmed", by_scope, reason)
+        return settled(claim, version, "confirmed", by_scope, reason)
     if not by_scope:
         scope = f" in scope {claim.scope}" if claim.scope else ""
-        return Settled(claim, version, UNPROBED, {}, f"nothing asks {claim.subject}{scope}")
+        return settled(claim, version, UNPROBED, {}, f"nothing asks {claim.subject}{scope}")
     if claim.detail and any(answers(adapter, claim.detail)[s].variant is None for s in by_scope):
-        return Settled(claim, version, UNPROBED, by_scope, "no variant could be told")
+        return settled(claim, version, UNPROBED, by_scope, "no variant could be told")
     elsewhere = _elsewhere(claim, adapter, list(by_scope), says, version)
-    return Settled(claim, version, "outdated" if elsewhere else "refuted", by_scope, elsewhere)
+    return settled(claim, version, "outdated" if elsewhere else "refuted", by_scope, elsewhere)
 
 
 def ask(adapter: Adapter, detail: str = "", default: str = "") -> dict[str, str]:
@@ -145,35 +135,3 @@ def _ranges(entries: Iterable[_Range]) -> str:
         for entry in entries
     ]
     return "; ".join(dict.fromkeys(words))
-
-
-def report(settled: Settled) -> str:
-    """The failure text of a claim whose verdict is not the recorded one.
-
-    First line: ``thesis.box6.sb3: refuted (recorded: confirmed)``. Then the sentence, what was
-    found, and what to record if the change is intended.
-    """
-    claim = settled.claim
-    found = "; ".join(f"{scope}: {answer}" for scope, answer in settled.found.items())
-    record = f'verdict = "{settled.verdict}"'
-    before = claim.recorded(settled.version)
-    if claim.verdicts and "" not in claim.verdicts:
-        record = f'"{settled.version}" = "{settled.verdict}" in its table of verdicts'
-    elif before:
-        # one verdict holds for every version: what older ones did stays true of them
-        record = f'verdict = {{ "<first>" = "{before}", "<changed>" = "{settled.verdict}" }}'
-        record += ", with the first version that it holds for and the one that changed"
-    lines = [
-        f"{claim.id}: {settled.verdict} (recorded: {before or 'nothing'})",
-        f"  {claim.place}: {claim.quote}",
-        f"  {claim.framework} {settled.version}, {claim.subject}: says "
-        f"{' or '.join(str(one) for one in claim.says)}; found {found or 'nothing'}",
-    ]
-    if settled.reason:
-        lines.append(f"  {settled.reason}")
-    if settled.verdict != UNPROBED:
-        lines.append(
-            f"If the change is intended, give the detail its new entry first, then record {record} "
-            f"({claim.where})."
-        )
-    return "\n".join(lines)

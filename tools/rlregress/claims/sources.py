@@ -15,18 +15,16 @@ from pathlib import Path
 from rlregress import datafiles
 from rlregress.datafiles import Text
 from rlregress.errors import UserError
+from rlregress.model.claims import Item
 
 
-@dataclass(frozen=True)
-class Item:
-    """One thing that a source names; see the module."""
-
+@dataclass(frozen=True, kw_only=True)
+class _Item(Item):
     id: Text
     place: Text
     title: Text
     details: tuple[Text, ...] = ()
     defaults: tuple[Text, ...] = ()
-    not_code: str = ""
 
     def __post_init__(self) -> None:
         if not (self.details or self.defaults or self.not_code):
@@ -39,7 +37,7 @@ class Item:
 @dataclass(frozen=True)
 class _Index:
     document: Text
-    item: tuple[Item, ...] = ()
+    item: tuple[_Item, ...] = ()
 
 
 def load(folder: Path) -> tuple[Item, ...]:

@@ -30,10 +30,8 @@ from rlregress import datafiles, frameworks
 from rlregress.datafiles import Text, expected, is_version, one_of
 from rlregress.details import catalogue
 from rlregress.errors import UserError, nearest
+from rlregress.model.claims import NOT_CHECKABLE, VERDICTS, Claim
 
-#: what a recorded verdict may be.
-VERDICTS = ("confirmed", "refuted", "outdated")
-NOT_CHECKABLE = "not checkable"
 MOST_WORDS = 30
 
 _KINDS = ("detail", "default", "not_checkable")
@@ -109,43 +107,12 @@ class _Document:
     claim: tuple[_Row, ...] = ()
 
 
-@dataclass(frozen=True)
-class Claim:
-    """One sentence about one framework; see the module.
-
-    Attributes:
-        document: the title of the source.
-        says: the variants, or the one value.
-        verdicts: first version (empty: all versions) -> recorded verdict.
-        where: the place of the table, for messages.
-    """
-
-    document: str
-    id: str
-    place: str
-    quote: str
-    framework: str
-    detail: str = ""
-    default: str = ""
-    not_checkable: str = ""
-    scope: str = ""
-    said_of: str = ""
-    note: str = ""
-    says: tuple[Any, ...] = ()
-    verdicts: Mapping[str, str] | None = None
-    where: str = ""
-
-    @property
-    def subject(self) -> str:
-        """What is asked: the detail or the hyperparameter; empty if nothing can be."""
-        return self.detail or self.default
-
-    def recorded(self, version: str) -> str | None:
-        """The recorded verdict for a version; None if nothing is recorded for one that old."""
-        if self.not_checkable:
-            return NOT_CHECKABLE
-        begun = [v for v in self.verdicts or {} if not v or Version(v) <= Version(version)]
-        return (self.verdicts or {})[max(begun, key=lambda v: Version(v or "0"))] if begun else None
+def recorded(claim: Claim, version: str) -> str | None:
+    """The recorded verdict for a version; None if nothing is recorded for one that old."""
+    if claim.not_checkable:
+        return NOT_CHECKABLE
+    begun = [v for v in claim.verdicts or {} if not v or Version(v) <= Version(version)]
+    return (claim.verdicts or {})[max(begun, key=lambda v: Version(v or "0"))] if begun else None
 
 
 def load(folder: Path) -> tuple[Claim, ...]:

@@ -9,9 +9,9 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from rlregress.cluster.manifest import Manifest, Run
+from rlregress.model.cluster import Attempt, Survey
 from rlregress.training.lease import BEAT_SECONDS, why_over
 from rlregress.training.store import Store
 
@@ -19,66 +19,8 @@ from rlregress.training.store import Store
 STUCK_SECONDS = 3 * BEAT_SECONDS
 #: of so many failed runs it is read why.
 _READ = 200
-LEFT = ("running", "stuck", "stopped", "waiting")
-STATES = ("done", "failed", *LEFT)
 #: in place of the group of runs that no manifest lists.
 UNLISTED = "not listed"
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """A run that somebody does, or has left undone.
-
-    Attributes:
-        silent: seconds since its last heartbeat.
-        share: of its steps that are trained, by what it reports, or by the checkpoint that it
-            was continued from or has left; 0 where nothing says it.
-        wall_seconds: of these steps, also by attempts before it.
-        why: it was stopped; empty for one that goes on.
-        where: host, process, task of Slurm.
-    """
-
-    run: str
-    silent: float
-    share: float
-    wall_seconds: float
-    why: str
-    where: str
-    restarts: int
-
-    @property
-    def state(self) -> str:
-        """``running``, ``stuck`` or ``stopped``."""
-        if self.why:
-            return "stopped"
-        return "stuck" if self.silent > STUCK_SECONDS else "running"
-
-
-@dataclass
-class Survey:
-    """The state of a store.
-
-    Attributes:
-        counts: group -> state -> how many runs; those that failed are not counted as done.
-        attempts: what is running, stuck or stopped.
-        reasons: why runs failed -> how many, of the ``read`` failed runs.
-        duplicates, damaged: files.
-        seconds_left: until all that is listed is done, with as many at a time as are running; None
-            if none is, or no run tells how long it takes.
-    """
-
-    counts: dict[str, Counter[str]] = field(default_factory=dict)
-    attempts: list[Attempt] = field(default_factory=list)
-    reasons: Counter[str] = field(default_factory=Counter)
-    read: int = 0
-    duplicates: Sequence[str] = ()
-    damaged: Sequence[str] = ()
-    seconds_left: float | None = None
-
-    @property
-    def total(self) -> Counter[str]:
-        """State -> how many runs of all groups."""
-        return sum(self.counts.values(), Counter())
 
 
 def survey(store: Store, manifests: Iterable[Manifest]) -> Survey:
@@ -88,9 +30,9 @@ def survey(store: Store, manifests: Iterable[Manifest]) -> Survey:
         manifests: what is to be done; a run that several list counts once.
     """
     there = store.contents()
-    found = Survey(duplicates=there.duplicates, damaged=there.damaged)
-    found.attempts = _attempts(store, there.leases)
-    states = {attempt.run: attempt.state for attempt in found.attempts}
+    attempts = _attempts(store, there.leases)
+    states = {attempt.run: attempt.state for attempt in attempts}
+    counts: dict[str, Counter[str]] = {}
     left: list[Run] = []
     seen: set[str] = set()
     for manifest in manifests:
@@ -104,16 +46,21 @@ def survey(store: Store, manifests: Iterable[Manifest]) -> Survey:
             elif run.name not in there.done:
                 state = states.get(run.name, "waiting")
                 left.append(run)
-            found.counts.setdefault(run.group, Counter())[state] += 1
+            counts.setdefault(run.group, Counter())[state] += 1
     unlisted = Counter("failed" if name in there.failed else "done" for name in there.done - seen)
     unlisted += Counter(states[name] for name in states.keys() - seen)
     if unlisted:
-        found.counts[UNLISTED] = unlisted
-    for name in sorted(there.failed)[:_READ]:
-        found.reasons[store.why_failed(name)] += 1
-        found.read += 1
-    found.seconds_left = _seconds_left(left, found.attempts)
-    return found
+        counts[UNLISTED] = unlisted
+    read = sorted(there.failed)[:_READ]
+    return Survey(
+        counts=counts,
+        attempts=attempts,
+        reasons=Counter(map(store.why_failed, read)),
+        read=len(read),
+        duplicates=there.duplicates,
+        damaged=there.damaged,
+        seconds_left=_seconds_left(left, attempts),
+    )
 
 
 def _attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
@@ -125,8 +72,20 @@ def _attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
         except OSError:
             # it has ended meanwhile
             continue
+        silent = now - touched
         if of is None:
-            attempts.append(Attempt(name, now - touched, 0.0, 0.0, "", "?", 0))
+            attempts.append(
+                Attempt(
+                    run=name,
+                    silent=silent,
+                    share=0.0,
+                    wall_seconds=0.0,
+                    why="",
+                    where="?",
+                    restarts=0,
+                    state=_state(silent, ""),
+                )
+            )
             continue
         why = why_over(of)
         # one that has ended is continued from its checkpoint, however far it came after that
@@ -137,16 +96,23 @@ def _attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
         slurm = f" (Slurm {job}{task and f'_{task}' or ''})" if job else ""
         attempts.append(
             Attempt(
-                name,
-                now - touched,
-                progress["steps"] / progress["total_steps"] if progress else 0.0,
-                progress["wall_seconds"] if progress else 0.0,
-                why,
-                f"{of.slurm.get('SLURMD_NODENAME', of.host)} process {of.process}{slurm}",
-                of.restarts,
+                run=name,
+                silent=silent,
+                share=progress["steps"] / progress["total_steps"] if progress else 0.0,
+                wall_seconds=progress["wall_seconds"] if progress else 0.0,
+                why=why,
+                where=f"{of.slurm.get('SLURMD_NODENAME', of.host)} process {of.process}{slurm}",
+                restarts=of.restarts,
+                state=_state(silent, why),
             )
         )
     return attempts
+
+
+def _state(silent: float, why: str) -> str:
+    if why:
+        return "stopped"
+    return "stuck" if silent > STUCK_SECONDS else "running"
 
 
 def _seconds_left(left: Sequence[Run], attempts: Sequence[Attempt]) -> float | None:

@@ -20,6 +20,7 @@ from rlregress.cluster.manifest import Manifest, Run
 from rlregress.commands import following
 from rlregress.errors import UserError
 from rlregress.gate.selection import Selection, refused
+from rlregress.model.cluster import LEFT, Survey
 from rlregress.reporting import cluster as report
 from rlregress.reporting import next_steps
 from rlregress.training.record import check_writable
@@ -141,7 +142,7 @@ def _existing(given: str) -> Store:
     return store
 
 
-def _look(manifest: str, store: str) -> tuple[survey.Survey, list[str]]:
+def _look(manifest: str, store: str) -> tuple[Survey, list[str]]:
     folder = _existing(store)
     listed = [Manifest(Path(manifest).resolve())] if manifest else choice.of_store(folder)
     looked = survey.survey(folder, listed)
@@ -161,7 +162,7 @@ def watch(manifest: str, store: str, seconds: float) -> None:
     """Show the status of a store until nothing is left to do."""
     looked, lines = _look(manifest, store)
     with Live(Text("\n".join(lines)), auto_refresh=False) as live:
-        while any(looked.total[state] for state in survey.LEFT):
+        while any(looked.total[state] for state in LEFT):
             time.sleep(seconds)
             looked, lines = _look(manifest, store)
             live.update(Text("\n".join(lines)), refresh=True)

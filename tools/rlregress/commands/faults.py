@@ -13,6 +13,13 @@ from rlregress.commands.pages import Page
 from rlregress.errors import UserError
 from rlregress.faults import behavior, generated, probed, seeding, traced
 from rlregress.gate import return_faults, throughput_faults
+from rlregress.model.faults import (
+    BehaviorResult,
+    GateOnFault,
+    ProbedResult,
+    ThroughputResult,
+    TracedResult,
+)
 from rlregress.reporting import faults as faults_report
 from rlregress.reporting import next_steps
 from rlregress.reporting import tiers as tiers_report
@@ -28,7 +35,7 @@ def _write(page: Page, rows: Sequence[faults_page.Row], said: str) -> None:
 def by_probes(names: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
     """Seed, probe and print, fault by fault; whether all of them were seen as expected."""
     pairs = probed.chosen(names, only)
-    seen: list[probed.Seen] = []
+    seen: list[ProbedResult] = []
     for name in names:
         faults = [fault for of, fault in pairs if of == name]
         if not faults:
@@ -47,7 +54,7 @@ def by_probes(names: Sequence[str], only: Sequence[str], workers: int, page: Pag
 
 def by_traces(names: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
     """Seed, trace and print, fault by fault; whether enough were found in the right place."""
-    results: list[traced.TracedResult] = []
+    results: list[TracedResult] = []
     faults = traced.chosen(names, only)
     progress = waiting.progress(len(faults), "faults traced")
     for result in traced.seed(faults, workers or os.cpu_count() or 1):
@@ -62,7 +69,7 @@ def by_traces(names: Sequence[str], only: Sequence[str], workers: int, page: Pag
 
 def by_behavior(names: Sequence[str], only: Sequence[str], workers: int, page: Page) -> bool:
     """Seed, run the behaviour tests and print, fault by fault; whether all of them turned red."""
-    results: list[behavior.BehaviorResult] = []
+    results: list[BehaviorResult] = []
     faults = behavior.chosen(names, only)
     progress = waiting.progress(len(faults), "faults asked of behaviour tests")
     for result in behavior.seed(faults, workers or os.cpu_count() or 1):
@@ -102,7 +109,7 @@ def by_returns(
     """
     processes = workers or os.cpu_count() or 1
     faults = return_faults.chosen(names, algorithms, only)
-    judged: list[return_faults.GateOnFault] = []
+    judged: list[GateOnFault] = []
     if gates:
         pairs = dict.fromkeys((fault.framework, fault.algorithm) for fault in faults)
         sessions = [return_faults.unchanged(*pair, gates, processes, cells) for pair in pairs]
@@ -127,7 +134,7 @@ def by_throughput(names: Sequence[str], only: Sequence[str], workers: int, page:
             f"--workers is {workers}, expected 1 with --throughput: what is measured beside itself "
             "is slower; leave it out"
         )
-    judged: list[throughput_faults.Judged] = []
+    judged: list[ThroughputResult] = []
     for each in throughput_faults.seed(throughput_faults.chosen(names, only)):
         judged.append(each)
         for line in faults_report.throughput_lines(each):

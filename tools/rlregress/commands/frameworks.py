@@ -15,6 +15,7 @@ from rlregress.details.implementation import documented
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import asked, fingerprint
+from rlregress.model.claims import Framework
 from rlregress.reporting import claims as claims_report
 from rlregress.reporting import details as details_report
 from rlregress.reporting import fingerprint as fingerprint_report
@@ -62,11 +63,15 @@ def details(id: str | None, adapters: Sequence[Adapter]) -> None:
     """
     if id is None:
         items = sources.load(suite.baselines() / "sources")
-        details_report.counts(items, [asked.count(adapter) for adapter in adapters])
+        counted = [asked.count(adapter) for adapter in adapters]
+        details_report.counts(catalogue.all_details(), items, counted)
     elif id not in catalogue.ids() and (several := catalogue.of_family(id) or catalogue.naming(id)):
         details_report.several(several)
     else:
-        known = {adapter.full_name: documented(adapter) for adapter in adapters}
+        known = {
+            adapter.full_name: {of: entry.variant for of, entry in documented(adapter).items()}
+            for adapter in adapters
+        }
         details_report.one(catalogue.get(id), known)
 
 
@@ -78,7 +83,10 @@ def claims(adapters: Sequence[Adapter], write: bool) -> int:
     claims_report.show(settled)
     if top is not None:
         items = sources.load(suite.baselines() / "sources")
-        page = claims_report.page(settled, items, collect.answers(items, adapters), adapters)
+        asked_of = [
+            Framework(name=each.name, title=each.title, version=each.version()) for each in adapters
+        ]
+        page = claims_report.page(settled, items, collect.answers(items, adapters), asked_of)
         (top / "docs" / "claims.md").write_text(page, encoding="utf-8")
     differing = claims_report.differing(settled)
     following.say([next_steps.after_claims(differing)])

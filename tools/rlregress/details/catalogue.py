@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from rlregress.errors import UserError, nearest
+from rlregress.model.details import Entry, NamedVariant
 
 #: name -> float64 array, float, int or str.
 Inputs = Mapping[str, Any]
@@ -52,34 +53,22 @@ MODULES = (
 )
 
 
-@dataclass(frozen=True)
-class Variant:
+@dataclass(frozen=True, kw_only=True)
+class Variant(NamedVariant):
     """One way to do it.
 
     Attributes:
-        name: as it stands in expectations and reports.
-        meaning: one phrase.
         formula: inputs -> expected vector (or a number), of the shape that the detail defines.
     """
 
-    name: str
-    meaning: str
     formula: Formula
 
 
-@dataclass(frozen=True)
-class Detail:
-    """One implementation detail.
+@dataclass(frozen=True, kw_only=True)
+class Detail(Entry):
+    """One implementation detail, with what judges an answer.
 
     Attributes:
-        id: family first, for example "sac.critic_loss.scale".
-        family: what stands before the first point of the id.
-        question: what is asked, one sentence.
-        consequence: what it means for a training where two implementations differ, one sentence.
-        sources: where the detail is described.
-        inputs: named values, the contract of every probe; arrays are float64 and read-only.
-        variants: by name.
-        observed: the vector a probe returns: order, shape and units, and how inputs are fed.
         tolerance: largest scaled error (see ``judge.scaled_error``) of a match. The default comes
             from float32; a stochastic detail states its own, for its number of samples.
         margin: other variants have to be this many tolerances away.
@@ -87,14 +76,7 @@ class Detail:
             expectation of any variant (1 where all expect 0).
     """
 
-    id: str
-    family: str
-    question: str
-    consequence: str
-    sources: tuple[str, ...]
-    inputs: Inputs
     variants: Mapping[str, Variant]
-    observed: str
     tolerance: float = FLOAT32_TOLERANCE
     margin: float = MARGIN
     scales: tuple[float, ...] = ()
@@ -144,7 +126,10 @@ def make_detail(
             frozen[key] = value
         else:
             raise TypeError(f"{id}: input '{key}' is {type(value).__name__}, expected a literal")
-    made = {name: Variant(name, meaning, formula) for name, (meaning, formula) in variants.items()}
+    made = {
+        name: Variant(name=name, meaning=meaning, formula=formula)
+        for name, (meaning, formula) in variants.items()
+    }
     return Detail(
         id=id,
         family=id.partition(".")[0],

@@ -20,6 +20,7 @@ from pydantic import Field
 from rlregress import datafiles, frameworks, suite
 from rlregress.datafiles import Text
 from rlregress.faults import probed
+from rlregress.model.faults import BehaviorResult
 
 
 @dataclass(frozen=True)
@@ -58,25 +59,15 @@ class BehaviorFault:
         return probed.fault_line(frameworks.get(self.framework), self.fault) is not None
 
 
-@dataclass(frozen=True)
-class BehaviorResult:
-    """What the tests said.
-
-    Attributes:
-        failed: test -> the first line of what it said; one that ran for several environments or
-            settings has failed if it has for one.
-        trouble: why the tests could not be asked; empty if they could.
-    """
-
-    fault: BehaviorFault
-    failed: dict[str, str]
-    trouble: str = ""
-
-    @property
-    def detected(self) -> bool:
-        """Whether all named tests have failed, one of them with the expected words."""
-        said = [self.failed.get(name) for name in self.fault.turns]
-        return None not in said and any(self.fault.says in (words or "") for words in said)
+def result(fault: BehaviorFault, failed: dict[str, str], trouble: str = "") -> BehaviorResult:
+    """What the tests said of a fault; see ``BehaviorResult``."""
+    return BehaviorResult(
+        fault=probed.described(fault),
+        turns=fault.turns,
+        says=fault.says,
+        failed=failed,
+        trouble=trouble,
+    )
 
 
 @dataclass(frozen=True)
@@ -103,7 +94,7 @@ def seed(faults: Sequence[BehaviorFault], workers: int) -> Iterator[BehaviorResu
 
 def _seed(fault: BehaviorFault) -> BehaviorResult:
     if not fault.fits:
-        return BehaviorResult(fault, {}, f"does not fit this version of {fault.framework}")
+        return result(fault, {}, f"does not fit this version of {fault.framework}")
     tests = [f"tests_behavior/{name}" for name in fault.turns]
     with TemporaryDirectory(prefix="rlregress-behavior-") as folder:
         evidence = Path(folder) / "evidence.json"
@@ -123,4 +114,4 @@ def _seed(fault: BehaviorFault) -> BehaviorResult:
             failed[name] = "; ".join(filter(None, [failed.get(name), said[0] if said else ""]))
     ran = ended.returncode in (0, 1) and entries
     trouble = "" if ran else f"the tests did not run: {(ended.stdout + ended.stderr)[-500:]}"
-    return BehaviorResult(fault, failed, trouble)
+    return result(fault, failed, trouble)

@@ -10,7 +10,7 @@ import ast
 import json
 import random
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
@@ -24,98 +24,12 @@ from rlregress.faults import mutation
 from rlregress.faults.mutation import Mutant
 from rlregress.faults.probed import Fault
 from rlregress.frameworks.base import Adapter
+from rlregress.model.faults import GAP, KINDS, Drawn, Explained, Outcome
 from rlregress.training.record import write_atomically
 
-#: tiers of the suite, in the order in which they are asked.
-UNIT, TRACE, BEHAVIOR = "unit", "trace", "behavior"
-TIERS = (UNIT, TRACE, BEHAVIOR)
-#: why a fault that no tier sees is none, or none of this suite's.
-EQUIVALENT, TOLD, ELSEWHERE, GAP = "equivalent", "told only", "out of scope", "gap"
-KINDS = (EQUIVALENT, TOLD, ELSEWHERE, GAP)
 
-
-@dataclass(frozen=True)
-class Outcome:
-    """One generated fault, and what the tiers said of it.
-
-    Attributes:
-        line: from 1.
-        operator: of the mutation literature.
-        old, new: the line, stripped.
-        said: tier -> what saw it; empty: asked, and it did not; a tier that is missing was not
-            asked.
-        run: whether a probe, a traced training or a behaviour test runs its line.
-        again: the same as ``said``, of later tests that were asked about what none had seen.
-    """
-
-    file: str
-    function: str
-    line: int
-    operator: str
-    old: str
-    new: str
-    said: Mapping[str, str]
-    run: bool = False
-    again: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """What it is called in ``explained.toml``."""
-        return f"{self.file}:{self.line} {self.function}: {self.old} -> {self.new}"
-
-    @property
-    def seen_by(self) -> str:
-        """The first tier that sees it; empty: none."""
-        return _first(self.said)
-
-    @property
-    def seen_since(self) -> str:
-        """The first tier of later tests that sees what none had seen; empty: none."""
-        return _first(self.again)
-
-    def with_(self, tier: str, said: str, run: bool) -> Outcome:
-        """The same with the answer of one more tier."""
-        return replace(self, said={**self.said, tier: said}, run=self.run or run)
-
-
-def _first(said: Mapping[str, str]) -> str:
-    return next((tier for tier in TIERS if said.get(tier)), "")
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """Faults drawn from one version of a framework.
-
-    Attributes:
-        versions: of the framework and of what it stands on.
-        of: how many there were to draw from.
-        draw: seed of the lot.
-        date: when the last of them was asked, year-month-day.
-        tests: digest of the tests and scenarios that were asked; empty: not noted.
-        asked_again: when later tests were asked about what none had seen; empty: they were not.
-    """
-
-    framework: str
-    versions: Mapping[str, str]
-    of: int
-    draw: int
-    faults: tuple[Outcome, ...]
-    date: str = ""
-    tests: str = ""
-    asked_again: str = ""
-
-
-@dataclass(frozen=True)
-class Explained:
-    """Why no tier sees a fault, in words.
-
-    Attributes:
-        fault: its ``Outcome.name``.
-        kind: equivalent: no run can tell it from the sound code; told only: it changes what is
-            printed or logged; out of scope: another subject than training and evaluation; gap:
-            the suite does not see it, and would have to.
-    """
-
+@dataclass(frozen=True, kw_only=True)
+class _Explained(Explained):
     framework: Text
     fault: Text
     kind: Annotated[str, one_of(KINDS)]
@@ -129,7 +43,7 @@ class _Scope:
 
 @dataclass(frozen=True)
 class _Explanations:
-    fault: tuple[Explained, ...] = ()
+    fault: tuple[_Explained, ...] = ()
 
 
 def _folder() -> Path:
@@ -198,7 +112,15 @@ def _files(adapter: Adapter) -> dict[str, Path]:
 
 def outcome(fault: Mutant) -> Outcome:
     """A fault that no tier was asked about."""
-    return Outcome(fault.file, fault.function, fault.line, fault.operator, fault.old, fault.new, {})
+    return Outcome(
+        file=fault.file,
+        function=fault.function,
+        line=fault.line,
+        operator=fault.operator,
+        old=fault.old,
+        new=fault.new,
+        said={},
+    )
 
 
 def as_fault(fault: Mutant, sound: str, name: str) -> Fault:

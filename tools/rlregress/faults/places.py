@@ -7,24 +7,12 @@ is the line that a seeded fault of that detail changes: it has been shown to dec
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from functools import cache
 
 from rlregress.details.implementation import Implementation
 from rlregress.faults import probed
 from rlregress.frameworks.base import Adapter
-
-
-@dataclass(frozen=True)
-class SourceLine:
-    """A line of source code; ``line`` counts from 1."""
-
-    file: str
-    line: int
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+from rlregress.model.details import SourceLine
 
 
 @cache
@@ -54,7 +42,7 @@ def _find(adapter: Adapter, file: str, fragment: str, occurrence: int) -> Source
     if len(parts) <= wanted or (occurrence == 0 and len(parts) != 2):
         return None
     line = fragment.join(parts[:wanted]).count("\n") + 1
-    return SourceLine(file, line, text.splitlines()[line - 1].strip())
+    return SourceLine(file=file, line=line, text=text.splitlines()[line - 1].strip())
 
 
 def place(implementation: Implementation) -> SourceLine | None:

@@ -25,6 +25,7 @@ from rlregress.details import catalogue
 from rlregress.details.implementation import expectations_path
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
+from rlregress.model.faults import ProbedResult, SeededFault
 from rlregress.training import launch
 
 _Detail = Annotated[str, one_of(catalogue.ids)]
@@ -56,32 +57,31 @@ class Fault:
     essential: bool = False
 
 
-@dataclass(frozen=True)
-class Seen:
-    """What the probes said with a fault in the code.
+def described(fault: Any) -> SeededFault:
+    """What results say of a fault of any catalogue."""
+    return SeededFault(
+        framework=getattr(fault, "framework", ""),
+        algorithm=getattr(fault, "algorithm", ""),
+        name=fault.name,
+        file=fault.file,
+        old=fault.old,
+        new=fault.new,
+    )
 
-    Attributes:
-        changed: detail -> scope -> variant found (or why none was), of the details that moved.
-        asked: "<id> <scope>" of the probes that ran: all that can be moved by the fault.
-    """
 
-    fault: Fault
-    changed: Mapping[str, Mapping[str, str]]
-    asked: tuple[str, ...] = ()
-
-    @property
-    def detected(self) -> bool:
-        """Exactly the details of the fault moved, the main ones to the named variant."""
-        fault = self.fault
-        if set(self.changed) != set(fault.turns) | set(fault.also):
-            return False
-        if not fault.finds:
-            return True
-        return all(
-            self.changed[detail].get(scope, fault.finds) == fault.finds
-            for detail in fault.turns
-            for scope in fault.scopes
-        ) and all(set(fault.scopes) & set(self.changed[detail]) for detail in fault.turns)
+def result(
+    fault: Fault, changed: Mapping[str, Mapping[str, str]], asked: tuple[str, ...] = ()
+) -> ProbedResult:
+    """What the probes said with a fault in the code; see ``ProbedResult``."""
+    return ProbedResult(
+        fault=described(fault),
+        turns=fault.turns,
+        finds=fault.finds,
+        also=fault.also,
+        scopes=fault.scopes,
+        changed=changed,
+        asked=asked,
+    )
 
 
 @dataclass(frozen=True)

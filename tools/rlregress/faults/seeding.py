@@ -20,7 +20,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rlregress.errors import UserError
-from rlregress.faults.probed import Fault, Seen, fault_line, seeded
+from rlregress.faults.probed import Fault, fault_line, result, seeded
+from rlregress.model.faults import ProbedResult
 from rlregress.training import launch
 
 _MODULE = "rlregress.faults.seeding"
@@ -28,7 +29,7 @@ _MODULE = "rlregress.faults.seeding"
 PATIENCE = 300
 
 
-def seed(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[Seen]:
+def seed(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[ProbedResult]:
     """What the probes say of each fault, in the order in which they end."""
     measured = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", _MODULE, "measure", framework],
@@ -54,7 +55,7 @@ def seed(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[Seen
     by_name = {fault.name: fault for fault in faults}
     for line in serving.stdout:
         answer = json.loads(line)
-        yield Seen(by_name[answer["name"]], answer["changed"], tuple(answer["asked"]))
+        yield result(by_name[answer["name"]], answer["changed"], tuple(answer["asked"]))
     serving.wait()
 
 

@@ -20,11 +20,11 @@ from rlregress import datafiles, frameworks, suite
 from rlregress.datafiles import Text
 from rlregress.errors import UserError
 from rlregress.faults import places, probed
+from rlregress.model.faults import TracedResult
 from rlregress.tracing import run, trace
 from rlregress.tracing.compare import Comparison, compare
 from rlregress.tracing.processes import last_words
 from rlregress.tracing.run import Side
-from rlregress.tracing.trace import Event
 
 #: share of the faults that have to be found in the right file and function.
 SHARE = 0.9
@@ -56,45 +56,6 @@ class TracedFault:
         return probed.Fault(
             self.name, self.file, self.old, self.new, (), "", occurrence=self.occurrence
         )
-
-
-@dataclass(frozen=True)
-class TracedResult:
-    """What the comparison of the traces said.
-
-    Attributes:
-        failure: how the changed training ended in an error; empty if it did not.
-        inside: the function that the fault is in.
-    """
-
-    fault: TracedFault
-    comparison: Comparison
-    failure: str
-    inside: str
-
-    @property
-    def found(self) -> bool:
-        """Whether the traces part."""
-        return self.comparison.verdict == "diverged"
-
-    @property
-    def events(self) -> list[Event]:
-        """The first divergence on either side, the changed one first."""
-        first = self.comparison.first
-        return [event for event in (first.b, first.a) if event] if first is not None else []
-
-    @property
-    def right(self) -> bool:
-        """Whether they part in the right file and function, on the side that has the event."""
-        places = {f"{event.file} {event.function}" for event in self.events}
-        return self.found and bool(places & set(self.fault.at))
-
-    @property
-    def named(self) -> bool:
-        """Whether the report names the function that was changed, as the place or a caller."""
-        shown = [(event.file, event.function) for event in self.events]
-        shown += [(c.file, c.function) for event in self.events for c in event.callers]
-        return (self.fault.file, self.inside) in shown
 
 
 @dataclass(frozen=True)
@@ -152,7 +113,28 @@ def _seed(fault: TracedFault, original: trace.Trace, folder: Path) -> TracedResu
     output.unlink()
     adapter = frameworks.get(fault.framework)
     inside = places.function(adapter, fault.file, fault.old, fault.occurrence)
-    return TracedResult(fault, compare(original, changed), changed.failure, inside)
+    return _result(fault, compare(original, changed), changed.failure, inside)
+
+
+def _result(fault: TracedFault, found: Comparison, failure: str, inside: str) -> TracedResult:
+    """What the comparison of the traces said of a fault in the function ``inside``."""
+    first = found.first
+    # the first divergence on either side, the changed one first
+    events = [event for event in (first.b, first.a) if event] if first is not None else []
+    places = {f"{event.file} {event.function}" for event in events}
+    shown = [(event.file, event.function) for event in events]
+    shown += [(caller.file, caller.function) for event in events for caller in event.callers]
+    return TracedResult(
+        fault=probed.described(fault),
+        kind=fault.kind,
+        at=fault.at,
+        verdict=found.verdict,
+        found_kind=first.kind if first is not None and events else "",
+        place=f"{events[0].place} {events[0].function}" if events else "",
+        right=found.verdict == "diverged" and bool(places & set(fault.at)),
+        named=(fault.file, inside) in shown,
+        failure=last_words(failure) if failure else "",
+    )
 
 
 def enough(results: Sequence[TracedResult]) -> bool:

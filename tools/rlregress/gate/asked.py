@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 
 from rlregress.details import catalogue
 from rlregress.details.expectations import Cell
@@ -11,28 +10,7 @@ from rlregress.details.implementation import documented, implementations
 from rlregress.faults import probed
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import selection
-
-
-@dataclass(frozen=True)
-class Asked:
-    """The numbers of one framework.
-
-    Attributes:
-        details: that have a probe; ``scopes``: details, each in each of its scopes.
-        variants: that are documented of these.
-        deviations: known ones among them.
-        absent: details about what the framework does not have.
-        faults: that can be seeded.
-    """
-
-    framework: str
-    version: str
-    details: int
-    scopes: int
-    variants: int
-    deviations: int
-    absent: int
-    faults: int
+from rlregress.model.details import Asked
 
 
 def count(adapter: Adapter) -> Asked:
@@ -44,14 +22,14 @@ def count(adapter: Adapter) -> Asked:
     asked = set(adapter.probes())
     entries = [entry for key, entry in documented(adapter).items() if key in asked]
     return Asked(
-        adapter.full_name,
-        adapter.version(),
-        len({id for id, _ in asked}),
-        len(asked),
-        len({(entry.id, entry.variant) for entry in entries}),
-        sum(bool(entry.deviation) for entry in entries),
-        len(adapter.absent()),
-        len(probed.load(adapter.name)),
+        framework=adapter.full_name,
+        version=adapter.version(),
+        details=len({id for id, _ in asked}),
+        scopes=len(asked),
+        variants=len({(entry.id, entry.variant) for entry in entries}),
+        deviations=sum(bool(entry.deviation) for entry in entries),
+        absent=len(adapter.absent()),
+        faults=len(probed.load(adapter.name)),
     )
 
 

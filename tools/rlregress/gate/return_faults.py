@@ -16,7 +16,7 @@ from rlregress.faults import probed
 from rlregress.faults.probed import Fault
 from rlregress.gate import evidence, outcome, run
 from rlregress.gate.baseline import FIRST_NEW_SEED
-from rlregress.model.verdict import REGRESSED
+from rlregress.model.faults import GateOnFault
 from rlregress.training import launch
 from rlregress.verdicts.looks import SEQUENTIAL
 
@@ -46,32 +46,6 @@ class ReturnFault:
         if self.file:
             return Fault(self.name, self.file, self.old, self.new, turns=(), finds="")
         return probed.chosen([self.framework], [self.name])[0][1]
-
-
-@dataclass(frozen=True)
-class GateOnFault:
-    """What the gate on returns said of a framework with a fault in it, or of an unchanged one.
-
-    Attributes:
-        name: of the fault, or ``unchanged`` and a number.
-        verdicts: cell or group -> its verdict, as data.
-        runs: trainings that it took.
-        cpu_minutes: of these trainings.
-        trouble: why nothing was judged; empty if something was.
-    """
-
-    framework: str
-    algorithm: str
-    name: str
-    verdicts: Mapping[str, Mapping[str, Any]]
-    runs: int
-    cpu_minutes: float
-    trouble: str = ""
-
-    @property
-    def regressed(self) -> bool:
-        """Whether some cell or group is said to have fallen."""
-        return any(verdict["verdict"] == REGRESSED for verdict in self.verdicts.values())
 
 
 @dataclass(frozen=True)
@@ -128,7 +102,7 @@ def seed(faults: Sequence[ReturnFault], workers: int, cells: str = "all") -> Ite
                     )
                 yield _judged(*of, fault.name, options, environment)
         except UserError as error:
-            yield GateOnFault(*of, fault.name, {}, 0, 0.0, str(error))
+            yield _not_judged(*of, fault.name, str(error))
 
 
 def unchanged(
@@ -176,10 +150,30 @@ def _judged(
 ) -> GateOnFault:
     entries = run.returns_alone(sys.executable, options, environment)
     if isinstance(entries, str):
-        return GateOnFault(framework, algorithm, name, {}, 0, 0.0, entries)
+        return _not_judged(framework, algorithm, name, entries)
     broken = [str(entry["message"]).splitlines()[0] for entry in outcome.broken(entries)]
     records = [entry["record"] for entry in entries if "record" in entry]
     minutes = sum(each["time"].get("cpu_seconds", 0.0) for each in records) / 60
     verdicts = evidence.verdicts(entries)
     trouble = broken[0] if broken else "" if verdicts else "no cell was judged"
-    return GateOnFault(framework, algorithm, name, verdicts, len(records), minutes, trouble)
+    return GateOnFault(
+        framework=framework,
+        algorithm=algorithm,
+        name=name,
+        verdicts=verdicts,
+        runs=len(records),
+        cpu_minutes=minutes,
+        trouble=trouble,
+    )
+
+
+def _not_judged(framework: str, algorithm: str, name: str, trouble: str) -> GateOnFault:
+    return GateOnFault(
+        framework=framework,
+        algorithm=algorithm,
+        name=name,
+        verdicts={},
+        runs=0,
+        cpu_minutes=0.0,
+        trouble=trouble,
+    )

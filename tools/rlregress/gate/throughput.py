@@ -19,10 +19,11 @@ from rlregress import datafiles, frameworks, suite
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate.baseline import FIRST_NEW_SEED
+from rlregress.model.throughput import ThroughputVerdict
 from rlregress.training import identity, machine, throughput
 from rlregress.training.record import check_writable, write_atomically
 from rlregress.training.throughput import Measurement
-from rlregress.verdicts.throughput import Sample, ThroughputVerdict, judge
+from rlregress.verdicts.throughput import Sample, judge
 
 #: quantity -> attribute of a measurement; memory alone is better where there is less of it
 QUANTITIES = {

@@ -14,8 +14,8 @@ from rlregress.errors import UserError
 from rlregress.faults import probed
 from rlregress.faults.probed import Fault
 from rlregress.gate import throughput
-from rlregress.model.verdict import REGRESSED
-from rlregress.verdicts.throughput import ThroughputVerdict
+from rlregress.model.faults import ThroughputResult
+from rlregress.model.throughput import ThroughputVerdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,26 +44,6 @@ class ThroughputFault:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """What the judgement of throughput said of a training with a fault in it.
-
-    Attributes:
-        verdicts: quantity -> verdict, judged as one family.
-        trouble: why nothing was judged; empty if something was.
-    """
-
-    fault: ThroughputFault
-    verdicts: Mapping[str, ThroughputVerdict]
-    trouble: str = ""
-
-    @property
-    def detected(self) -> bool:
-        """Whether the quantity that the fault is about has regressed."""
-        verdict = self.verdicts.get(self.fault.turns)
-        return verdict is not None and verdict.verdict == REGRESSED
-
-
-@dataclass(frozen=True)
 class _File:
     fault: tuple[ThroughputFault, ...]
 
@@ -79,7 +59,7 @@ def chosen(names: Sequence[str], only: Sequence[str]) -> list[ThroughputFault]:
     return probed.named([fault for fault in load() if fault.framework in names], only)
 
 
-def seed(faults: Sequence[ThroughputFault], alpha: float = 0.05) -> Iterator[Judged]:
+def seed(faults: Sequence[ThroughputFault], alpha: float = 0.05) -> Iterator[ThroughputResult]:
     """Measure and judge a copy with each fault against the stored processes of its training."""
     for fault in faults:
         of = fault.framework, fault.algorithm
@@ -91,6 +71,14 @@ def seed(faults: Sequence[ThroughputFault], alpha: float = 0.05) -> Iterator[Jud
                 )
             with probed.seeded(fault.framework, fault.change) as environment:
                 measured = throughput.Measured([of], alpha, environment)
-                yield Judged(fault, measured.verdicts(*of))
+                yield _result(fault, measured.verdicts(*of))
         except UserError as error:
-            yield Judged(fault, {}, str(error))
+            yield _result(fault, {}, str(error))
+
+
+def _result(
+    fault: ThroughputFault, verdicts: Mapping[str, ThroughputVerdict], trouble: str = ""
+) -> ThroughputResult:
+    return ThroughputResult(
+        fault=probed.described(fault), turns=fault.turns, verdicts=verdicts, trouble=trouble
+    )

@@ -1,6 +1,163 @@
-"""What frameworks answer to the questions of the catalogue, as data."""
+"""The questions of the catalogue, and what frameworks answer, as data."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
 #: what begins the reason of a judgement without an answer
 UNASKED = "could not be probed: "
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedVariant:
+    """One known answer.
+
+    Attributes:
+        name: as it stands in expectations and reports.
+        meaning: one phrase.
+    """
+
+    name: str
+    meaning: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """An entry of the catalogue, in words.
+
+    Attributes:
+        id: family first, for example "sac.critic_loss.scale".
+        family: what stands before the first point of the id.
+        question: what is asked, one sentence.
+        consequence: what it means for a training where two implementations differ, one sentence.
+        sources: where the detail is described.
+        inputs: named values, the contract of every probe; arrays are float64 and read-only.
+        variants: by name.
+        observed: the vector a probe returns: order, shape and units, and how inputs are fed.
+    """
+
+    id: str
+    family: str
+    question: str
+    consequence: str
+    sources: tuple[str, ...]
+    inputs: Mapping[str, Any]
+    variants: Mapping[str, NamedVariant]
+    observed: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceLine:
+    """A line of source code; ``line`` counts from 1."""
+
+    file: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundVariant:
+    """What one framework does in one scope.
+
+    Attributes:
+        variant: as probed, or None if no known variant was seen.
+        meaning: of the variant, or why there is none.
+        deviation: whom it hurts, if it is a known deviation.
+        place: the line that decides it, where one is recorded.
+    """
+
+    scope: str
+    variant: str | None
+    meaning: str
+    deviation: str
+    place: SourceLine | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One detail.
+
+    Attributes:
+        answers: full name of the framework -> its answers, one per scope; empty if it was not
+            asked.
+        absent: full name -> what that framework does not have.
+    """
+
+    detail: Entry
+    answers: Mapping[str, tuple[FoundVariant, ...]]
+    absent: Mapping[str, str]
+
+    @property
+    def differs(self) -> bool:
+        """Whether frameworks that were asked do not all give the same answers."""
+        variants = {frozenset(a.variant for a in answers) for answers in self.answers.values()}
+        return len(variants) > 1
+
+    @property
+    def undecided(self) -> bool:
+        """Whether a framework showed no known variant, or could not be asked."""
+        return any(a.variant is None for answers in self.answers.values() for a in answers)
+
+    @property
+    def shared(self) -> bool:
+        """Whether more than one framework was asked."""
+        return len(self.answers) > 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Everything that was asked, in the order of the catalogue.
+
+    Attributes:
+        versions: full name -> version of the package under test.
+    """
+
+    versions: Mapping[str, str]
+    rows: tuple[Row, ...]
+
+    @property
+    def different(self) -> list[Row]:
+        """Details that more than one framework has and that are not done alike."""
+        return [r for r in self.rows if r.shared and r.differs and not r.undecided]
+
+    @property
+    def same(self) -> list[Row]:
+        """Details that are done alike."""
+        return [r for r in self.rows if r.shared and not r.differs and not r.undecided]
+
+    @property
+    def alone(self) -> list[Row]:
+        """Details about something that only one of the frameworks has."""
+        return [row for row in self.rows if len(row.answers) == 1 and not row.undecided]
+
+    @property
+    def undecided(self) -> list[Row]:
+        """Details of which a framework showed no known variant: nothing follows from these."""
+        return [row for row in self.rows if row.undecided]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The numbers of one framework.
+
+    Attributes:
+        details: that have a probe; ``scopes``: details, each in each of its scopes.
+        variants: that are documented of these.
+        deviations: known ones among them.
+        absent: details about what the framework does not have.
+        faults: that can be seeded.
+    """
+
+    framework: str
+    version: str
+    details: int
+    scopes: int
+    variants: int
+    deviations: int
+    absent: int
+    faults: int

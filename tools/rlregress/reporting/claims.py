@@ -10,11 +10,15 @@ from itertools import groupby
 from rich.console import Console
 from rich.table import Table
 
-from rlregress.claims import sources
-from rlregress.claims.collect import Answers
-from rlregress.claims.settle import UNPROBED, Settled, report
-from rlregress.claims.statements import NOT_CHECKABLE, VERDICTS
-from rlregress.frameworks.base import Adapter
+from rlregress.model.claims import (
+    NOT_CHECKABLE,
+    UNPROBED,
+    VERDICTS,
+    Answers,
+    Framework,
+    Item,
+    Settled,
+)
 from rlregress.reporting import tables
 
 _VERDICTS = (*VERDICTS, NOT_CHECKABLE, UNPROBED)
@@ -30,6 +34,38 @@ Written by `rlregress claims --write`, from the sentences in `baselines/claims/`
 did, what the sentence says. *not checkable*: the reason stands in the place of the answer.
 *Said of*: the sentence does not name the framework; what it says of something else is asked of it.
 """
+
+
+def report(settled: Settled) -> str:
+    """The failure text of a claim whose verdict is not the recorded one.
+
+    First line: ``thesis.box6.sb3: refuted (recorded: confirmed)``. Then the sentence, what was
+    found, and what to record if the change is intended.
+    """
+    claim = settled.claim
+    found = "; ".join(f"{scope}: {answer}" for scope, answer in settled.found.items())
+    record = f'verdict = "{settled.verdict}"'
+    before = settled.recorded
+    if claim.verdicts and "" not in claim.verdicts:
+        record = f'"{settled.version}" = "{settled.verdict}" in its table of verdicts'
+    elif before:
+        # one verdict holds for every version: what older ones did stays true of them
+        record = f'verdict = {{ "<first>" = "{before}", "<changed>" = "{settled.verdict}" }}'
+        record += ", with the first version that it holds for and the one that changed"
+    lines = [
+        f"{claim.id}: {settled.verdict} (recorded: {before or 'nothing'})",
+        f"  {claim.place}: {claim.quote}",
+        f"  {claim.framework} {settled.version}, {claim.subject}: says "
+        f"{' or '.join(str(one) for one in claim.says)}; found {found or 'nothing'}",
+    ]
+    if settled.reason:
+        lines.append(f"  {settled.reason}")
+    if settled.verdict != UNPROBED:
+        lines.append(
+            f"If the change is intended, give the detail its new entry first, then record {record} "
+            f"({claim.where})."
+        )
+    return "\n".join(lines)
 
 
 def differing(settled: Sequence[Settled]) -> list[str]:
@@ -76,9 +112,9 @@ def _about(one: Settled) -> str:
     return f"{one.claim.framework} {one.version}".strip()
 
 
-def claims_markdown(settled: Sequence[Settled], adapters: Sequence[Adapter]) -> str:
+def claims_markdown(settled: Sequence[Settled], frameworks: Sequence[Framework]) -> str:
     """The whole document; the same text for the same data, probes and versions."""
-    versions = ", ".join(f"{adapter.title} {adapter.version()}" for adapter in adapters)
+    versions = ", ".join(f"{each.title} {each.version}" for each in frameworks)
     lines = [_HEAD.format(versions=versions), *_count_rows(settled), ""]
     for document in _documents(settled):
         of_document = [one for one in settled if one.claim.document == document]
@@ -92,22 +128,22 @@ def claims_markdown(settled: Sequence[Settled], adapters: Sequence[Adapter]) -> 
 
 def page(
     settled: Sequence[Settled],
-    items: Sequence[sources.Item],
+    items: Sequence[Item],
     answers: Answers,
-    adapters: Sequence[Adapter],
+    frameworks: Sequence[Framework],
 ) -> str:
     """``docs/claims.md``."""
-    rows = index_rows(items, answers, adapters)
-    return "\n".join([claims_markdown(settled, adapters), *rows, ""])
+    rows = index_rows(items, answers, frameworks)
+    return "\n".join([claims_markdown(settled, frameworks), *rows, ""])
 
 
 def index_rows(
-    items: Sequence[sources.Item], answers: Answers, adapters: Sequence[Adapter]
+    items: Sequence[Item], answers: Answers, frameworks: Sequence[Framework]
 ) -> Iterator[str]:
     """Everything that the sources name, with what asks it and what the code answers."""
     yield "## Index of what the sources name"
     yield ""
-    titles = [f"{adapter.name} {adapter.version()}" for adapter in adapters]
+    titles = [f"{each.name} {each.version}" for each in frameworks]
     yield from tables.head("where", "what", "asked by", *titles)
     for item in items:
         asked = [(f"`{one}`", ("detail", one)) for one in item.details]
@@ -118,7 +154,7 @@ def index_rows(
             yield tables.row(*where, words, *answered)
             where = ("", "")
         if item.not_code:
-            yield tables.row(*where, f"*no code*: {item.not_code}", *[""] * len(adapters))
+            yield tables.row(*where, f"*no code*: {item.not_code}", *[""] * len(frameworks))
 
 
 def _count_rows(settled: Sequence[Settled]) -> Iterator[str]:

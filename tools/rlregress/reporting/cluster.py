@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from rlregress.cluster.audit import Audit, Merged
-from rlregress.cluster.survey import STATES, Attempt, Survey
+from rlregress.model.cluster import STATES, Attempt, Audit, Merged, Survey
 from rlregress.reporting import tables
 
 #: of each kind of thing, so many are shown.

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rlregress.gate.comparison import Comparison, FoundVariant, Row
+from rlregress.model.details import Comparison, FoundVariant, Row
 from rlregress.reporting import tables
 
 _WIDTH_OF_FILES = 150

@@ -8,10 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rlregress.claims import sources
-from rlregress.details import catalogue
-from rlregress.details.expectations import Expectation
-from rlregress.gate.asked import Asked
+from rlregress.model.claims import Item
+from rlregress.model.details import Asked, Entry
 from rlregress.reporting.words import counted
 
 _WIDTH_OF_FILES = 130
@@ -22,9 +20,8 @@ def _console() -> Console:
     return console if console.is_terminal else Console(width=_WIDTH_OF_FILES)
 
 
-def _families() -> Table:
+def _families(details: Sequence[Entry]) -> Table:
     table = Table("family", "details", "variants", title="Catalogue")
-    details = catalogue.all_details()
     for family in dict.fromkeys(detail.family for detail in details):
         of_family = [detail for detail in details if detail.family == family]
         variants = sum(len(detail.variants) for detail in of_family)
@@ -34,10 +31,10 @@ def _families() -> Table:
     return table
 
 
-def _sources(items: Sequence[sources.Item]) -> Table:
+def _sources(items: Sequence[Item]) -> Table:
     title = "What the sources name"
     table = Table("source", "items", "asked", "no statement about code", "details", title=title)
-    of_group: dict[str, list[sources.Item]] = {}
+    of_group: dict[str, list[Item]] = {}
     for item in items:
         group = item.id.rpartition(".")[0] if item.id.count(".") > 1 else item.id.partition(".")[0]
         of_group.setdefault(group, []).append(item)
@@ -58,14 +55,14 @@ def _frameworks(frameworks: Sequence[Asked]) -> Table:
     return table
 
 
-def counts(items: Sequence[sources.Item], frameworks: Sequence[Asked]) -> None:
+def counts(details: Sequence[Entry], items: Sequence[Item], frameworks: Sequence[Asked]) -> None:
     """Print how many details there are, by family, source and framework."""
     console = _console()
-    for table in (_families(), _sources(items), _frameworks(frameworks)):
+    for table in (_families(details), _sources(items), _frameworks(frameworks)):
         console.print(table)
 
 
-def several(details: Sequence[catalogue.Detail]) -> None:
+def several(details: Sequence[Entry]) -> None:
     """Print details, one a line."""
     table = Table("detail", "question", "variants")
     for detail in details:
@@ -74,21 +71,19 @@ def several(details: Sequence[catalogue.Detail]) -> None:
     print(f"{counted(len(details), 'detail')}; rlregress details ID prints one in full")
 
 
-def one(
-    detail: catalogue.Detail, documented: Mapping[str, Mapping[tuple[str, str], Expectation]]
-) -> None:
+def one(detail: Entry, documented: Mapping[str, Mapping[tuple[str, str], str]]) -> None:
     """Print one entry of the catalogue and what is documented of it.
 
     Args:
-        documented: full name of a framework -> detail and scope -> what is documented.
+        documented: full name of a framework -> detail and scope -> documented variant.
     """
     table = Table("variant", "meaning", "documented of")
     for variant in detail.variants.values():
         frameworks = [
             f"{framework} [{scope}]"
             for framework, entries in documented.items()
-            for (of, scope), entry in entries.items()
-            if of == detail.id and entry.variant == variant.name
+            for (of, scope), found in entries.items()
+            if of == detail.id and found == variant.name
         ]
         table.add_row(variant.name, escape(variant.meaning), escape(", ".join(frameworks)))
     console = _console()

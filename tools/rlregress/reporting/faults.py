@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from rlregress.faults.behavior import BehaviorResult
-from rlregress.faults.probed import Seen
-from rlregress.faults.traced import TracedResult
-from rlregress.gate.return_faults import GateOnFault
-from rlregress.gate.throughput_faults import Judged
+from rlregress.model.faults import (
+    BehaviorResult,
+    GateOnFault,
+    ProbedResult,
+    ThroughputResult,
+    TracedResult,
+)
 from rlregress.reporting import throughput, words
-from rlregress.tracing.processes import last_words
 from rlregress.upgrade.optional_faults import OptionalResult
 
 
-def changed(seen: Seen) -> str:
+def changed(seen: ProbedResult) -> str:
     """The details that a fault has moved, with what was found of them."""
     return "; ".join(
         f"{id}: " + ", ".join(f"{variant} [{scope}]" for scope, variant in scopes.items())
@@ -23,7 +24,7 @@ def changed(seen: Seen) -> str:
     )
 
 
-def probed_line(framework: str, seen: Seen) -> str:
+def probed_line(framework: str, seen: ProbedResult) -> str:
     """What the probes said of one fault."""
     moved = changed(seen)
     if "" in seen.changed:
@@ -32,12 +33,12 @@ def probed_line(framework: str, seen: Seen) -> str:
     said = "seen" if seen.detected else "NOT AS EXPECTED"
     line = f"{framework} {said:<16}{seen.fault.name}: {moved or 'no detail changed'}"
     if not seen.detected:
-        expected = sorted({*seen.fault.turns, *seen.fault.also})
-        line += f" (expected: {', '.join(expected)}; {seen.fault.turns[0]}: {seen.fault.finds})"
+        expected = sorted({*seen.turns, *seen.also})
+        line += f" (expected: {', '.join(expected)}; {seen.turns[0]}: {seen.finds})"
     return line
 
 
-def probed_summary(seen: Sequence[Seen]) -> str:
+def probed_summary(seen: Sequence[ProbedResult]) -> str:
     """How many faults the probes saw as expected."""
     detected = sum(each.detected for each in seen)
     return f"{detected} of {len(seen)} seeded faults were seen as expected"
@@ -45,24 +46,21 @@ def probed_summary(seen: Sequence[Seen]) -> str:
 
 def traced_line(result: TracedResult) -> str:
     """What the traces said of one fault."""
-    fault, first = result.fault, result.comparison.first
     said = "found" if result.right else "ELSEWHERE" if result.found else "NOT FOUND"
-    name = f"{fault.framework} {fault.algorithm} {fault.name}"
-    line = f"{said:<10}{name:<58} {result.comparison.verdict}"
-    if first is not None and result.events:
-        event = result.events[0]
-        line += f", {first.kind} at {event.place} {event.function}"
+    line = f"{said:<10}{result.fault.title:<58} {result.verdict}"
+    if result.place:
+        line += f", {result.found_kind} at {result.place}"
     if not result.right:
-        line += f" (expected: {fault.kind} at {', '.join(fault.at)})"
+        line += f" (expected: {result.kind} at {', '.join(result.at)})"
     if result.failure:
-        line += f"; it ended in {last_words(result.failure)}"
+        line += f"; it ended in {result.failure}"
     return line
 
 
 def traced_summary(results: Sequence[TracedResult]) -> str:
     """How many faults the traces found, and where."""
     diverged, right = sum(r.found for r in results), sum(r.right for r in results)
-    kinds = sum(r.found and r.events != [] and _kind(r) == r.fault.kind for r in results)
+    kinds = sum(r.found and r.found_kind == r.kind for r in results)
     named = sum(r.named for r in results)
     return (
         f"{diverged} of {len(results)} found, {right} with the right file and function; "
@@ -71,14 +69,9 @@ def traced_summary(results: Sequence[TracedResult]) -> str:
     )
 
 
-def _kind(result: TracedResult) -> str:
-    return result.comparison.first.kind if result.comparison.first is not None else ""
-
-
 def behavior_line(result: BehaviorResult) -> str:
     """What the behaviour tests said of one fault."""
-    fault = result.fault
-    name = f"{fault.framework} {fault.algorithm} {fault.name}"
+    name = result.fault.title
     if result.trouble:
         return f"{'NOT SEEDED':<16}{name}: {result.trouble}"
     said = "; ".join(f"{test}: {words}" for test, words in sorted(result.failed.items()))
@@ -86,7 +79,7 @@ def behavior_line(result: BehaviorResult) -> str:
         f"{'seen' if result.detected else 'NOT AS EXPECTED':<16}{name}: {said or 'no test failed'}"
     )
     if not result.detected:
-        line += f" (expected: {', '.join(fault.turns)}, saying '{fault.says}')"
+        line += f" (expected: {', '.join(result.turns)}, saying '{result.says}')"
     return line
 
 
@@ -141,19 +134,18 @@ def returns_summary(judged: Sequence[GateOnFault]) -> str:
     return said + (f"; {trouble} could not judge" if trouble else "")
 
 
-def throughput_lines(judged: Judged) -> list[str]:
+def throughput_lines(judged: ThroughputResult) -> list[str]:
     """What was said of the throughput of a training with a fault, quantity by quantity."""
-    fault = judged.fault
-    name = f"{fault.framework} {fault.algorithm} {fault.name}"
+    fault, name = judged.fault, judged.fault.title
     if judged.trouble:
         return [f"{'COULD NOT JUDGE':<16}{name}: {judged.trouble}"]
     said = "seen" if judged.detected else "NOT SEEN"
     verdicts = {quantity: asdict(verdict) for quantity, verdict in judged.verdicts.items()}
     lines = throughput.verdict_lines({(fault.framework, fault.algorithm): {"verdicts": verdicts}})
-    return [f"{said:<16}{name}, by {fault.turns}", *(f"    {line}" for line in lines)]
+    return [f"{said:<16}{name}, by {judged.turns}", *(f"    {line}" for line in lines)]
 
 
-def throughput_summary(judged: Sequence[Judged]) -> str:
+def throughput_summary(judged: Sequence[ThroughputResult]) -> str:
     """How many faults were seen in the quantity that they are about."""
     seen = sum(each.detected for each in judged)
     return f"{seen} of {len(judged)} seeded faults were seen in what they slow down or keep"

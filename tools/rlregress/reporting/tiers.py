@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from rlregress.faults.generated import GAP, KINDS, TIERS, Drawn, Explained, Outcome
+from rlregress.model.faults import GAP, KINDS, TIERS, Drawn, Explained, Outcome
 from rlregress.reporting import tables
 
 _OPERATORS = (

@@ -21,10 +21,10 @@ from tempfile import TemporaryDirectory
 from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.faults import behavior_reach, generated, probed, seeding
-from rlregress.faults.generated import BEHAVIOR, TRACE, UNIT, Drawn, Outcome
 from rlregress.faults.mutation import Mutant
 from rlregress.faults.probed import Fault
 from rlregress.frameworks.base import Adapter
+from rlregress.model.faults import BEHAVIOR, TRACE, UNIT, Drawn, Outcome
 from rlregress.progress import Progress
 from rlregress.training import launch
 from rlregress.upgrade import proof, state
@@ -64,13 +64,13 @@ def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Dr
 
     def keep() -> Drawn:
         results = Drawn(
-            adapter.name,
-            dict(adapter.versions()),
-            of,
-            draw,
-            tuple(outcomes[n] for n in sorted(outcomes)),
-            datetime.date.today().isoformat(),
-            tests,
+            framework=adapter.name,
+            versions=dict(adapter.versions()),
+            of=of,
+            draw=draw,
+            faults=tuple(outcomes[n] for n in sorted(outcomes)),
+            date=datetime.date.today().isoformat(),
+            tests=tests,
         )
         generated.keep(results)
         return results

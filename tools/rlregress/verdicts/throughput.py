@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rlregress.errors import UserError
+from rlregress.model.throughput import ThroughputVerdict
 from rlregress.model.verdict import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED
 from rlregress.verdicts.effect import welch_interval
 from rlregress.verdicts.family import holm
@@ -41,40 +42,6 @@ class Sample:
     stored: Sequence[float]
     new: Sequence[float]
     less_is_better: bool = False
-
-
-@dataclass(frozen=True)
-class ThroughputVerdict:
-    """What stored and new processes say of one quantity.
-
-    Attributes:
-        verdict: holds, regressed, improved or inconclusive.
-        reason: a sentence for the reader.
-        stored_processes, new_processes: m and n.
-        stored_mean, stored_sd, new_mean: sample statistics, in the quantity's unit.
-        change: mean(new) - mean(stored), as a share of mean(stored).
-        interval: nominal 95 % Welch interval of ``change``, uncorrected, or None.
-        adjusted_worse, adjusted_better: Holm's p-values of the two directions; nan: not tested.
-        alpha: probability of one or more false ``regressed`` in the session.
-        hypotheses: quantities judged together.
-        visible: the smallest change for the worse that is seen with 80 % power, as a share of
-            mean(stored); None: none is.
-    """
-
-    verdict: str
-    reason: str
-    stored_processes: int
-    new_processes: int
-    stored_mean: float
-    stored_sd: float
-    new_mean: float
-    change: float
-    interval: tuple[float, float] | None
-    adjusted_worse: float
-    adjusted_better: float
-    alpha: float
-    hypotheses: int
-    visible: float | None
 
 
 def judge(samples: Mapping[str, Sample], alpha: float = 0.05) -> dict[str, ThroughputVerdict]:

@@ -6,6 +6,7 @@ import pytest
 
 from rlregress import frameworks, suite
 from rlregress.claims import sources, statements
+from rlregress.claims.statements import recorded
 from rlregress.errors import UserError
 
 CLAIM = {
@@ -59,8 +60,8 @@ def test_a_verdict_holds_for_all_versions_or_from_one_on(claims) -> None:
     always, changed = claims(
         {}, {"id": "other", "verdict": {"0.9": "refuted", "0.10.0": "confirmed"}}
     )
-    assert always.recorded("0.0.1") == "confirmed"
-    found = [changed.recorded(version) for version in ("0.8", "0.9", "0.9.9", "0.10.0", "2.0.0b1")]
+    assert recorded(always, "0.0.1") == "confirmed"
+    found = [recorded(changed, version) for version in ("0.8", "0.9", "0.9.9", "0.10.0", "2.0.0b1")]
     assert found == [None, "refuted", "refuted", "confirmed", "confirmed"]
 
 
@@ -73,7 +74,7 @@ def test_a_default_says_a_value_of_any_type(claims) -> None:
 def test_a_claim_that_cannot_be_checked_gives_the_reason(claims) -> None:
     """Its verdict is that it cannot be checked, at every version."""
     (claim,) = claims(REASON)
-    assert claim.recorded("1.0") == "not checkable"
+    assert recorded(claim, "1.0") == "not checkable"
 
 
 @pytest.mark.parametrize(

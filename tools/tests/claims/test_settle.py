@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rlregress.claims.settle import report, settle
-from rlregress.claims.statements import Claim
+from rlregress.claims.settle import settle
 from rlregress.details import catalogue
 from rlregress.frameworks.base import Adapter
+from rlregress.model.claims import Claim
+from rlregress.reporting.claims import report
 
 DETAIL = "sac.critic_loss.scale"
 NUMBER = itertools.count()

@@ -10,6 +10,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from rlregress.cluster import audit, manifest, survey
+from rlregress.model.cluster import Survey
 from rlregress.reporting import cluster as report
 from rlregress.training import budgets, lease, record
 from rlregress.training.cell import Protocol
@@ -62,7 +63,7 @@ def store(tmp_path) -> Store:
     return made
 
 
-def looked(store: Store) -> survey.Survey:
+def looked(store: Store) -> Survey:
     """The survey of all that is listed."""
     listed = [manifest.Manifest(path) for path in (store.folder / "manifests").glob("*")]
     return survey.survey(store, listed)

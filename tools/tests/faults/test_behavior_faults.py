@@ -77,7 +77,7 @@ def _fault(**changed: object) -> behavior.BehaviorFault:
 )
 def test_all_named_tests_have_to_fail_with_the_words(failed, detected):
     """One that does not fail, or other words in all of them, is not what was expected."""
-    result = behavior.BehaviorResult(_fault(), failed)
+    result = behavior.result(_fault(), failed)
     assert result.detected is detected
     total = faults_report.behavior_summary([result])
     assert total == f"{int(detected)} of 1 seeded faults turned their behaviour tests red"

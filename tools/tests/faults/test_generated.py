@@ -12,10 +12,11 @@ import pytest
 from rlregress import frameworks, source, suite
 from rlregress.errors import UserError
 from rlregress.faults import generated, mutation, seeding
-from rlregress.faults.generated import (
+from rlregress.model.faults import (
     BEHAVIOR,
     EQUIVALENT,
     GAP,
+    TIERS,
     TRACE,
     UNIT,
     Drawn,
@@ -109,7 +110,16 @@ def test_a_process_that_a_fault_keeps_busy_is_ended_and_told(capfd):
 
 def outcome(line, said, run=True, operator="sign"):
     """A fault of one line, and what the tiers said of it."""
-    return Outcome("m.py", "f", line, operator, "x", "-x", said, run)
+    return Outcome(
+        file="m.py",
+        function="f",
+        line=line,
+        operator=operator,
+        old="x",
+        new="-x",
+        said=said,
+        run=run,
+    )
 
 
 SEEN = outcome(1, {UNIT: "sac.critic_loss.scale", TRACE: ""})
@@ -117,14 +127,20 @@ BY_TEST = outcome(2, {UNIT: "", TRACE: "", BEHAVIOR: "tests_behavior/test_counts
 UNSEEN = outcome(3, {UNIT: "", TRACE: "", BEHAVIOR: ""})
 NOT_RUN = outcome(4, {UNIT: "", TRACE: "", BEHAVIOR: ""}, run=False, operator="bound")
 DRAWN = Drawn(
-    "sb3", {"stable-baselines3": "9.9.9"}, 40, 0, (SEEN, BY_TEST, UNSEEN, NOT_RUN), "2026-11-24"
+    framework="sb3",
+    versions={"stable-baselines3": "9.9.9"},
+    of=40,
+    draw=0,
+    faults=(SEEN, BY_TEST, UNSEEN, NOT_RUN),
+    date="2026-11-24",
 )
 
 
 def explain(monkeypatch, *rows):
     """Let these faults of one framework be explained so."""
     known = {
-        ("sb3", fault.name): Explained("sb3", fault.name, kind, why) for fault, kind, why in rows
+        ("sb3", fault.name): Explained(framework="sb3", fault=fault.name, kind=kind, why=why)
+        for fault, kind, why in rows
     }
     monkeypatch.setattr(generated, "explained", lambda: known)
     return known
@@ -221,7 +237,7 @@ def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
 def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
     """What counts alone, of every draw; the answers of its day stay, and their share."""
     adapter = frameworks.get("sb3")
-    first = {tier: lambda number: "a detail" * (number == 0) for tier in generated.TIERS}
+    first = {tier: lambda number: "a detail" * (number == 0) for tier in TIERS}
     asked = answering(monkeypatch, tmp_path, first)
     explain(monkeypatch)
     drawn = tiers.judge(adapter, 4, 0, 1, lambda said: None)

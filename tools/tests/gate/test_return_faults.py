@@ -9,7 +9,8 @@ import pytest
 from rlregress import frameworks
 from rlregress.faults.probed import fault_line
 from rlregress.gate import return_faults, throughput_faults
-from rlregress.gate.return_faults import GateOnFault, ReturnFault
+from rlregress.gate.return_faults import ReturnFault
+from rlregress.model.faults import GateOnFault
 from rlregress.reporting import faults as report
 
 
@@ -81,9 +82,31 @@ def test_what_a_gate_said_is_told_with_its_cost():
         "failed": 0, "look": 1, "looks": [5, 10, 20], "adjusted_drop": 0.001,
         "adjusted_gain": 1.0, "alpha": 0.05, "visible_fraction": 0.2,
     }  # fmt: skip
-    seen = GateOnFault("a", "ppo", "no_entropy", {"a-ppo-X": cell}, 15, 6.25)
-    missed = GateOnFault("a", "ppo", "tiny", {"a-ppo-X": {**cell, "verdict": "holds"}}, 20, 8.0)
-    broken = GateOnFault("a", "sac", "gone", {}, 0, 0.0, "there is no a/sac.py")
+    seen = GateOnFault(
+        framework="a",
+        algorithm="ppo",
+        name="no_entropy",
+        verdicts={"a-ppo-X": cell},
+        runs=15,
+        cpu_minutes=6.25,
+    )
+    missed = GateOnFault(
+        framework="a",
+        algorithm="ppo",
+        name="tiny",
+        verdicts={"a-ppo-X": {**cell, "verdict": "holds"}},
+        runs=20,
+        cpu_minutes=8.0,
+    )
+    broken = GateOnFault(
+        framework="a",
+        algorithm="sac",
+        name="gone",
+        verdicts={},
+        runs=0,
+        cpu_minutes=0.0,
+        trouble="there is no a/sac.py",
+    )
     first, *rest = report.returns_lines(seen)
     assert " ".join(first.split()) == "regressed a ppo no_entropy: 15 runs, 6.2 CPU minutes"
     assert "a-ppo-X: 200 -> 100 (-50%" in rest[0]

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rlregress.faults.probed import Fault, Seen
+from rlregress.faults import probed
+from rlregress.faults.probed import Fault
 from rlregress.reporting.html import faults as faults_page
 from rlregress.reporting.html import upgrade as upgrade_page
 
@@ -109,8 +110,8 @@ def page(request, night, tmp_path, monkeypatch, command) -> Path:
         return made
     if request.param == "faults":
         fault = Fault("a_fault", "a.py", "x = 0.5 * y" * 9, "x = 1.0", (CRITIC_DETAIL,), "none")
-        seen = Seen(fault, {CRITIC_DETAIL: {"library": "none"}})
-        rows = [faults_page.probed(each) for each in (seen, Seen(fault, {}))]
+        seen = probed.result(fault, {CRITIC_DETAIL: {"library": "none"}})
+        rows = [faults_page.probed(each) for each in (seen, probed.result(fault, {}))]
         made.write_text(faults_page.page(rows, "1 of 2 were seen", FACTS))
         return made
     of = upgrades.of(upgrades.traced(), not_asked=upgrades.missing())

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from rlregress import suite
 from rlregress.claims.collect import answers
-from rlregress.claims.settle import Settled
-from rlregress.claims.sources import Item
-from rlregress.claims.statements import Claim, load
+from rlregress.claims.settle import settled
+from rlregress.claims.statements import load, recorded
 from rlregress.details import catalogue
 from rlregress.frameworks.base import Adapter
+from rlregress.model.claims import Claim, Framework, Item, Settled
 from rlregress.reporting.claims import claims_markdown, counts, differing, index_rows
 
 
@@ -51,9 +51,10 @@ def _settled(id: str, verdict: str = "confirmed", version: str = "2.0", **change
         "verdicts": {"": "confirmed"},
     }
     found = {"library": "half", "script": "none"}
-    return Settled(Claim(**(keys | changed)), version, verdict, found, "of library")
+    return settled(Claim(**(keys | changed)), version, verdict, found, "of library")
 
 
+SOME = Framework(name="some", title="Some", version="2.0")
 FOUND = [
     _settled("a"),
     _settled("b", "refuted", version="1.0", note="Read so."),
@@ -79,7 +80,7 @@ def test_a_verdict_that_is_not_the_recorded_one_differs() -> None:
 
 def test_the_document_groups_the_answers_by_quote() -> None:
     """Places and quotes come once, in the order of the files, with the answers below them."""
-    text = claims_markdown(FOUND, [Some()])
+    text = claims_markdown(FOUND, [SOME])
     assert text.count("### Box 6") == 2  # one for each document
     assert text.count("`` a factor |B| ``") == 2
     assert text.index("## A paper") < text.index("### Box 7") < text.index("## A blog")
@@ -93,19 +94,25 @@ def test_the_document_groups_the_answers_by_quote() -> None:
 
 def test_the_document_is_the_same_twice() -> None:
     """No date, no order that depends on chance."""
-    assert claims_markdown(FOUND, [Some()]) == claims_markdown(list(FOUND), [Some()])
+    assert claims_markdown(FOUND, [SOME]) == claims_markdown(list(FOUND), [SOME])
 
 
 def test_the_index_has_a_row_for_every_item(tmp_path) -> None:
     """What asks an item stands in it, with the answers; or why nothing asks it."""
     (tmp_path / "empty.toml").touch()
     items = [
-        Item("a", "Box 6", "a factor", details=("sac.critic_loss.scale",), not_code="the rest"),
-        Item("b", "heading 2", "rewards", not_code="about a task"),
-        Item("c", "Table 6", "settings", defaults=("ppo.epochs", "ppo.other")),
+        Item(
+            id="a",
+            place="Box 6",
+            title="a factor",
+            details=("sac.critic_loss.scale",),
+            not_code="the rest",
+        ),
+        Item(id="b", place="heading 2", title="rewards", not_code="about a task"),
+        Item(id="c", place="Table 6", title="settings", defaults=("ppo.epochs", "ppo.other")),
     ]
-    adapters = [Some(tmp_path)]
-    assert list(index_rows(items, answers(items, adapters), adapters))[2:] == [
+    answered = answers(items, [Some(tmp_path)])
+    assert list(index_rows(items, answered, [SOME]))[2:] == [
         "| where | what | asked by | some 2.0 |",
         "|---|---|---|---|",
         "| Box 6 | a factor | `sac.critic_loss.scale` | half (library) |",
@@ -126,7 +133,7 @@ def test_the_document_of_the_project_is_that_of_its_data() -> None:
         if f"`` {claim.quote} ``" not in text:
             stale.append(f"{claim.id}: quote")
         for framework, version in versions:
-            row = (framework, version, claim.scope, claim.subject, claim.recorded(version))
+            row = (framework, version, claim.scope, claim.subject, recorded(claim, version))
             if framework == claim.framework and not claim.not_checkable and row not in rows:
                 stale.append(f"{claim.id}: {version}")
     assert versions

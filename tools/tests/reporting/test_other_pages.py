@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from rlregress.faults.probed import Fault, Seen
+from rlregress.faults import probed
+from rlregress.faults.probed import Fault
 from rlregress.gate.passages import passage
-from rlregress.gate.return_faults import GateOnFault
 from rlregress.model.determinism import Spread
+from rlregress.model.faults import GateOnFault
 from rlregress.reporting import words
 from rlregress.reporting.html import determinism as determinism_page
 from rlregress.reporting.html import faults as faults_page
@@ -169,9 +170,9 @@ def test_a_ranking_has_a_page_with_every_decision(command, tmp_path):
 def test_faults_that_were_not_seen_come_first():
     """The change of each is shown line by line; what could not be asked is not called unseen."""
     fault = Fault("a_fault", "a.py", "x = 0.5 * y", "x = 1.0 * y", ("sac.actor_loss",), "other")
-    seen = Seen(fault, {"sac.actor_loss": {"library": "other"}})
-    unseen = replace(seen, fault=replace(fault, name="unseen"), changed={})
-    broken = replace(seen, fault=replace(fault, name="broken"), changed={"": {"": "it ended"}})
+    seen = probed.result(fault, {"sac.actor_loss": {"library": "other"}})
+    unseen = replace(seen, fault=replace(seen.fault, name="unseen"), changed={})
+    broken = replace(seen, fault=replace(seen.fault, name="broken"), changed={"": {"": "it ended"}})
     rows = [faults_page.probed(each) for each in (seen, unseen, broken)]
     page = stands_alone(faults_page.page(rows, "1 of 3 were seen", FACTS))
     assert page.texts("h2")[1:] == ["Not as expected", "Could not be asked", "As expected"]
@@ -185,7 +186,9 @@ def test_faults_that_were_not_seen_come_first():
 
 def test_an_unchanged_framework_that_did_not_fall_is_as_expected():
     """Gates on returns without a fault are right where they do not say regressed."""
-    judged = GateOnFault("sb3", "ppo", "unchanged 1", {}, 15, 2.0)
+    judged = GateOnFault(
+        framework="sb3", algorithm="ppo", name="unchanged 1", verdicts={}, runs=15, cpu_minutes=2.0
+    )
     page = stands_alone(faults_page.page([faults_page.returns(judged, True)], "0 of 1 fell", FACTS))
     assert "not regressed" in page.texts("section")[0]
     assert "15 runs, 2.0 CPU minutes" in page.texts("section")[0]

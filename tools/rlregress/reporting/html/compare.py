@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlregress.gate.comparison import Comparison, FoundVariant, Row
+from rlregress.model.details import Comparison, FoundVariant, Row
 from rlregress.reporting import compare
 from rlregress.reporting.html import page as pages
 from rlregress.reporting.html.page import (

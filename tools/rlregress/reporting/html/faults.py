@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlregress.faults.behavior import BehaviorResult
-from rlregress.faults.probed import Seen
-from rlregress.faults.traced import TracedResult
 from rlregress.gate.passages import Pair, Passage
-from rlregress.gate.return_faults import GateOnFault
-from rlregress.gate.throughput_faults import Judged
+from rlregress.model.faults import (
+    BehaviorResult,
+    GateOnFault,
+    ProbedResult,
+    ThroughputResult,
+    TracedResult,
+)
 from rlregress.reporting import faults
 from rlregress.reporting.html import page as pages
 from rlregress.reporting.html import runs
@@ -60,7 +62,7 @@ class Row:
         return Badge(self.word, pages.GOOD) if self.right else Badge("not as expected", pages.BAD)
 
 
-def probed(seen: Seen) -> Row:
+def probed(seen: ProbedResult) -> Row:
     """A fault that the probes were to see."""
     fault = seen.fault
     right = None if "" in seen.changed else seen.detected
@@ -71,16 +73,16 @@ def probed(seen: Seen) -> Row:
 def traced(result: TracedResult) -> Row:
     """A fault that the traces were to find."""
     fault = result.fault
-    name, said = f"{fault.framework} {fault.algorithm} {fault.name}", faults.traced_line(result)
-    return Row(name, result.right, said, fault.file, fault.old, fault.new)
+    said = faults.traced_line(result)
+    return Row(fault.title, result.right, said, fault.file, fault.old, fault.new)
 
 
 def behavior(result: BehaviorResult) -> Row:
     """A fault that behaviour tests were to see."""
     fault = result.fault
-    name, said = f"{fault.framework} {fault.algorithm} {fault.name}", faults.behavior_line(result)
+    said = faults.behavior_line(result)
     right = None if result.trouble else result.detected
-    return Row(name, right, said, fault.file, fault.old, fault.new)
+    return Row(fault.title, right, said, fault.file, fault.old, fault.new)
 
 
 def optional(result: OptionalResult, said: str) -> Row:
@@ -99,13 +101,12 @@ def returns(judged: GateOnFault, right: bool) -> Row:
     return Row(name, known, judged.trouble or cost, verdicts=judged.verdicts, word=word)
 
 
-def throughput(judged: Judged) -> Row:
+def throughput(judged: ThroughputResult) -> Row:
     """A fault that the judgement of throughput was to see."""
     fault = judged.fault
-    name = f"{fault.framework} {fault.algorithm} {fault.name}"
     right = None if judged.trouble else judged.detected
     said = "\n".join(faults.throughput_lines(judged))
-    return Row(name, right, said, fault.file, fault.old, fault.new)
+    return Row(fault.title, right, said, fault.file, fault.old, fault.new)
 
 
 def page(rows: Sequence[Row], said: str, facts: Facts) -> str:

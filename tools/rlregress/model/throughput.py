@@ -1,0 +1,39 @@
+"""What stored and new processes say of the speed and the memory of a training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThroughputVerdict:
+    """What stored and new processes say of one quantity.
+
+    Attributes:
+        verdict: holds, regressed, improved or inconclusive.
+        reason: a sentence for the reader.
+        stored_processes, new_processes: m and n.
+        stored_mean, stored_sd, new_mean: sample statistics, in the quantity's unit.
+        change: mean(new) - mean(stored), as a share of mean(stored).
+        interval: nominal 95 % Welch interval of ``change``, uncorrected, or None.
+        adjusted_worse, adjusted_better: Holm's p-values of the two directions; nan: not tested.
+        alpha: probability of one or more false ``regressed`` in the session.
+        hypotheses: quantities judged together.
+        visible: the smallest change for the worse that is seen with 80 % power, as a share of
+            mean(stored); None: none is.
+    """
+
+    verdict: str
+    reason: str
+    stored_processes: int
+    new_processes: int
+    stored_mean: float
+    stored_sd: float
+    new_mean: float
+    change: float
+    interval: tuple[float, float] | None
+    adjusted_worse: float
+    adjusted_better: float
+    alpha: float
+    hypotheses: int
+    visible: float | None
