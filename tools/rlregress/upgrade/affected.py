@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -10,13 +10,34 @@ from packaging.utils import canonicalize_name
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.upgrade import installed, interpreters, working_tree
+from rlregress.upgrade import closures, installed, interpreters, working_tree
+from rlregress.upgrade.closures import Distributions
 from rlregress.upgrade.requested import Requested
 
 #: packages that can change what an environment answers.
 PHYSICS = frozenset({"gymnasium", "mujoco", "numpy"})
 #: packages that every framework stands on.
 _BELOW = PHYSICS | {"torch"}
+
+
+def unrelated(names: Iterable[str], there: Iterable[Distributions]) -> set[str]:
+    """Distributions that have nothing to do with any framework.
+
+    They require neither a framework nor what one stands on, and no framework requires them.
+
+    Args:
+        there: what is found on either side; what is found nowhere may be related.
+    """
+    known = {name for each in frameworks.names() for name in _own(frameworks.get(each))} | _BELOW
+    found: set[str] = set()
+    related: set[str] = set()
+    for side in there:
+        required = closures.closure(sorted(known), side).keys()
+        for name in set(names) & side.keys():
+            found.add(name)
+            if name in required or closures.closure([name], side).keys() & known:
+                related.add(name)
+    return found - related
 
 
 def _pins(side: Requested) -> dict[str, str]:

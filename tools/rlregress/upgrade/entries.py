@@ -137,11 +137,16 @@ def of_one_sided(one_sided: Mapping[str, str], framework: str) -> list[Entry]:
     ]  # fmt: skip
 
 
-def of_idle(pinned: Iterable[str]) -> tuple[Entry, ...]:
-    """Packages that differ where no framework stands on them, so that nothing was run."""
-    reason = "no framework here needs it, so nothing was run"
+#: why a package that differs cannot matter.
+_UNRELATED = "it neither requires a framework, or what one stands on, nor is required by one"
+
+
+def of_idle(pinned: Iterable[str], unrelated: Collection[str]) -> tuple[Entry, ...]:
+    """Packages that differ where no framework of this suite is concerned, so that nothing ran."""
     return tuple(
-        Entry(kind=model.PACKAGE, name=name, state=model.NEVER, reason=reason)
+        Entry(kind=model.PACKAGE, name=name, state=model.NO_EFFECT, reason=_UNRELATED)
+        if name in unrelated
+        else Entry(kind=model.PACKAGE, name=name, reason="nothing here runs it")
         for name in sorted(pinned)
     )
 
@@ -413,6 +418,8 @@ def of_packages(
             state, reason = model.DIFFERS, "no longer installed"
         elif not old:
             state, reason = model.NO_EFFECT, "new: only code that has changed can import it"
+        elif state == model.NEVER and name in inventory.unrelated:
+            state, reason = model.NO_EFFECT, _UNRELATED
         said = f"{old or 'not installed'} -> {new or 'not installed'}"
         entries.append(
             Entry(

@@ -24,6 +24,7 @@ from rlregress.upgrade import (
     affected,
     cached_folders,
     causes,
+    closures,
     coverage,
     entries,
     environments,
@@ -112,7 +113,8 @@ def run(options: Options) -> Upgrade:
     adapters = affected.adapters(*asked, pinned, options.frameworks, options.script is not None)
     if not adapters and options.script is None:
         idle = [Prepared(side, current(x), "not made") for x, side in zip("AB", asked, strict=True)]
-        entries_ = entries.of_idle(pinned)
+        here = closures.on_path(current("installed"))
+        entries_ = entries.of_idle(pinned, affected.unrelated(pinned, [here]))
         return Upgrade(a=idle[0], b=idle[1], frameworks=(), pinned=pinned, beside=entries_)
     if options.script is None:
         for adapter in adapters:
@@ -510,7 +512,7 @@ def _same_code(
         names = scenarios_ if differing else [training.name for training in trainings]
         entered = dict.fromkeys(names, Entered({}))
     # of a file that was only imported, nothing but what runs at import
-    same = {
+    same: dict[str, Mapping[str, Sequence[str]]] = {
         name: {**dict.fromkeys(of.imported, ()), **of.functions}
         for name, of in entered.items()
         if of.functions is not None

@@ -14,7 +14,15 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from rlregress.frameworks.base import Adapter
-from rlregress.upgrade import functions, metadata, public_names, requirements, state, working_tree
+from rlregress.upgrade import (
+    affected,
+    closures,
+    functions,
+    public_names,
+    requirements,
+    working_tree,
+)
+from rlregress.upgrade.closures import Distributions
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.functions import Changed
 from rlregress.upgrade.pair import Pair
@@ -25,6 +33,8 @@ from rlregress.upgrade.requirements import RequirementChange
 _DERIVED = frozenset({".pyc", ".pyo"})
 #: read by people and type checkers alone.
 _READ_BY_PEOPLE = frozenset({".md", ".rst", ".typed", ".pyi"})
+#: what a working tree declares its requirements in.
+_PROJECT = ("pyproject.toml", "setup.cfg", "setup.py")
 #: compiled code.
 COMPILED = frozenset({".so", ".pyd", ".dylib"})
 
@@ -68,7 +78,10 @@ class Inventory:
         public: names and signatures of these packages.
         requirements: what their distributions declare.
         versions: name -> versions on both sides of every other distribution; "" where it is not.
-        lost: distributions that the new version alone lacks, as nothing there installs them.
+        lost: distributions that the new version no longer installs: those that its packages
+            required, then what only these required.
+        unrelated: of ``versions``, what neither requires a framework or what one stands on, nor is
+            required by one.
     """
 
     packages: tuple[Package, ...] = ()
@@ -78,6 +91,7 @@ class Inventory:
     requirements: tuple[RequirementChange, ...] = ()
     versions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     lost: tuple[str, ...] = ()
+    unrelated: frozenset[str] = frozenset()
 
     @property
     def said(self) -> str:
@@ -98,7 +112,8 @@ def inventory(pair: Pair, a: Prepared, b: Prepared) -> Inventory:
 
     Code is compared of the packages that were to move; of everything else the version.
     """
-    packages = _packages(pair, a, b)
+    there = closures.on_path(a.side), closures.on_path(b.side)
+    packages = _packages(pair, a, b, there)
     moved = [each for each in packages if each.old != each.new]
     folders = [[str(f) for p in moved if (f := getattr(p, side))] for side in ("old", "new")]
     pieces = functions.changed(*folders)
@@ -106,32 +121,37 @@ def inventory(pair: Pair, a: Prepared, b: Prepared) -> Inventory:
     for each in moved:
         if each.old is not None and each.new is not None and each.old.is_dir():
             public += public_names.changes(each.old, each.new)
+    names = _distributions(pair, moved)
     declared: list[RequirementChange] = []
-    for name in sorted(_distributions(pair, a, b, moved)):
-        old, new = (_declared(side, name) for side in (a, b))
-        if old is not None and new is not None:
-            declared += requirements.changes(old, new)
+    if not _same_project(a, b):
+        for name in sorted(names):
+            old, new = (_declared(side, name, of) for side, of in zip((a, b), there, strict=True))
+            if old is not None and new is not None:
+                declared += requirements.changes(old, new)
+    versions = _versions(a, b, there, names)
     return Inventory(
         packages=tuple(packages),
         pieces=tuple(pieces),
         files=tuple(_other_files(folders[0], folders[1], {each.file for each in pieces})),
         public=tuple(public),
         requirements=tuple(declared),
-        versions=_versions(a, b, _distributions(pair, a, b, moved)),
-        lost=tuple(sorted(set(getattr(b, "hidden", ())) - set(getattr(a, "hidden", ())))),
+        versions=versions,
+        lost=tuple(n for n in (*b.hidden, *b.hidden_below) if n in versions),
+        unrelated=frozenset(affected.unrelated(versions, there)),
     )
 
 
 # -- where packages are ----------------------------------------------------------------------------
 
 
-def _packages(pair: Pair, a: Prepared, b: Prepared) -> list[Package]:
+def _packages(
+    pair: Pair, a: Prepared, b: Prepared, there: tuple[Distributions, Distributions]
+) -> list[Package]:
     names = {m for adapter in pair.adapters for m in adapter.modules if m != "torch"}
     names |= {str(name) for name in pair.imports.get("trees", ())}
-    for name in pair.pinned:
-        for side in (a, b):
-            distribution = _distribution(side, name)
-            names |= _top_level(distribution) if distribution is not None else set()
+    for side in there:
+        for name in pair.pinned & side.keys():
+            names |= _top_level(side[name])
     packages = [Package(name=n, old=_place(a, n), new=_place(b, n)) for n in sorted(names)]
     for adapter in pair.adapters:
         if adapter.checkout:
@@ -175,19 +195,6 @@ def _roots(side: Prepared) -> list[Path]:
     return roots
 
 
-def _distribution(side: Prepared, name: str) -> importlib.metadata.Distribution | None:
-    for root in _roots(side):
-        found = metadata.in_folder(root).get(name)
-        if found is not None:
-            return found
-    if side.side.python == sys.executable:
-        try:
-            return importlib.metadata.distribution(name)
-        except importlib.metadata.PackageNotFoundError:
-            return None
-    return None
-
-
 def _top_level(distribution: importlib.metadata.Distribution) -> set[str]:
     """Importable packages and modules of a distribution."""
     names = set()
@@ -203,32 +210,42 @@ def _top_level(distribution: importlib.metadata.Distribution) -> set[str]:
 # -- metadata --------------------------------------------------------------------------------------
 
 
-def _distributions(pair: Pair, a: Prepared, b: Prepared, moved: Iterable[Package]) -> set[str]:
+def _distributions(pair: Pair, moved: Iterable[Package]) -> set[str]:
     """Canonical names of the distributions whose code is compared."""
-    names = set(pair.pinned)
-    of_adapters = {m: p for x in pair.adapters for m, p in zip(x.modules, x.packages, strict=False)}
-    for each in moved:
-        names.add(str(canonicalize_name(of_adapters.get(each.name, each.name))))
-    return {name for name in names if any(_declared(side, name) for side in (a, b))}
+    packages = {m: p for x in pair.adapters for m, p in zip(x.modules, x.packages, strict=False)}
+    names = {canonicalize_name(packages.get(each.name, each.name)) for each in moved}
+    return {str(name) for name in names} | set(pair.pinned)
 
 
-def _declared(side: Prepared, name: str) -> requirements.Declared | None:
+def _declared(side: Prepared, name: str, there: Distributions) -> requirements.Declared | None:
     """What a distribution declares on a side; a working tree what its files do."""
     tree = side.requested.tree
     if tree is not None:
         module = name.replace("-", "_")
         if any((root / module).is_dir() for root in working_tree.roots(tree)):
             return requirements.declared_by_tree(tree)
-    distribution = _distribution(side, name)
-    return requirements.declared(distribution) if distribution is not None else None
+    return requirements.declared(there[name]) if name in there else None
 
 
-def _versions(a: Prepared, b: Prepared, compared: set[str]) -> dict[str, tuple[str, str]]:
-    one, other = state.versions(a), state.versions(b)
-    for side, versions in ((a, one), (b, other)):
-        for name in getattr(side, "hidden", ()):
-            versions.pop(name, None)
-    names = (set(one) | set(other)) - compared - {"rlregress", "python"}
+def _same_project(a: Prepared, b: Prepared) -> bool:
+    """Whether both sides are working trees that declare the same, or both declare nothing."""
+    trees = [side.requested.tree for side in (a, b)]
+    files = [
+        [path.read_bytes() if (path := tree / name).is_file() else b"" for name in _PROJECT]
+        for tree in trees
+        if tree is not None
+    ]
+    return len(files) == 2 and files[0] == files[1]
+
+
+def _versions(
+    a: Prepared, b: Prepared, there: tuple[Distributions, Distributions], compared: set[str]
+) -> dict[str, tuple[str, str]]:
+    one, other = (
+        {n: d.version for n, d in of.items() if n not in (*side.hidden, *side.hidden_below)}
+        for side, of in zip((a, b), there, strict=True)
+    )
+    names = (set(one) | set(other)) - compared - {"rlregress"}
     pairs = {name: (one.get(name, ""), other.get(name, "")) for name in sorted(names)}
     return {name: versions for name, versions in pairs.items() if versions[0] != versions[1]}
 

@@ -12,12 +12,13 @@ from rlregress.gate.passages import Passage
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry, Judgement
 from rlregress.model.verdict import HOLDS, IMPROVED, MOVED
-from rlregress.upgrade import physics, returns
 from rlregress.upgrade.coverage import Reach
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.fingerprints import ChangedDefault, ChangedDetail, Details
 from rlregress.upgrade.functions import Changed
+from rlregress.upgrade.physics import Moved as MovedEnvironment
 from rlregress.upgrade.proof import Proof
+from rlregress.upgrade.returns import ReturnsVerdict
 from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import NotTraced, Traced
 
@@ -88,7 +89,7 @@ class OfFramework:
     causes: Mapping[str, Cause] = field(default_factory=dict)
     differences: Mapping[Changed, Sequence[str]] = field(default_factory=dict)
     proof: Proof | None = None
-    returns: returns.ReturnsVerdict | None = None
+    returns: ReturnsVerdict | None = None
     stored: frozenset[str] = frozenset()
     passages: Mapping[Changed, Passage] = field(default_factory=dict)
     judgement: Judgement = field(init=False)
@@ -139,7 +140,7 @@ class OfFramework:
         return [d for d in self.details.changed if self._stands(d) == VIOLATED]
 
     def with_returns(
-        self, verdict: returns.ReturnsVerdict | None, stored: frozenset[str], entry: Entry | None
+        self, verdict: ReturnsVerdict | None, stored: frozenset[str], entry: Entry | None
     ) -> OfFramework:
         """The same with what the trainings of side B came to.
 
@@ -208,7 +209,7 @@ class Upgrade:
     a: Prepared
     b: Prepared
     frameworks: tuple[OfFramework, ...]
-    physics: tuple[physics.Moved, ...] = ()
+    physics: tuple[MovedEnvironment, ...] = ()
     script: OfScript | None = None
     beside: tuple[Entry, ...] = ()
     pinned: frozenset[str] = frozenset()

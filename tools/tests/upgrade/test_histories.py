@@ -8,6 +8,7 @@ import pytest
 
 from rlregress import suite
 from rlregress.errors import UserError
+from rlregress.model.differences import NEVER, NOT_COMPARED, ONE_WAY
 from rlregress.upgrade import histories
 from rlregress.upgrade.changes import Change, ReleasePair
 from rlregress.upgrade.histories import (
@@ -33,15 +34,17 @@ def change(**given):
     return Change(**fields)
 
 
-def report(verdict="changed", details=(), defaults=(), traces=None, functions=()):
+def report(verdict="changed", details=(), defaults=(), traces=None, entries=()):
     """A report of one framework."""
     of = {
         "details": list(details),
         "defaults": list(defaults),
         "traces": traces or {},
-        "functions": list(functions),
     }
-    return {"verdict": verdict, "headline": verdict, "frameworks": {"x": of}}
+    frameworks = {"x": of}
+    return {
+        "verdict": verdict, "headline": verdict, "frameworks": frameworks, "entries": list(entries)
+    }  # fmt: skip
 
 
 def detail(id="sac.scale", *functions):
@@ -59,9 +62,9 @@ def trained(name="sac", verdict="diverged", **cause):
     return {name: {"verdict": verdict, "cause": cause or None}}
 
 
-def reached(state, name="SAC.train"):
-    """How the trainings went through a function that differs."""
-    return {"file": FILE, "function": name, "state": state}
+def entry(state, name="SAC.train"):
+    """A function that differs, in a state."""
+    return {"name": f"{FILE} {name}", "state": state}
 
 
 def seen(data, of=None):
@@ -160,22 +163,22 @@ def test_a_training_that_parts_flags_a_change_without_its_cause(data, algorithms
 @pytest.mark.parametrize(
     ("row", "outcome"),
     [
-        (reached("never reached"), (UNREACHED, "SAC.train")),
-        (reached("probed only"), (MISSED, "")),
-        (reached("traced and equal, one way"), (MISSED, "")),
-        (reached("never reached", "SAC.other"), (MISSED, "")),
+        (entry(NEVER), (UNREACHED, TRAIN)),
+        (entry(NOT_COMPARED), (UNREACHED, TRAIN)),
+        (entry(ONE_WAY), (MISSED, "")),
+        (entry(NEVER, "SAC.other"), (MISSED, "")),
     ],
 )
 def test_a_change_that_nothing_reaches_is_named_as_such(row, outcome):
     """Only if it is among the functions that an acquittal does not cover."""
-    assert seen(report("unchanged as far as asked", functions=[row])) == outcome
+    assert seen(report("partly checked", entries=[row])) == outcome
 
 
 def test_what_names_a_change_goes_before_what_does_not_reach_it():
     """The surest of what is said of a change counts."""
-    rows = [reached("never reached")]
-    assert seen(report(traces=trained(), functions=rows)) == (FLAGGED, "")
-    assert seen(report(traces=trained(alone=TRAIN), functions=rows))[0] == CAUSE
+    rows = [entry(NEVER)]
+    assert seen(report(traces=trained(), entries=rows)) == (FLAGGED, "")
+    assert seen(report(traces=trained(alone=TRAIN), entries=rows))[0] == CAUSE
 
 
 def test_where_there_is_no_verdict_nothing_is_missed():

@@ -181,8 +181,16 @@ def test_lock_files_that_differ_in_nothing_of_a_framework_concern_nobody(lock, t
     assert _names(a, b) == []
     found = gate.run(gate.Options(a, b, tmp_path))
     assert (found.verdict, found.exit_code) == ("unchanged", 0)
-    assert "nothing was run: typer." in upgrade_text.lines(found)[-1]
+    assert upgrade_text.headline(found) == "unchanged: nothing that has an effect differs"
+    assert "package `typer`" in upgrade_text.lines(found)[-2]
     assert _names(a, a) == []
+
+
+def test_lock_files_that_differ_in_what_may_matter_are_not_acquitted(lock, tmp_path):
+    """A package that requires NumPy may train something, and nothing here has run it."""
+    a, b = lock("scipy==1.0.0", "numpy==2.0.0", name="a"), lock("scipy==1.1.0", "numpy==2.0.0")
+    found = gate.run(gate.Options(a, b, tmp_path))
+    assert (found.verdict, found.exit_code) == ("partly checked", 2)
 
 
 def test_a_package_below_no_framework_is_refused():

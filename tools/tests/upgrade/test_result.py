@@ -77,7 +77,9 @@ def traced(name="sac", verdict="equal", repeats=True, crash=None):
     if verdict == "diverged":
         other = Event(0, "backward", "loss", FILE, 276, "train", {"loss": Part("e", 16.8, (16.8,))})
         first = Divergence("loss", "loss", a.events[0], other, ())
-    failed = crash and traces.Crash(side=crash, error="E: no", at="f:1 g", by="h:2 i")
+    failed = crash and traces.Crash(
+        side=crash, error="E: no", at="f:1 g", by="h:2 i", executed=None
+    )
     return traces.Traced(name, Comparison(verdict, 1, first), a, b, repeats, (), crash=failed)
 
 

@@ -72,7 +72,7 @@ def page(result: Upgrade, facts: Facts) -> str:
 def title(result: Upgrade) -> str:
     """Both sides and the verdict."""
     a, b = result.a.requested.text, result.b.requested.text
-    return f"{a} → {b}: {upgrade_text.headline(result)}"
+    return f"{a} → {b}: {result.verdict}"
 
 
 def _first(said: Iterable[str]) -> list[str]:
