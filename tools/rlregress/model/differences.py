@@ -277,7 +277,10 @@ def _headline(verdict: str, entries: Sequence[Entry], checked: Coverage) -> str:
             return f"{UNCHANGED}: nothing that has an effect differs"
         return f"{UNCHANGED}: all {checked.all} changed pieces ran with the same results"
     counted = [each for each in entries if each.counts]
-    parts = [f"{title}: {_some(names)}" for title, names in _differences(counted)]
+    parts = [
+        _some(names) if title.lower() == verdict else f"{title}: {_some(names)}"
+        for title, names in _differences(counted)
+    ]
     ran = f"{checked.checked} of {checked.all} changed pieces ran" if checked.all else ""
     if not parts and ran:
         parts.append(f"No difference found in what ran: {ran}")

@@ -123,7 +123,10 @@ def inventory(pair: Pair, a: Prepared, b: Prepared) -> Inventory:
             public += public_names.changes(each.old, each.new)
     names = _distributions(pair, moved)
     declared: list[RequirementChange] = []
-    if not _same_project(a, b):
+    bare = [side for side in (a, b) if _is_bare(side)]
+    if len(bare) == 1:
+        declared.append(_unread(bare[0]))
+    elif not bare and not _same_project(a, b):
         for name in sorted(names):
             old, new = (_declared(side, name, of) for side, of in zip((a, b), there, strict=True))
             if old is not None and new is not None:
@@ -217,6 +220,16 @@ def _distributions(pair: Pair, moved: Iterable[Package]) -> set[str]:
     return {str(name) for name in names} | set(pair.pinned)
 
 
+def _unread(side: Prepared) -> RequirementChange:
+    """A working tree that declares nothing."""
+    said = (
+        f"{side.requested.text} has none of {', '.join(_PROJECT)}: its requirements are not known"
+    )
+    return RequirementChange(
+        kind="unread", package=side.requested.text, old="", new="", narrows=False, said=said
+    )
+
+
 def _declared(side: Prepared, name: str, there: Distributions) -> requirements.Declared | None:
     """What a distribution declares on a side; a working tree what its files do."""
     tree = side.requested.tree
@@ -225,6 +238,12 @@ def _declared(side: Prepared, name: str, there: Distributions) -> requirements.D
         if any((root / module).is_dir() for root in working_tree.roots(tree)):
             return requirements.declared_by_tree(tree)
     return requirements.declared(there[name]) if name in there else None
+
+
+def _is_bare(side: Prepared) -> bool:
+    """Whether it is a folder with a package and nothing that declares what it needs."""
+    tree = side.requested.tree
+    return tree is not None and not any((tree / name).is_file() for name in _PROJECT)
 
 
 def _same_project(a: Prepared, b: Prepared) -> bool:
