@@ -45,8 +45,8 @@ class ProbedResult:
     """What the probes said with a fault in the code.
 
     Attributes:
-        turns: details that must show the variant ``finds``, in the ``scopes``; empty: none of the
-            known ones.
+        turns: details that must show the variant ``finds``, in the ``scopes``.
+        finds: a variant of these details; empty: none of the known ones.
         also: details that are no longer as documented either; every other one must be.
         changed: detail -> scope -> variant found (or why none was), of the details that moved.
         asked: "<id> <scope>" of the probes that ran: all that can be moved by the fault.

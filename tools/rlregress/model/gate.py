@@ -130,7 +130,7 @@ class GateResult:
             digest of the files, and module -> folder of what are not the installed files.
         alpha: probability of a false alarm.
         seconds: of wall-clock time.
-        exit_code: see ``exit_code``.
+        exit_code: see ``gate.outcome.exit_code``.
         notes: what is to be known of the runs, in sentences.
         shown: what a page shows beside the verdicts.
     """

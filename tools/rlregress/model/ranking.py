@@ -73,7 +73,8 @@ class Decision:
     """One pair of implementations on one task.
 
     Attributes:
-        decision: of the first against the second; see ``adastop.Pair``.
+        decision: of the first against the second: greater, smaller, not separated or undecided.
+        look: at which it was decided, from 1; 0 while it is undecided.
     """
 
     first: str
