@@ -314,9 +314,9 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
         ("Differ", [n for n in _of(counted, checks, (DIFFERS,)) if n not in _names(violated)]),
         ("Differ in logs only", _of(counted, (TRAINING, SCRIPT), (LOGS,))),
         ("Removed or incompatible", _of(counted, (PUBLIC,), (DIFFERS,))),
-        ("Requirements", [each.said for each in counted if each.kind == REQUIREMENT
-                          and each.state == DIFFERS]),
         ("No longer installed", _of(counted, (PACKAGE,), (DIFFERS,))),
+        ("Requirements", [each.said for each in counted if each.kind == REQUIREMENT
+                          and each.state == DIFFERS and "no longer installed" not in each.said]),
         ("New warnings", _of(counted, (WARNING,), (LOGS,))),
         ("Differ by rounding only", _of(counted, (TRAINING, SCRIPT), (CLOSE,))),
         ("Repaired", _of(counted, (TRAINING, SCRIPT), (OLD_FAILED,))),

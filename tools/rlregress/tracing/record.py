@@ -10,7 +10,8 @@ releases, and importable packages), ``steps`` (environment steps to record, 0: a
 that they are entered), ``plain`` (seconds; seed only, and record nothing: whether an error is the
 training's own), and either ``script`` (path) with ``arguments`` and ``first`` (entries of
 the path of modules that go before its folder), or ``framework``, ``algorithm`` and ``seed`` of a
-built-in training, with ``scenario`` if it is one of ``baselines/scenarios``. ``swap`` puts other
+built-in training, with ``scenario`` if it is one of ``baselines/scenarios``. ``moved``: further
+importable packages that differ, of which it is noted what is executed. ``swap`` puts other
 code into functions first; see ``tracing.swap``.
 """
 
@@ -171,7 +172,9 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
     if plain:
         signal.alarm(plain)
     noted = job.get("lines", False) if not plain else False
-    lines = Lines(places, None if noted is True else noted or ())
+    # what is executed of other packages that differ is noted, and is no place of an event
+    code = events.Places([*roots, *roots_of(job.get("moved", []))])
+    lines = Lines(code, None if noted is True else noted or ())
     run = _script(job) if job.get("script") else built_in(job)
     misfits = swap.swap(job["swap"], roots) if job.get("swap") else []
     found: Dict[str, str] = {}
@@ -211,7 +214,7 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
         "functions": lines.functions(),
         "branches": lines.branches(),
         "activity": activity.seen(),
-        **loading.loaded(places),
+        **loading.loaded(code),
         "gpu": torch.cuda.is_available() and torch.cuda.is_initialized(),
         "wall_seconds": round(time.perf_counter() - wall, 3),
         "cpu_seconds": round(time.process_time() - cpu, 3),

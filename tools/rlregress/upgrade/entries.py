@@ -354,7 +354,7 @@ def of_files(
         state = model.executed((checks[name][0] for name in by if name in checks), one_way=True)
         reason = each.without_effect
         if reason:
-            state = model.NO_EFFECT
+            state, by = model.NO_EFFECT, ()
         elif state == model.NEVER and Path(each.file).suffix in COMPILED:
             state, reason = model.CANNOT, "compiled code that nothing here loads"
         elif each.how == "added" and state == model.NEVER:
@@ -409,7 +409,9 @@ def of_packages(
         imported: training -> top-level modules that it imported.
     """
     entries = []
-    for name, (old, new) in inventory.versions.items():
+    # what the packages themselves required comes before what only that required
+    lost = {name: inventory.versions[name] for name in inventory.lost}
+    for name, (old, new) in {**lost, **inventory.versions}.items():
         module = name.replace("-", "_")
         by = tuple(each for each, modules in imported.items() if module in modules)
         state = model.executed((checks[each][0] for each in by if each in checks), one_way=True)

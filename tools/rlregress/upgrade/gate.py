@@ -220,6 +220,10 @@ def _compared(
         played = sides.ask("physics", physics.played) if pair.moves_physics else None
         asked = [(one.result(), other.result()) for one, other in prints]
         chosen, one_sided = _trainings(adapters, asked, options)
+        chosen = [
+            [training.noting(found.others(adapter.modules)) for training in trainings]
+            for adapter, trainings in zip(adapters, chosen, strict=True)
+        ]
         of_frameworks, ran = [], []
         for adapter, prints_, trainings in zip(adapters, asked, chosen, strict=True):
             alike = state.alike_beside(a, b, adapter)
@@ -230,7 +234,8 @@ def _compared(
             ran.append(executed)
         of_script = None
         if script is not None:
-            of_script, executed = _script(sides, script, found, options)
+            noting = script.noting(found.others(()))
+            of_script, executed = _script(sides, noting, found, options)
             ran.append(executed)
         moved: list[physics.Moved] = []
         if played is not None:

@@ -6,7 +6,7 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -101,6 +101,10 @@ class Inventory:
             f"pieces of code, {len(self.files)} other files, {len(self.public)} public names, "
             f"{len(self.requirements)} requirements, {len(self.versions)} other packages"
         )
+
+    def others(self, modules: Collection[str]) -> list[str]:
+        """Packages that differ beside some modules."""
+        return [p.name for p in self.packages if p.name not in modules and p.old != p.new]
 
     def folders(self, side: str) -> list[str]:
         """Of the packages on side "old" or "new"."""

@@ -33,6 +33,10 @@ class Training:
     name: str
     job: Mapping[str, Any]
 
+    def noting(self, packages: Sequence[str]) -> Training:
+        """The same, with what it executes of further packages noted."""
+        return replace(self, job={**self.job, "moved": list(packages)}) if packages else self
+
     @property
     def key(self) -> str:
         """What decides what the training does beside the sides: its code, if it is a script."""
