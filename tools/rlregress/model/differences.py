@@ -316,7 +316,7 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
         ("Removed or incompatible", _of(counted, (PUBLIC,), (DIFFERS,))),
         ("No longer installed", _of(counted, (PACKAGE,), (DIFFERS,))),
         ("Requirements", [each.said for each in counted if each.kind == REQUIREMENT
-                          and each.state == DIFFERS and "no longer installed" not in each.said]),
+                          and each.state == DIFFERS and f"installed: {each.name}" not in each.said]),
         ("New warnings", _of(counted, (WARNING,), (LOGS,))),
         ("Differ by rounding only", _of(counted, (TRAINING, SCRIPT), (CLOSE,))),
         ("Repaired", _of(counted, (TRAINING, SCRIPT), (OLD_FAILED,))),

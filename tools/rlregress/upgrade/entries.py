@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry
 from rlregress.model.verdict import COULD_NOT_JUDGE, HOLDS
-from rlregress.upgrade import outside
+from rlregress.upgrade import metadata, outside
 from rlregress.upgrade.coverage import Reach
 from rlregress.upgrade.fingerprints import ChangedDefault, Details, NotAsked
 from rlregress.upgrade.functions import (
@@ -21,6 +24,7 @@ from rlregress.upgrade.functions import (
 )
 from rlregress.upgrade.inventory import COMPILED, Inventory
 from rlregress.upgrade.physics import Moved
+from rlregress.upgrade.requirements import RequirementChange
 from rlregress.upgrade.search import Cause
 from rlregress.upgrade.traced import Crash, NotTraced, Traced
 
@@ -386,16 +390,31 @@ def of_metadata(inventory: Inventory) -> list[Entry]:
             )
         )  # fmt: skip
     for row in inventory.requirements:
-        state = model.DIFFERS if row.narrows else model.NO_EFFECT
+        harmless = _harmless(row, inventory)
+        state = model.NO_EFFECT if harmless else model.DIFFERS
         entries.append(
             Entry(
                 kind=model.REQUIREMENT, name=row.package, said=row.said,
-                state=model.CANNOT if row.kind == "unread" else state,
-                reason="" if row.narrows else "environments of the old version satisfy it",
+                state=model.CANNOT if row.kind == "unread" else state, reason=harmless,
                 content=f"{row.kind} {row.old} -> {row.new}",
             )
         )  # fmt: skip
     return entries
+
+
+def _harmless(row: RequirementChange, inventory: Inventory) -> str:
+    """Why another declaration has no effect on the environment that was checked; empty: it has."""
+    if not row.narrows:
+        return "every environment of the old version satisfies it"
+    if row.kind == "extra" and (row.old or row.new):
+        extra = row.said.partition(":")[0].removeprefix("extra ")
+        return "" if extra in inventory.extras else f"extra {extra} is not part of this upgrade"
+    if row.new and row.kind in ("requirement", "python"):
+        here = inventory.installed.get(row.package, "")
+        bounds = Requirement(row.new).specifier if row.kind == "requirement" else row.new
+        if here and metadata.admits(SpecifierSet(str(bounds)), here):
+            return f"{row.package} {here} here satisfies it"
+    return ""
 
 
 def of_packages(

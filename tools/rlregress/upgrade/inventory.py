@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
@@ -18,6 +19,8 @@ from rlregress.upgrade import (
     affected,
     closures,
     functions,
+    installed,
+    interpreters,
     public_names,
     requirements,
     working_tree,
@@ -80,6 +83,8 @@ class Inventory:
         versions: name -> versions on both sides of every other distribution; "" where it is not.
         lost: distributions that the new version no longer installs: those that its packages
             required, then what only these required.
+        installed: name -> version of everything on the new side, "python" included.
+        extras: of distributions that the user asked for.
         unrelated: of ``versions``, what neither requires a framework or what one stands on, nor is
             required by one.
     """
@@ -92,6 +97,8 @@ class Inventory:
     versions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     lost: tuple[str, ...] = ()
     unrelated: frozenset[str] = frozenset()
+    installed: Mapping[str, str] = field(default_factory=dict)
+    extras: frozenset[str] = frozenset()
 
     @property
     def said(self) -> str:
@@ -145,6 +152,16 @@ def inventory(pair: Pair, a: Prepared, b: Prepared) -> Inventory:
         versions=versions,
         lost=tuple(n for n in (*b.hidden, *b.hidden_below) if n in versions),
         unrelated=frozenset(affected.unrelated(versions, there)),
+        installed={
+            "python": interpreters.python_of(b.side),
+            **{name: installed.public(d.version) for name, d in there[1].items()},
+        },
+        extras=frozenset(
+            extra
+            for side in (a, b)
+            for row in side.requested.requirements
+            for extra in Requirement(row).extras
+        ),
     )
 
 
