@@ -11,9 +11,11 @@ itself, that one.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
-from typing import Any, Callable, Dict, Optional, Tuple
+import weakref
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple
 
 import numpy as np
 
@@ -22,8 +24,8 @@ from rlregress.tracing.events import part
 from rlregress.tracing.seeds import SEED
 from rlregress.tracing.watched import Depth, Importing, classes_of, hook_method
 
-#: attribute of an environment that was used.
-_WATCH = "_rlregress_watch"
+#: attribute of an environment that was seeded, and has no generator of gymnasium's to tell.
+_SEEDED = "_rlregress_seeded"
 
 
 class Watch:
@@ -38,14 +40,6 @@ class Watch:
         self.number = number
         self.seeded = seeded
 
-    def __deepcopy__(self, memo: Any) -> bool:
-        # an environment of its own, with a generator that was seeded with the original's
-        return self.seeded
-
-    def __reduce__(self) -> Any:
-        # the recorder does not travel
-        return bool, (self.seeded,)
-
 
 class Environments:
     """The events of environments."""
@@ -54,6 +48,8 @@ class Environments:
         self._recorder = recorder
         self._depth = depth
         self._count = itertools.count()
+        #: by identity, and not in the environment, where a script would find it.
+        self._watches: Dict[int, Tuple[Any, Watch]] = {}
 
     def install(self, importing: Importing) -> None:
         """Record all environments, and seed what nobody seeded."""
@@ -61,6 +57,8 @@ class Environments:
         importing.when("gym.core", self._hook_environments)
         importing.when("gymnasium.spaces", self._seed_spaces)
         importing.when("gym.spaces", self._seed_spaces)
+        importing.when("gymnasium.utils.seeding", self._seed_generators)
+        importing.when("gym.utils.seeding", self._seed_generators)
 
     def _hook_environments(self, core: Any) -> None:
         def hook(kind: Any) -> None:
@@ -82,14 +80,16 @@ class Environments:
         try:
             # a vector environment of a library's own may have nothing to unwrap
             wraps = hasattr(type(environment), "unwrapped")
-            names = vars(environment.unwrapped if wraps else environment)
+            inner = environment.unwrapped if wraps else environment
+            names, reference = vars(inner), weakref.ref(inner)
         except Exception:
             # half made, or of a class with slots
             return None
-        held = names.get(_WATCH)
-        if not isinstance(held, Watch):
-            # of a copy: whether it is seeded
-            held = names[_WATCH] = Watch(next(self._count), bool(held))
+        known, held = self._watches.get(id(inner), (None, None))
+        if held is None or known is None or known() is not inner:
+            # of a copy: its generator was seeded with the original's
+            held = Watch(next(self._count), bool(names.get(_SEEDED)) or _generator(names))
+            self._watches[id(inner)] = reference, held
         return held
 
     # -- calls -------------------------------------------------------------------------------
@@ -105,8 +105,11 @@ class Environments:
         if watch is not None:
             self._seed(watch, environment, given, options)
         if not outermost or watch is None or self._recorder.quiet:
-            return through(original, environment, *given, **options)
+            returned = through(original, environment, *given, **options)
+            self._mark(watch, environment)
+            return returned
         returned = self._within(original, environment, *given, **options)
+        self._mark(watch, environment)
         with_more = (
             isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[1], dict)
         )
@@ -135,7 +138,15 @@ class Environments:
         returned = through(original, environment, *given, **options)
         if watch is not None and [*given, *options.values()] not in ([], [None]):
             watch.seeded = True
+            self._mark(watch, environment)
         return returned
+
+    def _mark(self, watch: Optional[Watch], environment: Any) -> None:
+        """Let copies know that they are seeded, where nothing else tells them."""
+        with contextlib.suppress(Exception):
+            names = vars(environment.unwrapped)
+            if watch is not None and watch.seeded and not _generator(names):
+                names[_SEEDED] = True
 
     def seed_together(self, owner: Any, given: Any, options: Dict[str, Any]) -> None:
         """Put a seed among the options of a first reset of many environments that are elsewhere."""
@@ -207,7 +218,19 @@ class Environments:
         place = self._recorder.places.nearest(3)
         self._recorder.add(kind, f"environment {watch.number}", parts, place)
 
-    # -- spaces ------------------------------------------------------------------------------
+    # -- generators and spaces ---------------------------------------------------------------
+
+    def _seed_generators(self, seeding: Any) -> None:
+        """An environment that uses its generator before it is reset, or seeds it with nothing."""
+        recorder, make, seeds = self._recorder, seeding.np_random, itertools.count(SEED)
+
+        def np_random(seed: Any = None) -> Any:
+            if seed is None:
+                recorder.unseeded("generators made by gymnasium")
+                seed = next(seeds)
+            return through(make, seed)
+
+        recorder.replace(seeding, "np_random", np_random)
 
     def _seed_spaces(self, spaces: Any) -> None:
         recorder, space = self._recorder, spaces.Space
@@ -224,6 +247,11 @@ class Environments:
         recorder.replace(space, "np_random", property(np_random))
         for kind in ("Box", "Discrete", "MultiDiscrete", "MultiBinary"):
             _record_samples(recorder, getattr(spaces, kind), kind)
+
+
+def _generator(names: Mapping[str, Any]) -> bool:
+    """Whether an environment has a generator of gymnasium's, by its attributes."""
+    return names.get("_np_random") is not None
 
 
 def _is_vector(kind: Any) -> bool:

@@ -36,7 +36,7 @@ from rlregress.tracing.events import (
     readable,
 )
 from rlregress.tracing.losses import Losses
-from rlregress.tracing.replaced import compiling, stand_in
+from rlregress.tracing.replaced import Hook, compiling, stand_in
 from rlregress.tracing.watched import GYMNASIUM, Depth, Importing, Watched, parts_of_output
 
 _TORCH_DRAWS = (
@@ -447,7 +447,7 @@ class Recorder:
                 self._parameters[id(parameter)] = weakref.ref(parameter)
                 self._new.append(self._parameters[id(parameter)])
 
-        self.on_exit(register(registered).remove)
+        self.on_exit(register(Hook(registered)).remove)
 
 
 def named_by_adapters() -> Tuple[List[str], Dict[str, str]]:

@@ -15,6 +15,7 @@ from torch.optim import optimizer as module
 
 from rlregress.frameworks.raised import through
 from rlregress.tracing.events import as_array, part, parts_of
+from rlregress.tracing.replaced import Hook
 from rlregress.tracing.watched import hook_method
 
 
@@ -26,7 +27,7 @@ def install(recorder: Any) -> None:
             (module.register_optimizer_step_pre_hook, steps.before),
             (module.register_optimizer_step_post_hook, steps.after),
         ):
-            recorder.on_exit(register(hook).remove)
+            recorder.on_exit(register(Hook(hook)).remove)
         return
     _install_on_classes(recorder, steps)
 

@@ -8,9 +8,11 @@ NumPy look a function up, and is inspected as the original.
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import functools
 import inspect
-from types import MethodType
+from types import MethodType, ModuleType
 from typing import Any
 
 import torch
@@ -24,9 +26,18 @@ def _not_compiling() -> bool:
 compiling = getattr(getattr(torch, "compiler", None), "is_compiling", _not_compiling)
 
 
-# a call of it has no frame of its own
+class Hook(functools.partial):
+    """A hook that is registered with torch: a pickle takes none along, but what does nothing.
+
+    What torch puts around a script's own optimiser is pickled with all hooks there are.
+    """
+
+    def __reduce__(self) -> Any:
+        return getattr, (contextlib.nullcontext(), "__exit__")
+
+
 class Replaced(functools.partial):
-    """What is called instead of a function of a module, or a method, that is written in C.
+    """What is called, without a frame of its own, instead of a function that is written in C.
 
     A class of a script may hold it, compare it, or ask for its kind.
     """
@@ -34,7 +45,7 @@ class Replaced(functools.partial):
     def stands_for(self, original: Any, module: str, name: str) -> Replaced:
         """Name it; ``name`` is qualified."""
         self.__wrapped__ = original
-        self.__name__ = self.__qualname__ = name
+        self.__name__, self.__qualname__ = name.rpartition(".")[2], name
         self.__module__ = module
         self.__doc__ = original.__doc__
         # most functions in C do not become methods of the class that holds them
@@ -56,8 +67,19 @@ class Replaced(functools.partial):
     def __repr__(self) -> str:
         return repr(self.__wrapped__)
 
-    def __reduce__(self) -> str:
-        return self.__qualname__
+    def __reduce__(self) -> Any:
+        owner = getattr(self.__wrapped__, "__self__", None)
+        if owner is None or isinstance(owner, (type, ModuleType)):
+            return self.__qualname__
+        # of a generator, which goes with it
+        return self.__wrapped__.__reduce__()
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        copied = copy.deepcopy(self.__wrapped__, memo)
+        return self if copied is self.__wrapped__ else copied
 
     @property
     def __class__(self) -> Any:  # type: ignore[override]
@@ -73,7 +95,7 @@ def stand_in(owner: Any, name: str, original: Any, called: Any) -> Any:
         return Replaced(called).stands_for(original, module, qualified)
     # pickled by reference: a thunk that is sent to another process takes no recorder along
     called.__name__, called.__qualname__, called.__module__ = name, qualified, module
-    called.__doc__ = getattr(original, "__doc__", None)
     if original is not None:
-        called.__wrapped__ = original
+        called.__doc__, called.__wrapped__ = original.__doc__, original
+        called.__annotations__ = getattr(original, "__annotations__", {})
     return called

@@ -81,7 +81,9 @@ def test_what_starts_another_process_is_not_told(how: str, reason: bool, tmp_pat
     script.write_text(STARTING, encoding="utf-8")
     subprocess.run([sys.executable, str(script), how, str(output)], check=True, timeout=120)
     said = json.loads(output.read_text(encoding="utf-8"))
-    assert said == ({"reason": "it starts another process"} if reason else {"functions": {}})
+    assert said == (
+        {"reason": "it starts another process"} if reason else {"functions": {}, "imported": []}
+    )
 
 
 FORKING = """
@@ -115,7 +117,8 @@ def test_what_a_copy_of_the_process_enters_is_met(calling: str, tmp_path: Path, 
     if function == "Kind.method":
         assert (said, ended.returncode) == ({"met": ["calling.py", "Kind.method"]}, -signal.SIGKILL)
     else:
-        assert said == {"functions": {"calling.py": ["one", "two"]}}
+        assert said["functions"] == {"calling.py": ["one", "two"]}
+        assert said["imported"] == ["calling.py"]
 
 
 CALLING = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
@@ -68,12 +69,9 @@ def theirs(tmp_path: Path) -> ModuleType:
 def origin(theirs: Any, call: Callable[[], Any], hooked: bool = True) -> str:
     """Whose error it is that a call ends in, where the recorder's hooks are there or not."""
     places = events.Places([theirs.__file__])
-    with pytest.raises(Exception) as raised:  # noqa: PT011
-        if hooked:
-            with Recorder(places):
-                call()
-        else:
-            call()
+    hooks = Recorder(places) if hooked else contextlib.nullcontext()
+    with hooks, pytest.raises(Exception) as raised:  # noqa: PT011
+        call()
     return errors.origin(raised.value, places)
 
 
