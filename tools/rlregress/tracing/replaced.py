@@ -81,8 +81,8 @@ class Replaced(functools.partial):
         copied = copy.deepcopy(self.__wrapped__, memo)
         return self if copied is self.__wrapped__ else copied
 
-    @property
-    def __class__(self) -> Any:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
         return type(self.__wrapped__)
 
 

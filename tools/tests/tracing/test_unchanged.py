@@ -108,18 +108,17 @@ m = torch.ones(3).as_subclass(Marked)
 torch.clamp(m, 0, 1); m.mul_(2); torch.where(m > 0, m, m); torch.add(m, 1)
 for f in (torch.rand, torch.clamp, np.random.rand, random.random, torch.Tensor.mul_, np.clip,
           random.shuffle, torch.tensor):
-    print(f.__name__, copy.deepcopy(f) is f, copy.copy(f) is f or copy.copy(f) == f,
-          tried(cloudpickle.loads(cloudpickle.dumps(f))) == tried(f), inspect.isfunction(f), inspect.isbuiltin(f), inspect.isroutine(f),
-          tried(inspect.signature, f), isinstance(f, types.BuiltinFunctionType), f == f,
-          (f.__doc__ or "")[:20])
+    print(f.__name__, copy.deepcopy(f) is f, copy.copy(f) == f, f == f, (f.__doc__ or "")[:20])
+    print(tried(cloudpickle.loads(cloudpickle.dumps(f))) == tried(f), tried(inspect.signature, f))
+    print(inspect.isfunction(f), inspect.isbuiltin(f), isinstance(f, types.BuiltinFunctionType))
 for f in (nn.Module.__init__, Net.forward, Own.step, Net,
           torch.Tensor.backward, torch.manual_seed, nn.utils.clip_grad_norm_, Net.__setstate__):
     print(f.__name__, f.__qualname__, inspect.signature(f), inspect.isfunction(f),
           len(inspect.getsource(f)))
+print(Net.draw(2), net.draw(2), functools.partial(torch.clamp, min=0)(torch.ones(1)))
 print(sorted(vars(Net)), sorted(vars(Own)), sorted(vars(net)), Net.__call__ is nn.Module.__call__)
 cloudpickle.dump([net, Net, Own, Policy, lambda x: torch.clamp(x, max=1.0)], open("by.pkl", "wb"))
 print(number(cloudpickle.loads(cloudpickle.dumps(net))))
-print(Net.draw(2), net.draw(2), functools.partial(torch.clamp, min=0)(torch.ones(1)))
 """
 
 ENVIRONMENTS = """
@@ -224,7 +223,8 @@ class Loss(LossModule):
 
     def forward(self, td):
         with self.actor_params.to_module(self.actor):
-            return TensorDict({"loss_actor": self.actor(td.copy())["out"].clamp(max=1.0).mean()}, [])
+            out = self.actor(td.copy())["out"]
+            return TensorDict({"loss_actor": out.clamp(max=1.0).mean()}, [])
 
 class Inner(nn.Module):
     def __init__(self):
@@ -257,7 +257,8 @@ import pickle, torch, sys
 net, Net, Own, Policy, clamp = pickle.load(open("by.pkl", "rb"))
 torch.manual_seed(1)
 print(net(torch.ones(2))["loss"].item(), clamp(torch.ones(1) * 3), Net(3)(torch.ones(2)).keys())
-print(torch.load("state.pt").keys(), [n for n in sys.modules if "rlregress" in n], sorted(vars(Net)))
+print(torch.load("state.pt").keys(), sorted(vars(Net)))
+print([n for n in sys.modules if "rlregress" in n])
 """,
     "environments": """
 import pickle, numpy, sys, inspect
