@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -117,9 +117,7 @@ def run(options: Options) -> Upgrade:
         entries_ = entries.of_idle(pinned, affected.unrelated(pinned, [here]))
         return Upgrade(a=idle[0], b=idle[1], frameworks=(), pinned=pinned, beside=entries_)
     if options.script is None:
-        for adapter in adapters:
-            # unknown names end it before the sides are made
-            _of_scenarios(adapter, options)
+        _check_names(adapters, options)
     pair = resolve(*asked, pinned, adapters, options.say)
     a, b = environments.prepare(pair, options.say, options.lend)
     for line in (*a.lines, *b.lines):
@@ -138,6 +136,24 @@ def run(options: Options) -> Upgrade:
     )
     result = replace(result, frameworks=judged, differing=state.differing(a, b))
     return accepted.applied(result, reviewed)
+
+
+def _check_names(adapters: Sequence[Adapter], options: Options) -> None:
+    """UserError for a scenario or an algorithm that no version can have, before any is made."""
+    offered = [_of_scenarios(adapter, options) for adapter in adapters]
+    known = [set(adapter.trace_trainings()) for adapter in adapters]
+    if all(known):
+        # of a copy without any, as of scripts for gym, the two versions may have some
+        _check_algorithms(set().union(*known), offered, options)
+
+
+def _check_algorithms(
+    names: Iterable[str], offered: Sequence[Sequence[scenarios.Scenario]], options: Options
+) -> None:
+    known = {*names, *(name for of in offered for scenario in of for name in scenario.algorithms)}
+    for name in options.algorithms:
+        if name not in known:
+            raise UserError(f"there is no built-in training of '{name}'; {nearest(name, known)}")
 
 
 def _check(a: Prepared, b: Prepared) -> None:
@@ -372,17 +388,7 @@ def _trainings(
         one_sided |= dict.fromkeys(sorted(in_old - in_new), "old")
         one_sided |= dict.fromkeys(sorted(in_new - in_old), "new")
     offered = [_of_scenarios(adapter, options) for adapter in adapters]
-    known = sorted(
-        {name for names in every for name in names}
-        | set(one_sided)
-        | {algorithm for of in offered for scenario in of for algorithm in scenario.algorithms}
-    )
-    for name in options.algorithms:
-        if name not in known:
-            raise UserError(
-                f"there is no built-in training of '{name}' in either version; "
-                f"{nearest(name, known) if known else 'they have none'}"
-            )
+    _check_algorithms([*one_sided, *(n for names in every for n in names)], offered, options)
 
     def wanted_(name: str) -> bool:
         return not options.algorithms or name in options.algorithms

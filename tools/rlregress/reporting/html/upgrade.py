@@ -205,7 +205,9 @@ def _unexecuted(result: Upgrade, command: str) -> Step:
     what = f"{counted(left, 'changed piece')}" if left else "part of what was to be compared"
     of = f" of {', '.join(idle)}" if idle else ""
     said = f"Nothing has executed and compared {what}{of};"
-    if "--scenario" in shlex.split(command) and "--script" not in shlex.split(command):
+    foreign = set(idle) - {of.module for of in result.frameworks}
+    given = shlex.split(command)
+    if "--scenario" in given and "--script" not in given and not foreign:
         return Step(f"{said} trace every scenario:", runs.without(command, "--scenario"))
     whole = runs.without(runs.without(command, "--algorithm"), "--script")
     return Step(f"{said} if you use any, trace a script that does:", f"{whole} --script yours.py")
