@@ -1,0 +1,220 @@
+"""The gate on copies of frameworks with one change: no all-clear, no false alarm, no wrong word.
+
+Each row stands for a kind of change that a gate of chosen functions would not have counted.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.details import catalogue
+from rlregress.model import differences as model
+from rlregress.upgrade import cached_folders, gate
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One change of a framework's source.
+
+    Attributes:
+        count: how often the text stands in the file; the last one is replaced.
+    """
+
+    framework: str
+    algorithm: str
+    file: str
+    old: str
+    new: str
+    count: int = 1
+
+
+@pytest.fixture
+def judge(tmp_path, monkeypatch):
+    """Judge what is installed against a copy with an edit, or the reverse; by trainings alone."""
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setattr(catalogue, "all_details", list)
+
+    def judged(edit, reverse=False):
+        adapter = frameworks.get(edit.framework)
+        if adapter.checkout and adapter.checkout not in os.environ:
+            pytest.skip(f"{adapter.checkout} is not set: its trainings need a checkout")
+        trees = [tmp_path / name for name in ("plain", "edited")]
+        for tree in trees:
+            tree.mkdir()
+            adapter.copy_to_change(edit.file, tree)
+        path = trees[1] / edit.file
+        text = path.read_text()
+        assert text.count(edit.old) == edit.count
+        before, _, after = text.rpartition(edit.old)
+        path.unlink()
+        path.write_text(before + edit.new + after)
+        a, b = map(str, trees[::-1] if reverse else trees)
+        return gate.run(
+            gate.Options(
+                a, b, tmp_path / "report", frameworks=[edit.framework],
+                algorithms=[edit.algorithm], scenarios=[], returns=False, workers=1,
+            )
+        )  # fmt: skip
+
+    return judged
+
+
+def states(result):
+    """Name of every piece of code -> its state."""
+    return {each.name.partition(" ")[2]: each.state for each in result.entries
+            if each.kind in model.CODE}  # fmt: skip
+
+
+IQL, CQL, QMIX = (f"torchrl/objectives/{name}.py" for name in ("iql", "cql", "multiagent/qmixer"))
+COMMON = "stable_baselines3/common"
+NEVER_RUN = {
+    "another loss": (
+        Edit("torchrl", "td3", IQL, "td_q, self.target_qvalue_network_params)",
+             "td_q, self.qvalue_network_params)", 2), "DiscreteIQLLoss.value_loss"),
+    "a loss of another module": (
+        Edit("torchrl", "td3", CQL, "pred_val - target_value", "target_value - pred_val"), None),
+    "a loss of several agents": (
+        Edit("torchrl", "td3", QMIX, "(pred_val * action).sum(-1, keepdim=True)",
+             "(pred_val + action).sum(-1, keepdim=True)"), "QMixerLoss.forward"),
+    "what reads the files of a monitor": (
+        Edit("sb3", "a2c", f"{COMMON}/monitor.py", '"*" + Monitor.EXT', '"?" + Monitor.EXT'),
+        "get_monitor_files"),
+    "what writes logs": (
+        Edit("sb3", "a2c", f"{COMMON}/logger.py", 'elif _format == "csv"', 'elif _format == "CSV"'),
+        "make_output_format"),
+}  # fmt: skip
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("case", NEVER_RUN)
+def test_what_no_training_executes_is_named_and_not_acquitted(case, judge):
+    """Whatever it is for: nothing is left out because the suite has no training of it."""
+    edit, name = NEVER_RUN[case]
+    found = judge(edit)
+    changed = states(found)
+    assert set(changed.values()) <= {model.NEVER, model.NOT_COMPARED}
+    assert name is None or set(changed) == {name}
+    assert (found.verdict, found.exit_code) == (model.COULD_NOT_JUDGE, 2)
+
+
+PPO, TD3 = "stable_baselines3/ppo/ppo.py", "stable_baselines3/td3/td3.py"
+SCRIPT = "cleanrl/td3_continuous_action.py"
+CRASHES = {
+    "a second backward pass": Edit(
+        "sb3", "ppo", PPO, "                loss.backward()\n",
+        "                loss.backward()\n                loss.backward()\n"),
+    "a wrong device of a tensor": Edit(
+        "sb3", "td3", f"{COMMON}/buffers.py", "th.as_tensor(array, device=self.device)",
+        'th.as_tensor(array, device="nowhere")'),
+    "an error before the first step": Edit(
+        "sb3", "td3", TD3, 'get_parameters_by_name(self.actor, ["running_"])',
+        'get_parameters_by_name(self.author, ["running_"])'),
+    "a draw of a wrong shape": Edit(
+        "torchrl", "td3", "torchrl/objectives/td3.py", "torch.randn_like(act)",
+        "torch.normal(act, -torch.ones_like(act))"),
+    "a wrong seed of a script": Edit(
+        "cleanrl", "td3", SCRIPT, "    np.random.seed(args.seed)\n",
+        "    np.random.seed(args.seed)\n    np.random.randint(1, 0)\n"),
+}  # fmt: skip
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("case", CRASHES)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_crash_is_an_answer(case, reverse, judge):
+    """The new version fails where the old one trains, with the line; the reverse is a repair."""
+    edit = CRASHES[case]
+    found = judge(edit, reverse)
+    expected = (model.REPAIRED, 0) if reverse else (model.NEW_FAILS, 1)
+    assert (found.verdict, found.exit_code) == expected
+    (training,) = [each for each in found.entries if each.kind == model.TRAINING]
+    assert training.state == (model.OLD_FAILED if reverse else model.NEW_FAILS)
+    assert "Error" in training.reason
+    assert edit.file in training.reason
+    assert model.NEVER not in states(found).values()
+
+
+EQUIVALENT = {
+    "a name": Edit("sb3", "ppo", PPO, "policy_loss_1 = advantages * ratio\n                "
+                   "policy_loss_2 = advantages * th.clamp(ratio, 1 - clip_range, 1 + clip_range)\n"
+                   "                policy_loss = -th.min(policy_loss_1, policy_loss_2).mean()",
+                   "one = advantages * ratio\n                "
+                   "two = advantages * th.clamp(ratio, 1 - clip_range, 1 + clip_range)\n"
+                   "                policy_loss = -th.min(one, two).mean()"),
+    "factors in another order": Edit(
+        "sb3", "ppo", PPO, "policy_loss_1 = advantages * ratio",
+        "policy_loss_1 = ratio * advantages"),
+    "arguments of a minimum in another order": Edit(
+        "sb3", "ppo", PPO, "th.min(policy_loss_1, policy_loss_2)",
+        "th.min(policy_loss_2, policy_loss_1)"),
+    "factors of a sum in another order": Edit(
+        "sb3", "ppo", PPO, "loss = policy_loss + self.ent_coef * entropy_loss",
+        "loss = policy_loss + entropy_loss * self.ent_coef"),
+    "a condition turned round": Edit(
+        "sb3", "ppo", PPO, "if self.clip_range_vf is None:\n                    # No clipping\n"
+        "                    values_pred = values\n                else:",
+        "if not self.clip_range_vf is not None:\n                    values_pred = values\n"
+        "                else:"),
+    "an early result": Edit(
+        "sb3", "sac", "stable_baselines3/sac/sac.py", "critic_loss = 0.5 * sum(",
+        "half = 0.5\n            critic_loss = half * sum("),
+    "a name in a sum": Edit(
+        "sb3", "td3", TD3, "sum(F.mse_loss(current_q, target_q_values) for current_q in",
+        "sum(F.mse_loss(current, target_q_values) for current in"),
+    "a local name of a buffer": Edit(
+        "sb3", "ppo", f"{COMMON}/buffers.py",
+        "delta = self.rewards[step] + self.gamma * next_values * next_non_terminal"
+        " - self.values[step]",
+        "reward = self.rewards[step]\n            delta = reward + self.gamma * next_values *"
+        " next_non_terminal - self.values[step]"),
+    "a keyword for a position": Edit(
+        "sb3", "dqn", "stable_baselines3/dqn/dqn.py", "F.smooth_l1_loss(current_q_values,"
+        " target_q_values)", "F.smooth_l1_loss(input=current_q_values, target=target_q_values)"),
+    "an assertion": Edit(
+        "sb3", "dqn", "stable_baselines3/dqn/dqn.py", "        losses = []\n",
+        "        assert gradient_steps > 0\n        losses = []\n"),
+    "a docstring and an annotation": Edit(
+        "sb3", "a2c", "stable_baselines3/a2c/a2c.py", "    def train(self) -> None:",
+        "    def train(self):"),
+    "a list for a tuple": Edit(
+        "sb3", "ddpg", TD3, "for _ in range(gradient_steps):",
+        "for _ in list(range(gradient_steps)):"),
+    "an import under another name": Edit(
+        "sb3", "td3", TD3, "from torch.nn import functional as F",
+        "import torch.nn.functional as F"),
+    "a constant of a module": Edit(
+        "sb3", "a2c", "stable_baselines3/a2c/a2c.py", "\nclass A2C(", "\nUNUSED = 1\n\n\nclass A2C("),
+    "a loss with its name": Edit(
+        "torchrl", "td3", "torchrl/objectives/td3.py", "torch.randn_like(act)",
+        "torch.randn_like(input=act)"),
+    "a temporary of an advantage": Edit(
+        "torchrl", "ppo", "torchrl/objectives/ppo.py", "gain = torch.stack([gain1, gain2], -1).min"
+        "(dim=-1).values", "pair = torch.stack([gain1, gain2], -1)\n        gain = pair.min("
+        "dim=-1).values", 1),
+    "a temporary of a script": Edit(
+        "cleanrl", "td3", SCRIPT, "qf_loss = qf1_loss + qf2_loss",
+        "both = (qf1_loss, qf2_loss)\n            qf_loss = both[0] + both[1]"),
+    "factors of a script": Edit(
+        "cleanrl", "sac", "cleanrl/sac_continuous_action.py", "((alpha * log_pi) - min_qf_pi)",
+        "((log_pi * alpha) - min_qf_pi)"),
+    "a message of a script": Edit(
+        "cleanrl", "ppo", "cleanrl/ppo_continuous_action.py", 'print("SPS:"', 'print("speed:"'),
+    "a loop of a script": Edit(
+        "cleanrl", "ppo", "cleanrl/ppo_continuous_action.py",
+        "for epoch in range(args.update_epochs):", "for epoch in [*range(args.update_epochs)]:"),
+}  # fmt: skip
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("case", EQUIVALENT)
+def test_an_equivalent_rewrite_is_no_change(case, judge):
+    """Code that computes the same, to the bit, is executed with the same results."""
+    found = judge(EQUIVALENT[case])
+    ran = states(found)
+    assert set(ran.values()) <= {*model.ALIKE, *model.WITHOUT_EFFECT}
+    assert found.verdict == model.UNCHANGED
+    assert found.exit_code == 0
