@@ -13,7 +13,7 @@ from typing import Any
 
 from rlregress.tracing.lines import WAYS
 from rlregress.tracing.trace import Trace
-from rlregress.upgrade.functions import REMOVED, Changed, Function
+from rlregress.upgrade.functions import REMOVED, Changed, Function, changed_statements
 from rlregress.upgrade.traced import Traced
 
 #: what a statement at import may do one way or another.
@@ -47,6 +47,7 @@ class Reach:
         hints: in words, what would execute it.
         algorithms: those that use its class or its file.
         elsewhere: what started the process in which it may run unrecorded; empty: nothing did.
+        passed_by: it ran, and none of the statements that differ in it did.
     """
 
     function: Changed
@@ -56,6 +57,7 @@ class Reach:
     hints: tuple[str, ...] = ()
     algorithms: tuple[str, ...] = ()
     elsewhere: str = ""
+    passed_by: bool = False
 
 
 class Reached:
@@ -100,9 +102,26 @@ class Reached:
             return list(dict.fromkeys([*self._files.get(function.file, []), *entered]))
         return entered
 
+    def measured(self, function: Changed) -> bool:
+        """Whether the lines of a piece of code that ran were noted: not of what an import runs."""
+        script = function.key in self._entered and function.file in self._lines
+        return script or not function.at_import
+
+    def left_out(self, function: Changed) -> tuple[list[tuple[int, int]], bool]:
+        """Statements that differ and never ran, and whether no statement that differs did."""
+        hit, every = self._lines.get(function.file, (frozenset(), frozenset()))
+        if not every or not self.measured(function):
+            return [], False
+        differing = changed_statements(function)
+        left = [span for span in differing if hit.isdisjoint(range(span[0], span[1] + 1))]
+        return left, bool(left) and len(left) == len(differing)
+
     def skipped(self, function: Changed, own: Function) -> Iterator[Branch]:
         """What of a piece of code that was executed no training has tried."""
-        if function.at_import:
+        for first, last in self.left_out(function)[0]:
+            said = f"this change never ran (lines {ranges(range(first, last + 1))})"
+            yield Branch(function.file, first, "", said)
+        if not self.measured(function):
             if any(f"{word}(" in own.code for word in _CONDITIONAL):
                 yield Branch(function.file, own.first, "", "conditions at import are not measured")
             return
@@ -178,6 +197,7 @@ def reach(
                 () if trainings or gone else tuple(callers(function, folders)),
                 tuple(sorted({name.partition(" ")[0] for name in around})),
                 "" if trainings else starters.get(function.file, ""),
+                bool(trainings) and not gone and side.left_out(function)[1],
             )
         )
     return reached

@@ -266,7 +266,9 @@ def _piece(
     states = [_state_by(function, *checks[name]) for name in trainings if name in checks]
     state, reason = model.executed(states, bool(each.one_way)), ""
     by = trainings
-    if state == model.NEVER:
+    if state in model.ALIKE and each.passed_by:
+        state, reason = model.NEVER, "it ran, and the lines that changed in it did not"
+    elif state == model.NEVER:
         state, reason, by = _not_executed(each, unnamed, reasons)
     own = function.b or function.a
     assert own is not None

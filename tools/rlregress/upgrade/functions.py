@@ -9,6 +9,7 @@ out here; what a difference means is decided elsewhere.
 from __future__ import annotations
 
 import ast
+import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -432,3 +433,62 @@ class _Doing(ast.NodeTransformer):
         if isinstance(getattr(made, "body", None), list) and not made.body:  # type: ignore[attr-defined]
             made.body = [ast.Pass()]  # type: ignore[attr-defined]
         return made
+
+
+# -- which statements differ -----------------------------------------------------------------------
+
+
+def changed_statements(piece: Changed) -> list[tuple[int, int]]:
+    """First and last lines of the statements of a piece that the old version has not.
+
+    Of the new version; of a statement that is gone, those of the one that now stands there. None
+    where only its head differs (arguments, decorators, bases), or one version has no such piece.
+    """
+    texts = [path.read_bytes() if path is not None else b"" for path in piece.paths]
+    try:
+        old, new = (_by_piece(text).get(piece.name, ()) for text in texts)
+    except (SyntaxError, ValueError):
+        return []
+    matcher = difflib.SequenceMatcher(
+        None, [code for _, _, code in old], [code for _, _, code in new], autojunk=False
+    )
+    found = []
+    for how, _, _, begin, end in matcher.get_opcodes():
+        if how == "delete":
+            begin = min(begin, len(new) - 1)
+            end = begin + 1
+        if how != "equal":
+            found += [(first, last) for first, last, _ in new[max(begin, 0) : end]]
+    return found
+
+
+@lru_cache(maxsize=256)
+def _by_piece(text: bytes) -> Mapping[str, tuple[tuple[int, int, str], ...]]:
+    """Qualified name -> its statements: first line, last line, and what it does by itself."""
+    pieces: dict[str, list[tuple[int, int, str]]] = {}
+
+    def visit(body: Iterable[ast.stmt], name: str, above: str) -> None:
+        own = pieces.setdefault(name, [])
+        for child in body:
+            if isinstance(child, (*_FUNCTIONS, ast.ClassDef)):
+                inner = f"{above}.{child.name}" if above else child.name
+                piece = f"{BODY} {inner}" if isinstance(child, ast.ClassDef) else inner
+                visit(child.body, piece, inner)
+                continue
+            blocks = list(_statements(child))
+            last = blocks[0].lineno - 1 if blocks else child.end_lineno or child.lineno
+            made = _Doing().visit(ast.parse(ast.unparse(child)).body[0])
+            if made is not None:
+                own.append((child.lineno, max(last, child.lineno), _head(made)))
+            visit(blocks, name, above)
+
+    visit(ast.parse(text).body, MODULE, "")
+    return {name: tuple(own) for name, own in pieces.items()}
+
+
+def _head(node: ast.AST) -> str:
+    """What a statement does without the statements inside it."""
+    for field in ("body", "handlers", "cases", "orelse", "finalbody"):
+        if isinstance(getattr(node, field, None), list):
+            setattr(node, field, [])
+    return ast.dump(node)

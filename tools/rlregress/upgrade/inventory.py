@@ -130,7 +130,9 @@ def inventory(pair: Pair, a: Prepared, b: Prepared) -> Inventory:
     pieces = functions.changed(*folders)
     public: list[PublicChange] = []
     for each in moved:
-        if each.old is not None and each.new is not None and each.old.is_dir():
+        # scripts, and what only one version has, offer no names to compare
+        places = [f for f in (each.old, each.new) if f and (f / "__init__.py").is_file()]
+        if each.old and each.new and len(places) == 2:
             public += public_names.changes(each.old, each.new)
     names = _distributions(pair, moved)
     declared: list[RequirementChange] = []

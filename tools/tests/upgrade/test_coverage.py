@@ -222,6 +222,27 @@ def test_lines_that_never_ran_are_named():
     assert (way.line, way.said) == (113, "lines 113-114 never ran")
 
 
+@pytest.mark.parametrize(
+    ("hit", "expected"),
+    [([3, 4, 5, 6], SAME), ([3, 4, 6], NEVER), ([3, 4, 5], SAME), ([3, 6], NEVER)],
+)
+def test_a_function_whose_changed_lines_never_ran_was_not_executed(tmp_path, hit, expected):
+    """That the function ran, and another branch of it, says nothing of what changed."""
+    paths = []
+    for name, value in (("a", 1), ("b", 2)):
+        path = tmp_path / name / "agent.py"
+        path.parent.mkdir()
+        path.write_text(f"class Agent:\n  def train(self):\n    if self:\n      pass\n"
+                        f"      self.x = {value}\n    return self.x\n")  # fmt: skip
+        paths.append(path)
+    own = Function("Agent.train", 2, 6, "code")
+    of = Changed(FILE, "Agent.train", CHANGED, own, own, (paths[0], paths[1]))
+    trace = side("Agent.train")
+    trace.header["lines"] = {FILE: [hit, [3, 4, 5, 6]]}
+    found = state(traced("sac", trace), of=of)
+    assert found == (ONE_WAY if expected == SAME and hit != [3, 4, 5, 6] else expected)
+
+
 OUTSIDE_TRAINING = (outside.Outside("package/*.py *.train", "text"),)
 
 

@@ -269,3 +269,56 @@ def test_the_order_of_imports_is_style(tmp_path):
     """Neighbouring imports are compared as a set, one name each."""
     a, b = "import os, sys\nfrom a import b\n", "from a import b\nimport sys\nimport os\n"
     assert names(differ(tmp_path, a, b)) == {"<module>": WORDING}
+
+
+STATEMENTS = """
+import os
+
+TABLE = 1
+
+
+class Agent:
+    rate = 1
+
+    def step(self, x, k=1):
+        \"\"\"One step.\"\"\"
+        y = x
+        if x > k:
+            y = x + 1
+        else:
+            y = (
+                x
+                - 1
+            )
+        for n in range(y):
+            y += n
+        return y
+""".replace('\\"', '"')
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "spans"),
+    [
+        ("y = x\n", "y = 2 * x\n", [(12, 12)]),
+        ("y = x + 1", "y = x + 2", [(14, 14)]),
+        ("- 1\n", "- 2\n", [(16, 19)]),
+        ("x > k", "x >= k", [(13, 13)]),
+        ("range(y)", "range(x)", [(20, 20)]),
+        ("        for", "        y += 1\n        for", [(20, 20)]),
+        ("            y += n\n", "            y += n\n            y += 1\n", [(22, 22)]),
+        ("        y = x\n", "", [(12, 12)]),
+        ("k=1", "k=2", []),
+        ("One step.", "A step.", []),
+    ],
+)
+def test_the_statements_that_differ_are_found_by_line(tmp_path, old, new, spans):
+    """Of the new version, with all their lines; of one that is gone, what stands in its place."""
+    assert STATEMENTS.count(old) == 1
+    (step,) = differ(tmp_path, STATEMENTS, STATEMENTS.replace(old, new))
+    assert functions.changed_statements(step) == spans
+
+
+def test_the_statements_of_a_module_are_those_outside_of_its_functions(tmp_path):
+    """A script's body is a piece like any other."""
+    (body,) = differ(tmp_path, STATEMENTS, STATEMENTS.replace("TABLE = 1", "TABLE = 2"))
+    assert functions.changed_statements(body) == [(4, 4)]

@@ -73,10 +73,13 @@ IQL, CQL, QMIX = (f"torchrl/objectives/{name}.py" for name in ("iql", "cql", "mu
 COMMON = "stable_baselines3/common"
 NEVER_RUN = {
     "another loss": (
-        Edit("torchrl", "td3", IQL, "td_q, self.target_qvalue_network_params)",
-             "td_q, self.qvalue_network_params)", 2), "DiscreteIQLLoss.value_loss"),
+        Edit("torchrl", "td3", IQL,
+             "            td_q = self._vmap_qvalue_networkN0(td_q, self.target_qvalue_network_params)",
+             "            td_q = self._vmap_qvalue_networkN0(td_q, self.qvalue_network_params)"),
+        "DiscreteIQLLoss.value_loss"),
     "a loss of another module": (
-        Edit("torchrl", "td3", CQL, "pred_val - target_value", "target_value - pred_val"), None),
+        Edit("torchrl", "td3", CQL, "(logsumexp - q_a)", "(q_a - logsumexp)"),
+        "DiscreteCQLLoss.cql_loss"),
     "a loss of several agents": (
         Edit("torchrl", "td3", QMIX, "(pred_val * action).sum(-1, keepdim=True)",
              "(pred_val + action).sum(-1, keepdim=True)"), "QMixerLoss.forward"),
@@ -101,6 +104,16 @@ def test_what_no_training_executes_is_named_and_not_acquitted(case, judge):
     assert (found.verdict, found.exit_code) == (model.COULD_NOT_JUDGE, 2)
 
 
+@pytest.mark.nightly
+def test_a_change_that_never_ran_is_not_acquitted_by_the_function_around_it(judge):
+    """TD3 runs the function, and takes the other way around the line that changed."""
+    edit = Edit("sb3", "td3", f"{COMMON}/buffers.py", "th.as_tensor(array, device=self.device)",
+                'th.as_tensor(array, device="nowhere")')  # fmt: skip
+    found = judge(edit)
+    assert states(found) == {"BaseBuffer.to_torch": model.NEVER}
+    assert (found.verdict, found.exit_code) == (model.COULD_NOT_JUDGE, 2)
+
+
 PPO, TD3 = "stable_baselines3/ppo/ppo.py", "stable_baselines3/td3/td3.py"
 SCRIPT = "cleanrl/td3_continuous_action.py"
 CRASHES = {
@@ -108,8 +121,8 @@ CRASHES = {
         "sb3", "ppo", PPO, "                loss.backward()\n",
         "                loss.backward()\n                loss.backward()\n"),
     "a wrong device of a tensor": Edit(
-        "sb3", "td3", f"{COMMON}/buffers.py", "th.as_tensor(array, device=self.device)",
-        'th.as_tensor(array, device="nowhere")'),
+        "sb3", "td3", f"{COMMON}/buffers.py", "th.tensor(array, device=self.device)",
+        'th.tensor(array, device="nowhere")'),
     "an error before the first step": Edit(
         "sb3", "td3", TD3, 'get_parameters_by_name(self.actor, ["running_"])',
         'get_parameters_by_name(self.author, ["running_"])'),
@@ -129,8 +142,12 @@ def test_a_crash_is_an_answer(case, reverse, judge):
     """The new version fails where the old one trains, with the line; the reverse is a repair."""
     edit = CRASHES[case]
     found = judge(edit, reverse)
-    expected = (model.REPAIRED, 0) if reverse else (model.NEW_FAILS, 1)
-    assert (found.verdict, found.exit_code) == expected
+    if reverse:
+        # what could not be read of the old version is not checked
+        assert found.verdict in (model.REPAIRED, model.PARTLY)
+        assert found.exit_code == 0
+    else:
+        assert (found.verdict, found.exit_code) == (model.NEW_FAILS, 1)
     (training,) = [each for each in found.entries if each.kind == model.TRAINING]
     assert training.state == (model.OLD_FAILED if reverse else model.NEW_FAILS)
     assert "Error" in training.reason
