@@ -70,11 +70,19 @@ def place(error: BaseException) -> Dict[str, Any]:
     ``file`` (below the folder that its package is in), ``line`` and ``function``.
     """
     frames = traceback.extract_tb(error.__traceback__)
-    telling = [f for f in frames if f.filename not in _PASSING and not f.filename.startswith("<")]
+    own = _without_wrappers(frames)
+    telling = [f for f in own if f.filename not in _PASSING and not f.filename.startswith("<")]
     if not frames:
         return {}
     frame = (telling or frames)[-1]
     return {"file": _below(frame.filename), "line": frame.lineno, "function": frame.name}
+
+
+def _without_wrappers(frames: Sequence[traceback.FrameSummary]) -> List[traceback.FrameSummary]:
+    """Frames without those of the suite that only pass a call on."""
+    passed = [(f.filename, f.name) == (THROUGH.co_filename, THROUGH.co_name) for f in frames]
+    by = [*passed[1:], False]
+    return [f for n, f in enumerate(frames) if not passed[n] and not by[n]]
 
 
 def _below(file: str) -> str:

@@ -73,6 +73,7 @@ class Lines:
         self._others: List[CodeType] = []
         #: of those entered.
         self._noted: List[CodeType] = []
+        self._scripts: Set[str] = set()
         self._tests: Dict[str, Dict[int, source.Test]] = {}
 
     def __enter__(self) -> Lines:
@@ -109,6 +110,8 @@ class Lines:
         code = frame.f_code
         # a script is a module that is run; any other module, and a class, only defines things
         script = code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__"
+        if script:
+            self._scripts.add(code.co_filename)
         does = bool(code.co_flags & inspect.CO_OPTIMIZED) or script
         counts = self._places.name(code.co_filename) is not None and does
         # kept, so that no other code comes to have its identity
@@ -123,11 +126,14 @@ class Lines:
 
     def _function(self, code: CodeType) -> Tuple[str, str]:
         """File below its root, and qualified name."""
-        if code.co_name == "<module>":
-            # only those of scripts are asked about; their first line may be that of a function
-            return str(self._places.name(code.co_filename)), code.co_name
         of_file = source.of_file(code.co_filename)
         name = of_file.function(code.co_firstlineno) if of_file is not None else ""
+        if code.co_name == "<module>":
+            # its first line may be that of a function
+            name = code.co_name
+        elif name == "<module>" and code.co_filename not in self._scripts:
+            # a lambda of a module that is imported is no body of a script
+            name = ""
         return str(self._places.name(code.co_filename)), name
 
     def _branches(self, code: CodeType, lines: Set[int]) -> Dict[int, source.Test]:

@@ -44,7 +44,8 @@ class Losses:
         original, losses = torch.nn.Module.__call__, self
 
         def called(module: Any, /, *given: Any, **options: Any) -> Any:
-            if compiling() or losses._depth.calls or losses._forward(type(module)) is None:
+            # most calls are of layers within a network
+            if losses._depth.calls or compiling() or losses._forward(type(module)) is None:
                 return through(original, module, *given, **options)
             losses._depth.calls += 1
             try:

@@ -14,7 +14,7 @@ from typing import Any
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.progress import Progress
-from rlregress.tracing import batch, errors, processes, run, trace
+from rlregress.tracing import errors, processes, run, trace
 from rlregress.tracing.run import Side
 from rlregress.tracing.trace import Trace
 from rlregress.upgrade import cached_folders, traced
@@ -27,6 +27,8 @@ MARKS = ("a", "b")
 #: ``tracing.record``.
 Noted = bool | Sequence[Sequence[str]]
 NOTHING: Mapping[str, Noted] = {}
+#: seconds that a training which a signal has ended may have taken.
+_PATIENCE = 300
 _ENDED = re.compile(r"^the process was ended by (SIG\w+)", re.MULTILINE)
 Answers = tuple["Future[Any]", "Future[Any]"]
 
@@ -160,7 +162,7 @@ class Sides:
 
 def _patience(failed: Trace) -> int:
     """Seconds for a training to fail once more without a recorder, which is faster."""
-    return 60 + 2 * int(failed.header.get("wall_seconds", batch.PATIENCE))
+    return 60 + 2 * int(failed.header.get("wall_seconds", _PATIENCE))
 
 
 def recorded(

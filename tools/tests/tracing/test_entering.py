@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import runpy
 import signal
 import subprocess
 import sys
@@ -186,6 +187,29 @@ def test_functions_of_all_kinds_are_met(calling: str) -> None:
         "calling.py": ["Kind.method", "Kind.value", "Kind.value.later", "one", "two", "two.inner"]
     }
     assert not marks.unmarked
+
+
+@pytest.mark.parametrize(
+    ("text", "executed", "meets"),
+    [
+        ("one = 1\n", True, True),
+        ("one = 1\n", False, False),
+        ("if __name__ == '__main__':\n    one = 1\n", True, True),
+        # an import runs what stands around the block
+        ("if __name__ == '__main__':\n    one = 1\n", False, True),
+    ],
+)
+def test_the_body_of_a_script_is_met(text: str, executed: bool, meets: bool, calling: str) -> None:
+    """When it runs as a script, and when a file that is one is imported."""
+    Path(calling).write_text(text, encoding="utf-8")
+    met: list[tuple[str, str]] = []
+    body = ("calling.py", "<module>")
+    with Marks(events.Places([calling]), ["calling.py"], [body], met.append):
+        if executed:
+            runpy.run_path(calling, run_name="__main__")
+        else:
+            importlib.import_module("calling")
+    assert met == ([body] if meets else [])
 
 
 @pytest.mark.parametrize("how", ["before", "executed"])

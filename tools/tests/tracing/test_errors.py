@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 import torch
 
+from rlregress.frameworks import raised
+from rlregress.frameworks.raised import through
 from rlregress.tracing import errors, events, toys
 from rlregress.tracing.errors import OTHER, RECORDER, SUITE, TRACED
 from rlregress.tracing.hooks import Recorder
@@ -70,9 +72,9 @@ def origin(theirs: Any, call: Callable[[], Any], hooked: bool = True) -> str:
     """Whose error it is that a call ends in, where the recorder's hooks are there or not."""
     places = events.Places([theirs.__file__])
     hooks = Recorder(places) if hooked else contextlib.nullcontext()
-    with hooks, pytest.raises(Exception) as raised:  # noqa: PT011
+    with hooks, pytest.raises(Exception) as failed:  # noqa: PT011
         call()
-    return errors.origin(raised.value, places)
+    return errors.origin(failed.value, places)
 
 
 def test_the_innermost_frame_decides(theirs: Any) -> None:
@@ -129,9 +131,9 @@ def test_what_a_hook_passes_on_is_the_callers(case: str, theirs: Any) -> None:
 
 def test_an_error_says_where_it_was_raised(theirs: Any) -> None:
     """The innermost frames of the traced code, and of who called it, functions qualified."""
-    with pytest.raises(ValueError, match="x") as raised:
+    with pytest.raises(ValueError, match="x") as failed:
         theirs.Environment().step(0)
-    found = errors.found(raised.value, events.Places([theirs.__file__]))
+    found = errors.found(failed.value, events.Places([theirs.__file__]))
     line = MODULE.splitlines().index('        return int("x"), 0.0, False, False, {}') + 1
     assert found == {
         "type": "ValueError",
@@ -140,3 +142,16 @@ def test_an_error_says_where_it_was_raised(theirs: Any) -> None:
         "at": f"theirs.py:{line} Environment.step",
         "by": "",
     }
+
+
+def test_the_place_of_an_error_is_none_of_a_wrapper() -> None:
+    """What the suite's wrappers pass on says where the call came from."""
+
+    def wrapper() -> Any:
+        return through(int, "x")
+
+    with pytest.raises(ValueError, match="x") as failed:
+        wrapper()
+    assert (
+        raised.place(failed.value)["function"] == "test_the_place_of_an_error_is_none_of_a_wrapper"
+    )

@@ -94,6 +94,19 @@ def test_the_body_of_a_script_is_named(tmp_path):
     assert lines.branches() == {"script.py": [(3, True, False, "used(1)")]}
 
 
+def test_a_lambda_of_an_imported_module_is_no_body(tmp_path):
+    """It runs, and the body of the module did not run as a script."""
+    text = "double = lambda x: 2 * x\n"
+    path = tmp_path / "module.py"
+    path.write_text(text, encoding="utf-8")
+    for name, functions in (("module", {}), ("__main__", {"module.py": ["<module>"]})):
+        with Lines(Places([str(path)])) as lines:
+            names = {"__name__": name}
+            exec(compile(text, str(path), "exec"), names)
+            names["double"](2)
+        assert lines.functions() == functions
+
+
 @pytest.mark.parametrize(
     "source",
     [

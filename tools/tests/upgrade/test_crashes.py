@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from rlregress import frameworks
+from rlregress.errors import UserError
+from rlregress.frameworks.cleanrl.sources import HEAD, VARIABLE, find_source
 from rlregress.tracing import jobs
 from rlregress.tracing.run import Side
 from rlregress.upgrade import traced
@@ -257,3 +259,40 @@ def test_a_built_in_training_that_is_ended_by_a_signal_is_a_crash(
     assert crash.error == "the process was ended by SIGSEGV"
     assert re.fullmatch(r"stable_baselines3/ppo/ppo.py:\d+ PPO.train", crash.at)
     assert re.fullmatch(r"rlregress/frameworks/sb3/traced.py:\d+ \S+", crash.by)
+
+
+@pytest.mark.nightly
+def test_a_built_in_training_that_does_not_begin_is_a_crash(compare: Compare, sb3: Any) -> None:
+    """The framework fails when its agent is made."""
+    old = "        self.target_kl = target_kl\n"
+    found = compare(traced.built_in(*PPO), Side("A"), sb3("ppo/ppo.py", old, old[:-1] + ".value\n"))
+    assert isinstance(found, NotTraced)
+    crash = found.crash
+    assert crash is not None
+    assert crash.error.startswith("AttributeError")
+    assert re.fullmatch(r"stable_baselines3/ppo/ppo.py:\d+ PPO.__init__", crash.at)
+    assert crash.by.startswith("rlregress/frameworks/sb3/")
+
+
+@pytest.mark.nightly
+def test_a_script_of_cleanrl_that_fails_is_a_crash(compare: Compare, tmp_path: Path) -> None:
+    """Errors in what its own wrappers pass on are those of the script."""
+    try:
+        checkout = find_source(HEAD).root
+    except UserError:
+        pytest.skip(f"CleanRL HEAD is not here: set {VARIABLE}")
+    copy = tmp_path / "copy"
+    for part in ("cleanrl", "cleanrl_utils"):
+        shutil.copytree(checkout / part, copy / part)
+    shutil.copy(checkout / "pyproject.toml", copy)
+    script = copy / "cleanrl" / "td3_continuous_action.py"
+    text = script.read_text(encoding="utf-8")
+    assert text.count("envs.step(actions)") == 1
+    script.write_text(text.replace("envs.step(actions)", "envs.step()"), encoding="utf-8")
+    a, b = (Side(label, variables={VARIABLE: str(root)}) for label, root in
+            (("A", checkout), ("B", copy)))  # fmt: skip
+    crash = compare(traced.built_in(frameworks.get("cleanrl"), "td3"), a, b).crash
+    assert crash is not None
+    assert crash.error.startswith("TypeError")
+    assert re.fullmatch(r"cleanrl/td3_continuous_action.py:\d+ <module>", crash.at)
+    assert re.fullmatch(r"rlregress/frameworks/cleanrl/traced.py:\d+ \S+", crash.by)
