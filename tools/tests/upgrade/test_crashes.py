@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from rlregress import frameworks
+from rlregress.model.traces import NotTraced, Traced
 from rlregress.tracing import jobs
 from rlregress.tracing.run import Side
 from rlregress.upgrade import traced
 from rlregress.upgrade.sides import Sides
-from rlregress.upgrade.traced import NotTraced, Traced, Training
+from rlregress.upgrade.traced import Training
 
 from ..tracing.scripts import changed
 
