@@ -10,9 +10,10 @@ import typer
 
 from rlregress.commands import following
 from rlregress.errors import UserError
+from rlregress.model import explain
 from rlregress.reporting import next_steps
 from rlregress.reporting import traces as traces_report
-from rlregress.tracing import compare, explain, trace
+from rlregress.tracing import compare, trace
 from rlregress.tracing.processes import last_words
 from rlregress.tracing.run import current, record_twice
 from rlregress.training.record import check_writable

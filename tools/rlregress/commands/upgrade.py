@@ -18,6 +18,7 @@ from rlregress.commands import following, hosts
 from rlregress.errors import UserError
 from rlregress.gate import shown
 from rlregress.model.differences import FAIL_ON
+from rlregress.model.upgrades import Upgrade
 from rlregress.model.verdict import INCONCLUSIVE
 from rlregress.reporting import (
     brief,
@@ -33,7 +34,6 @@ from rlregress.reporting.html.page import Facts
 from rlregress.training.record import check_writable, write_atomically
 from rlregress.upgrade import cached_folders, changes, gate, histories
 from rlregress.upgrade.changes import ReleasePair
-from rlregress.upgrade.result import Upgrade
 
 
 def judge(options: gate.Options, in_brief: bool = False, inconclusive: str = "code") -> int:
@@ -101,7 +101,7 @@ def _brief(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
 def _repository(result: Upgrade) -> findings.Repository:
     """The repository that the command runs in, and where side B is pinned in it."""
     top = hosts.top()
-    lock = result.b.requested.lock
+    lock = result.b.lock
     if lock is None or not lock.resolve().is_relative_to(top):
         return findings.Repository(top)
     pins: dict[str, int] = {}

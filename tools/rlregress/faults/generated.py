@@ -21,10 +21,9 @@ from rlregress import datafiles, suite
 from rlregress.datafiles import Text, one_of
 from rlregress.errors import UserError
 from rlregress.faults import mutation
-from rlregress.faults.mutation import Mutant
 from rlregress.faults.probed import Fault
 from rlregress.frameworks.base import Adapter
-from rlregress.model.faults import GAP, KINDS, Drawn, Explained, Outcome
+from rlregress.model.faults import GAP, KINDS, Drawn, Explained, Mutant, Outcome
 from rlregress.training.record import write_atomically
 
 

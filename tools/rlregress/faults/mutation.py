@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rlregress import source
+from rlregress.model.faults import Mutant
 
 _COMPARISONS = {
     ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"),
@@ -26,31 +27,6 @@ _ARITHMETIC = {
 _EXTREMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum"}
 #: calls and names of statements that compute nothing of a training.
 _WORDS = ("warn", "logger", "print", "progress", "verbose", "_log", "isinstance", "deprecat")
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """A file with one changed line of one function.
-
-    Attributes:
-        line: from 1.
-        operator: of the mutation literature.
-        old, new: the line, stripped.
-        text: the whole file with the fault.
-    """
-
-    file: str
-    function: str
-    line: int
-    operator: str
-    old: str
-    new: str
-    text: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.file}:{self.line} {self.function} ({self.operator}): {self.old} -> {self.new}"
-        )
 
 
 @dataclass(frozen=True)
@@ -118,7 +94,15 @@ def mutant(file: str, function: str, edit: Edit, text: str) -> Mutant | None:
     if changed == row or not _compiles(whole):
         return None
     old, new = row.decode().strip(), changed.decode().strip()
-    return Mutant(file, function, edit.line, edit.operator, old, new, whole)
+    return Mutant(
+        file=file,
+        function=function,
+        line=edit.line,
+        operator=edit.operator,
+        old=old,
+        new=new,
+        text=whole,
+    )
 
 
 def _changed(row: bytes, edit: Edit) -> bytes:

@@ -21,8 +21,9 @@ from rlregress.datafiles import Text
 from rlregress.errors import UserError
 from rlregress.faults import places, probed
 from rlregress.model.faults import TracedResult
-from rlregress.tracing import run, trace
-from rlregress.tracing.compare import Comparison, compare
+from rlregress.model.traces import Comparison, Trace
+from rlregress.tracing import run
+from rlregress.tracing.compare import compare
 from rlregress.tracing.processes import last_words
 from rlregress.tracing.run import Side
 
@@ -35,7 +36,7 @@ class TracedFault:
     """One change of one line, and where traces are to part first.
 
     Attributes:
-        kind: of the first divergence; see ``tracing.compare.Divergence``.
+        kind: of the first divergence; see ``model.traces.Divergence``.
         at: "file function", the places that count as right: those of the first event that the
             fault can move.
     """
@@ -93,7 +94,7 @@ def _job(framework: str, algorithm: str) -> dict[str, Any]:
     return {"framework": framework, "algorithm": algorithm, "seed": 0}
 
 
-def _original(framework: str, algorithm: str, folder: Path) -> trace.Trace:
+def _original(framework: str, algorithm: str, folder: Path) -> Trace:
     output = folder / f"{framework}-{algorithm}.trace"
     recorded = run.record(_job(framework, algorithm), output, run.current("installed"))
     if recorded.failure:
@@ -104,7 +105,7 @@ def _original(framework: str, algorithm: str, folder: Path) -> trace.Trace:
     return recorded
 
 
-def _seed(fault: TracedFault, original: trace.Trace, folder: Path) -> TracedResult:
+def _seed(fault: TracedFault, original: Trace, folder: Path) -> TracedResult:
     with probed.seeded(fault.framework, fault.fault) as environment:
         paths = tuple(environment["PYTHONPATH"].split(os.pathsep))
         side = Side(fault.name, paths=paths, variables=environment)

@@ -4,45 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from rlregress.model.code import Pair, Passage
 
 #: lines that are shown before and after what differs, and rows of one passage.
 CONTEXT, MOST = 3, 60
-
-
-@dataclass(frozen=True)
-class Pair:
-    """One row: a line of either version, with its number from 1; None where one has nothing."""
-
-    a: tuple[int, str] | None
-    b: tuple[int, str] | None
-
-    @property
-    def same(self) -> bool:
-        """Whether the two lines say the same."""
-        return self.a is not None and self.b is not None and self.a[1] == self.b[1]
-
-
-@dataclass(frozen=True)
-class Passage:
-    """What differs in one function or file.
-
-    Attributes:
-        title: the function, or the file.
-        groups: rows that follow each other; between two groups lines are left out.
-        left_out: rows that differ and are not shown.
-    """
-
-    title: str
-    groups: tuple[tuple[Pair, ...], ...]
-    left_out: int = 0
-
-    @property
-    def first_line(self) -> int | None:
-        """Number of the first line of the second version that the first one does not have."""
-        rows = [row for group in self.groups for row in group if not row.same]
-        return next((row.b[0] for row in rows if row.b is not None), None)
 
 
 def passage(
@@ -66,12 +33,12 @@ def passage(
     lines = [line[1] for rows in groups for row in rows for line in (row.a, row.b) if line]
     indented = min((len(text) - len(text.lstrip()) for text in lines if text.strip()), default=0)
     shown = tuple(tuple(_moved_left(row, indented) for row in rows) for rows in groups)
-    return Passage(title, shown, left_out)
+    return Passage(title=title, groups=shown, left_out=left_out)
 
 
 def _moved_left(row: Pair, by: int) -> Pair:
     one, other = ((line[0], line[1][by:]) if line else None for line in (row.a, row.b))
-    return Pair(one, other)
+    return Pair(a=one, b=other)
 
 
 def _rows(
@@ -83,7 +50,7 @@ def _rows(
         at_a, at_b = begin_a + step, begin_b + step
         one = (at_a + first[0], a[at_a]) if at_a < end_a else None
         other = (at_b + first[1], b[at_b]) if at_b < end_b else None
-        rows.append(Pair(one, other))
+        rows.append(Pair(a=one, b=other))
     return rows
 
 

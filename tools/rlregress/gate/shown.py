@@ -16,8 +16,8 @@ from rlregress.faults import places
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline, passages
 from rlregress.gate.baseline import FINISHED
-from rlregress.gate.passages import Passage
 from rlregress.model.cells import Band, CellRuns, ShownRun
+from rlregress.model.code import Passage
 from rlregress.model.gate import Departed, Extent
 from rlregress.model.quantities import BESIDE
 from rlregress.training import identity

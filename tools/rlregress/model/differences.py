@@ -315,8 +315,9 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
         ("Differ in logs only", _of(counted, (TRAINING, SCRIPT), (LOGS,))),
         ("Removed or incompatible", _of(counted, (PUBLIC,), (DIFFERS,))),
         ("No longer installed", _of(counted, (PACKAGE,), (DIFFERS,))),
-        ("Requirements", [each.said for each in counted if each.kind == REQUIREMENT
-                          and each.state == DIFFERS and f"installed: {each.name}" not in each.said]),
+        ("Requirements", [each.said for each in counted
+                          if each.kind == REQUIREMENT and each.state == DIFFERS
+                          and f"installed: {each.name}" not in each.said]),
         ("New warnings", _of(counted, (WARNING,), (LOGS,))),
         ("Differ by rounding only", _of(counted, (TRAINING, SCRIPT), (CLOSE,))),
         ("Repaired", _of(counted, (TRAINING, SCRIPT), (OLD_FAILED,))),

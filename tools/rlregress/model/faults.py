@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rlregress.model.throughput import ThroughputVerdict
+from rlregress.model.traces import Comparison
 from rlregress.model.verdict import REGRESSED
 
 #: tiers of the suite, in the order in which they are asked.
@@ -262,3 +263,82 @@ class Explained:
     fault: str
     kind: str
     why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutant:
+    """A file with one changed line of one function.
+
+    Attributes:
+        line: from 1.
+        operator: of the mutation literature.
+        old, new: the line, stripped.
+        text: the whole file with the fault.
+    """
+
+    file: str
+    function: str
+    line: int
+    operator: str
+    old: str
+    new: str
+    text: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.file}:{self.line} {self.function} ({self.operator}): {self.old} -> {self.new}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seeded:
+    """What became of one fault.
+
+    Attributes:
+        trainings: those that run its line, in the order in which they are tried.
+        seen: the training that parts, or ends in an error; empty: none of them.
+        comparison: of that training with and without the fault; None if it ended in an error.
+        misfit: why the fault could not be seeded; empty if it could.
+    """
+
+    fault: Mutant
+    trainings: tuple[str, ...]
+    seen: str = ""
+    comparison: Comparison | None = None
+    misfit: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionalResult:
+    """What the scenarios said of a fault that does something only under an option.
+
+    Attributes:
+        option: what a user switches on.
+        function: qualified name of the one that the fault is in.
+        seeded: None if it does not fit this version.
+    """
+
+    fault: SeededFault
+    option: str
+    function: str
+    seeded: Seeded | None
+
+    @property
+    def seen(self) -> bool:
+        """Whether a training parts, or ends in an error."""
+        return self.seeded is not None and bool(self.seeded.seen)
+
+    @property
+    def right(self) -> bool:
+        """Whether it parts in the function of the fault, or in what that has called."""
+        if self.seeded is None or self.seeded.comparison is None:
+            return False
+        first = self.seeded.comparison.first
+        last = self.function.rpartition(".")[2]
+        for event in (first.a, first.b) if first is not None else ():
+            if event is not None:
+                frames = [(event.file, event.function)]
+                frames += [(caller.file, caller.function) for caller in event.callers]
+                if (self.fault.file, last) in frames:
+                    return True
+        return False

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rlregress.upgrade import explained
-from rlregress.upgrade.fingerprints import ChangedDetail
-from rlregress.upgrade.search import Cause
-from rlregress.upgrade.traced import Traced
+from rlregress.model.traces import Traced
+from rlregress.model.upgrades import Cause, ChangedDetail, details_of
 
 #: functions of one side alone that are named.
 _NEW = 4
@@ -41,7 +39,7 @@ def lines(cause: Cause | None, details: Sequence[ChangedDetail]) -> list[str]:
         more = f" and {len(cause.new) - _NEW} more" if len(cause.new) > _NEW else ""
         names = ", ".join(map(str, cause.new[:_NEW]))
         said.append(f"uses functions that only one side has: {names}{more}")
-    for detail in explained.details_of(cause, details):
+    for detail in details_of(cause, details):
         said.append(f"explained by {detail.id} [{detail.scope}]: {detail.words}")
     return said
 

@@ -8,12 +8,12 @@ from dataclasses import asdict
 from rlregress.model.faults import (
     BehaviorResult,
     GateOnFault,
+    OptionalResult,
     ProbedResult,
     ThroughputResult,
     TracedResult,
 )
 from rlregress.reporting import throughput, words
-from rlregress.upgrade.optional_faults import OptionalResult
 
 
 def changed(seen: ProbedResult) -> str:
@@ -103,7 +103,7 @@ def optional_lines(results: Sequence[OptionalResult]) -> list[str]:
             word = f"not seeded: {seeded.misfit}"
         else:
             word = f"run by {len(seeded.trainings)}, not seen" if seeded.trainings else "never run"
-        lines.append(f"{fault.framework} {fault.name} ({fault.option}): {word}")
+        lines.append(f"{fault.framework} {fault.name} ({each.option}): {word}")
     fitting = [each for each in results if each.seeded is not None]
     seen, right = sum(each.seen for each in fitting), sum(each.right for each in fitting)
     share = seen / len(fitting) if fitting else 0.0

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rlregress.gate.passages import Passage
 from rlregress.model import differences as model
+from rlregress.model import upgrades
+from rlregress.model.code import Changed, Passage
+from rlregress.model.differences import DOCUMENTED, VIOLATED
+from rlregress.model.upgrades import OfFramework, Upgrade
 from rlregress.model.verdict import REGRESSED
-from rlregress.upgrade import explained
-from rlregress.upgrade.functions import Changed
-from rlregress.upgrade.result import DOCUMENTED, VIOLATED, OfFramework, Upgrade
 
 ERROR, WARNING, NOTICE = "error", "warning", "notice"
 LEVELS = (ERROR, WARNING, NOTICE)
@@ -124,7 +124,7 @@ def _of(of: OfFramework, repository: Repository) -> Iterable[Finding]:
         return inside if inside[0] else pinned
 
     changed = [each.function for each in of.reach]
-    for finding in explained.findings(of.details.changed, changed):
+    for finding in upgrades.findings(of.details.changed, changed):
         for detail in finding.details:
             standing = of.standing.get((detail.id, detail.scope), "")
             level = {VIOLATED: ERROR, DOCUMENTED: NOTICE}.get(standing, WARNING)

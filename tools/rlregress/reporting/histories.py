@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from rlregress.model.histories import OUTCOMES, Judged
 from rlregress.reporting import tables
-from rlregress.upgrade.histories import OUTCOMES, Judged
 
 
 def pair_lines(row: Judged) -> Iterator[str]:

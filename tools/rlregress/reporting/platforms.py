@@ -14,9 +14,9 @@ from typing import Any
 from xml.etree import ElementTree
 
 from rlregress.model import differences as model
+from rlregress.model.upgrades import OfFramework, Upgrade
 from rlregress.model.verdict import REGRESSED
 from rlregress.reporting.findings import ERROR, LEVELS, NOTICE, WARNING, Finding
-from rlregress.upgrade.result import OfFramework, Upgrade
 
 #: level -> GitLab's severity
 _SEVERITIES = {ERROR: "major", WARNING: "minor", NOTICE: "info"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rlregress.tracing import explain
-from rlregress.tracing.run import Repeated
+from rlregress.model import explain
+from rlregress.model.explain import Repeated
 
 
 def recorded(repeated: Repeated, output: Path, size: int) -> list[str]:

@@ -8,12 +8,18 @@ from typing import Any
 
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry
+from rlregress.model.traces import NotTraced, Traced, share
+from rlregress.model.upgrades import (
+    UNDOCUMENTED,
+    Cause,
+    OfFramework,
+    OfScript,
+    Proof,
+    Upgrade,
+    details_of,
+    findings,
+)
 from rlregress.reporting.upgrade_text import headline, of_part
-from rlregress.upgrade import coverage, explained
-from rlregress.upgrade.proof import Proof
-from rlregress.upgrade.result import UNDOCUMENTED, OfFramework, OfScript, Upgrade
-from rlregress.upgrade.search import Cause
-from rlregress.upgrade.traced import NotTraced, Traced
 
 #: of the data; 2: ``entries`` holds every difference with its state, and every verdict of
 #: ``model.differences``, where 1 had ``unchanged as far as asked`` for ``partly checked``.
@@ -28,8 +34,8 @@ def as_json(result: Upgrade) -> dict[str, Any]:
     checked = result.judgement.coverage
     return {
         "schema": SCHEMA,
-        "from": result.a.requested.text,
-        "to": result.b.requested.text,
+        "from": result.a.text,
+        "to": result.b.text,
         "verdict": result.verdict,
         "verdict_of_schema_1": _BEFORE.get(result.verdict, result.verdict),
         "headline": headline(result),
@@ -40,7 +46,7 @@ def as_json(result: Upgrade) -> dict[str, Any]:
         "entries": [_entry(each) for each in result.entries],
         "accepted_stale": result.stale,
         "sides": {
-            side.side.label: {"how": side.how, "because": side.why, "although": side.notes}
+            side.label: {"how": side.how, "because": side.why, "although": side.notes}
             for side in (result.a, result.b)
         },
         "versions": result.differing,
@@ -103,7 +109,7 @@ def _plain(result: Upgrade, of: OfFramework) -> dict[str, Any]:
                 "documented": of.standing.get((d.id, d.scope), UNDOCUMENTED),
                 "functions": [f"{f.file} {f.name}" for f in finding.functions],
             }
-            for finding in explained.findings(of.details.changed, changed)
+            for finding in findings(of.details.changed, changed)
             for d in finding.details
         ],
         "not_asked": [asdict(each) for each in of.details.not_asked],
@@ -130,8 +136,8 @@ def _trace(traced: Traced, cause: Cause | None, details: Any) -> dict[str, Any]:
         "extra_events": dict(Counter(side for side, _ in traced.comparison.extra)),
         "first": _first(traced),
         "cause": cause and _cause(cause),
-        "details": [f"{d.id} [{d.scope}]" for d in explained.details_of(cause, details)],
-        "reached": coverage.share(traced.b),
+        "details": [f"{d.id} [{d.scope}]" for d in details_of(cause, details)],
+        "reached": share(traced.b),
     }
 
 

@@ -7,30 +7,33 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from rlregress.model import differences as model
+from rlregress.model import explain
+from rlregress.model.code import Changed
 from rlregress.model.differences import Entry, Judgement
-from rlregress.reporting import causes, tables
-from rlregress.reporting.words import counted
-from rlregress.tracing import explain
-from rlregress.upgrade import coverage, explained
-from rlregress.upgrade.explained import Finding
-from rlregress.upgrade.fingerprints import (
+from rlregress.model.traces import NotTraced, Traced, share
+from rlregress.model.upgrades import (
     ABSENT,
     ERROR,
     FRAMEWORK,
     NO_PROBE,
     PACKAGE,
     SUITE,
+    UNDOCUMENTED,
     UNKNOWN_CODE,
+    Cause,
     ChangedDetail,
     Details,
+    Finding,
+    Moved,
     NotAsked,
+    OfFramework,
+    OfScript,
+    Proof,
+    Upgrade,
+    findings,
 )
-from rlregress.upgrade.functions import Changed
-from rlregress.upgrade.physics import Moved
-from rlregress.upgrade.proof import Proof
-from rlregress.upgrade.result import UNDOCUMENTED, OfFramework, OfScript, Upgrade
-from rlregress.upgrade.search import Cause
-from rlregress.upgrade.traced import NotTraced, Traced
+from rlregress.reporting import causes, tables
+from rlregress.reporting.words import counted
 
 #: why a probe gave no answer, in words
 WHY = {
@@ -65,7 +68,7 @@ TITLES = {
 
 def lines(result: Upgrade) -> list[str]:
     """The report as Markdown."""
-    a, b = result.a.requested.text, result.b.requested.text
+    a, b = result.a.text, result.b.text
     text = [f"# {a} -> {b}: {result.verdict}", "", f"{headline(result)}", ""]
     text += [*_summary(result), "", *_entries(result, model.UNCHECKED), *_not_probed(result)]
     text += _entries(result, model.DIFFERENT)
@@ -84,7 +87,7 @@ def last_lines(result: Upgrade, folder: Path) -> list[str]:
     """Where the report is, and the verdict."""
     return [
         f"report: {folder} (upgrade.html, upgrade.md and upgrade.json, which list every entry)",
-        f"verdict {result.a.requested.text} -> {result.b.requested.text}: {headline(result)}",
+        f"verdict {result.a.text} -> {result.b.text}: {headline(result)}",
     ]
 
 
@@ -219,8 +222,8 @@ def _table(result: Upgrade) -> list[str]:
 
 
 def _row(owner: str, traced: Traced) -> str:
-    share = coverage.share(traced.b)
-    said = f"{share:.0%}" if share is not None else "not measured"
+    covered = share(traced.b)
+    said = f"{covered:.0%}" if covered is not None else "not measured"
     return tables.row(owner, traced.name, traced.word, traced.comparison.compared, said)
 
 
@@ -274,7 +277,7 @@ def _details(of: OfFramework) -> list[str]:
     counts = f"{len(details.changed)} of {details.asked} probed on both sides"
     text = [f"### Details that differ ({counts})", ""]
     changed = [each.function for each in of.reach]
-    for finding in explained.findings(details.changed, changed):
+    for finding in findings(details.changed, changed):
         text += _finding(of, finding)
     return [*text, ""]
 

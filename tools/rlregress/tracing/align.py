@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rlregress.tracing.trace import Event, Part
+from rlregress.model.traces import Event, difference
 
 #: events to look ahead for the place where both sides go on alike.
 WINDOW = 400
@@ -13,28 +13,6 @@ WINDOW = 400
 AGREEING = 3
 #: kinds whose numbers depend on what was learned; draws of a generator are alike in any case.
 _TELLING = ("step", "output", "loss", "backward", "optimizer", "parameters")
-
-
-def difference(a: Part, b: Part) -> float:
-    """Relative size of the difference, from the numbers that were kept; infinite if they say none.
-
-    The gap of norms, first values and projections, over the norm: an estimate of the norm of the
-    difference over the norm.
-    """
-    if a.digest == b.digest:
-        return 0.0
-    pairs = [*zip(a.values, b.values, strict=False), *zip(a.shadow, b.shadow, strict=False)]
-    if a.norm is None or b.norm is None or not pairs:
-        return math.inf
-    if len(a.values) != len(b.values) or len(a.shadow) != len(b.shadow):
-        return math.inf
-    pairs.append((a.norm, b.norm))
-    # a number that is none on one side is no rounding
-    if not all(math.isfinite(number) for pair in pairs for number in pair):
-        return math.inf
-    gap, scale = max(abs(one - other) for one, other in pairs), max(a.norm, b.norm)
-    # another digest of the same numbers: another type or shape, or digits that are not kept
-    return gap / scale if scale else 0.0
 
 
 def event_differences(a: Event, b: Event) -> list[tuple[str, float]]:

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
-from rlregress.tracing.align import difference, event_difference, event_differences, resume
-from rlregress.tracing.events import REFUSED
-from rlregress.tracing.trace import Event, Part, Trace
+from rlregress.model.traces import Comparison, Divergence, Event, Growth, Trace, difference
+from rlregress.tracing.align import event_difference, event_differences, resume
 
 #: relative difference of reordered arithmetic in float32, at first.
 CLOSE = 1e-6
@@ -60,90 +58,6 @@ WORDS = frozenset({"keys", "types"})
 TRAINING = frozenset({"backward", "optimizer"})
 
 
-@dataclass(frozen=True)
-class Divergence:
-    """The first event that differs.
-
-    Attributes:
-        kind: initialisation, exploration, environment, sampling, data, loss, gradient, schedule,
-            optimiser, parameters, target update, order (other events happen), or interface (other
-            names, types or shapes).
-        part: of the event, which value differs; empty for order.
-        a, b: the event on either side; None where the trace has ended.
-        before: the events just before it, the same on both sides.
-    """
-
-    kind: str
-    part: str
-    a: Event | None
-    b: Event | None
-    before: tuple[Event, ...]
-
-    @property
-    def gap(self) -> float:
-        """Relative size of the difference; infinite for other events."""
-        if self.a is None or self.b is None or not self.part:
-            return math.inf
-        other = self.b.parts.get(self.part)
-        return math.inf if other is None else difference(self.a.parts[self.part], other)
-
-    @property
-    def ratio(self) -> float | None:
-        """B over A of the first values, or of the norms, where that is a number."""
-        if self.a is None or self.b is None or not self.part:
-            return None
-        return _ratio(self.a.parts[self.part], self.b.parts.get(self.part))
-
-
-@dataclass(frozen=True)
-class Growth:
-    """How far the values of one loss are apart after the first difference.
-
-    Attributes:
-        first: the first backward pass of this loss there, on side A.
-        optimizer: the number of the optimiser that steps next; empty if none does.
-        gaps: relative differences, one after the other.
-    """
-
-    first: Event
-    optimizer: str
-    gaps: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """What two traces have to say of each other.
-
-    Attributes:
-        verdict: "equal", "close" or "diverged".
-        compared: events that were compared.
-        first: where they part; None if they are equal. In numbers or order, if they ever do.
-        growth: of each loss, after the first difference.
-        extra: events that only one side has, skipped where both go on alike.
-        equal: events that were the same to the bit before the first difference.
-        rounding: where arithmetic had parted by a rounding before ``first``, if it had.
-        interface: where names, types or shapes differ first, if they do.
-    """
-
-    verdict: str
-    compared: int
-    first: Divergence | None = None
-    growth: tuple[Growth, ...] = ()
-    extra: tuple[tuple[str, Event], ...] = field(default=())
-    equal: int = 0
-    rounding: Divergence | None = None
-    interface: Divergence | None = None
-
-
-def _ratio(a: Part, b: Part | None) -> float | None:
-    if b is None:
-        return None
-    one, other = (p.values[0] if len(p.values) == 1 else p.norm for p in (a, b))
-    if one is None or other is None or one == 0.0 or not math.isfinite(one + other):
-        return None
-    return other / one
-
-
 class _Walk:
     """Both traces side by side, up to the first event that is not the same."""
 
@@ -175,7 +89,9 @@ class _Walk:
     def here(self, kind: str, part: str) -> Divergence:
         """A difference of the next events."""
         x, y = self.heads()
-        return Divergence(kind, part, x, y, tuple(self.a[max(0, self.i - 3) : self.i]))
+        return Divergence(
+            kind=kind, part=part, a=x, b=y, before=tuple(self.a[max(0, self.i - 3) : self.i])
+        )
 
     def walk(self) -> Comparison:
         """The comparison."""
@@ -202,7 +118,9 @@ class _Walk:
         if not part:
             self.equal += self._so_far_equal()
             return None
-        divergence = Divergence(KINDS[x.kind, part], part, x, y, tuple(self.a[-3:]))
+        divergence = Divergence(
+            kind=KINDS[x.kind, part], part=part, a=x, b=y, before=tuple(self.a[-3:])
+        )
         if self._passes(part, gap):
             self.rounding = self.rounding or divergence
             return None
@@ -213,14 +131,14 @@ class _Walk:
         if verdict == "diverged":
             self.losses.follow(self.a[self.i :], self.b[self.j :])
         return Comparison(
-            verdict,
-            self.compared,
-            first,
-            self.losses.growth(),
-            tuple(self.extra),
-            self.equal,
-            rounding,
-            self.interface,
+            verdict=verdict,
+            compared=self.compared,
+            first=first,
+            growth=self.losses.growth(),
+            extra=tuple(self.extra),
+            equal=self.equal,
+            rounding=rounding,
+            interface=self.interface,
         )
 
     def _so_far_equal(self) -> bool:
@@ -296,7 +214,7 @@ class _Walk:
         only = [*self.a[self.i : resumed[0]], *self.b[self.j : resumed[1]]]
         ends = resumed[0] >= len(self.a) and resumed[1] >= len(self.b)
         # what is shown is not shown otherwise: nothing that comes after it acquits it
-        if any(is_answer(each) for each in only):
+        if any(each.is_answer for each in only):
             return False
         # at the end nothing comes that could acquit a training that went on
         if ends and any(each.kind in ("optimizer", "step") for each in only):
@@ -383,20 +301,10 @@ def _common(events: Sequence[Event], others: Sequence[Event]) -> tuple[list[Even
 
 def _other_answers(a: Sequence[Event], b: Sequence[Event]) -> Divergence | None:
     """What a part of the library answers on one side alone, such as that it refuses."""
-    one, other = (next((e for e in side if is_answer(e)), None) for side in (a, b))
-    return Divergence("interface", "", one, other, ()) if one or other else None
-
-
-def is_answer(event: Event) -> bool:
-    """Whether a training itself shows it, outside of the traced code."""
-    return event.kind == "output" and not event.file
-
-
-def refusal(event: Event) -> str:
-    """The error that a framework answers with, in words; empty: it answers otherwise."""
-    types = event.parts.get("types")
-    refused = is_answer(event) and types is not None and types.text == REFUSED
-    return event.parts["value"].text if refused else ""
+    one, other = (next((e for e in side if e.is_answer), None) for side in (a, b))
+    return (
+        Divergence(kind="interface", part="", a=one, b=other, before=()) if one or other else None
+    )
 
 
 def _first(events: Sequence[Event]) -> Event | None:
@@ -448,7 +356,8 @@ class _Losses:
     def growth(self) -> tuple[Growth, ...]:
         """What was noted, each loss by itself."""
         return tuple(
-            Growth(self._first[key], key[1], tuple(gaps)) for key, gaps in self._found.items()
+            Growth(first=self._first[key], optimizer=key[1], gaps=tuple(gaps))
+            for key, gaps in self._found.items()
         )
 
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from rlregress import suite
 from rlregress.errors import UserError
+from rlregress.model.explain import Repeated
+from rlregress.model.traces import Trace
 from rlregress.tracing import processes, trace
-from rlregress.tracing.compare import Comparison, compare
-from rlregress.tracing.explain import causes, comparison, elsewhere
-from rlregress.tracing.trace import Trace
+from rlregress.tracing.compare import compare
 
 #: not with -m, which puts the working directory before the packages of the side.
 _START = (
@@ -128,44 +128,6 @@ def record(job: Mapping[str, Any], output: Path, side: Side) -> Trace:
     return trace.load(output)
 
 
-@dataclass(frozen=True)
-class Repeated:
-    """A trace and its repetition.
-
-    Attributes:
-        with_itself: the comparison of the two; only "equal" is evidence.
-    """
-
-    trace: Trace
-    with_itself: Comparison
-    repetition: Trace
-
-    @property
-    def repeats(self) -> bool:
-        """Whether the trace repeats itself to the bit."""
-        return self.with_itself.verdict == "equal"
-
-    def uncontrolled(self) -> list[str]:
-        """In words, what is not controlled; empty if the trace repeats itself."""
-        if self.repeats:
-            return []
-        cause = causes(self.with_itself, self.trace.elsewhere)
-        return [
-            f"the training does not repeat itself, because of {cause}",
-            *comparison(self.with_itself, self.trace, self.repetition),
-        ]
-
-    def lines(self) -> list[str]:
-        """In words: what was seeded, what runs elsewhere, and why it does not repeat itself."""
-        return seeded_lines(self.trace) + elsewhere(self.trace) + self.uncontrolled()
-
-
-def seeded_lines(trace: Trace) -> list[str]:
-    """In words, what the tracer seeded."""
-    seeded = list(trace.header["seeded"])
-    return [f"seeded by the tracer, not by the script: {', '.join(seeded)}"] if seeded else []
-
-
 def check_trained(trace: Trace, label: str) -> None:
     """Raise UserError if nothing was traced, and nothing failed either."""
     if not trace.failure and not any(map(trace.count, ("optimizer", "step", "output"))):
@@ -185,4 +147,4 @@ def record_twice(job: Mapping[str, Any], output: Path, side: Side) -> Repeated:
     check_trained(first, side.label)
     with TemporaryDirectory(prefix="rlregress-trace-") as folder:
         again = record(job, Path(folder) / "again.trace", side)
-    return Repeated(first, compare(first, again), again)
+    return Repeated(trace=first, with_itself=compare(first, again), repetition=again)

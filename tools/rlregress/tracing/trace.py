@@ -6,13 +6,14 @@ import gzip
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from rlregress.errors import UserError
-from rlregress.tracing.events import SCHEMA
+from rlregress.model.traces import Event, Part, Place, Trace
+from rlregress.tracing.events import REFUSED, SCHEMA
 
 #: kinds of events; see ``Event``.
 KINDS = (
@@ -29,115 +30,11 @@ CAUSAL = {
 }
 
 
-@dataclass(frozen=True)
-class Part:
-    """A recorded value: equal digests are equal bits; the numbers explain a difference.
-
-    Attributes:
-        norm: of all numbers; None if they are none.
-        values: the first ones.
-        shadow: two random projections of all of them; empty where ``values`` are all of them.
-        text: of a part that is words.
-    """
-
-    digest: str
-    norm: float | None
-    values: tuple[float, ...]
-    shadow: tuple[float, ...] = ()
-    text: str = ""
-
-
-class Place(NamedTuple):
-    """A frame of the traced code."""
-
-    file: str
-    line: int
-    function: str
-
-
-@dataclass(frozen=True)
-class Event:
-    """One event.
-
-    Attributes:
-        kind: "reset", "step", "output" (what a vector environment, a normaliser or a collector
-            hands out), "draw", "data", "parameters", "loss" (what a loss module returns),
-            "backward", "optimizer", "write", or "final", the last one, of the networks as the
-            training leaves them.
-        name: which one of its kind.
-        file, line, function: the nearest frame of the traced code; empty and 0 if there was none.
-        parts: in the order in which one follows from the other.
-        callers: frames of the traced code above that one, the nearest first.
-    """
-
-    index: int
-    kind: str
-    name: str
-    file: str
-    line: int
-    function: str
-    parts: Mapping[str, Part]
-    callers: tuple[Place, ...] = ()
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """What makes two events comparable: neither the place, which moves, nor the values."""
-        # by its number: a class of another name may do the same
-        numbered = self.kind in ("optimizer", "loss")
-        name = self.name.rpartition(" ")[2] if numbered else self.name
-        return self.kind, name
-
-    @property
-    def place(self) -> str:
-        """``file:line``."""
-        return f"{self.file}:{self.line}" if self.file else "outside of the traced code"
-
-    @property
-    def digests(self) -> tuple[str, ...]:
-        """Of all parts."""
-        return tuple(part.digest for part in self.parts.values())
-
-
-@dataclass(frozen=True)
-class Trace:
-    """Everything that was recorded of one run.
-
-    Attributes:
-        header: versions, what was seeded, failure, times.
-    """
-
-    header: Mapping[str, Any]
-    events: tuple[Event, ...]
-
-    @property
-    def failure(self) -> str:
-        """The end of the traceback of a run that ended in an error; empty otherwise."""
-        return str(self.header["failure"])
-
-    @property
-    def error(self) -> Mapping[str, str]:
-        """Type, origin and places of the error that ended it; see ``errors.found``."""
-        return dict(self.header.get("error") or {})
-
-    @property
-    def begun(self) -> bool:
-        """Whether it has begun to train."""
-        return bool(self.count("step") or self.count("optimizer"))
-
-    @property
-    def elsewhere(self) -> list[Mapping[str, Any]]:
-        """Threads and processes that the training started; see ``elsewhere.Elsewhere``."""
-        return list(self.header.get("elsewhere", []))
-
-    def count(self, kind: str) -> int:
-        """How many events of a kind there are."""
-        return sum(event.kind == kind for event in self.events)
-
-
 def failed(said: str, error: Mapping[str, str] = MappingProxyType({})) -> Trace:
     """In place of a trace, how the process that was to record it ended."""
     said = said or "the process ended without a trace"
-    return Trace({"failure": said, "error": dict(error), "seeded": [], "lines": {}}, ())
+    header = {"failure": said, "error": dict(error), "seeded": [], "lines": {}}
+    return Trace(header=header, events=())
 
 
 def load(path: Path) -> Trace:
@@ -167,7 +64,7 @@ def load(path: Path) -> Trace:
             )
         for key in ("failure", "seeded", "lines"):
             header[key]
-        return Trace(header, tuple(_event(n, row) for n, row in enumerate(rows)))
+        return Trace(header=header, events=tuple(_event(n, row) for n, row in enumerate(rows)))
     except (
         OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError
     ) as error:  # fmt: skip
@@ -195,17 +92,27 @@ def _event(index: int, row: Mapping[str, Any]) -> Event:
     file, line, function, callers = row["at"] or ("", 0, "", [])
     order = CAUSAL.get(row["kind"], tuple(row["parts"]))
     parts = {name: _part(*row["parts"][name]) for name in order if name in row["parts"]}
-    above = tuple(Place(*caller) for caller in callers)
-    return Event(index, row["kind"], row["name"], file, line, function, parts, above)
+    made = Event(
+        index=index,
+        kind=row["kind"],
+        name=row["name"],
+        file=file,
+        line=line,
+        function=function,
+        parts=parts,
+        callers=tuple(Place(file=f, line=n, function=name) for f, n, name in callers),
+    )
+    refused = made.is_answer and "types" in parts and parts["types"].text == REFUSED
+    return replace(made, refusal=parts["value"].text) if refused else made
 
 
 def _part(
     digest: str, norm: Any, values: list[Any], shadow: list[Any] | None, text: str = ""
 ) -> Part:
     return Part(
-        digest,
-        None if norm is None else float(norm),
-        tuple(float(x) for x in values),
-        tuple(float(x) for x in shadow or ()),
-        text,
+        digest=digest,
+        norm=None if norm is None else float(norm),
+        values=tuple(float(x) for x in values),
+        shadow=tuple(float(x) for x in shadow or ()),
+        text=text,
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from rlregress.upgrade.functions import Changed
+from rlregress.model.code import Changed
 
 #: places that are named.
 _SHOWN = 2

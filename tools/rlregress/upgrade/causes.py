@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from rlregress.tracing.trace import Trace
-from rlregress.upgrade.functions import CHANGED, Changed
-from rlregress.upgrade.search import Cause, Group, Search, at, job, search
-from rlregress.upgrade.traced import Traced, Training
+from rlregress.model.code import CHANGED, Changed
+from rlregress.model.traces import Trace, Traced
+from rlregress.model.upgrades import Cause
+from rlregress.upgrade.search import Group, Search, at, job, search
+from rlregress.upgrade.traced import Training
 
 #: recordings in all, of trainings of so many events or more: a shorter one counts as a part of one,
 #: down to the least.

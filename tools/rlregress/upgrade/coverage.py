@@ -7,57 +7,19 @@ binds and a mask that is all ones say nothing about the other way.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from rlregress.model.code import REMOVED, Changed, Function
+from rlregress.model.traces import Trace, ranges
+from rlregress.model.upgrades import Branch, Reach
 from rlregress.tracing.lines import WAYS
-from rlregress.tracing.trace import Trace
-from rlregress.upgrade.functions import REMOVED, Changed, Function, changed_statements
-from rlregress.upgrade.traced import Traced
+from rlregress.upgrade.functions import changed_statements
 
 #: what a statement at import may do one way or another.
 _CONDITIONAL = ("If", "IfExp", "Try", "While", "Match", "Lambda", "BoolOp")
 #: the same within a function, where it is not measured line by line.
 _WITHIN = ("IfExp", "Try", "Match", "BoolOp", "comprehension")
-
-
-@dataclass(frozen=True)
-class Branch:
-    """A place that was passed one way only.
-
-    Attributes:
-        said: in words, what stands there and what never happened.
-    """
-
-    file: str
-    line: int
-    function: str
-    said: str
-
-
-@dataclass(frozen=True)
-class Reach:
-    """How the trainings went through one function that differs.
-
-    Attributes:
-        trainings: names of those that have executed it.
-        details: "<id> [<scope>]" of the probes that have executed it.
-        one_way: what in it was passed one way only, or never.
-        hints: in words, what would execute it.
-        algorithms: those that use its class or its file.
-        elsewhere: what started the process in which it may run unrecorded; empty: nothing did.
-        passed_by: it ran, and none of the statements that differ in it did.
-    """
-
-    function: Changed
-    trainings: tuple[str, ...] = ()
-    details: tuple[str, ...] = ()
-    one_way: tuple[Branch, ...] = ()
-    hints: tuple[str, ...] = ()
-    algorithms: tuple[str, ...] = ()
-    elsewhere: str = ""
-    passed_by: bool = False
 
 
 class Reached:
@@ -120,10 +82,15 @@ class Reached:
         """What of a piece of code that was executed no training has tried."""
         for first, last in self.left_out(function)[0]:
             said = f"this change never ran (lines {ranges(range(first, last + 1))})"
-            yield Branch(function.file, first, "", said)
+            yield Branch(file=function.file, line=first, function="", said=said)
         if not self.measured(function):
             if any(f"{word}(" in own.code for word in _CONDITIONAL):
-                yield Branch(function.file, own.first, "", "conditions at import are not measured")
+                yield Branch(
+                    file=function.file,
+                    line=own.first,
+                    function="",
+                    said="conditions at import are not measured",
+                )
             return
         for branch in self._branches:
             if branch.file == function.file and own.first <= branch.line <= own.last:
@@ -131,10 +98,15 @@ class Reached:
         hit, every = self._lines.get(function.file, (frozenset(), frozenset()))
         left = [line for line in sorted(every - hit) if own.first <= line <= own.last]
         if left:
-            yield Branch(function.file, left[0], "", f"lines {ranges(left)} never ran")
+            yield Branch(
+                file=function.file,
+                line=left[0],
+                function="",
+                said=f"lines {ranges(left)} never ran",
+            )
         if any(f"{word}(" in own.code for word in _WITHIN):
             said = "conditions within expressions and error handlers are not measured"
-            yield Branch(function.file, own.first, "", said)
+            yield Branch(file=function.file, line=own.first, function="", said=said)
 
     def around(self, function: Changed) -> set[str]:
         """Names of the trainings that use its class, or its file if it has none."""
@@ -151,12 +123,14 @@ class Reached:
         for (file, line), (held, failed, text) in self._ways.items():
             if not (held and failed):
                 never = "true" if not held else "false"
-                branches.append(Branch(file, line, "", f"`{text}` was never {never}"))
+                branches.append(
+                    Branch(file=file, line=line, function="", said=f"`{text}` was never {never}")
+                )
         for (file, line, function, operation), seen in self._seen.items():
             never_ways = [way for way in WAYS[operation] if way not in seen]
             if never_ways:
                 said = f"{operation}: never {' and never '.join(never_ways)}"
-                branches.append(Branch(file, line, function, said))
+                branches.append(Branch(file=file, line=line, function=function, said=said))
         return sorted(branches, key=lambda branch: (branch.file, branch.line, branch.said))
 
 
@@ -190,14 +164,14 @@ def reach(
         around = old.around(function) | new.around(function)
         reached.append(
             Reach(
-                function,
-                trainings,
-                tuple(probed.get(function.key, ())),
-                one_way,
-                () if trainings or gone else tuple(callers(function, folders)),
-                tuple(sorted({name.partition(" ")[0] for name in around})),
-                "" if trainings else starters.get(function.file, ""),
-                bool(trainings) and not gone and side.left_out(function)[1],
+                function=function,
+                trainings=trainings,
+                details=tuple(probed.get(function.key, ())),
+                one_way=one_way,
+                hints=() if trainings or gone else tuple(callers(function, folders)),
+                algorithms=tuple(sorted({name.partition(" ")[0] for name in around})),
+                elsewhere="" if trainings else starters.get(function.file, ""),
+                passed_by=bool(trainings) and not gone and side.left_out(function)[1],
             )
         )
     return reached
@@ -211,33 +185,3 @@ def _starters(traces: Iterable[Trace]) -> dict[str, str]:
         for row in trace.elsewhere
         if row.get("what") == "process" and row.get("file")
     }
-
-
-def share(traced: Trace) -> float | None:
-    """Share of the executable lines that a training has reached; None if they were not noted."""
-    rows = list(traced.header["lines"].values())
-    executable = sum(len(every) for _, every in rows)
-    return sum(len(hit) for hit, _ in rows) / executable if executable else None
-
-
-def missed(traced: Sequence[Traced]) -> dict[str, list[int]]:
-    """Side B's files -> lines that no training has reached, of the functions that any enters."""
-    every: dict[str, set[int]] = {}
-    hit: dict[str, set[int]] = {}
-    for one in traced:
-        for file, (reached, executable) in one.b.header["lines"].items():
-            every.setdefault(file, set()).update(executable)
-            hit.setdefault(file, set()).update(reached)
-    left = {file: sorted(lines - hit[file]) for file, lines in sorted(every.items())}
-    return {file: lines for file, lines in left.items() if lines}
-
-
-def ranges(lines: Iterable[int]) -> str:
-    """Line numbers as ranges."""
-    spans: list[list[int]] = []
-    for line in sorted(lines):
-        if spans and line == spans[-1][1] + 1:
-            spans[-1][1] = line
-        else:
-            spans.append([line, line])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)

@@ -9,24 +9,14 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from rlregress.model import differences as model
+from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, Changed
 from rlregress.model.differences import Entry
+from rlregress.model.traces import Crash, NotTraced, Traced
+from rlregress.model.upgrades import Cause, ChangedDefault, Details, Moved, NotAsked, Reach
 from rlregress.model.verdict import COULD_NOT_JUDGE, HOLDS
 from rlregress.upgrade import metadata, outside
-from rlregress.upgrade.coverage import Reach
-from rlregress.upgrade.fingerprints import ChangedDefault, Details, NotAsked
-from rlregress.upgrade.functions import (
-    ADDED,
-    BODY,
-    MODULE,
-    REMOVED,
-    WORDING,
-    Changed,
-)
 from rlregress.upgrade.inventory import COMPILED, Inventory
-from rlregress.upgrade.physics import Moved
 from rlregress.upgrade.requirements import RequirementChange
-from rlregress.upgrade.search import Cause
-from rlregress.upgrade.traced import Crash, NotTraced, Traced
 
 _SIDES = {"A": "old", "B": "new"}
 

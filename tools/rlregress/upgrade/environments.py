@@ -21,6 +21,7 @@ from packaging.utils import canonicalize_name
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
+from rlregress.model.upgrades import SideInfo
 from rlregress.tracing.run import Side, current_paths
 from rlregress.upgrade import (
     bytecode,
@@ -82,6 +83,19 @@ class Prepared:
                 f"  without {', '.join(self.hidden)}{more}: {who} {does} not install {what}"
             )
         return [first, *rows, *(f"  although {note}" for note in self.notes)]
+
+    @property
+    def info(self) -> SideInfo:
+        """What a report says of it."""
+        return SideInfo(
+            label=self.side.label,
+            text=self.requested.text,
+            how=self.how,
+            why=self.why,
+            notes=self.notes,
+            lines=tuple(self.lines),
+            lock=self.requested.lock,
+        )
 
 
 def prepare(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import difflib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from packaging.version import InvalidVersion, Version
 
@@ -13,45 +12,13 @@ from rlregress.details import expectations
 from rlregress.details.implementation import stated
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.gate.passages import Passage, passage
-from rlregress.upgrade.fingerprints import ChangedDetail
-from rlregress.upgrade.functions import Changed
-from rlregress.upgrade.result import DOCUMENTED, UNDOCUMENTED, VIOLATED
-from rlregress.upgrade.search import Cause
+from rlregress.gate.passages import passage
+from rlregress.model.code import Changed, Passage
+from rlregress.model.differences import DOCUMENTED, VIOLATED
+from rlregress.model.upgrades import UNDOCUMENTED, Cause, ChangedDetail, findings
 
 #: lines of a source difference that are shown.
 _SHOWN = 24
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Changed details that have the same changed functions below them: one cause.
-
-    Attributes:
-        functions: those that their probes enter, and that differ between the sides.
-    """
-
-    details: tuple[ChangedDetail, ...]
-    functions: tuple[Changed, ...]
-
-
-def findings(details: Iterable[ChangedDetail], changed: Sequence[Changed]) -> list[Finding]:
-    """Changed details, grouped by what differs below them."""
-    groups: dict[tuple[Changed, ...], list[ChangedDetail]] = {}
-    alone: list[Finding] = []
-    for detail in details:
-        below = tuple(f for f in changed if f.key in detail.entered and not f.at_import)
-        if below:
-            groups.setdefault(below, []).append(detail)
-        else:
-            alone.append(Finding((detail,), ()))
-    return [Finding(tuple(of), below) for below, of in groups.items()] + alone
-
-
-def details_of(cause: Cause | None, details: Iterable[ChangedDetail]) -> list[ChangedDetail]:
-    """The changed details whose probes enter what makes a training part."""
-    keys = {function.key for function in cause.functions} if cause is not None else set()
-    return [detail for detail in details if keys & detail.entered]
 
 
 def standing(adapter: Adapter, detail: ChangedDetail, version: str) -> str:

@@ -17,45 +17,25 @@ from rlregress.details import catalogue
 from rlregress.details.catalogue import Detail
 from rlregress.details.judge import judge
 from rlregress.frameworks.base import Adapter
+from rlregress.model.upgrades import (
+    ABSENT,
+    ERROR,
+    NO_PROBE,
+    Answer,
+    ChangedDefault,
+    ChangedDetail,
+    Details,
+    NotAsked,
+)
 from rlregress.tracing.run import Side
 from rlregress.upgrade import side_process
 
-#: why a probe gave no answer: a package of others is missing, the framework does not have what it
-#: asks about, the code is none that it knows, it ended in an error, or there is no such probe.
-PACKAGE, ABSENT, UNKNOWN_CODE, ERROR, NO_PROBE = "package", "absent", "code", "error", "no probe"
-#: whose code raised the error: this library's, or the framework's.
-SUITE, FRAMEWORK = "suite", "framework"
 #: variants that are named beside an observation that matches none.
 _NEAR = 3
 
 Key = tuple[str, str]
 #: file below the folder of its package, and qualified name.
 Function = tuple[str, str]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What one probe said.
-
-    Attributes:
-        variant: as judged; None if no one variant matches, or if there was no answer.
-        observed: the vector, or None if there was no answer.
-        text: the variant, or why there is none.
-        why: "" if there was an answer, else ``PACKAGE``, ``ABSENT``, ``UNKNOWN_CODE`` or ``ERROR``.
-        whose: of an error, ``SUITE``, ``FRAMEWORK`` or "other".
-        place: of an error, where it was raised.
-        near: the nearest variants, with what each expects, if none matches.
-        entered: functions of the framework that the probe has entered.
-    """
-
-    variant: str | None
-    observed: tuple[float, ...] | None
-    text: str
-    why: str = ""
-    whose: str = ""
-    place: str = ""
-    near: tuple[tuple[str, tuple[float, ...]], ...] = ()
-    entered: frozenset[Function] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -118,7 +98,15 @@ def _answer(id: str, given: Mapping[str, Any], functions: list[Function]) -> Ans
         at = given.get("place") or {}
         place = f"{at['file']}:{at['line']} in {at['function']}" if at else ""
         why, whose = str(given.get("why", ERROR)), str(given.get("whose", ""))
-        return Answer(None, None, str(given["error"]), why, whose, place, entered=entered)
+        return Answer(
+            variant=None,
+            observed=None,
+            text=str(given["error"]),
+            why=why,
+            whose=whose,
+            place=place,
+            entered=entered,
+        )
     detail = catalogue.get(id)
     judged = judge(detail, given["observed"])
     near: tuple[tuple[str, tuple[float, ...]], ...] = ()
@@ -126,97 +114,9 @@ def _answer(id: str, given: Mapping[str, Any], functions: list[Function]) -> Ans
         names = sorted(judged.distances, key=lambda name: judged.distances[name])[:_NEAR]
         near = tuple((n, tuple(map(float, judged.expected[n]))) for n in names)
     observed = tuple(given["observed"])
-    return Answer(judged.variant, observed, judged.found, near=near, entered=entered)
-
-
-@dataclass(frozen=True)
-class ChangedDetail:
-    """A detail that is not done alike on both sides."""
-
-    id: str
-    scope: str
-    a: Answer
-    b: Answer
-
-    @property
-    def consequence(self) -> str:
-        """What it means for a training."""
-        return catalogue.get(self.id).consequence
-
-    @property
-    def question(self) -> str:
-        """What is asked."""
-        return catalogue.get(self.id).question
-
-    def meaning(self, answer: Answer) -> str:
-        """The formula of a variant in words; empty where there is none."""
-        return catalogue.get(self.id).variants[answer.variant].meaning if answer.variant else ""
-
-    @property
-    def words(self) -> str:
-        """Both variants, or what there is in their place: "half -> none"."""
-        return f"{self.a.text} -> {self.b.text}"
-
-    @property
-    def entered(self) -> frozenset[Function]:
-        """Functions that its probe enters on either side."""
-        return self.a.entered | self.b.entered
-
-    def numbers(self) -> list[str]:
-        """What was observed, and what the nearest variants expect, where none matches."""
-        if self.a.variant is not None and self.b.variant is not None:
-            return []
-        lines = []
-        for label, answer in (("A", self.a), ("B", self.b)):
-            lines.append(f"observed on side {label}: {vector(answer.observed or ())}")
-            for name, expected in answer.near:
-                lines.append(f"  expected of {name}: {vector(expected)}")
-        return lines
-
-
-@dataclass(frozen=True)
-class NotAsked:
-    """A detail that could not be asked.
-
-    Attributes:
-        side: label of the side that gave no answer, or "A and B".
-        why: ``PACKAGE``, ``ABSENT``, ``UNKNOWN_CODE``, ``ERROR`` or ``NO_PROBE``.
-        text: the reason.
-        whose, place: of an error; see ``Answer``.
-    """
-
-    id: str
-    scope: str
-    side: str
-    why: str
-    text: str
-    whose: str = ""
-    place: str = ""
-
-
-@dataclass(frozen=True)
-class Details:
-    """The three answers.
-
-    Attributes:
-        alike: how many were asked on both sides and are done alike.
-        absent: those of what neither side has; there is nothing to ask, and they are not counted.
-    """
-
-    alike: int = 0
-    changed: tuple[ChangedDetail, ...] = ()
-    not_asked: tuple[NotAsked, ...] = ()
-    absent: tuple[NotAsked, ...] = ()
-
-    @property
-    def asked(self) -> int:
-        """How many were asked on both sides."""
-        return self.alike + len(self.changed)
-
-    @property
-    def all(self) -> int:
-        """How many there are of what one side has at least."""
-        return self.asked + len(self.not_asked)
+    return Answer(
+        variant=judged.variant, observed=observed, text=judged.found, near=near, entered=entered
+    )
 
 
 def compared(a: Fingerprint, b: Fingerprint, later: Collection[Key] = ()) -> Details:
@@ -229,7 +129,9 @@ def compared(a: Fingerprint, b: Fingerprint, later: Collection[Key] = ()) -> Det
     """
     alike = 0
     changed, not_asked, absent = [], [], []
-    gone = Answer(None, None, "there is no such probe of this copy", NO_PROBE)
+    gone = Answer(
+        variant=None, observed=None, text="there is no such probe of this copy", why=NO_PROBE
+    )
     for key in sorted(set(a.found) | set(b.found)):
         one, other = a.found.get(key, gone), b.found.get(key, gone)
         if one.why == other.why == ABSENT and key in later:
@@ -239,10 +141,27 @@ def compared(a: Fingerprint, b: Fingerprint, later: Collection[Key] = ()) -> Det
         elif one.variant != other.variant or (
             one.variant is None and not _same(one.observed, other.observed)
         ):
-            changed.append(ChangedDetail(*key, one, other))
+            changed.append(changed_detail(key, one, other))
         else:
             alike += 1
-    return Details(alike, tuple(changed), tuple(not_asked), tuple(absent))
+    return Details(
+        alike=alike, changed=tuple(changed), not_asked=tuple(not_asked), absent=tuple(absent)
+    )
+
+
+def changed_detail(key: Key, one: Answer, other: Answer) -> ChangedDetail:
+    """A detail that differs, with what the catalogue says of it."""
+    detail = catalogue.get(key[0])
+    known = {name: variant.meaning for name, variant in detail.variants.items()}
+    return ChangedDetail(
+        id=detail.id,
+        scope=key[1],
+        a=one,
+        b=other,
+        question=detail.question,
+        consequence=detail.consequence,
+        meanings=(known.get(one.variant or "", ""), known.get(other.variant or "", "")),
+    )
 
 
 def _same(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
@@ -256,24 +175,15 @@ def _not_asked(key: Key, one: Answer, other: Answer) -> NotAsked:
     side = " and ".join(label for label, _ in missing)
     answer = missing[0][1]
     texts = dict.fromkeys(x.text for _, x in missing)
-    return NotAsked(*key, side, answer.why, "; ".join(texts), answer.whose, answer.place)
-
-
-@dataclass(frozen=True)
-class ChangedDefault:
-    """What a user gets who sets nothing, where it is another value.
-
-    Attributes:
-        owner: "<algorithm> [<scope>]", or the class or function that takes the parameter.
-    """
-
-    owner: str
-    name: str
-    a: str
-    b: str
-
-    def __str__(self) -> str:
-        return f"{self.owner} `{self.name}`: {self.a} -> {self.b}"
+    return NotAsked(
+        id=key[0],
+        scope=key[1],
+        side=side,
+        why=answer.why,
+        text="; ".join(texts),
+        whose=answer.whose,
+        place=answer.place,
+    )
 
 
 def changed_defaults(a: Fingerprint, b: Fingerprint) -> list[ChangedDefault]:
@@ -289,7 +199,7 @@ def changed_defaults(a: Fingerprint, b: Fingerprint) -> list[ChangedDefault]:
 
 def _other(owner: str, a: Mapping[str, str], b: Mapping[str, str]) -> list[ChangedDefault]:
     return [
-        ChangedDefault(owner, name, value, b[name])
+        ChangedDefault(owner=owner, name=name, a=value, b=b[name])
         for name, value in a.items()
         if b.get(name, value) != value
     ]
@@ -302,9 +212,3 @@ def unread(a: Fingerprint, b: Fingerprint) -> list[str]:
         for label, side in (("A", a), ("B", b))
         for key, why in sorted(side.unread.items())
     ]
-
-
-def vector(numbers: tuple[float, ...]) -> str:
-    """Numbers as a reader wants them."""
-    shown = ", ".join(f"{x:.7g}" for x in numbers[:8])
-    return f"[{shown}{', ...' if len(numbers) > 8 else ''}]"

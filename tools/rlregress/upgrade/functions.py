@@ -11,16 +11,23 @@ from __future__ import annotations
 import ast
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from rlregress.model.code import (
+    ADDED,
+    BODY,
+    CHANGED,
+    MODULE,
+    MOVED,
+    REMOVED,
+    WORDING,
+    Changed,
+    Function,
+)
 from rlregress.source import first_line
 
-#: how a piece differs; of ``WORDING`` the code does the same, of ``MOVED`` it is in another file.
-CHANGED, ADDED, REMOVED, MOVED, WORDING = "changed", "added", "removed", "moved", "wording"
-#: code that runs when a module is imported, and when a class is made.
-MODULE, BODY = "<module>", "<class>"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 #: calls that print or log something and compute nothing.
 WORDS = frozenset(
@@ -49,81 +56,6 @@ _BLIND = _TYPING | {
 _VERSIONS = frozenset({"__version__", "__author__", "__email__", "__license__"})
 #: modules of types.
 _TYPES = frozenset({"typing", "typing_extensions", "__future__"})
-
-
-@dataclass(frozen=True)
-class Function:
-    """One function of a source file.
-
-    Attributes:
-        name: qualified: "SAC.train"; ``MODULE`` and "<class> Name" for what runs at import.
-        first, last: lines.
-        code: what it does, without docstrings, annotations and messages.
-        whole: the same with them.
-    """
-
-    name: str
-    first: int
-    last: int
-    code: str
-    whole: str = ""
-
-
-@dataclass(frozen=True)
-class Changed:
-    """A piece of code that is not the same in both versions.
-
-    Attributes:
-        file: below the folder of its package; in the new version, if it has moved.
-        how: ``CHANGED``, ``ADDED`` (only in the new version), ``REMOVED`` (only in the old one),
-            ``MOVED`` (the same code in another file) or ``WORDING``.
-        a, b: the function on either side.
-        paths: of the file on either side.
-        was: its file on side A, if it has moved.
-        within: whether it is a method of a class that both sides have: without a word of a changed
-            function it takes the place of another method, or leaves its place to one.
-    """
-
-    file: str
-    name: str
-    how: str
-    a: Function | None
-    b: Function | None
-    paths: tuple[Path | None, Path | None]
-    was: str = ""
-    within: bool = False
-
-    def file_on(self, side: str) -> str:
-        """Its file on side "a" or "b"."""
-        return self.was if side == "a" and self.was else self.file
-
-    @property
-    def counts(self) -> bool:
-        """Whether an upgrade may change by it what users of the old version do.
-
-        What is new, or gone, is only reached through a function that has changed, or by code that
-        fits one version alone.
-        """
-        return self.how in (CHANGED, MOVED) or (self.within and self.how != WORDING)
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """File and name."""
-        return self.file, self.name
-
-    @property
-    def at_import(self) -> bool:
-        """Whether it runs when its module is imported."""
-        return self.name.startswith("<")
-
-    @property
-    def place(self) -> str:
-        """``file:line``, on side B if it is there."""
-        shown = self.b or self.a
-        return f"{self.file}:{shown.first if shown else 0}"
-
-    def __str__(self) -> str:
-        return f"{self.place} {self.name}"
 
 
 def changed(a: Sequence[str], b: Sequence[str]) -> list[Changed]:
@@ -166,7 +98,17 @@ def _with_moved(differing: Sequence[Changed]) -> list[Changed]:
                 # the same code may mean something else among the names of another file
                 how = MOVED if one.a.code == other.b.code else CHANGED
                 paths = one.paths[0], other.paths[1]
-                left.append(Changed(other.file, name, how, one.a, other.b, paths, was=one.file))
+                left.append(
+                    Changed(
+                        file=other.file,
+                        name=name,
+                        how=how,
+                        a=one.a,
+                        b=other.b,
+                        paths=paths,
+                        was=one.file,
+                    )
+                )
     return sorted(left, key=lambda each: each.key)
 
 
@@ -210,12 +152,22 @@ def _compared(
         one, other = a.get(name), b.get(name)
         if one is None or other is None:
             # a module or a class that is there and does nothing of its own
-            if not name.startswith("<") or (one or other or Function("", 0, 0, "")).code:
-                yield Changed(file, name, ADDED if one is None else REMOVED, one, other, paths)
+            if (
+                not name.startswith("<")
+                or (one or other or Function(name="", first=0, last=0, code="")).code
+            ):
+                yield Changed(
+                    file=file,
+                    name=name,
+                    how=ADDED if one is None else REMOVED,
+                    a=one,
+                    b=other,
+                    paths=paths,
+                )
         elif one.code != other.code:
-            yield Changed(file, name, CHANGED, one, other, paths)
+            yield Changed(file=file, name=name, how=CHANGED, a=one, b=other, paths=paths)
         elif one.whole != other.whole:
-            yield Changed(file, name, WORDING, one, other, paths)
+            yield Changed(file=file, name=name, how=WORDING, a=one, b=other, paths=paths)
 
 
 @lru_cache(maxsize=4096)
@@ -224,16 +176,18 @@ def of_text(text: bytes) -> Mapping[str, Function]:
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
-        return {MODULE: Function(MODULE, 1, 1, repr(text), repr(text))}
+        return {MODULE: Function(name=MODULE, first=1, last=1, code=repr(text), whole=repr(text))}
     pieces: dict[str, Function] = {}
 
     def add(name: str, node: ast.Module | ast.ClassDef | _Function) -> None:
         first, last = (1, 1) if isinstance(node, ast.Module) else _lines(node)
         # of several of one name, as of a property and its setter, all count
-        known = pieces.get(name, Function(name, first, last, ""))
+        known = pieces.get(name, Function(name=name, first=first, last=last, code=""))
         # first, as annotations are taken from the node for the code
         whole = known.whole + _whole(node)
-        pieces[name] = Function(name, known.first, last, known.code + _code(node), whole)
+        pieces[name] = Function(
+            name=name, first=known.first, last=last, code=known.code + _code(node), whole=whole
+        )
 
     def visit(statements: Iterable[ast.stmt], above: str) -> None:
         for child in statements:

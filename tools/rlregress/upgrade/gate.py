@@ -16,9 +16,11 @@ from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.gate.run import GateOptions
 from rlregress.model import differences as model
+from rlregress.model.code import REMOVED, Changed
 from rlregress.model.differences import Entry
+from rlregress.model.traces import NotTraced, Trace, Traced
+from rlregress.model.upgrades import Cause, Moved, OfFramework, OfScript, Proof, Reach, Upgrade
 from rlregress.tracing.run import current
-from rlregress.tracing.trace import Trace
 from rlregress.upgrade import (
     accepted,
     affected,
@@ -30,7 +32,6 @@ from rlregress.upgrade import (
     environments,
     explained,
     fingerprints,
-    functions,
     interpreters,
     outside,
     physics,
@@ -44,13 +45,10 @@ from rlregress.upgrade import (
 )
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.fingerprints import Fingerprint
-from rlregress.upgrade.functions import Changed
 from rlregress.upgrade.inventory import Inventory, inventory
 from rlregress.upgrade.pair import Pair, resolve
-from rlregress.upgrade.result import OfFramework, OfScript, Upgrade
-from rlregress.upgrade.search import Cause
 from rlregress.upgrade.sides import MARKS, Entered, Noted, Sides
-from rlregress.upgrade.traced import NotTraced, Traced, Training
+from rlregress.upgrade.traced import Training
 
 _FINISHED = ".finished"
 
@@ -115,7 +113,9 @@ def run(options: Options) -> Upgrade:
         idle = [Prepared(side, current(x), "not made") for x, side in zip("AB", asked, strict=True)]
         here = closures.on_path(current("installed"))
         entries_ = entries.of_idle(pinned, affected.unrelated(pinned, [here]))
-        return Upgrade(a=idle[0], b=idle[1], frameworks=(), pinned=pinned, beside=entries_)
+        return Upgrade(
+            a=idle[0].info, b=idle[1].info, frameworks=(), pinned=pinned, beside=entries_
+        )
     if options.script is None:
         _check_names(adapters, options)
     pair = resolve(*asked, pinned, adapters, options.say)
@@ -134,7 +134,10 @@ def run(options: Options) -> Upgrade:
         _judged(of, adapter, (a, b), options)
         for of, adapter in zip(result.frameworks, pair.adapters, strict=True)
     )
-    result = replace(result, frameworks=judged, differing=state.differing(a, b))
+    one_way = coverage.Reached({one.name: one.b for one in result.traced}).one_way()
+    result = replace(
+        result, frameworks=judged, differing=state.differing(a, b), one_way=tuple(one_way)
+    )
     return accepted.applied(result, reviewed)
 
 
@@ -253,7 +256,7 @@ def _compared(
             noting = script.noting(found.others(()))
             of_script, executed = _script(sides, noting, found, options)
             ran.append(executed)
-        moved: list[physics.Moved] = []
+        moved: list[Moved] = []
         if played is not None:
             moved = physics.compared(played[0].result(), played[1].result())
             options.say(
@@ -266,8 +269,8 @@ def _compared(
         # a script is one program: that it runs little of a release is no fault of either
         coverage_ = model.MIN_COVERAGE if script is None else 0.0
     return Upgrade(
-        a=a,
-        b=b,
+        a=a.info,
+        b=b.info,
         frameworks=tuple(of_frameworks),
         physics=tuple(moved),
         script=of_script,
@@ -311,7 +314,7 @@ def _together(ran: Sequence[_Executed]) -> _Executed:
 
 
 def _beside(
-    found: Inventory, pieces: Sequence[Changed], ran: _Executed, moved: Sequence[physics.Moved]
+    found: Inventory, pieces: Sequence[Changed], ran: _Executed, moved: Sequence[Moved]
 ) -> list[Entry]:
     """Entries that belong to no framework: metadata, packages, files, environments."""
     used = {
@@ -447,7 +450,7 @@ def _framework(
     if options.keep is not None:
         # answers that are kept are compared with those of other sides, too: what is executed
         lines = {"A": [], "B": []}
-    elif not any(function.how == functions.REMOVED for function in differing):
+    elif not any(function.how == REMOVED for function in differing):
         del lines["A"]
     same: dict[str, Mapping[str, Sequence[str]]] = {}
     if alike_beside and trainings and not options.every:
@@ -605,12 +608,12 @@ def _causes(
 
 def _prove(
     sides: Sides,
-    reach: Sequence[coverage.Reach],
+    reach: Sequence[Reach],
     held: Sequence[Traced],
     trainings: Sequence[Training],
     traces: Mapping[str, Trace],
     options: Options,
-) -> proof.Proof:
+) -> Proof:
     names = {t.name for t in held if t.proved}
     options.say(f"seeding up to {options.prove} faults into {len(reach)} changed functions")
     return proof.prove(

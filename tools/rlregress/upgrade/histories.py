@@ -16,65 +16,24 @@ from typing import Any
 
 from rlregress import datafiles, suite
 from rlregress.errors import UserError
-from rlregress.model.differences import AS_DOCUMENTED, CHANGED, NEW_FAILS, UNCHECKED
-from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
+from rlregress.model.differences import UNCHECKED
+from rlregress.model.histories import (
+    CAUSE,
+    FLAGGED,
+    MISSED,
+    NOT_JUDGED,
+    RED,
+    UNREACHED,
+    Judged,
+    JudgedChange,
+)
+from rlregress.model.verdict import COULD_NOT_JUDGE
 from rlregress.training.record import write_atomically
 from rlregress.upgrade import cached_folders, changes
 from rlregress.upgrade.changes import Change, ReleasePair
 
-#: what became of a change.
-CAUSE, FLAGGED, UNREACHED = "flagged with the cause", "flagged without", "named as not reached"
-MISSED, NOT_JUDGED = "missed", "not judged"
-OUTCOMES = (CAUSE, FLAGGED, UNREACHED, MISSED, NOT_JUDGED)
-#: verdicts that say that something changed.
-RED = frozenset({REGRESSED, NEW_FAILS, CHANGED, INCONCLUSIVE, AS_DOCUMENTED})
-
 #: judges a pair of releases: the report as plain data.
 Judge = Callable[[ReleasePair], Mapping[str, Any]]
-
-
-@dataclass(frozen=True)
-class JudgedChange:
-    """What the gate said of one change.
-
-    Attributes:
-        outcome: one of ``OUTCOMES``.
-        by: what names it: a detail, a default, or a function that moves a training.
-        later: a gate of some scenarios alone has named it, after the pair was judged.
-    """
-
-    id: str
-    outcome: str
-    by: str = ""
-    later: bool = False
-
-
-@dataclass(frozen=True)
-class Judged:
-    """One pair of releases, judged.
-
-    Attributes:
-        headline: the verdict with what was asked.
-        seconds: from command to verdict.
-        changes: of those in scope.
-    """
-
-    before: str
-    release: str
-    verdict: str
-    headline: str
-    seconds: float
-    changes: tuple[JudgedChange, ...]
-
-    @property
-    def healthy(self) -> bool:
-        """Whether nothing in scope is known to have changed between the two."""
-        return not self.changes
-
-    @property
-    def red(self) -> bool:
-        """Whether the gate would have stopped somebody; what is documented to change does not."""
-        return self.verdict in RED - {AS_DOCUMENTED}
 
 
 @dataclass(frozen=True)
@@ -160,12 +119,12 @@ def _keep(framework: str, rows: Sequence[Judged]) -> None:
 def judged(pair: ReleasePair, data: Mapping[str, Any], seconds: float) -> Judged:
     """What a report says of the changes of a pair."""
     return Judged(
-        pair.before,
-        pair.release,
-        str(data["verdict"]),
-        str(data["headline"]),
-        round(seconds, 1),
-        tuple(_seen(change, data) for change in pair.in_scope),
+        before=pair.before,
+        release=pair.release,
+        verdict=str(data["verdict"]),
+        headline=str(data["headline"]),
+        seconds=round(seconds, 1),
+        changes=tuple(_seen(change, data) for change in pair.in_scope),
     )
 
 
@@ -184,14 +143,14 @@ def _seen(change: Change, data: Mapping[str, Any]) -> JudgedChange:
     for of in frameworks:
         by = _named(change, of)
         if by:
-            return JudgedChange(change.id, CAUSE, by)
+            return JudgedChange(id=change.id, outcome=CAUSE, by=by)
     if data["verdict"] in RED and any(_parts(change, of) for of in frameworks):
-        return JudgedChange(change.id, FLAGGED)
+        return JudgedChange(id=change.id, outcome=FLAGGED)
     for row in data.get("entries", ()):
         if row["state"] in UNCHECKED and row["name"] in change.functions:
-            return JudgedChange(change.id, UNREACHED, row["name"])
+            return JudgedChange(id=change.id, outcome=UNREACHED, by=row["name"])
     judged_ = frameworks and data["verdict"] != COULD_NOT_JUDGE
-    return JudgedChange(change.id, MISSED if judged_ else NOT_JUDGED)
+    return JudgedChange(id=change.id, outcome=MISSED if judged_ else NOT_JUDGED)
 
 
 def _named(change: Change, of: Mapping[str, Any]) -> str:

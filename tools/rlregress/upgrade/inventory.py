@@ -15,6 +15,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from rlregress.frameworks.base import Adapter
+from rlregress.model.code import Changed
 from rlregress.upgrade import (
     affected,
     closures,
@@ -27,7 +28,6 @@ from rlregress.upgrade import (
 )
 from rlregress.upgrade.closures import Distributions
 from rlregress.upgrade.environments import Prepared
-from rlregress.upgrade.functions import Changed
 from rlregress.upgrade.pair import Pair
 from rlregress.upgrade.public_names import PublicChange
 from rlregress.upgrade.requirements import RequirementChange

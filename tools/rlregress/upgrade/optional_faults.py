@@ -16,10 +16,9 @@ from pydantic import Field
 from rlregress import datafiles, frameworks, source, suite
 from rlregress.datafiles import Text
 from rlregress.faults import probed
-from rlregress.faults.mutation import Mutant
 from rlregress.frameworks.base import Adapter
+from rlregress.model.faults import Mutant, OptionalResult
 from rlregress.upgrade import cached_folders, proof
-from rlregress.upgrade.proof import Seeded
 
 #: share of the faults that have to be found.
 SHARE = 0.9
@@ -45,34 +44,6 @@ class OptionalFault:
     new: str
     function: Text
     occurrence: Annotated[int, Field(ge=0)] = 0
-
-
-@dataclass(frozen=True)
-class OptionalResult:
-    """What the scenarios said of a fault; ``seeded`` is None if it does not fit this version."""
-
-    fault: OptionalFault
-    seeded: Seeded | None
-
-    @property
-    def seen(self) -> bool:
-        """Whether a training parts, or ends in an error."""
-        return self.seeded is not None and bool(self.seeded.seen)
-
-    @property
-    def right(self) -> bool:
-        """Whether it parts in the function of the fault, or in what that has called."""
-        if self.seeded is None or self.seeded.comparison is None:
-            return False
-        first = self.seeded.comparison.first
-        last = self.fault.function.rpartition(".")[2]
-        for event in (first.a, first.b) if first is not None else ():
-            if event is not None:
-                frames = [(event.file, event.function)]
-                frames += [(caller.file, caller.function) for caller in event.callers]
-                if (self.fault.file, last) in frames:
-                    return True
-        return False
 
 
 @dataclass(frozen=True)
@@ -110,8 +81,13 @@ def _seed(
     seeded = proof.seed_installed(adapter, every, workers, say)
     by_fault = {each.fault: each for each in seeded}
     return [
-        OptionalResult(f, by_fault[made] if made is not None else None)
-        for f, made in fitting.items()
+        OptionalResult(
+            fault=probed.described(of),
+            option=of.option,
+            function=of.function,
+            seeded=by_fault[made] if made is not None else None,
+        )
+        for of, made in fitting.items()
     ]
 
 
@@ -128,7 +104,15 @@ def _fault(adapter: Adapter, fault: OptionalFault) -> Mutant | None:
     line = text[:same].count("\n") + 1
     if fault.function not in {each.name for each in source.parse(text).functions}:
         return None
-    return Mutant(fault.file, fault.function, line, fault.option, fault.old, fault.new, changed)
+    return Mutant(
+        file=fault.file,
+        function=fault.function,
+        line=line,
+        operator=fault.option,
+        old=fault.old,
+        new=fault.new,
+        text=changed,
+    )
 
 
 def _common(one: str, other: str) -> int:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rlregress.model.upgrades import Moved
 from rlregress.tracing.run import Side
 from rlregress.upgrade import side_process
 
@@ -18,31 +18,6 @@ ENVIRONMENTS = (
     "Ant-v5", "Humanoid-v5",
 )  # fmt: skip
 PHYSICS_STEPS = 200
-
-
-@dataclass(frozen=True)
-class Moved:
-    """An environment on both sides.
-
-    Attributes:
-        step: the first step at which the sides differ, from 0 for the reset; None: they do not.
-        at_first, largest: largest absolute difference of an observation or a reward, at that step
-            and from there on.
-        note: why there is no comparison.
-        missing: label of the side that does not have it, or that cannot make it.
-    """
-
-    environment: str
-    step: int | None
-    at_first: float = 0.0
-    largest: float = 0.0
-    note: str = ""
-    missing: str = ""
-
-    @property
-    def moves(self) -> bool:
-        """Whether the two sides differ; one that a side cannot make was not asked."""
-        return self.step is not None
 
 
 def compared(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Moved]:
@@ -58,18 +33,22 @@ def played(side: Side, kept: Path, environments: Sequence[str] = ENVIRONMENTS) -
 
 def _moved(id: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> Moved:
     if "error" in a and "error" in b:
-        return Moved(id, None, note="on neither side")
+        return Moved(environment=id, step=None, note="on neither side")
     if "error" in a or "error" in b:
         side = "A" if "error" in a else "B"
-        return Moved(id, None, note=str((a if side == "A" else b)["error"]), missing=side)
+        return Moved(
+            environment=id, step=None, note=str((a if side == "A" else b)["error"]), missing=side
+        )
     for step, (row, row_b) in enumerate(zip(a["rows"], b["rows"], strict=False)):
         if len(row) != len(row_b):
             shapes = f"{len(row) - 1} and {len(row_b) - 1} numbers"
-            return Moved(id, step, note=f"the observations have {shapes}")
+            return Moved(environment=id, step=step, note=f"the observations have {shapes}")
         if row != row_b:
             rest = zip(a["rows"][step:], b["rows"][step:], strict=False)
             gaps = [max(abs(x - y) for x, y in zip(*rows, strict=True)) for rows in rest]
-            return Moved(id, step, gaps[0], max(gaps))
+            return Moved(environment=id, step=step, at_first=gaps[0], largest=max(gaps))
     if len(a["rows"]) != len(b["rows"]):
-        return Moved(id, min(len(a["rows"]), len(b["rows"])), note="episodes end elsewhere")
-    return Moved(id, None)
+        return Moved(
+            environment=id, step=min(len(a["rows"]), len(b["rows"])), note="episodes end elsewhere"
+        )
+    return Moved(environment=id, step=None)

@@ -7,21 +7,20 @@ again. A fault that would not have been seen is what the acquittal does not cove
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rlregress import source
 from rlregress.faults import mutation
-from rlregress.faults.mutation import Mutant
 from rlregress.frameworks.base import Adapter
-from rlregress.tracing.compare import Comparison, compare
+from rlregress.model.code import REMOVED
+from rlregress.model.faults import Mutant, Seeded
+from rlregress.model.traces import Trace
+from rlregress.model.upgrades import Proof, Reach
+from rlregress.tracing.compare import compare
 from rlregress.tracing.run import current
-from rlregress.tracing.trace import Trace
 from rlregress.upgrade import cached_folders, traced
-from rlregress.upgrade.coverage import Reach
-from rlregress.upgrade.functions import REMOVED
 from rlregress.upgrade.sides import Sides
 from rlregress.upgrade.traced import Training
 
@@ -33,53 +32,6 @@ PATIENCE = 120
 _MISFIT = "Misfit"
 
 Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
-
-
-@dataclass(frozen=True)
-class Seeded:
-    """What became of one fault.
-
-    Attributes:
-        trainings: those that run its line, in the order in which they are tried.
-        seen: the training that parts, or ends in an error; empty: none of them.
-        comparison: of that training with and without the fault; None if it ended in an error.
-        misfit: why the fault could not be seeded; empty if it could.
-    """
-
-    fault: Mutant
-    trainings: tuple[str, ...]
-    seen: str = ""
-    comparison: Comparison | None = None
-    misfit: str = ""
-
-
-@dataclass(frozen=True)
-class Proof:
-    """How many of the seeded faults the traces would have seen.
-
-    Attributes:
-        functions: how many functions were given faults.
-        seen: faults that make a trace part, or end a training in an error.
-        not_run: faults on lines that no training runs.
-        unseen: faults that were run and moved nothing.
-        misfits: faults that could not be seeded, and why; they do not count.
-    """
-
-    functions: int
-    seen: tuple[Mutant, ...]
-    not_run: tuple[Mutant, ...]
-    unseen: tuple[Mutant, ...]
-    misfits: tuple[str, ...] = ()
-
-    @property
-    def faults(self) -> int:
-        """How many were seeded."""
-        return len(self.seen) + len(self.not_run) + len(self.unseen)
-
-    @property
-    def share(self) -> float:
-        """Share of the faults that would have been seen; 0 where there were none."""
-        return len(self.seen) / self.faults if self.faults else 0.0
 
 
 def prove(
@@ -102,11 +54,11 @@ def prove(
     seeded = seed(chosen, trainings, traces, record)
     rest = [each for each in seeded if not each.seen and not each.misfit]
     return Proof(
-        len({(fault.file, fault.function) for fault in chosen}),
-        tuple(each.fault for each in seeded if each.seen),
-        tuple(each.fault for each in rest if not each.trainings),
-        tuple(each.fault for each in rest if each.trainings),
-        tuple(f"{each.fault}: {each.misfit}" for each in seeded if each.misfit),
+        functions=len({(fault.file, fault.function) for fault in chosen}),
+        seen=tuple(each.fault for each in seeded if each.seen),
+        not_run=tuple(each.fault for each in rest if not each.trainings),
+        unseen=tuple(each.fault for each in rest if each.trainings),
+        misfits=tuple(f"{each.fault}: {each.misfit}" for each in seeded if each.misfit),
     )
 
 
@@ -128,7 +80,10 @@ def seed(
         say: is told after every turn how many have been seen.
         most: trainings for each fault.
     """
-    seeded = {n: Seeded(fault, tuple(_running(fault, traces))) for n, fault in enumerate(faults)}
+    seeded = {
+        n: Seeded(fault=fault, trainings=tuple(_running(fault, traces)))
+        for n, fault in enumerate(faults)
+    }
     most = min(most, max((len(each.trainings) for each in seeded.values()), default=0))
     begin, end = 0, 1
     # twice as many trainings at every turn, of those faults that no earlier one has seen
@@ -174,11 +129,12 @@ def _tried(seeded: Seeded, name: str, before: Trace, after: Trace) -> Seeded:
     if after.failure:
         last = after.failure.strip().splitlines()[-1]
         if _MISFIT in last:
-            return Seeded(fault, trainings, misfit=last)
-        return Seeded(fault, trainings, name)
+            return Seeded(fault=fault, trainings=trainings, misfit=last)
+        return Seeded(fault=fault, trainings=trainings, seen=name)
     comparison = compare(before, after)
-    parts = comparison.verdict == "diverged"
-    return Seeded(fault, trainings, name, comparison) if parts else seeded
+    if comparison.verdict != "diverged":
+        return seeded
+    return Seeded(fault=fault, trainings=trainings, seen=name, comparison=comparison)
 
 
 def _faults(reach: Reach) -> list[Mutant]:

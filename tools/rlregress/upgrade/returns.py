@@ -4,35 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline, outcome, run, shown
-from rlregress.model.cells import CellRuns
 from rlregress.model.quantities import ONE_SIDED, RETURNS, quantity_of
+from rlregress.model.upgrades import ReturnsVerdict
 from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
 from rlregress.tracing.processes import last_words
 from rlregress.tracing.run import Side
 from rlregress.upgrade.confirmation import FIRST_FRESH_SEED, alarmed, confirm, numbers_of
-
-
-@dataclass(frozen=True)
-class ReturnsVerdict:
-    """What the trainings say.
-
-    Attributes:
-        lines: one for each cell and group.
-        verdicts: cell or group -> its verdict, as data, before an alarm was asked again.
-        runs: id of a cell -> the runs of side B, and the stored ones.
-    """
-
-    verdict: str
-    lines: tuple[str, ...]
-    report: Path | None = None
-    verdicts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    runs: Mapping[str, CellRuns] = field(default_factory=dict)
 
 
 def stored(adapter: Adapter) -> set[str]:
@@ -75,7 +58,7 @@ def judge(
     )
     entries = run.returns_alone(sides[1].python, options, sides[1].environment())
     if isinstance(entries, str):
-        return ReturnsVerdict(COULD_NOT_JUDGE, (entries,), report)
+        return ReturnsVerdict(verdict=COULD_NOT_JUDGE, lines=(entries,), report=report)
     verdict = of_evidence(adapter.name, entries, chosen, report)
     if verdict.verdict != REGRESSED or not alarmed(entries):
         return verdict
@@ -160,14 +143,22 @@ def of_evidence(
     """The verdict that the tests of the trainings come to."""
     if outcome.broken(entries):
         words = [str(entry["message"]).splitlines()[0] for entry in outcome.broken(entries)]
-        return ReturnsVerdict(COULD_NOT_JUDGE, tuple(dict.fromkeys(words)), report)
+        return ReturnsVerdict(
+            verdict=COULD_NOT_JUDGE, lines=tuple(dict.fromkeys(words)), report=report
+        )
     outcomes = [of for of in outcome.outcomes(entries) if of.framework == framework]
     if not outcomes or not outcomes[0].verdicts:
         word = f"no verdict on {', '.join(algorithms)}"
-        return ReturnsVerdict(COULD_NOT_JUDGE, (word,), report)
+        return ReturnsVerdict(verdict=COULD_NOT_JUDGE, lines=(word,), report=report)
     judged = outcomes[0].verdicts
     lines = tuple(map(_line, judged.items()))
-    return ReturnsVerdict(outcomes[0].verdict, lines, report, judged, shown.runs(entries))
+    return ReturnsVerdict(
+        verdict=outcomes[0].verdict,
+        lines=lines,
+        report=report,
+        verdicts=judged,
+        runs=shown.runs(entries),
+    )
 
 
 def _line(named: tuple[str, Mapping[str, Any]]) -> str:

@@ -14,11 +14,11 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rlregress.tracing.compare import Divergence, refusal
+from rlregress.model.code import Changed, Function
+from rlregress.model.traces import Divergence, Trace, Traced
+from rlregress.model.upgrades import Cause
 from rlregress.tracing.processes import last_words
-from rlregress.tracing.trace import Trace
-from rlregress.upgrade.functions import Changed, Function
-from rlregress.upgrade.traced import Traced, Training, held_against
+from rlregress.upgrade.traced import Training, held_against
 
 #: functions that are put back one by one from the start.
 _NEAR = 8
@@ -33,46 +33,6 @@ Group = tuple[Changed, ...]
 #: asks for groups, is sent the trace of each as far as there are recordings left, and returns the
 #: cause.
 Search = Generator[list[Group], Mapping[Group, Trace], "Cause"]
-
-
-@dataclass(frozen=True)
-class Cause:
-    """What makes a training part.
-
-    Attributes:
-        place: changed functions where the traces part, or that called what stands there.
-        alone: the function that makes side B do what side A does when it is put back.
-        moving: functions that move the training when they are put back, the later ones with the
-            earlier ones.
-        together: functions that move it when all of them are put back; some may not be needed.
-        whole: whether side B does what side A does with all of them put back; None: not recorded.
-        still: functions that do not.
-        failed: functions that cannot be put back alone, and why.
-        open: functions that were not tried, for want of recordings.
-        new: functions that only one side has, and that the named ones call.
-    """
-
-    place: tuple[Changed, ...] = ()
-    alone: Changed | None = None
-    moving: tuple[Changed, ...] = ()
-    together: tuple[Changed, ...] = ()
-    whole: bool | None = None
-    still: tuple[Changed, ...] = ()
-    failed: tuple[tuple[Changed, str], ...] = ()
-    open: tuple[Changed, ...] = ()
-    new: tuple[Changed, ...] = ()
-
-    @property
-    def movers(self) -> Group:
-        """The functions that were shown to move the training."""
-        alone = (self.alone,) if self.alone is not None else ()
-        return tuple(dict.fromkeys((*alone, *self.moving, *self.together)))
-
-    @property
-    def functions(self) -> tuple[Changed, ...]:
-        """The functions that are named, the surest first; none that was shown to do nothing."""
-        near = tuple(each for each in self.place if each not in self.still)
-        return tuple(dict.fromkeys((*self.movers, *near)))
 
 
 def at(first: Divergence | None, functions: Iterable[Changed]) -> tuple[Changed, ...]:
@@ -154,14 +114,14 @@ class _SoFar:
         """As it stands."""
         named = {*self.moving, *self.together}
         return Cause(
-            place,
-            self.alone,
-            tuple(dict.fromkeys(self.moving)),
-            tuple(dict.fromkeys(self.together)),
-            True if self.alone is not None else self.whole,
-            tuple(each for each in dict.fromkeys(self.still) if each not in named),
-            tuple(item for item in self.failed.items() if item[0] not in named),
-            tuple(dict.fromkeys(self.open)),
+            place=place,
+            alone=self.alone,
+            moving=tuple(dict.fromkeys(self.moving)),
+            together=tuple(dict.fromkeys(self.together)),
+            whole=True if self.alone is not None else self.whole,
+            still=tuple(each for each in dict.fromkeys(self.still) if each not in named),
+            failed=tuple(item for item in self.failed.items() if item[0] not in named),
+            open=tuple(dict.fromkeys(self.open)),
         )
 
 
@@ -498,7 +458,7 @@ def _came(one: Traced, group: Group, trace: Trace) -> _Came:
 
 def _refused(trace: Trace) -> set[tuple[str, str]]:
     """Name and error of the answers that are none."""
-    return {(event.name, refusal(event)) for event in trace.events if refusal(event)}
+    return {(event.name, event.refusal) for event in trace.events if event.refusal}
 
 
 def _refusing(one: Traced, functions: Sequence[Changed]) -> Group:
@@ -507,6 +467,8 @@ def _refusing(one: Traced, functions: Sequence[Changed]) -> Group:
     for trace, other, side in ((one.b, one.a, "b"), (one.a, one.b, "a")):
         refused = {name for name, _ in _refused(other)}
         for event in trace.events:
-            if refusal(event) and event.name not in refused:
-                nearest += _standing([(side, *each[:2]) for each in event.callers], functions)[:1]
+            if event.refusal and event.name not in refused:
+                nearest += _standing(
+                    [(side, each.file, each.line) for each in event.callers], functions
+                )[:1]
     return tuple(dict.fromkeys(nearest))

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from rlregress.model.code import MODULE
 from rlregress.source import runs_as_script
 from rlregress.upgrade import functions
 
@@ -58,7 +59,7 @@ class Telling:
 
     Attributes:
         functions: file below the folder of its package and qualified name, as side B has them;
-            ``functions.MODULE`` is the body of a script.
+            ``MODULE`` is the body of a script.
         because: why every training may part, whatever it enters; "" if that is not so.
     """
 
@@ -104,15 +105,15 @@ class _File:
     @property
     def is_script(self) -> bool:
         """Whether it has a block that runs only when the file is run as a script."""
-        return functions.MODULE in self.functions
+        return MODULE in self.functions
 
     def add(self, body: Iterable[ast.stmt], scope: str, reads: bool = False) -> None:
         """Take in statements; ``reads``: of a class that is made of its annotations."""
         for child in body:
             name = f"{scope}.{getattr(child, 'name', '')}" if scope else getattr(child, "name", "")
             if runs_as_script(child):
-                known = self.functions.get(functions.MODULE, "")
-                self.functions[functions.MODULE] = known + ast.dump(_Untyped().visit(child))
+                known = self.functions.get(MODULE, "")
+                self.functions[MODULE] = known + ast.dump(_Untyped().visit(child))
             elif isinstance(child, _FUNCTIONS):
                 known = self.functions.get(name, "")
                 self.functions[name] = known + ast.dump(_Untyped().visit(child))
@@ -254,7 +255,7 @@ class _Difference:
         bodies = [[(row.scope, row.text) for row in each.rows] for each in files]
         if bodies[0] != bodies[1] or (a_script and files[0].functions != files[1].functions):
             # of a module without a main block: if it is run as a script all the same
-            self._found.add((file, functions.MODULE))
+            self._found.add((file, MODULE))
         if a_script:
             return
         kept: list[list[_Row]] = []

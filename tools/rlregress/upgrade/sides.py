@@ -13,10 +13,10 @@ from typing import Any
 
 from rlregress import frameworks
 from rlregress.errors import UserError
+from rlregress.model.traces import Trace
 from rlregress.progress import Progress
 from rlregress.tracing import errors, processes, run, trace
 from rlregress.tracing.run import Side
-from rlregress.tracing.trace import Trace
 from rlregress.upgrade import cached_folders, traced
 from rlregress.upgrade.selection import Telling
 from rlregress.upgrade.traced import Training

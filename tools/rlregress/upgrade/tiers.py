@@ -21,10 +21,9 @@ from tempfile import TemporaryDirectory
 from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.faults import behavior_reach, generated, probed, seeding
-from rlregress.faults.mutation import Mutant
 from rlregress.faults.probed import Fault
 from rlregress.frameworks.base import Adapter
-from rlregress.model.faults import BEHAVIOR, TRACE, UNIT, Drawn, Outcome
+from rlregress.model.faults import BEHAVIOR, TRACE, UNIT, Drawn, Mutant, Outcome
 from rlregress.progress import Progress
 from rlregress.training import launch
 from rlregress.upgrade import proof, state

@@ -10,11 +10,11 @@ from typing import Any
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
+from rlregress.model.explain import Repeated, elsewhere, seeded_lines
+from rlregress.model.traces import Comparison, Crash, Divergence, NotTraced, Trace, Traced
 from rlregress.tracing import errors, run
-from rlregress.tracing.compare import Comparison, Divergence, compare
-from rlregress.tracing.explain import elsewhere
+from rlregress.tracing.compare import compare
 from rlregress.tracing.processes import last_words
-from rlregress.tracing.trace import Trace
 from rlregress.upgrade import scenarios
 from rlregress.upgrade.scenarios import Scenario
 
@@ -73,92 +73,6 @@ def script_training(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]
     return Training("script", Path(job["script"]).name, {**job, **imports})
 
 
-@dataclass(frozen=True, kw_only=True)
-class Crash:
-    """An error by which the code under test ends a training on one side only.
-
-    Attributes:
-        side: "A" or "B".
-        error: type and message, in one line.
-        at: "file:line function" of the innermost frame of the framework.
-        by: the same of the script, or of the suite's training, that called it.
-        executed: what was recorded up to the error; None where a signal ended the process.
-    """
-
-    side: str
-    error: str
-    at: str
-    by: str
-    executed: Trace | None
-
-
-@dataclass(frozen=True)
-class NotTraced:
-    """A training that could not be held against the other side.
-
-    Attributes:
-        sides: label -> why there is no trace of it.
-        offered: label -> whether the framework has there what the training is about. What no side
-            offers is no gap; what one side alone offers is new, or gone.
-        crash: the code under test fails on one side before it has trained; None: it does not.
-    """
-
-    name: str
-    sides: Mapping[str, str]
-    offered: Mapping[str, bool]
-    crash: Crash | None = None
-
-    @property
-    def counts(self) -> bool:
-        """Whether it is a gap: both sides have it."""
-        return all(self.offered.values())
-
-    def __str__(self) -> str:
-        said = "; ".join(dict.fromkeys(self.sides.values()))
-        return f"{self.name}, on side {' and '.join(self.sides)}: {said}"
-
-
-@dataclass(frozen=True)
-class Traced:
-    """A training on both sides.
-
-    Attributes:
-        name: of the training.
-        repeats: the traces repeat themselves to the bit; otherwise nothing is proved.
-        notes: what the tracer seeded, and what is out of control.
-        crash: the code under test fails on one side amid the training; None: it does not.
-    """
-
-    name: str
-    comparison: Comparison
-    a: Trace
-    b: Trace
-    repeats: bool
-    notes: tuple[str, ...]
-    crash: Crash | None = None
-
-    @property
-    def algorithm(self) -> str:
-        """The algorithm that was trained; of a script, its file."""
-        return self.name.partition(" ")[0]
-
-    @property
-    def plain(self) -> bool:
-        """Whether it is the training of the algorithm without a scenario."""
-        return self.name == self.algorithm
-
-    @property
-    def proved(self) -> bool:
-        """The two sides do the same, as far as this training goes."""
-        return self.comparison.verdict != "diverged" and self.repeats
-
-    @property
-    def word(self) -> str:
-        """The verdict of the comparison, or that there can be none."""
-        verdict = self.comparison.verdict
-        return verdict if self.repeats else f"{verdict}, but does not repeat itself"
-
-
 def compared(
     name: str, a: Trace, b: Trace, again: Callable[[], tuple[Trace, Trace]]
 ) -> Traced | NotTraced:
@@ -213,13 +127,31 @@ def with_repetitions(
     """
     seeded = [*_seeded(a, b), *elsewhere(b)]
     if repetitions is None:
-        return Traced(name, comparison, a, b, True, tuple(seeded), crash(a, b))
+        return Traced(
+            name=name,
+            comparison=comparison,
+            a=a,
+            b=b,
+            repeats=True,
+            notes=tuple(seeded),
+            crash=crash(a, b),
+        )
     repeats, notes = True, [*_broken_off(a, b), *seeded]
     for label, first, repetition in zip("AB", (a, b), repetitions, strict=True):
-        repeated = run.Repeated(first, held_against(first, repetition), repetition)
+        repeated = Repeated(
+            trace=first, with_itself=held_against(first, repetition), repetition=repetition
+        )
         repeats = repeats and repeated.repeats
         notes += [f"side {label}: {line}" for line in repeated.uncontrolled()]
-    return Traced(name, comparison, a, b, repeats, tuple(notes), crash(a, b))
+    return Traced(
+        name=name,
+        comparison=comparison,
+        a=a,
+        b=b,
+        repeats=repeats,
+        notes=tuple(notes),
+        crash=crash(a, b),
+    )
 
 
 def held_against(a: Trace, b: Trace) -> Comparison:
@@ -238,7 +170,9 @@ def held_against(a: Trace, b: Trace) -> Comparison:
     ends = [next(iter(events[last:]), None) for events in (one, other)]
     before = tuple(one[max(0, last - 3) : last])
     return replace(
-        comparison, verdict="diverged", first=Divergence("order", "", ends[0], ends[1], before)
+        comparison,
+        verdict="diverged",
+        first=Divergence(kind="order", part="", a=ends[0], b=ends[1], before=before),
     )
 
 
@@ -312,7 +246,7 @@ def lost(name: str, a: Trace, b: Trace) -> NotTraced | None:
             sides[label] = f"not offered there: {missing}"
         elif side.failure:
             sides[label] = f"{_why(side)}: {last_words(side.failure)}{_plain(side)}"
-    return NotTraced(name, sides, offered, crash(a, b)) if sides else None
+    return NotTraced(name=name, sides=sides, offered=offered, crash=crash(a, b)) if sides else None
 
 
 def _why(side: Trace) -> str:
@@ -332,7 +266,7 @@ def _plain(side: Trace) -> str:
 
 def _seeded(a: Trace, b: Trace) -> list[str]:
     """In words, what the tracer seeded on either side."""
-    one, other = run.seeded_lines(a), run.seeded_lines(b)
+    one, other = seeded_lines(a), seeded_lines(b)
     if one == other:
         return one
     lines = [(label, line) for label, lines in (("A", one), ("B", other)) for line in lines]

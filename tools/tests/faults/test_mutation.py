@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rlregress.faults import mutation
-from rlregress.faults.mutation import Mutant
+from rlregress.model.faults import Mutant
 
 
 def faults(*body, head="def f(self, x, y=1):"):
@@ -151,7 +151,12 @@ def test_lines_that_are_no_function_have_no_faults():
 
 def several(name, count):
     """Faults of one function."""
-    return [Mutant("m.py", name, n, "constant", "0", str(n), "") for n in range(count)]
+    return [
+        Mutant(
+            file="m.py", function=name, line=n, operator="constant", old="0", new=str(n), text=""
+        )
+        for n in range(count)
+    ]
 
 
 def shares(found):

@@ -11,11 +11,11 @@ from rlregress.commands import gate as gate_command
 from rlregress.commands import upgrade as upgrade_command
 from rlregress.gate import asked, run, selection
 from rlregress.gate.session import open_session
+from rlregress.model.upgrades import Upgrade
 from rlregress.reporting.html.page import Facts
 from rlregress.tracing.run import current
 from rlregress.upgrade import requested
 from rlregress.upgrade.environments import Prepared
-from rlregress.upgrade.result import Upgrade
 
 from .test_outcome import cell, entry
 
@@ -81,7 +81,7 @@ def test_gate_and_upgrade_leave_each_others_report(judged):
     asked_ = requested.parse("installed")
     sides = [Prepared(asked_, current(label), "not made") for label in "AB"]
     facts = Facts("a title", "today", 1.0, "a machine", "a command")
-    upgrade_command.write(Upgrade(sides[0], sides[1], ()), report, facts)
+    upgrade_command.write(Upgrade(a=sides[0].info, b=sides[1].info, frameworks=()), report, facts)
     of_upgrade = {
         "upgrade.html", "upgrade.md", "upgrade.json", "upgrade.xml", "upgrade-comment.md",
         "upgrade-code-quality.json",

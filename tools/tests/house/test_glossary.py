@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from rlregress.model import differences
 from rlregress.reporting import summary
-from rlregress.upgrade import result
 
 GLOSSARY = Path(__file__).parents[3] / "docs" / "glossary.md"
 COMPARISONS = "equal, close, diverged"
 
 
-@pytest.mark.parametrize("word", sorted({*result.ORDER, *summary.MEANING, COMPARISONS}))
+@pytest.mark.parametrize("word", sorted({*differences.ORDER, *summary.MEANING, COMPARISONS}))
 def test_a_verdict_has_one_entry(word):
     """Every verdict of a gate, of an upgrade and of a comparison is explained, once."""
     rows = [row for row in GLOSSARY.read_text().splitlines() if row.startswith(f"| {word} |")]

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlregress.model import differences as model
+from rlregress.model.code import ADDED, CHANGED, REMOVED, WORDING, Changed, Function
 from rlregress.model.differences import Entry, judge
+from rlregress.model.upgrades import Branch, Reach
 from rlregress.upgrade import entries
-from rlregress.upgrade.coverage import Branch, Reach
-from rlregress.upgrade.functions import ADDED, CHANGED, REMOVED, WORDING, Changed, Function
 
 #: what a training can come to; without a result it was never executed.
 RESULTS = (*model.DIFFERENT, model.SAME, model.NOT_COMPARED, model.CANNOT, model.NEVER)
@@ -19,8 +19,8 @@ NAMES = ("ppo", "sac", "td3", "sac gsde")
 
 def piece(name, package="framework", how=CHANGED):
     """A piece of code that differs."""
-    own = Function(name, 1, 9, "code", "code")
-    return Changed(f"{package}/agent.py", name, how, own, own, (None, None))
+    own = Function(name=name, first=1, last=9, code="code", whole="code")
+    return Changed(file=f"{package}/agent.py", name=name, how=how, a=own, b=own, paths=(None, None))
 
 
 @st.composite
@@ -43,7 +43,12 @@ def listed(trainings, pieces):
     """The entries of a list, as the gate assembles them."""
     checks = [Entry(kind=model.TRAINING, name=name, state=s) for name, s in trainings.items()]
     reach = [
-        Reach(function, tuple(sorted(by)), (), (Branch("", 1, "", "never"),) if one_way else ())
+        Reach(
+            function=function,
+            trainings=tuple(sorted(by)),
+            details=(),
+            one_way=(Branch(file="", line=1, function="", said="never"),) if one_way else (),
+        )
         for function, by, one_way in pieces
     ]
     return [*checks, *entries.of_pieces(reach, entries.evidence(checks, {}), (), ())]

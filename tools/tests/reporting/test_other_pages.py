@@ -14,15 +14,15 @@ from rlregress.model import differences as model
 from rlregress.model.determinism import Spread
 from rlregress.model.differences import Entry
 from rlregress.model.faults import GateOnFault
+from rlregress.model.traces import Growth
+from rlregress.model.upgrades import Cause
 from rlregress.reporting import words
 from rlregress.reporting.html import determinism as determinism_page
 from rlregress.reporting.html import faults as faults_page
 from rlregress.reporting.html import page as pages
 from rlregress.reporting.html import upgrade as upgrade_page
 from rlregress.reporting.html.page import Facts, Step
-from rlregress.tracing.compare import Growth
 from rlregress.upgrade import returns
-from rlregress.upgrade.search import Cause
 
 from ..upgrade import test_result as upgrades
 from . import simulated
@@ -88,13 +88,15 @@ def parted():
     """SAC's factor is gone: a changed detail, traces that part, the line, and how it grows."""
     function, trained = upgrades.function(), upgrades.PARTED
     event = trained.a.events[0]
-    grown = replace(trained.comparison, growth=(Growth(event, "1", (0.5, 0.01, 0.25)),))
+    grown = replace(
+        trained.comparison, growth=(Growth(first=event, optimizer="1", gaps=(0.5, 0.01, 0.25)),)
+    )
     a, b = ["def train():", "    loss = 0.5 * sum(x)"], ["def train():", "    loss = 1.0 * sum(x)"]
     return upgrades.of(
         replace(trained, comparison=grown),
         changed=[upgrades.SCALE],
         reach=(upgrades.reached("sac"),),
-        causes={"sac": Cause((function,), function)},
+        causes={"sac": Cause(place=(function,), alone=function)},
         passages={function: passage("SAC.train", a, b, (270, 270))},
         defaults=(upgrades.BATCH,),
     )
@@ -130,7 +132,7 @@ def test_trainings_that_part_for_one_cause_are_one_finding():
     """The others stand folded in it."""
     function = upgrades.function()
     every = [upgrades.traced(name, "diverged") for name in ("sac", "sac gsde")]
-    cause = Cause((function,), function)
+    cause = Cause(place=(function,), alone=function)
     page = page_of(upgrades.of(*every, causes={"sac": cause, "sac gsde": cause}))
     (finding,) = page.texts("article", "finding")
     assert "1 more part at the same line, for the same cause sac gsde" in finding

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rlregress.model import explain
+from rlregress.model.traces import Event, Part, Trace, difference
 from rlregress.tracing import compare as comparing
-from rlregress.tracing import events, explain, trace
-from rlregress.tracing.align import difference
+from rlregress.tracing import events, trace
 from rlregress.tracing.compare import compare
-from rlregress.tracing.trace import Event, Part, Trace
 
 from .scripts import TRAINING, changed, recorded_here
 
@@ -142,9 +142,19 @@ def made(kinds, numbers=None):
     rows = []
     for n, kind in enumerate(kinds):
         number = float(n if numbers is None else numbers[n])
-        part = Part(f"{number!r}", abs(number), (number,))
-        rows.append(Event(n, names[kind], "x", "f.py", n, "train", {parts[kind]: part}))
-    return Trace({"failure": "", "seeded": [], "lines": {}}, tuple(rows))
+        part = Part(digest=f"{number!r}", norm=abs(number), values=(number,))
+        rows.append(
+            Event(
+                index=n,
+                kind=names[kind],
+                name="x",
+                file="f.py",
+                line=n,
+                function="train",
+                parts={parts[kind]: part},
+            )
+        )
+    return Trace(header={"failure": "", "seeded": [], "lines": {}}, events=tuple(rows))
 
 
 def test_a_training_that_goes_on_on_one_side_is_diverged():
@@ -237,7 +247,10 @@ def test_what_is_no_number_is_no_rounding():
 
 def test_what_is_no_number_shows_behind_numbers():
     """A value that is NaN after one that is the same is no rounding either."""
-    one, other = Part("one", 2.0, (1.0, 1.5)), Part("other", 2.0, (1.0, float("nan")))
+    one, other = (
+        Part(digest="one", norm=2.0, values=(1.0, 1.5)),
+        Part(digest="other", norm=2.0, values=(1.0, float("nan"))),
+    )
     assert difference(one, other) == float("inf")
 
 
@@ -255,11 +268,26 @@ def test_a_rounding_of_one_part_hides_no_other_part():
 
     def step(gradient, rate):
         numbers = {"gradient": gradient, "learning_rate": rate}
-        parts = {name: Part(f"{x!r}", abs(x), (x,)) for name, x in numbers.items()}
-        return (Event(0, "optimizer", "Adam 0", "f.py", 1, "train", parts),)
+        parts = {
+            name: Part(digest=f"{x!r}", norm=abs(x), values=(x,)) for name, x in numbers.items()
+        }
+        return (
+            Event(
+                index=0,
+                kind="optimizer",
+                name="Adam 0",
+                file="f.py",
+                line=1,
+                function="train",
+                parts=parts,
+            ),
+        )
 
     header = {"failure": "", "seeded": [], "lines": {}}
-    found = compare(Trace(header, step(1.0, 1e-3)), Trace(header, step(1 + 1e-7, 1.00005e-3)))
+    found = compare(
+        Trace(header=header, events=step(1.0, 1e-3)),
+        Trace(header=header, events=step(1 + 1e-7, 1.00005e-3)),
+    )
     assert found.verdict == "diverged"
     assert found.first is not None
     assert (found.first.kind, found.first.part) == ("schedule", "learning_rate")
@@ -271,7 +299,9 @@ def test_the_same_numbers_of_another_type_excuse_nothing():
     def beside(number):
         a, b = made("bbo", [1, 1, 1]), made("bbo", [1, number, 1])
         (first, *rest) = b.events
-        retyped = replace(first, parts={"loss": Part("another type", 1.0, (1.0,))})
+        retyped = replace(
+            first, parts={"loss": Part(digest="another type", norm=1.0, values=(1.0,))}
+        )
         return compare(a, replace(b, events=(retyped, *rest)))
 
     assert (beside(1).verdict, beside(1).equal) == ("close", 0)
@@ -302,9 +332,14 @@ def test_an_environment_of_one_side_only_is_a_note():
 
 def shown(*names, file=""):
     """A trace of what a training shows itself, or of what the framework hands out in a file."""
-    part = Part("1", 1.0, (1.0,))
-    rows = [Event(n, "output", name, file, 0, "", {"value": part}) for n, name in enumerate(names)]
-    return Trace({"failure": "", "seeded": [], "lines": {}}, tuple(rows))
+    part = Part(digest="1", norm=1.0, values=(1.0,))
+    rows = [
+        Event(
+            index=n, kind="output", name=name, file=file, line=0, function="", parts={"value": part}
+        )
+        for n, name in enumerate(names)
+    ]
+    return Trace(header={"failure": "", "seeded": [], "lines": {}}, events=tuple(rows))
 
 
 @pytest.mark.parametrize(
@@ -334,7 +369,7 @@ def test_answers_after_an_extra_draw_are_compared():
     (draw,) = made("d").events
     a = replace(a, events=(draw, *a.events))
     assert compare(a, b).verdict == "equal"
-    last = replace(b.events[-1], parts={"value": Part("2", 2.0, (2.0,))})
+    last = replace(b.events[-1], parts={"value": Part(digest="2", norm=2.0, values=(2.0,))})
     found = compare(a, replace(b, events=(*b.events[:-1], last)))
     assert found.verdict == "diverged"
     assert found.first is not None
@@ -346,7 +381,7 @@ def test_another_answer_is_not_skipped_because_all_goes_on_alike():
     (draw,) = made("d").events
     rest = made("sbosbo", range(1, 7)).events
     (answer,) = shown("asked").events
-    other = replace(answer, parts={"value": Part("2", 2.0, (2.0,))})
+    other = replace(answer, parts={"value": Part(digest="2", norm=2.0, values=(2.0,))})
     a = replace(shown(), events=(answer, *rest))
     assert compare(a, replace(a, events=(draw, answer, *rest))).verdict == "equal"
     assert compare(a, replace(a, events=(draw, other, *rest))).verdict == "diverged"

@@ -14,7 +14,9 @@ from rlregress import cli
 from rlregress.cli import app
 from rlregress.commands import traces as traces_command
 from rlregress.errors import UserError
-from rlregress.tracing import explain, processes, record, run, trace
+from rlregress.model import explain
+from rlregress.model.explain import Repeated
+from rlregress.tracing import processes, record, run, trace
 from rlregress.tracing.compare import compare
 
 from .scripts import TRAINING, changed
@@ -86,7 +88,7 @@ def test_an_unseeded_script_is_seeded(recorded):
     seeds = "random.seed(1)\nnp.random.seed(1)\ntorch.manual_seed(1)\n"
     text = changed((seeds, ""), ("seed=3", ""))
     one, other = recorded(text, "a"), recorded(text, "b")
-    repeated = run.Repeated(one, compare(one, other), other)
+    repeated = Repeated(trace=one, with_itself=compare(one, other), repetition=other)
     assert repeated.lines() == [
         "seeded by the tracer, not by the script: resets of environments, NumPy's generator, "
         "Python's generator, torch's generator"
@@ -122,7 +124,7 @@ def test_what_is_not_controlled_is_named(recorded, old, new, source):
     """A source that cannot be seeded makes the trace no evidence, and is named."""
     text = changed((old, new))
     one, other = recorded(text, "a"), recorded(text, "b")
-    repeated = run.Repeated(one, compare(one, other), other)
+    repeated = Repeated(trace=one, with_itself=compare(one, other), repetition=other)
     assert not repeated.repeats
     said = f"the training does not repeat itself, because of {source}"
     assert said in repeated.lines()

@@ -13,7 +13,8 @@ import pytest
 import torch
 from gymnasium.wrappers import TimeLimit, TransformReward
 
-from rlregress.tracing import explain, trace
+from rlregress.model import explain
+from rlregress.model.traces import Part, Trace
 from rlregress.tracing.compare import compare
 from rlregress.tracing.events import Places
 from rlregress.tracing.hooks import Recorder
@@ -115,7 +116,7 @@ def test_environments_of_other_processes_are_stepped_as_one(recorder):
     assert "resets of environments" in recorder.seeded
     (row,) = recorder.elsewhere
     assert (row["what"], row["class"]) == ("process", "AsyncVectorEnv")
-    (line,) = explain.elsewhere(trace.Trace({"elsewhere": [row]}, ()))
+    (line,) = explain.elsewhere(Trace(header={"elsewhere": [row]}, events=()))
     assert "started by AsyncVectorEnv, async_vector_env.py:" in line
     assert line.endswith("to run it in one process: gymnasium.vector.SyncVectorEnv")
 
@@ -237,8 +238,8 @@ def test_what_a_loss_module_returns_is_an_event(recorder):
 def returned(found, text, number):
     """A trace whose second event is what a loss module returns."""
     parts = {
-        "keys": trace.Part(text, None, (), (), text),
-        "values": trace.Part(f"{number!r}", abs(number), (number,)),
+        "keys": Part(digest=text, norm=None, values=(), shadow=(), text=text),
+        "values": Part(digest=f"{number!r}", norm=abs(number), values=(number,)),
     }
     rows = list(found.events)
     rows[1] = replace(rows[1], kind="loss", name="L 0", parts=parts)

@@ -6,22 +6,27 @@ from dataclasses import replace
 
 import pytest
 
-from rlregress.tracing.compare import Comparison, Divergence, compare
+from rlregress.model.code import ADDED, CHANGED, REMOVED, Changed, Function
+from rlregress.model.traces import Comparison, Divergence, Event, Part, Place, Trace, Traced
+from rlregress.model.upgrades import Cause
+from rlregress.tracing.compare import compare
 from rlregress.tracing.events import REFUSED
-from rlregress.tracing.trace import Event, Part, Place, Trace, failed
+from rlregress.tracing.trace import failed
 from rlregress.upgrade import causes, search
-from rlregress.upgrade.functions import ADDED, CHANGED, REMOVED, Changed, Function
-from rlregress.upgrade.search import Cause
-from rlregress.upgrade.traced import Traced, Training
+from rlregress.upgrade.traced import Training
 
 FILE = "package/agent.py"
 
 
 def function(name, first=10, last=20, how=CHANGED, file=FILE, path=None):
     """A function that differs; on side B it stands a hundred lines below."""
-    one = None if how == ADDED else Function(name, first, last, "a")
-    other = None if how == REMOVED else Function(name, first + 100, last + 100, "b")
-    return Changed(file, name, how, one, other, (path, path))
+    one = None if how == ADDED else Function(name=name, first=first, last=last, code="a")
+    other = (
+        None
+        if how == REMOVED
+        else Function(name=name, first=first + 100, last=last + 100, code="b")
+    )
+    return Changed(file=file, name=name, how=how, a=one, b=other, paths=(path, path))
 
 
 TRAIN, LOSS, STEP = function("train"), function("loss", 30, 40), function("step", 50, 60)
@@ -29,40 +34,70 @@ TRAIN, LOSS, STEP = function("train"), function("loss", 30, 40), function("step"
 
 def event(line, *callers, file=FILE, value=1.0):
     """An event at a line, called from others."""
-    above = tuple(Place(FILE, each, "f") for each in callers)
-    parts = {"loss": Part(str(value), value, (value,))}
-    return Event(0, "backward", "loss", file, line, "f", parts, above)
+    above = tuple(Place(file=FILE, line=each, function="f") for each in callers)
+    parts = {"loss": Part(digest=str(value), norm=value, values=(value,))}
+    return Event(
+        index=0,
+        kind="backward",
+        name="loss",
+        file=file,
+        line=line,
+        function="f",
+        parts=parts,
+        callers=above,
+    )
 
 
 def trace(value, *entered, count=1):
     """A trace of so many losses, the last of which has a value."""
     values = [1.0] * (count - 1) + [value]
     events = tuple(event(1, value=each) for each in values)
-    return Trace({"failure": "", "functions": {FILE: list(entered)}}, events)
+    return Trace(header={"failure": "", "functions": {FILE: list(entered)}}, events=events)
 
 
 def parted(name, b_line, *callers, entered=(), count=1, a_line=0):
     """A training whose traces part at a line of side B."""
     a, b = trace(2.0, *entered, count=count), trace(4.0, *entered, count=count)
-    first = Divergence("loss", "loss", event(a_line), event(b_line, *callers), ())
-    return Traced(name, Comparison("diverged", 0, first), a, b, True, ())
+    first = Divergence(
+        kind="loss", part="loss", a=event(a_line), b=event(b_line, *callers), before=()
+    )
+    return Traced(
+        name=name,
+        comparison=Comparison(verdict="diverged", compared=0, first=first),
+        a=a,
+        b=b,
+        repeats=True,
+        notes=(),
+    )
 
 
 def test_the_function_at_the_place_is_found():
     """On either side at its own lines; what did not change is none."""
-    first = Divergence("loss", "loss", event(15), event(115), ())
+    first = Divergence(kind="loss", part="loss", a=event(15), b=event(115), before=())
     assert search.at(first, [LOSS, TRAIN]) == (TRAIN,)
-    only_a = Divergence("loss", "loss", event(15), None, ())
-    only_b = Divergence("loss", "loss", None, event(135), ())
+    only_a = Divergence(kind="loss", part="loss", a=event(15), b=None, before=())
+    only_b = Divergence(kind="loss", part="loss", a=None, b=event(135), before=())
     assert search.at(only_a, [LOSS, TRAIN]) == (TRAIN,)
     assert search.at(only_b, [LOSS, TRAIN]) == (LOSS,)
-    assert search.at(Divergence("loss", "loss", event(0), event(125), ()), [LOSS, TRAIN]) == ()
+    assert (
+        search.at(
+            Divergence(kind="loss", part="loss", a=event(0), b=event(125), before=()), [LOSS, TRAIN]
+        )
+        == ()
+    )
 
 
 def coded(name, code, how=CHANGED, file=FILE):
     """A function that differs, with what it does on side B."""
-    one = Function(name, 1, 2, "") if how == CHANGED else None
-    return Changed(file, name, how, one, Function(name, 1, 2, code), (None, None))
+    one = Function(name=name, first=1, last=2, code="") if how == CHANGED else None
+    return Changed(
+        file=file,
+        name=name,
+        how=how,
+        a=one,
+        b=Function(name=name, first=1, last=2, code=code),
+        paths=(None, None),
+    )
 
 
 def test_functions_of_one_side_stand_with_what_calls_them():
@@ -78,22 +113,44 @@ def test_functions_of_one_side_stand_with_what_calls_them():
     assert causes.with_new(Cause(place=(caller,), still=(caller,)), functions).new == ()
 
 
+def words(text):
+    """A part that is words."""
+    return Part(digest=text, norm=None, values=(), text=text)
+
+
 def answers(*raised, **values):
     """A trace of what a training shows itself; words are errors, raised in lines of the file."""
-    above = tuple(Place(FILE, line, "train") for line in raised)
+    above = tuple(Place(file=FILE, line=line, function="train") for line in raised)
     events = tuple(
-        Event(n, "output", f"part.{name}", "", 0, "", {
-            "value": Part(str(value), None, (), text=str(value)),
-            "types": Part("", None, (), text=REFUSED if value == str(value) else "value float"),
-        }, above)
+        Event(
+            index=n,
+            kind="output",
+            name=f"part.{name}",
+            file="",
+            line=0,
+            function="",
+            parts={
+                "value": words(str(value)),
+                "types": words(REFUSED if isinstance(value, str) else "value float"),
+            },
+            callers=above,
+            refusal=value if isinstance(value, str) else "",
+        )
         for n, (name, value) in enumerate(values.items())
-    )  # fmt: skip
-    return Trace({"failure": "", "functions": {FILE: ["train"]}}, events)
+    )
+    return Trace(header={"failure": "", "functions": {FILE: ["train"]}}, events=events)
 
 
 def test_what_is_refused_with_a_function_put_back_says_nothing_of_it():
     """It fails where neither side does; what one side refuses, too, is an answer as any other."""
-    one = Traced("x", Comparison("diverged", 0), answers(loss=1.0), answers(loss=2.0), True, ())
+    one = Traced(
+        name="x",
+        comparison=Comparison(verdict="diverged", compared=0),
+        a=answers(loss=1.0),
+        b=answers(loss=2.0),
+        repeats=True,
+        notes=(),
+    )
     came = search._came(one, (TRAIN,), answers(loss="refused: TypeError"))
     why = "part.loss is refused: TypeError, as on neither side"
     assert (came.said, came.why) == ("failed", why)
@@ -106,7 +163,14 @@ def test_what_one_side_alone_refuses_is_placed_where_it_is_raised():
     fine, error = {"loss": 1.0}, {"loss": "refused: TypeError"}
 
     def place(a, b):
-        one = Traced("x", Comparison("diverged", 0), a, b, True, ())
+        one = Traced(
+            name="x",
+            comparison=Comparison(verdict="diverged", compared=0),
+            a=a,
+            b=b,
+            repeats=True,
+            notes=(),
+        )
         return search._place(one, [STEP, TRAIN])
 
     assert place(answers(**fine), answers(5, 115, 155, **error)) == (TRAIN,)
@@ -118,31 +182,35 @@ def test_what_one_side_alone_refuses_is_placed_where_it_is_raised():
 @pytest.mark.parametrize("line", [110, 120])
 def test_the_first_and_the_last_line_belong_to_a_function(line):
     """The line before and the one after do not."""
-    first = Divergence("loss", "loss", None, event(line), ())
-    outside = Divergence("loss", "loss", None, event(line + (1 if line == 120 else -1)), ())
+    first = Divergence(kind="loss", part="loss", a=None, b=event(line), before=())
+    outside = Divergence(
+        kind="loss", part="loss", a=None, b=event(line + (1 if line == 120 else -1)), before=()
+    )
     assert search.at(first, [TRAIN]) == (TRAIN,)
     assert search.at(outside, [TRAIN]) == ()
 
 
 def test_callers_of_the_place_are_found_after_it():
     """The nearest first, and each once."""
-    first = Divergence("loss", "loss", event(0), event(135, 155, 115, 136), ())
+    first = Divergence(kind="loss", part="loss", a=event(0), b=event(135, 155, 115, 136), before=())
     assert search.at(first, [TRAIN, STEP, LOSS]) == (LOSS, STEP, TRAIN)
 
 
 def test_of_nested_functions_the_innermost_is_found():
     """Lines of an inner function are also those of the outer one."""
     outer, inner = function("train", 10, 40), function("train.inner", 20, 25)
-    within = Divergence("loss", "loss", None, event(122), ())
-    beside = Divergence("loss", "loss", None, event(130), ())
+    within = Divergence(kind="loss", part="loss", a=None, b=event(122), before=())
+    beside = Divergence(kind="loss", part="loss", a=None, b=event(130), before=())
     assert search.at(within, [outer, inner]) == (inner,)
     assert search.at(beside, [outer, inner]) == (outer,)
 
 
 def test_places_outside_of_the_file_are_not_matched():
     """The same line of another file, and an event that stands nowhere."""
-    other = Divergence("loss", "loss", None, event(115, file="package/other.py"), ())
-    nowhere = Divergence("loss", "loss", None, event(0, file=""), ())
+    other = Divergence(
+        kind="loss", part="loss", a=None, b=event(115, file="package/other.py"), before=()
+    )
+    nowhere = Divergence(kind="loss", part="loss", a=None, b=event(0, file=""), before=())
     assert search.at(other, [TRAIN]) == ()
     assert search.at(nowhere, [function("f", -100, 0)]) == ()
     assert search.at(None, [TRAIN]) == ()
@@ -179,7 +247,7 @@ class Recorder:
         value = 4.0 + sum(self._effects.get(name, 0.0) for name in names)
         value -= 2.0 if self._together and self._together <= names else 0.0
         found = trace(value)
-        return Trace({**found.header, "misfits": misfits}, found.events)
+        return Trace(header={**found.header, "misfits": misfits}, events=found.events)
 
 
 NAMES = tuple(f"f{n}" for n in range(16))
@@ -265,15 +333,20 @@ def test_the_functions_of_the_place_come_first(functions):
     """Then those of its file, of its folder, of its package, and of others."""
     files = ["other/x.py", "package/deep/x.py", "package/x.py", FILE]
     far = [
-        Changed(file, f"g{n}", CHANGED, each.a, each.b, each.paths)
+        Changed(file=file, name=f"g{n}", how=CHANGED, a=each.a, b=each.b, paths=each.paths)
         for n, (file, each) in enumerate(zip(files, functions, strict=False))
     ]
     one = parted("sac", 172, entered=NAMES)
     others = {file: [each.name] for file, each in zip(files, far, strict=True)}
     header = {**one.b.header, "functions": {**others, FILE: ["g3", "f15"]}}
-    place = Divergence("loss", "loss", None, event(252), ())
+    place = Divergence(kind="loss", part="loss", a=None, b=event(252), before=())
     one = Traced(
-        "sac", Comparison("diverged", 0, place), one.a, Trace(header, one.b.events), True, ()
+        name="sac",
+        comparison=Comparison(verdict="diverged", compared=0, first=place),
+        a=one.a,
+        b=Trace(header=header, events=one.b.events),
+        repeats=True,
+        notes=(),
     )
     recorder = Recorder()
     looked(recorder, [*far, functions[15]], one)
@@ -417,7 +490,7 @@ class Counting(Recorder):
         count = self._counts[name]
         value = found.events[-1].parts["loss"].values[0]
         again = trace(value, count=count)
-        return Trace(found.header, again.events)
+        return Trace(header=found.header, events=again.events)
 
 
 def test_recordings_are_limited_and_what_is_left_is_said(functions):
@@ -452,8 +525,22 @@ def test_short_trainings_count_as_a_part_of_a_recording(functions):
 def test_what_is_put_back_is_side_as_code(tmp_path):
     """The job is that of the training, with the text of side A's file, once for each file."""
     (tmp_path / "a").write_text("# a\n")
-    other = Changed(FILE, "loss", CHANGED, LOSS.a, LOSS.b, (tmp_path / "a", tmp_path / "b"))
-    of = Changed(FILE, "train", CHANGED, TRAIN.a, TRAIN.b, (tmp_path / "a", tmp_path / "b"))
+    other = Changed(
+        file=FILE,
+        name="loss",
+        how=CHANGED,
+        a=LOSS.a,
+        b=LOSS.b,
+        paths=(tmp_path / "a", tmp_path / "b"),
+    )
+    of = Changed(
+        file=FILE,
+        name="train",
+        how=CHANGED,
+        a=TRAIN.a,
+        b=TRAIN.b,
+        paths=(tmp_path / "a", tmp_path / "b"),
+    )
     made = search.job(Training("sb3", "sac", {"seed": 3}), (of, other), 7)
     assert (made.owner, made.name) == ("sb3", "sac trial 7")
     assert made.job == {
@@ -465,8 +552,10 @@ def test_what_is_put_back_is_side_as_code(tmp_path):
 def test_a_function_that_has_moved_is_found_in_its_file_of_either_side():
     """Side A's event stands in the old file."""
     was = "package/old.py"
-    moved = Changed(FILE, "train", CHANGED, TRAIN.a, TRAIN.b, (None, None), was=was)
-    first = Divergence("loss", "loss", event(15, file=was), None, ())
+    moved = Changed(
+        file=FILE, name="train", how=CHANGED, a=TRAIN.a, b=TRAIN.b, paths=(None, None), was=was
+    )
+    first = Divergence(kind="loss", part="loss", a=event(15, file=was), b=None, before=())
     assert search.at(first, [moved]) == (moved,)
-    elsewhere = Divergence("loss", "loss", event(15), None, ())
+    elsewhere = Divergence(kind="loss", part="loss", a=event(15), b=None, before=())
     assert search.at(elsewhere, [moved]) == ()

@@ -9,10 +9,11 @@ import pytest
 
 from rlregress.gate import baseline
 from rlregress.gate.run import GateOptions
+from rlregress.model.upgrades import ReturnsVerdict
 from rlregress.tracing.run import Side
 from rlregress.upgrade import gate, returns
 from rlregress.upgrade.confirmation import alarmed, confirm, numbers_of
-from rlregress.upgrade.returns import ReturnsVerdict, asked_again
+from rlregress.upgrade.returns import asked_again
 from tools.tests.gate.stored import with_critics
 
 from .test_result import SB3, of, traced
@@ -163,7 +164,7 @@ def test_a_critic_that_side_a_does_not_tell_is_not_confirmed(tmp_path, monkeypat
     options = GateOptions(
         report=tmp_path, frameworks="sb3", algorithms="ppo", cells="all", store=str(tmp_path)
     )
-    alarm = ReturnsVerdict("regressed", ("the lines of the alarm",), tmp_path)
+    alarm = ReturnsVerdict(verdict="regressed", lines=("the lines of the alarm",), report=tmp_path)
     left = asked_again(alarm, new, Side("A"), options, lambda _: None)
     said = (
         f"the alarm on {HOPPER} critic could not be confirmed: side A's runs have no critic that "
@@ -241,7 +242,9 @@ def test_an_alarm_is_inconclusive_where_side_a_cannot_train(tmp_path, missing, r
         store=str(tmp_path / "runs"),
         workers=1,
     )
-    alarm = ReturnsVerdict("regressed", (f"{PENDULUM}: regressed",), options.report)
+    alarm = ReturnsVerdict(
+        verdict="regressed", lines=(f"{PENDULUM}: regressed",), report=options.report
+    )
     side = Side("A", paths=[str(broken.parent)])
     left = asked_again(alarm, entries, side, options, told.append)
     assert left.verdict == "inconclusive"

@@ -6,23 +6,21 @@ from dataclasses import replace
 
 import pytest
 
+from rlregress.model.code import ADDED, CHANGED, REMOVED, Changed, Function
 from rlregress.model.differences import DIFFERS, NEVER, NOT_COMPARED, ONE_WAY, OUTSIDE, SAME
-from rlregress.tracing.compare import Comparison
-from rlregress.tracing.trace import Trace
+from rlregress.model.traces import Comparison, Trace, Traced
 from rlregress.upgrade import entries, outside
 from rlregress.upgrade.callers import callers
 from rlregress.upgrade.coverage import reach
-from rlregress.upgrade.functions import ADDED, CHANGED, REMOVED, Changed, Function
-from rlregress.upgrade.traced import Traced
 
 FILE = "package/agent.py"
 
 
 def function(name="Agent.train", how=CHANGED, a=(10, 20), b=(110, 120)):
     """A function that differs, with its lines on either side."""
-    one = None if how == ADDED else Function(name, *a, "a")
-    other = None if how == REMOVED else Function(name, *b, "b")
-    return Changed(FILE, name, how, one, other, (None, None))
+    one = None if how == ADDED else Function(name=name, first=a[0], last=a[1], code="a")
+    other = None if how == REMOVED else Function(name=name, first=b[0], last=b[1], code="b")
+    return Changed(file=FILE, name=name, how=how, a=one, b=other, paths=(None, None))
 
 
 def side(*entered, branches=(), activity=()):
@@ -33,12 +31,19 @@ def side(*entered, branches=(), activity=()):
         "branches": {FILE: [list(row) for row in branches]},
         "activity": [[FILE, line, "train", name, list(seen)] for line, name, seen in activity],
     }
-    return Trace(header, ())
+    return Trace(header=header, events=())
 
 
 def traced(name, b, a=None, verdict="equal"):
     """A training; side A did as side B where nothing else is said."""
-    return Traced(name, Comparison(verdict, 1, None), a or b, b, True, ())
+    return Traced(
+        name=name,
+        comparison=Comparison(verdict=verdict, compared=1, first=None),
+        a=a or b,
+        b=b,
+        repeats=True,
+        notes=(),
+    )
 
 
 def reached(functions, trainings, probed=None, folders=()):
@@ -194,14 +199,14 @@ def test_the_algorithms_are_those_that_use_the_class():
 
 def imported(*files):
     """A trace that imports files and executes no function of them."""
-    return Trace({"failure": "", "imported": list(files)}, ())
+    return Trace(header={"failure": "", "imported": list(files)}, events=())
 
 
 def test_what_runs_at_import_is_executed_by_an_import():
     """Where it may go another way, that is not measured and reported so."""
     plain = traced("sac", imported(FILE))
     assert state(plain, of=function("<module>")) == SAME
-    own = Function("<module>", 1, 1, "If(test=")
+    own = Function(name="<module>", first=1, last=1, code="If(test=")
     conditional = replace(function("<module>"), a=own, b=own)
     assert state(plain, of=conditional) == ONE_WAY
     assert state(traced("sac", imported("package/other.py")), of=function("<module>")) == NEVER
@@ -210,7 +215,7 @@ def test_what_runs_at_import_is_executed_by_an_import():
 @pytest.mark.parametrize("code", ["IfExp(test", "BoolOp(op", "Try(body", "comprehension(target"])
 def test_conditions_that_are_not_measured_are_never_all_branches(code):
     """Expressions, error handlers and comprehensions have branches that no line tells."""
-    own = Function("Agent.train", 110, 120, code)
+    own = Function(name="Agent.train", first=110, last=120, code=code)
     assert state(traced("sac", side("Agent.train")), of=replace(function(), b=own)) == ONE_WAY
 
 
@@ -235,8 +240,10 @@ def test_a_function_whose_changed_lines_never_ran_was_not_executed(tmp_path, hit
         path.write_text(f"class Agent:\n  def train(self):\n    if self:\n      pass\n"
                         f"      self.x = {value}\n    return self.x\n")  # fmt: skip
         paths.append(path)
-    own = Function("Agent.train", 2, 6, "code")
-    of = Changed(FILE, "Agent.train", CHANGED, own, own, (paths[0], paths[1]))
+    own = Function(name="Agent.train", first=2, last=6, code="code")
+    of = Changed(
+        file=FILE, name="Agent.train", how=CHANGED, a=own, b=own, paths=(paths[0], paths[1])
+    )
     trace = side("Agent.train")
     trace.header["lines"] = {FILE: [hit, [3, 4, 5, 6]]}
     found = state(traced("sac", trace), of=of)

@@ -14,11 +14,12 @@ import pytest
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.cleanrl.sources import HEAD, VARIABLE, find_source
+from rlregress.model.traces import NotTraced, Traced
 from rlregress.tracing import jobs
 from rlregress.tracing.run import Side
 from rlregress.upgrade import traced
 from rlregress.upgrade.sides import Sides
-from rlregress.upgrade.traced import NotTraced, Traced, Training
+from rlregress.upgrade.traced import Training
 
 from ..tracing.scripts import changed
 

@@ -9,8 +9,8 @@ from rlregress import frameworks
 from rlregress.details import catalogue
 from rlregress.frameworks import ask
 from rlregress.frameworks.base import Adapter, Unprobed
+from rlregress.model.upgrades import Answer, ChangedDefault
 from rlregress.upgrade import explained, fingerprints
-from rlregress.upgrade.fingerprints import Answer, ChangedDefault
 
 SCALE = "sac.critic_loss.scale"
 
@@ -80,7 +80,7 @@ def test_fingerprints_are_compared_by_variant():
     """Asked and alike, asked and different, not asked: on one side, on both, or without a probe."""
     expected = catalogue.get(SCALE).expected()
     half, none = (_answer(*np.atleast_1d(expected[name])) for name in ("half", "none"))
-    gone = Answer(None, None, "no cv2", "package")
+    gone = Answer(variant=None, observed=None, text="no cv2", why="package")
     a = _print(one=half, two=half, three=gone, four=gone)
     b = _print(one=half, two=none, three=half, four=gone, five=half)
     details = fingerprints.compared(a, b)
@@ -97,7 +97,7 @@ def test_what_neither_side_has_is_not_asked_for():
     What is documented of one of the versions, or absent from one alone, is a gap.
     """
     half = _answer(*np.atleast_1d(catalogue.get(SCALE).expected()["half"]))
-    gone = Answer(None, None, "Unprobed: 1.0 has no trainer", "absent")
+    gone = Answer(variant=None, observed=None, text="Unprobed: 1.0 has no trainer", why="absent")
     a, b = _print(one=half, two=gone, three=gone), _print(one=half, two=gone, three=half)
     details = fingerprints.compared(a, b, {(SCALE, "two"), (SCALE, "three")})
     assert [d.scope for d in details.absent] == ["two"]
@@ -120,7 +120,7 @@ def test_details_of_other_versions_are_those_that_are_documented_of_none_of_thes
 
 def test_a_side_on_which_every_probe_fails_is_equal_to_nothing():
     """Where nothing could be asked, nothing is alike."""
-    gone = Answer(None, None, "E: no", "error")
+    gone = Answer(variant=None, observed=None, text="E: no", why="error")
     details = fingerprints.compared(_print(x=gone, y=gone), _print(x=gone, y=gone))
     assert (details.alike, details.asked, details.all) == (0, 0, 2)
 
@@ -144,7 +144,7 @@ def test_another_default_is_a_change():
     """What a user gets who sets nothing is compared, of what both sides have."""
     a, b = _defaulting(batch=100, delay=2, old=1), _defaulting(batch=256, delay=2, new=1)
     assert fingerprints.changed_defaults(a, b) == [
-        ChangedDefault("td3 [library]", "batch", "100", "256")
+        ChangedDefault(owner="td3 [library]", name="batch", a="100", b="256")
     ]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from rlregress.model.code import ADDED, CHANGED, MOVED, REMOVED, WORDING
 from rlregress.upgrade import functions
-from rlregress.upgrade.functions import ADDED, CHANGED, MOVED, REMOVED, WORDING
 
 BASE = '''
 import warnings

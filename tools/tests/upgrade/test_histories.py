@@ -9,9 +9,7 @@ import pytest
 from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.model.differences import NEVER, NOT_COMPARED, ONE_WAY
-from rlregress.upgrade import histories
-from rlregress.upgrade.changes import Change, ReleasePair
-from rlregress.upgrade.histories import (
+from rlregress.model.histories import (
     CAUSE,
     FLAGGED,
     MISSED,
@@ -20,6 +18,8 @@ from rlregress.upgrade.histories import (
     Judged,
     JudgedChange,
 )
+from rlregress.upgrade import histories
+from rlregress.upgrade.changes import Change, ReleasePair
 
 FILE = "package/sac.py"
 TRAIN, OTHER = f"{FILE} SAC.train", f"{FILE} SAC.other"
@@ -207,7 +207,12 @@ def test_changes_out_of_scope_are_not_counted():
 )  # fmt: skip
 def test_verdicts_that_say_that_something_changed_are_red(verdict, red):
     """No others are."""
-    assert Judged("1", "2", verdict, verdict, 1.0, ()).red is red
+    assert (
+        Judged(
+            before="1", release="2", verdict=verdict, headline=verdict, seconds=1.0, changes=()
+        ).red
+        is red
+    )
 
 
 HISTORY = """\
@@ -262,7 +267,7 @@ def test_results_are_kept_and_read_again(folder):
     rest = list(running)
     assert judge.asked == ["1.3", "1.2", "1.1"]
     assert histories.load("x") == (rest[1], rest[0], first)
-    assert rest[1].changes == (JudgedChange("x-1.1-halved", CAUSE, f"sac: {TRAIN}"),)
+    assert rest[1].changes == (JudgedChange(id="x-1.1-halved", outcome=CAUSE, by=f"sac: {TRAIN}"),)
 
 
 def test_what_has_a_result_is_not_judged_again(folder):
@@ -288,12 +293,12 @@ def test_a_pair_that_cannot_be_judged_does_not_end_the_others(folder):
 def test_what_scenarios_alone_name_is_added(folder):
     """A cause that was not named before; the verdict of the whole gate stays."""
     (whole,) = histories.run("x", Judge(report(traces=trained())), only=["1.1"])
-    assert whole.changes == (JudgedChange("x-1.1-halved", FLAGGED),)
+    assert whole.changes == (JudgedChange(id="x-1.1-halved", outcome=FLAGGED),)
     blind = Judge(report("unchanged"))
     assert list(histories.run("x", blind, only=["1.1"], further=True)) == [whole]
     named = report("regressed", traces=trained("sac gsde", alone=TRAIN))
     (added,) = histories.run("x", Judge(named), only=["1.1"], further=True)
-    later = JudgedChange("x-1.1-halved", CAUSE, f"sac gsde: {TRAIN}", later=True)
+    later = JudgedChange(id="x-1.1-halved", outcome=CAUSE, by=f"sac gsde: {TRAIN}", later=True)
     assert added == replace(whole, changes=(later,))
     other = report(traces=trained("sac n-step", alone=TRAIN))
     assert list(histories.run("x", Judge(other), only=["1.1"], further=True)) == [added]

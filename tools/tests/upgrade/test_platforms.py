@@ -11,15 +11,15 @@ from xml.etree import ElementTree
 import pytest
 
 from rlregress.commands import upgrade as upgrade_command
+from rlregress.model.differences import DOCUMENTED, VIOLATED
 from rlregress.reporting import findings, platforms
 from rlregress.reporting.findings import ERROR, NOTICE, WARNING, Finding, Repository
-from rlregress.upgrade import requested, result
 
 from .test_result import BATCH, FACTS, SCALE, judged, lost, missing, of, traced, upgrade
 
 PARTED = traced("sac", "diverged")
 CHANGED = of(PARTED, lost(), changed=[SCALE], not_asked=missing(2), defaults=(BATCH,),
-             standing=result.VIOLATED, returns=judged("regressed"))  # fmt: skip
+             standing=VIOLATED, returns=judged("regressed"))  # fmt: skip
 #: GitLab, "Code Quality", report format: key -> its type; every one is required.
 QUALITY = {"description": str, "check_name": str, "fingerprint": str, "severity": str,
            "location": dict}  # fmt: skip
@@ -42,7 +42,7 @@ def test_every_change_is_a_finding():
         (ERROR, "detail sac.critic_loss.scale"), (ERROR, "returns"),
         (WARNING, "trace"), (WARNING, "default"),
     ]  # fmt: skip
-    documented = of(traced(), changed=[SCALE], standing=result.DOCUMENTED)
+    documented = of(traced(), changed=[SCALE], standing=DOCUMENTED)
     (found,) = findings.findings(upgrade(documented), Repository(Path("/nowhere")))
     assert found.level == NOTICE
     assert findings.findings(upgrade(of(traced())), Repository(Path("/nowhere"))) == []
@@ -94,7 +94,7 @@ def test_a_pin_is_found_in_the_lock_file(tmp_path, monkeypatch):
     lock.write_text("# pins\ntorch==2.13.0\nStable_Baselines3==2.9.2 ; python_version > '3'\n")
     monkeypatch.setenv("CI_PROJECT_DIR", str(tmp_path))
     side = upgrade(CHANGED)
-    b = replace(side.b, requested=requested.Requested("new.txt", lock=lock))
+    b = replace(side.b, lock=lock)
     repository = upgrade_command._repository(replace(side, b=b))
     assert repository.pin(["stable-baselines3"]) == ("sub/new.txt", 3)
     assert repository.pin(["torch", "x"]) == ("sub/new.txt", 2)

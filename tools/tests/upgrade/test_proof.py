@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from rlregress.faults import mutation
-from rlregress.tracing.trace import Event, Part, Trace, failed
+from rlregress.model.code import ADDED, CHANGED, REMOVED, Changed, Function
+from rlregress.model.traces import Event, Part, Trace
+from rlregress.model.upgrades import Proof, Reach
+from rlregress.tracing.trace import failed
 from rlregress.upgrade import proof
-from rlregress.upgrade.coverage import Reach
-from rlregress.upgrade.functions import ADDED, CHANGED, REMOVED, Changed, Function
-from rlregress.upgrade.proof import Proof
 from rlregress.upgrade.traced import Training
 
 FILE = "package/agent.py"
@@ -23,14 +23,22 @@ TEXT = """def train(x):
 def step(x):
     return x < 1
 """
-TRAIN, STEP = Function("train", 1, 4, ""), Function("step", 7, 8, "")
+TRAIN, STEP = (
+    Function(name="train", first=1, last=4, code=""),
+    Function(name="step", first=7, last=8, code=""),
+)
 
 
 def trace(*lines, value=1.0, count=1):
     """A trace of so many losses that has reached some lines."""
-    part = Part(str(value), value, (value,))
-    event = Event(0, "backward", "loss", FILE, 1, "f", {"loss": part})
-    return Trace({"failure": "", "lines": {FILE: [list(lines), [2, 3, 4, 8]]}}, (event,) * count)
+    part = Part(digest=str(value), norm=value, values=(value,))
+    event = Event(
+        index=0, kind="backward", name="loss", file=FILE, line=1, function="f", parts={"loss": part}
+    )
+    return Trace(
+        header={"failure": "", "lines": {FILE: [list(lines), [2, 3, 4, 8]]}},
+        events=(event,) * count,
+    )
 
 
 class Recorded:
@@ -65,7 +73,9 @@ def proved(tmp_path):
 
     def made(traces, outcomes, hows=(CHANGED, CHANGED), limit=99, own=(TRAIN, STEP)):
         reach = [
-            Reach(Changed(FILE, of.name, how, of, of, (None, path)))
+            Reach(
+                function=Changed(file=FILE, name=of.name, how=how, a=of, b=of, paths=(None, path))
+            )
             for of, how in zip(own, hows, strict=True)
         ]
         trainings = {name: Training("sb3", name, {"seed": 3}) for name in traces}
@@ -100,7 +110,7 @@ def test_a_training_that_ends_in_an_error_has_seen_the_fault(proved):
     """So has one whose process was ended, and one that fails after all that was recorded."""
     before = trace(3)
     ended = failed("the process was ended by SIGALRM after 300 s")
-    late = Trace({**before.header, "failure": "Traceback\nE: no"}, before.events)
+    late = Trace(header={**before.header, "failure": "Traceback\nE: no"}, events=before.events)
     for said in (ended, late):
         proof, _ = proved({"sac": before}, {("sac", 3): said})
         assert lines(proof.seen) == [3]
@@ -161,7 +171,7 @@ def test_faults_are_seeded_only_where_side_b_has_code(proved):
     """Not into what is gone, nor into what runs at import; into what is new."""
     proof, _ = proved({"sac": trace(3, 4, 8)}, {}, hows=(REMOVED, ADDED))
     assert (lines(proof.unseen), proof.functions) == ([8], 1)
-    module = Function("<module>", 1, 4, "")
+    module = Function(name="<module>", first=1, last=4, code="")
     proof, _ = proved({"sac": trace(3, 4, 8)}, {}, own=(module, STEP))
     assert (lines(proof.unseen), proof.functions) == ([8], 1)
 
@@ -175,7 +185,11 @@ def test_no_more_faults_are_seeded_than_asked(proved):
 def test_without_faults_the_share_is_none(proved):
     """Nothing that could be seeded is no power."""
     proof, turns = proved({"sac": trace(3)}, {}, hows=(REMOVED, REMOVED))
-    assert (proof, proof.share, turns) == (Proof(0, (), (), ()), 0.0, [])
+    assert (proof, proof.share, turns) == (
+        Proof(functions=0, seen=(), not_run=(), unseen=()),
+        0.0,
+        [],
+    )
 
 
 def test_a_drawn_fault_is_asked_of_every_training():

@@ -74,8 +74,8 @@ COMMON = "stable_baselines3/common"
 NEVER_RUN = {
     "another loss": (
         Edit("torchrl", "td3", IQL,
-             "            td_q = self._vmap_qvalue_networkN0(td_q, self.target_qvalue_network_params)",
-             "            td_q = self._vmap_qvalue_networkN0(td_q, self.qvalue_network_params)"),
+             "            td_q = self._vmap_qvalue_networkN0(td_q, self.target_qvalue_network_",
+             "            td_q = self._vmap_qvalue_networkN0(td_q, self.qvalue_network_"),
         "DiscreteIQLLoss.value_loss"),
     "a loss of another module": (
         Edit("torchrl", "td3", CQL, "(logsumexp - q_a)", "(q_a - logsumexp)"),
@@ -204,7 +204,8 @@ EQUIVALENT = {
         "sb3", "td3", TD3, "from torch.nn import functional as F",
         "import torch.nn.functional as F"),
     "a constant of a module": Edit(
-        "sb3", "a2c", "stable_baselines3/a2c/a2c.py", "\nclass A2C(", "\nUNUSED = 1\n\n\nclass A2C("),
+        "sb3", "a2c", "stable_baselines3/a2c/a2c.py", "\nclass A2C(",
+        "\nUNUSED = 1\n\n\nclass A2C("),
     "a loss with its name": Edit(
         "torchrl", "td3", "torchrl/objectives/td3.py", "torch.randn_like(act)",
         "torch.randn_like(input=act)"),

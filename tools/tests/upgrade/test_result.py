@@ -11,55 +11,90 @@ import pytest
 from rlregress import frameworks
 from rlregress.commands import upgrade as upgrade_command
 from rlregress.model import differences as model
-from rlregress.model.differences import Entry
+from rlregress.model.code import CHANGED, Changed, Function
+from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry
+from rlregress.model.traces import (
+    Comparison,
+    Crash,
+    Divergence,
+    Event,
+    NotTraced,
+    Part,
+    Trace,
+    Traced,
+    ranges,
+)
+from rlregress.model.upgrades import (
+    UNDOCUMENTED,
+    Answer,
+    Branch,
+    Cause,
+    ChangedDefault,
+    Details,
+    NotAsked,
+    OfFramework,
+    Proof,
+    Reach,
+    ReturnsVerdict,
+    Upgrade,
+    findings,
+)
 from rlregress.reporting import brief, upgrade_data, upgrade_text
 from rlregress.reporting.html import upgrade as upgrade_page
 from rlregress.reporting.html.page import Facts
-from rlregress.tracing.compare import Comparison, Divergence
 from rlregress.tracing.run import Side
-from rlregress.tracing.trace import Event, Part, Trace
-from rlregress.upgrade import coverage, entries, explained, physics, requested, result, returns
+from rlregress.upgrade import entries, explained, physics, requested, returns
 from rlregress.upgrade import traced as traces
-from rlregress.upgrade.coverage import Branch, Reach
 from rlregress.upgrade.environments import Prepared
-from rlregress.upgrade.fingerprints import Answer, ChangedDefault, ChangedDetail, Details, NotAsked
-from rlregress.upgrade.functions import CHANGED, Changed, Function
-from rlregress.upgrade.proof import Proof
-from rlregress.upgrade.search import Cause
-from rlregress.upgrade.traced import NotTraced
+from rlregress.upgrade.fingerprints import changed_detail
 
 SB3 = frameworks.get("sb3")
 FILE = f"{SB3.modules[0]}/sac/sac.py"
 TRAIN = (FILE, "SAC.train")
 FACTS = Facts("a title", "today", 1.0, "a machine", "a command")
-BATCH = ChangedDefault("td3 [library]", "batch", "100", "256")
+BATCH = ChangedDefault(owner="td3 [library]", name="batch", a="100", b="256")
 
 
 def said(variant, entered=TRAIN):
     """An answer of one variant, by a probe that enters a function."""
-    return Answer(variant, (8.5,), variant, entered=frozenset([entered]))
+    return Answer(variant=variant, observed=(8.5,), text=variant, entered=frozenset([entered]))
 
 
-SCALE = ChangedDetail("sac.critic_loss.scale", "library", said("half"), said("none"))
-GAMMA = ChangedDetail(
-    "td3.target.minimum", "library", said("min", ("td3.py", "f")), said("first", ("td3.py", "f"))
+SCALE = changed_detail(("sac.critic_loss.scale", "library"), said("half"), said("none"))
+GAMMA = changed_detail(
+    ("td3.target.minimum", "library"), said("min", ("td3.py", "f")), said("first", ("td3.py", "f"))
 )
 
 
 def function(name="SAC.train", file=FILE):
     """A function that differs, at lines 270 to 280."""
-    own = Function(name, 270, 280, "code")
-    return Changed(file, name, CHANGED, own, own, (None, None))
+    own = Function(name=name, first=270, last=280, code="code")
+    return Changed(file=file, name=name, how=CHANGED, a=own, b=own, paths=(None, None))
 
 
 def reached(*trainings, details=(), one_way=(), algorithms=("sac",)):
     """How trainings went through the function that differs."""
-    return Reach(function(), trainings, details, one_way, (), algorithms)
+    return Reach(
+        function=function(),
+        trainings=trainings,
+        details=details,
+        one_way=one_way,
+        hints=(),
+        algorithms=algorithms,
+    )
 
 
 def trace(failure="", not_offered=""):
     """A trace of one loss."""
-    event = Event(0, "backward", "loss", FILE, 276, "train", {"loss": Part("d", 8.4, (8.4,))})
+    event = Event(
+        index=0,
+        kind="backward",
+        name="loss",
+        file=FILE,
+        line=276,
+        function="train",
+        parts={"loss": Part(digest="d", norm=8.4, values=(8.4,))},
+    )
     header = {
         "failure": failure,
         "not_offered": not_offered,
@@ -67,7 +102,7 @@ def trace(failure="", not_offered=""):
         "lines": {FILE: [[1, 2], [1, 2, 3, 4]]},
         "functions": {FILE: ["SAC.train"]},
     }
-    return Trace(header, (event,))
+    return Trace(header=header, events=(event,))
 
 
 def traced(name="sac", verdict="equal", repeats=True, crash=None):
@@ -75,30 +110,44 @@ def traced(name="sac", verdict="equal", repeats=True, crash=None):
     a, b = trace(), trace()
     first = None
     if verdict == "diverged":
-        other = Event(0, "backward", "loss", FILE, 276, "train", {"loss": Part("e", 16.8, (16.8,))})
-        first = Divergence("loss", "loss", a.events[0], other, ())
-    failed = crash and traces.Crash(
-        side=crash, error="E: no", at="f:1 g", by="h:2 i", executed=None
+        other = Event(
+            index=0,
+            kind="backward",
+            name="loss",
+            file=FILE,
+            line=276,
+            function="train",
+            parts={"loss": Part(digest="e", norm=16.8, values=(16.8,))},
+        )
+        first = Divergence(kind="loss", part="loss", a=a.events[0], b=other, before=())
+    failed = crash and Crash(side=crash, error="E: no", at="f:1 g", by="h:2 i", executed=None)
+    return Traced(
+        name=name,
+        comparison=Comparison(verdict=verdict, compared=1, first=first),
+        a=a,
+        b=b,
+        repeats=repeats,
+        notes=(),
+        crash=failed,
     )
-    return traces.Traced(name, Comparison(verdict, 1, first), a, b, repeats, (), crash=failed)
 
 
 def lost(name="sac dictionary", sides="B", offered=True):
     """A training that ended in an error on some sides."""
     why = dict.fromkeys(sides, "it ended in an error: E: no")
-    return NotTraced(name, why, dict.fromkeys("AB", offered))
+    return NotTraced(name=name, sides=why, offered=dict.fromkeys("AB", offered))
 
 
 def of(*trainings, changed=(), not_asked=(), alike=9, standing=None, returned=None, **given):
     """What was found of a framework."""
-    held = tuple(t for t in trainings if isinstance(t, traces.Traced))
+    held = tuple(t for t in trainings if isinstance(t, Traced))
     gone = tuple(t for t in trainings if isinstance(t, NotTraced))
-    details = Details(alike, tuple(changed), tuple(not_asked))
-    stands = {(d.id, d.scope): standing or result.UNDOCUMENTED for d in changed}
+    details = Details(alike=alike, changed=tuple(changed), not_asked=tuple(not_asked))
+    stands = {(d.id, d.scope): standing or UNDOCUMENTED for d in changed}
     checks = entries.of_trainings(held, gone, (), SB3.name)
     evidence = entries.evidence(checks, given.get("causes", {}))
     pieces = entries.of_pieces(given.get("reach", ()), evidence, (), (), SB3.name)
-    made = result.OfFramework(
+    made = OfFramework(
         name=SB3.name,
         title=SB3.title,
         module=SB3.modules[0],
@@ -127,8 +176,8 @@ def upgrade(*frameworks_, physics=(), script=None, **given):
         Prepared(requested.parse("installed"), Side("B"), "installed"),
     ]
     beside = (*entries.of_environments(physics), *given.pop("beside", ()))
-    return result.Upgrade(
-        a=sides[0], b=sides[1], frameworks=tuple(frameworks_), physics=tuple(physics),
+    return Upgrade(
+        a=sides[0].info, b=sides[1].info, frameworks=tuple(frameworks_), physics=tuple(physics),
         script=script, beside=beside, **given,
     )  # fmt: skip
 
@@ -136,12 +185,15 @@ def upgrade(*frameworks_, physics=(), script=None, **given):
 def missing(count=1, side="B", why="error", whose="suite"):
     """Details that could not be asked."""
     text = "AttributeError: no such thing"
-    return [NotAsked("atari.warp_frame", str(n), side, why, text, whose) for n in range(count)]
+    return [
+        NotAsked(id="atari.warp_frame", scope=str(n), side=side, why=why, text=text, whose=whose)
+        for n in range(count)
+    ]
 
 
 def judged(verdict):
     """What the trainings say."""
-    return returns.ReturnsVerdict(verdict, ("cell: " + verdict,))
+    return ReturnsVerdict(verdict=verdict, lines=("cell: " + verdict,))
 
 
 PARTED = traced(verdict="diverged")
@@ -167,11 +219,11 @@ CASES = {
     "a diverged trace is a change": (of(PARTED), "changed", 3),
     "a detail alone is a change": (of(traced(), changed=[SCALE]), "changed", 3),
     "one that is documented otherwise": (
-        of(traced(), changed=[SCALE], standing=result.VIOLATED), "regressed", 1),
+        of(traced(), changed=[SCALE], standing=VIOLATED), "regressed", 1),
     "one that is documented so": (
-        of(traced(), changed=[SCALE], standing=result.DOCUMENTED), "changed as documented", 0),
+        of(traced(), changed=[SCALE], standing=DOCUMENTED), "changed as documented", 0),
     "a documented detail beside a diverged trace": (
-        of(PARTED, changed=[SCALE], standing=result.DOCUMENTED), "changed", 3),
+        of(PARTED, changed=[SCALE], standing=DOCUMENTED), "changed", 3),
     "another default is a change": (of(traced(), defaults=(BATCH,)), "changed", 3),
     "also beside a training that failed": (
         of(traced(), lost("ppo"), defaults=(BATCH,)), "changed", 3),
@@ -310,9 +362,17 @@ def test_only_traces_that_part_are_recorded_again():
     parts = {"A": 8.4, "B": 16.8, "C": 9.9}
     recorded = {}
     for name, value in parts.items():
-        part = Part(name, value, (value,))
-        event = Event(0, "optimizer", "Adam", FILE, 276, "train", {"parameters": part})
-        recorded[name] = Trace({"failure": "", "seeded": [], "lines": {}}, (event,))
+        part = Part(digest=name, norm=value, values=(value,))
+        event = Event(
+            index=0,
+            kind="optimizer",
+            name="Adam",
+            file=FILE,
+            line=276,
+            function="train",
+            parts={"parameters": part},
+        )
+        recorded[name] = Trace(header={"failure": "", "seeded": [], "lines": {}}, events=(event,))
     again = []
 
     def compared(b, *repetitions):
@@ -364,7 +424,7 @@ def test_what_was_not_checked_comes_first_and_by_its_reason():
 
 def test_a_changed_detail_and_a_diverged_trace_are_connected_by_the_function():
     """SAC's factor explains SAC's trace: its probe enters the function that moves the training."""
-    cause = Cause((function(),), None, (function(),))
+    cause = Cause(place=(function(),), alone=None, moving=(function(),))
     framework = of(
         PARTED, changed=[GAMMA, SCALE], reach=(reached("sac"),),
         causes={"sac": cause},
@@ -380,7 +440,7 @@ def test_a_changed_detail_and_a_diverged_trace_are_connected_by_the_function():
 def test_details_with_one_cause_are_one_finding():
     """They are grouped by the changed functions that their probes enter."""
     twin = replace(SCALE, scope="trainer")
-    grouped = explained.findings([SCALE, GAMMA, twin], [function()])
+    grouped = findings([SCALE, GAMMA, twin], [function()])
     assert [[d.scope for d in each.details] for each in grouped] == [
         ["library", "trainer"], ["library"]
     ]  # fmt: skip
@@ -389,7 +449,12 @@ def test_details_with_one_cause_are_one_finding():
 
 def test_where_no_variant_matches_the_numbers_are_shown():
     """What was observed, and what each near variant expects."""
-    strange = Answer(None, (7.0,), "no variant matches", near=(("half", (4.25,)), ("none", (8.5,))))
+    strange = Answer(
+        variant=None,
+        observed=(7.0,),
+        text="no variant matches",
+        near=(("half", (4.25,)), ("none", (8.5,))),
+    )
     text = upgrade_text.lines(upgrade(of(traced(), changed=[replace(SCALE, b=strange)])))
     assert "  - observed on side B: [7]" in text
     assert "  -   expected of half: [4.25]" in text
@@ -401,7 +466,7 @@ def test_the_report_begins_with_one_line_for_each_question():
     moved = physics.compared({"x": row, "y": row}, {"x": other, "y": row})
     framework = of(
         traced(), traced("td3", "diverged"), changed=[SCALE], reach=(reached("sac"),),
-        proof=Proof(1, ("f", "g", "h"), (), ("i",)),
+        proof=Proof(functions=1, seen=("f", "g", "h"), not_run=(), unseen=("i",)),
     )  # fmt: skip
     text = upgrade_text.lines(upgrade(framework, physics=moved))
     assert text[4:9] == [
@@ -418,8 +483,13 @@ def test_trainings_that_part_for_one_cause_are_told_once():
     """At the same line, in the same value: the first in full, the others by name; not others."""
     one = function()
     every = [traced(name, "diverged") for name in ("sac", "sac gsde", "sac n-step", "td3")]
-    cause = Cause((one,), one)
-    causes = {"sac": cause, "sac gsde": cause, "sac n-step": cause, "td3": Cause((one,), None)}
+    cause = Cause(place=(one,), alone=one)
+    causes = {
+        "sac": cause,
+        "sac gsde": cause,
+        "sac n-step": cause,
+        "td3": Cause(place=(one,), alone=None),
+    }
     text = upgrade_text.lines(upgrade(of(*every, causes=causes)))
     assert [line for line in text if line.startswith("**")] == [
         "**sac: diverged**",
@@ -433,7 +503,7 @@ def test_trainings_that_part_for_one_cause_are_told_once():
 
 def test_the_report_states_what_equal_traces_cover():
     """Which trainings executed a piece of code, and which of its branches went one way only."""
-    way = Branch(FILE, 275, "train", "clamp: never above")
+    way = Branch(file=FILE, line=275, function="train", said="clamp: never above")
     result = upgrade(of(traced(), traced("td3"), reach=(reached("sac", one_way=(way,)),)))
     text = upgrade_text.lines(result)
     assert any("| sac | equal | 1 | 50% |" in line for line in text)
@@ -498,13 +568,13 @@ def test_the_trainings_verdict_is_of_returns():
 
 def test_ranges_of_lines():
     """Lines are shown as a reader wants them."""
-    assert coverage.ranges({3, 1, 2, 7}) == "1-3, 7"
+    assert ranges({3, 1, 2, 7}) == "1-3, 7"
 
 
 def test_what_neither_side_has_is_shown_apart():
     """How many those are, and why."""
     absent = missing(why="absent", side="A and B")
-    details = Details(9, absent=(replace(absent[0], text="Unprobed: 1.0 has no trainer"),))
+    details = Details(alike=9, absent=(replace(absent[0], text="Unprobed: 1.0 has no trainer"),))
     framework = replace(of(), details=details)
     assert "(1 more are of what neither side has: 1.0 has no trainer)" in "".join(
         upgrade_text.lines(upgrade(framework))
@@ -523,25 +593,25 @@ N_STEP = ("nstep.window", "library")
 @pytest.mark.parametrize(
     ("version", "variant", "standing"),
     [
-        ("2.9.2", "n_rewards", result.DOCUMENTED),
-        ("2.9.2", "one_step", result.VIOLATED),
-        ("2.6.0", "one_step", result.DOCUMENTED),
-        ("0.0.1", "one_step", result.UNDOCUMENTED),
+        ("2.9.2", "n_rewards", DOCUMENTED),
+        ("2.9.2", "one_step", VIOLATED),
+        ("2.6.0", "one_step", DOCUMENTED),
+        ("0.0.1", "one_step", UNDOCUMENTED),
     ],
 )
 def test_a_change_is_held_against_what_is_documented_of_side_b(version, variant, standing):
     """The entry that holds for side B's version decides."""
-    change = ChangedDetail(*N_STEP, said("other"), said(variant))
+    change = changed_detail(N_STEP, said("other"), said(variant))
     assert explained.standing(SB3, change, version) == standing
 
 
 def test_what_is_documented_of_a_change_is_said():
     """A reader learns since when a detail is done so, and where that is written."""
-    change = ChangedDetail(*N_STEP, said("one_step"), said("n_rewards"))
+    change = changed_detail(N_STEP, said("one_step"), said("n_rewards"))
     text = "\n".join(upgrade_text.lines(upgrade(of(traced(), changed=[change]))))
     assert "documented: one_step since" in text
     assert "until 2.7.0" in text
-    unknown = ChangedDetail(*N_STEP, said("?"), said("none of them"))
+    unknown = changed_detail(N_STEP, said("?"), said("none of them"))
     assert explained.documented(SB3, unknown) == []
 
 
@@ -552,6 +622,8 @@ def test_the_difference_of_a_source_is_shown(tmp_path):
         path = tmp_path / name
         path.write_text(f"x = 1\n\ndef f(y):\n    return {factor}y\n")
         paths.append(path)
-    own = Function("f", 3, 4, "")
-    rows = explained.source_difference(Changed("m.py", "f", CHANGED, own, own, tuple(paths)))
+    own = Function(name="f", first=3, last=4, code="")
+    rows = explained.source_difference(
+        Changed(file="m.py", name="f", how=CHANGED, a=own, b=own, paths=tuple(paths))
+    )
     assert rows == ["-    return 0.5 * y", "+    return y"]

@@ -14,6 +14,7 @@ import pytest
 from rlregress import datafiles, frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
+from rlregress.model.traces import Trace
 from rlregress.tracing import run, trace
 from rlregress.tracing.compare import compare
 from rlregress.upgrade import scenarios
@@ -159,7 +160,7 @@ def test_an_empty_folder_is_refused(tmp_path):
         scenarios.load(tmp_path)
 
 
-def recorded(framework: str, folder: Path, *titles: str) -> dict[str, trace.Trace]:
+def recorded(framework: str, folder: Path, *titles: str) -> dict[str, Trace]:
     """Traces of trainings by title, recorded in forks of one process."""
     script = Path(__file__).with_name("traced_scenarios.py")
     subprocess.run(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from rlregress.model.traces import Event, NotTraced, Part, Trace, Traced
 from rlregress.reporting.upgrade_text import _traced
 from rlregress.tracing import errors
-from rlregress.tracing.trace import Event, Part, Trace
 from rlregress.upgrade import traced
-from rlregress.upgrade.traced import NotTraced, Traced
 
 DTYPE = "Traceback\nRuntimeError: mat1 and mat2 must have the same dtype"
 LOAD = "Traceback\nUnpicklingError: weights only"
@@ -17,12 +16,20 @@ LOAD = "Traceback\nUnpicklingError: weights only"
 def trace(count: int, failure: str = "", theirs: bool = True, kind: str = "step") -> Trace:
     """So many steps, and the error that ended them."""
     rows = [
-        Event(n, kind, "environment 0", "", 0, "", {"reward": Part(str(n), 1.0, (float(n),))})
+        Event(
+            index=n,
+            kind=kind,
+            name="environment 0",
+            file="",
+            line=0,
+            function="",
+            parts={"reward": Part(digest=str(n), norm=1.0, values=(float(n),))},
+        )
         for n in range(count)
     ]
     error = {"origin": errors.TRACED if theirs else errors.RECORDER} if failure else {}
     header = {"failure": failure, "error": error, "seeded": [], "lines": {}}
-    return Trace(header, tuple(rows))
+    return Trace(header=header, events=tuple(rows))
 
 
 def held(a: Trace, b: Trace) -> Traced | NotTraced:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlregress.gate.passages import Pair, Passage
+from rlregress.model.code import Pair, Passage
 from rlregress.model.faults import (
     BehaviorResult,
     GateOnFault,
+    OptionalResult,
     ProbedResult,
     ThroughputResult,
     TracedResult,
@@ -27,7 +28,6 @@ from rlregress.reporting.html.page import (
     Step,
     Table,
 )
-from rlregress.upgrade.optional_faults import OptionalResult
 
 TITLE = "Seeded faults"
 _SIDES = ("as it is", "with the fault")
@@ -154,8 +154,8 @@ def _finding(row: Row) -> Finding:
     if row.old:
         old, new = row.old.splitlines() or [""], row.new.splitlines() or [""]
         most = max(len(old), len(new))
-        pairs = [Pair(_line(old, at), _line(new, at)) for at in range(most)]
-        parts.append(SourcePair(Passage(row.file, (tuple(pairs),)), _SIDES))
+        pairs = [Pair(a=_line(old, at), b=_line(new, at)) for at in range(most)]
+        parts.append(SourcePair(Passage(title=row.file, groups=(tuple(pairs),)), _SIDES))
     if row.verdicts:
         parts.append(runs.table(row.verdicts))
     parts.append(Quoted(row.said))

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from rlregress import __version__
-from rlregress.gate.passages import Pair, Passage
+from rlregress.model.code import Pair, Passage
 from rlregress.model.differences import (
     AS_DOCUMENTED,
     CHANGED,

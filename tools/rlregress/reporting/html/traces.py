@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from rlregress.gate.passages import Passage
+from rlregress.model import explain
+from rlregress.model.code import Changed, Passage
+from rlregress.model.traces import Growth, Traced, share
+from rlregress.model.upgrades import Cause, ChangedDetail
 from rlregress.reporting import causes
 from rlregress.reporting.html import figures
 from rlregress.reporting.html import page as pages
@@ -18,13 +21,6 @@ from rlregress.reporting.html.page import (
     SourcePair,
     Table,
 )
-from rlregress.tracing import explain
-from rlregress.tracing.compare import Growth
-from rlregress.upgrade.coverage import share
-from rlregress.upgrade.fingerprints import ChangedDetail
-from rlregress.upgrade.functions import Changed
-from rlregress.upgrade.search import Cause
-from rlregress.upgrade.traced import Traced
 
 SIDES = ("side A", "side B")
 #: rows of a table of losses

@@ -7,9 +7,22 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from rlregress.gate.passages import Passage
 from rlregress.model import differences as model
-from rlregress.model.differences import Entry
+from rlregress.model.code import Passage
+from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry
+from rlregress.model.traces import NotTraced, Traced, missed, ranges
+from rlregress.model.upgrades import (
+    ERROR,
+    FRAMEWORK,
+    SUITE,
+    UNDOCUMENTED,
+    ChangedDetail,
+    OfFramework,
+    OfScript,
+    Reach,
+    Upgrade,
+    findings,
+)
 from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
 from rlregress.reporting import causes, upgrade_text
 from rlregress.reporting.html import page as pages
@@ -27,18 +40,6 @@ from rlregress.reporting.html.page import (
     Table,
 )
 from rlregress.reporting.words import counted
-from rlregress.upgrade import coverage, explained
-from rlregress.upgrade.coverage import Reach
-from rlregress.upgrade.fingerprints import ERROR, FRAMEWORK, SUITE, Answer, ChangedDetail
-from rlregress.upgrade.result import (
-    DOCUMENTED,
-    UNDOCUMENTED,
-    VIOLATED,
-    OfFramework,
-    OfScript,
-    Upgrade,
-)
-from rlregress.upgrade.traced import NotTraced, Traced
 
 _SAID = 5
 #: passages of changed code that are shown
@@ -71,7 +72,7 @@ def page(result: Upgrade, facts: Facts) -> str:
 
 def title(result: Upgrade) -> str:
     """Both sides and the verdict."""
-    a, b = result.a.requested.text, result.b.requested.text
+    a, b = result.a.text, result.b.text
     return f"{a} → {b}: {result.verdict}"
 
 
@@ -298,7 +299,7 @@ def _not_asked(of: OfFramework) -> list[object]:
 def _details(of: OfFramework) -> list[object]:
     changed = [each.function for each in of.reach]
     found: list[object] = []
-    for finding in explained.findings(of.details.changed, changed):
+    for finding in findings(of.details.changed, changed):
         passages = [of.passages[f] for f in finding.functions[:2] if f in of.passages]
         for number, detail in enumerate(finding.details):
             # details with one cause have one source
@@ -315,14 +316,11 @@ def _detail(of: OfFramework, detail: ChangedDetail, passages: Sequence[Passage])
         f"{detail.id} [{detail.scope}]",
         Badge(stands, _STANDING[stands]),
         [line for line in lines if line],
-        [(side, *_variant(detail, of_side))
-         for side, of_side in zip(traces.SIDES, (detail.a, detail.b), strict=True)],
+        [(side, answer.text, meaning)
+         for side, answer, meaning in zip(
+             traces.SIDES, (detail.a, detail.b), detail.meanings, strict=True)],
         [SourcePair(passage, traces.SIDES) for passage in passages if passage.groups],
     )  # fmt: skip
-
-
-def _variant(detail: ChangedDetail, answer: Answer) -> tuple[str, str]:
-    return answer.text, detail.meaning(answer)
 
 
 def _defaults(of: OfFramework) -> list[object]:
@@ -410,15 +408,14 @@ def _physics(result: Upgrade) -> Section:
 
 
 def _not_reached(result: Upgrade) -> Section:
-    missed = coverage.missed(result.traced)
-    rows = [[file, coverage.ranges(numbers)] for file, numbers in missed.items()]
-    one_way = coverage.Reached({t.name: t.b for t in result.traced}).one_way()
+    unreached = missed(result.traced)
+    rows = [[file, ranges(numbers)] for file, numbers in unreached.items()]
     parts: list[object] = []
     if rows:
         said = f"Lines in {counted(len(rows), 'file')}"
         parts.append(Folded(said, [Table(("file", "lines"), rows)]))
-    if one_way:
-        taken = [f"{branch.file}:{branch.line} {branch.said}" for branch in one_way]
+    if result.one_way:
+        taken = [f"{branch.file}:{branch.line} {branch.said}" for branch in result.one_way]
         said = f"Branches, clamps and masks taken one way only: {len(taken)}"
         parts.append(Folded(said, [taken]))
     lead = "Equal traces say nothing about these lines of side B."

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from rlregress.tracing.compare import Comparison, Divergence, Growth, refusal
-from rlregress.tracing.trace import Event, Part, Trace
+from rlregress.model.traces import Comparison, Divergence, Event, Growth, Part, Trace
 
 #: kind of event -> what happened there.
 _EVENTS = {
@@ -89,7 +89,7 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
         lines.append(f"  {side}: {event(shown)}{value}")
         above = [f"{c.file}:{c.line} in {c.function}" for c in shown.callers]
         if above:
-            how = "raised in" if refusal(shown) else "called from"
+            how = "raised in" if shown.refusal else "called from"
             lines.append(f"     {how} {', from '.join(above)}")
     if first.ratio is not None:
         lines.append(f"  B / A: x{first.ratio:.6g}")
@@ -195,3 +195,41 @@ def causes(comparison: Comparison, others: Sequence[Mapping[str, Any]] = ()) -> 
         "something that the tracer does not record (a random generator of its own, the clock, the "
         "order of a set, a file that another run has left, an environment that is not gymnasium's)"
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repeated:
+    """A trace and its repetition.
+
+    Attributes:
+        with_itself: the comparison of the two; only "equal" is evidence.
+    """
+
+    trace: Trace
+    with_itself: Comparison
+    repetition: Trace
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the trace repeats itself to the bit."""
+        return self.with_itself.verdict == "equal"
+
+    def uncontrolled(self) -> list[str]:
+        """In words, what is not controlled; empty if the trace repeats itself."""
+        if self.repeats:
+            return []
+        cause = causes(self.with_itself, self.trace.elsewhere)
+        return [
+            f"the training does not repeat itself, because of {cause}",
+            *comparison(self.with_itself, self.trace, self.repetition),
+        ]
+
+    def lines(self) -> list[str]:
+        """In words: what was seeded, what runs elsewhere, and why it does not repeat itself."""
+        return seeded_lines(self.trace) + elsewhere(self.trace) + self.uncontrolled()
+
+
+def seeded_lines(trace: Trace) -> list[str]:
+    """In words, what the tracer seeded."""
+    seeded = list(trace.header["seeded"])
+    return [f"seeded by the tracer, not by the script: {', '.join(seeded)}"] if seeded else []

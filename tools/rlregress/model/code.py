@@ -1,0 +1,120 @@
+"""Pieces of code that differ between two versions, and their lines side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+#: how a piece differs; of ``WORDING`` the code does the same, of ``MOVED`` it is in another file.
+CHANGED, ADDED, REMOVED, MOVED, WORDING = "changed", "added", "removed", "moved", "wording"
+#: code that runs when a module is imported, and when a class is made.
+MODULE, BODY = "<module>", "<class>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Function:
+    """One function of a source file.
+
+    Attributes:
+        name: qualified: "SAC.train"; ``MODULE`` and "<class> Name" for what runs at import.
+        first, last: lines.
+        code: what it does, without docstrings, annotations and messages.
+        whole: the same with them.
+    """
+
+    name: str
+    first: int
+    last: int
+    code: str
+    whole: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changed:
+    """A piece of code that is not the same in both versions.
+
+    Attributes:
+        file: below the folder of its package; in the new version, if it has moved.
+        how: ``CHANGED``, ``ADDED`` (only in the new version), ``REMOVED`` (only in the old one),
+            ``MOVED`` (the same code in another file) or ``WORDING``.
+        a, b: the function on either side.
+        paths: of the file on either side.
+        was: its file on side A, if it has moved.
+        within: whether it is a method of a class that both sides have: without a word of a changed
+            function it takes the place of another method, or leaves its place to one.
+    """
+
+    file: str
+    name: str
+    how: str
+    a: Function | None
+    b: Function | None
+    paths: tuple[Path | None, Path | None]
+    was: str = ""
+    within: bool = False
+
+    def file_on(self, side: str) -> str:
+        """Its file on side "a" or "b"."""
+        return self.was if side == "a" and self.was else self.file
+
+    @property
+    def counts(self) -> bool:
+        """Whether an upgrade may change by it what users of the old version do.
+
+        What is new, or gone, is only reached through a function that has changed, or by code that
+        fits one version alone.
+        """
+        return self.how in (CHANGED, MOVED) or (self.within and self.how != WORDING)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """File and name."""
+        return self.file, self.name
+
+    @property
+    def at_import(self) -> bool:
+        """Whether it runs when its module is imported."""
+        return self.name.startswith("<")
+
+    @property
+    def place(self) -> str:
+        """``file:line``, on side B if it is there."""
+        shown = self.b or self.a
+        return f"{self.file}:{shown.first if shown else 0}"
+
+    def __str__(self) -> str:
+        return f"{self.place} {self.name}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """One row: a line of either version, with its number from 1; None where one has nothing."""
+
+    a: tuple[int, str] | None
+    b: tuple[int, str] | None
+
+    @property
+    def same(self) -> bool:
+        """Whether the two lines say the same."""
+        return self.a is not None and self.b is not None and self.a[1] == self.b[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passage:
+    """What differs in one function or file.
+
+    Attributes:
+        title: the function, or the file.
+        groups: rows that follow each other; between two groups lines are left out.
+        left_out: rows that differ and are not shown.
+    """
+
+    title: str
+    groups: tuple[tuple[Pair, ...], ...]
+    left_out: int = 0
+
+    @property
+    def first_line(self) -> int | None:
+        """Number of the first line of the second version that the first one does not have."""
+        rows = [row for group in self.groups for row in group if not row.same]
+        return next((row.b[0] for row in rows if row.b is not None), None)

@@ -1,0 +1,59 @@
+"""What the gate said of real releases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rlregress.model.differences import AS_DOCUMENTED, CHANGED, NEW_FAILS
+from rlregress.model.verdict import INCONCLUSIVE, REGRESSED
+
+#: what became of a change.
+CAUSE, FLAGGED, UNREACHED = "flagged with the cause", "flagged without", "named as not reached"
+MISSED, NOT_JUDGED = "missed", "not judged"
+OUTCOMES = (CAUSE, FLAGGED, UNREACHED, MISSED, NOT_JUDGED)
+#: verdicts that say that something changed.
+RED = frozenset({REGRESSED, NEW_FAILS, CHANGED, INCONCLUSIVE, AS_DOCUMENTED})
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedChange:
+    """What the gate said of one change.
+
+    Attributes:
+        outcome: one of ``OUTCOMES``.
+        by: what names it: a detail, a default, or a function that moves a training.
+        later: a gate of some scenarios alone has named it, after the pair was judged.
+    """
+
+    id: str
+    outcome: str
+    by: str = ""
+    later: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """One pair of releases, judged.
+
+    Attributes:
+        headline: the verdict with what was asked.
+        seconds: from command to verdict.
+        changes: of those in scope.
+    """
+
+    before: str
+    release: str
+    verdict: str
+    headline: str
+    seconds: float
+    changes: tuple[JudgedChange, ...]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing in scope is known to have changed between the two."""
+        return not self.changes
+
+    @property
+    def red(self) -> bool:
+        """Whether the gate would have stopped somebody; what is documented to change does not."""
+        return self.verdict in RED - {AS_DOCUMENTED}
