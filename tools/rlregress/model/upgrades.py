@@ -348,7 +348,7 @@ class SideInfo:
 
     Attributes:
         label: "A" or "B".
-        text: as it was asked for.
+        text: as it was requested.
         how: "installed", "tree", "overlay", "environment", "your environment" or "not made".
         why: of an environment, in words, what kept it from being an overlay.
         notes: what does not fit together and is run all the same.

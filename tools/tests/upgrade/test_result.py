@@ -510,6 +510,9 @@ def test_the_report_states_what_equal_traces_cover():
     assert "## Executed, same results, some branches one way only (1)" in text
     assert f"- function `{FILE}:270 SAC.train` changed; by sac" in text
     assert "  - line 275: clamp: never above" in text
+    page = upgrade_page.page(replace(result, one_way=(way,)), FACTS)
+    assert "taken one way only: 1" in page
+    assert f"{FILE}:275 clamp: never above" in page
 
 
 def test_the_report_says_why_a_side_is_an_environment_of_its_own():
