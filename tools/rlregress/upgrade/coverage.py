@@ -97,6 +97,9 @@ class Reached:
                 yield branch
         hit, every = self._lines.get(function.file, (frozenset(), frozenset()))
         left = [line for line in sorted(every - hit) if own.first <= line <= own.last]
+        if not any(own.first <= line <= own.last for line in every):
+            said = "which of its lines ran was not recorded"
+            yield Branch(file=function.file, line=own.first, function="", said=said)
         if left:
             yield Branch(
                 file=function.file,

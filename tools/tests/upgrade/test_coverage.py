@@ -29,6 +29,7 @@ def side(*entered, branches=(), activity=()):
         "failure": "",
         "functions": {FILE: list(entered)} if entered else {},
         "branches": {FILE: [list(row) for row in branches]},
+        "lines": {FILE: [[*range(10, 21), *range(110, 121)]] * 2},
         "activity": [[FILE, line, "train", name, list(seen)] for line, name, seen in activity],
     }
     return Trace(header=header, events=())
