@@ -44,6 +44,8 @@ class Absent:
         # the interface of adapters stands on this module
         from rlregress.frameworks.base import NotOffered
 
+        if broken(self._error, self._name):
+            raise self._error
         raise NotOffered(f"{self._name} is not to be had: {self._error}") from self._error
 
     __call__ = __iter__ = __instancecheck__ = __subclasscheck__ = _refuse
@@ -91,6 +93,17 @@ def read_each(readers: Mapping[Any, Callable[[], Mapping[str, Any]]]) -> Dict[An
 def said(error: BaseException) -> str:
     """An error in one line: its kind and its words."""
     return f"{type(error).__name__}: {error}".strip().splitlines()[0]
+
+
+def broken(error: BaseException, name: str) -> bool:
+    """Whether a module of the framework is there and ends in an error when it is imported.
+
+    That is no statement of the framework about what it has: it fails.
+    """
+    if not isinstance(error, ImportError):
+        return not isinstance(error, AttributeError)
+    # what is missing is what was asked for, or a package that it would be in
+    return error.name is not None and not f"{name}.".startswith(f"{error.name}.")
 
 
 def absent(thing: Any) -> bool:

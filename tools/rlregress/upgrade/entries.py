@@ -99,7 +99,7 @@ def of_not_traced(lost: NotTraced, framework: str, kind: str = model.TRAINING) -
     if lost.crash is not None:
         state, reason = _crashed(lost.crash)
     elif lost.offered.get("A") and not lost.offered.get("B"):
-        state, reason = model.DIFFERS, "the new version no longer offers it"
+        state, reason = model.DIFFERS, f"the new version no longer offers it: {said}"
     elif not lost.offered.get("A"):
         new = lost.offered.get("B")
         state, reason = model.NO_EFFECT, "new" if new else "neither version offers it"

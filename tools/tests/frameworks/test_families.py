@@ -229,3 +229,23 @@ def test_what_cannot_be_read_of_an_adapter_is_said(monkeypatch):
     assert given["defaults"] == {"ppo library": {"x": "0.5"}}
     assert given["defaults_unread"] == {"sac library": "gone"}
     assert (given["algorithms"], given["algorithms_unread"]) == ([], "RuntimeError: no trainings")
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (ImportError("lost"), False),
+        (ModuleNotFoundError("No module named 'some'", name="some"), False),
+        (ModuleNotFoundError("No module named 'some.thing'", name="some.thing"), False),
+        (ImportError("cannot import name 'x' from 'torch'", name="torch"), True),
+        (ModuleNotFoundError("No module named 'some.other'", name="some.other"), True),
+        (SyntaxError("invalid syntax"), True),
+        (NameError("name 'th' is not defined"), True),
+    ],
+)
+def test_a_module_that_fails_is_told_from_one_that_is_not_there(error, expected):
+    """A framework that cannot be imported fails; it does not say what it has."""
+    assert families.broken(error, "some.thing") == expected
+    gone = families.Absent("some.thing", error)
+    with pytest.raises(type(error) if expected else NotOffered):
+        gone()

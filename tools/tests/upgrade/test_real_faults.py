@@ -123,6 +123,9 @@ CRASHES = {
     "a wrong device of a tensor": Edit(
         "sb3", "td3", f"{COMMON}/buffers.py", "th.tensor(array, device=self.device)",
         'th.tensor(array, device="nowhere")'),
+    "a module that cannot be imported": Edit(
+        "sb3", "ppo", PPO, "from torch.nn import functional as F",
+        "from torch.nn import functionals as F"),
     "an error before the first step": Edit(
         "sb3", "td3", TD3, 'get_parameters_by_name(self.actor, ["running_"])',
         'get_parameters_by_name(self.author, ["running_"])'),
