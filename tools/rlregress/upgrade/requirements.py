@@ -522,10 +522,10 @@ def _that_matter(specifiers: Iterable[Specifier]) -> set[Version]:
     # "~=" and prefixes end where one of the components is one higher
     releases = {v.release[:n] for v in named for n in range(1, len(v.release) + 1)} | {(0,)}
     releases |= {(*r[:-1], r[-1] + 1) for r in releases}
-    length = max(map(len, releases))
+    length = max(map(len, releases)) + 1
     texts = set()
     for release in releases:
-        texts.add(f"{_dotted(release)}.dev0")
+        texts.add(_dotted([*release, *[0] * (length - len(release)), 1]))
         if any(release):
             place = max(n for n, x in enumerate(release) if x)
             below = [*release[:place], release[place] - 1, *[_HIGH] * length]

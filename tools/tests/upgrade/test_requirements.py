@@ -229,7 +229,8 @@ def test_a_range_narrows_if_a_version_falls_out(old, new):
         ("==2.3+cpu", "==2.3", False),
         (">=1!0", ">=0", False),
         (">=0", ">=1!0", True),
-        (">1!1,<1!3", "==1!2", True),
+        (">1!1,<1!3", "==1!2.*", True),
+        (">0", ">=0,!=0.0.*", True),  # 0.0.1
         ("", "<1", True),
         (">1", "<=1", True),
         ("", ">=0", True),  # 0.dev0

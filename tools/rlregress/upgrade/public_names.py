@@ -1,0 +1,655 @@
+"""What changed in the public names of one package between two folders, read without importing it.
+
+Every difference that a caller can notice in names, signatures, base classes and constants is one
+entry. What changed inside functions is not: their code is compared elsewhere.
+"""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import griffe
+
+from rlregress.upgrade import public_tree
+from rlregress.upgrade.public_tree import Name, Package
+
+_ERRORS = (griffe.GriffeError, KeyError, ValueError, AttributeError)
+#: labels of a function that say how it is called, or who has to define it.
+_CALLED = {"async", "staticmethod", "classmethod", "abstractmethod"}
+_VARIADIC = {"variadic positional", "variadic keyword"}
+#: what stands for a type where it is subscripted or called.
+_TYPES = {
+    *("Union", "Optional", "Callable", "Literal", "Type", "Dict", "List", "Tuple", "Set"),
+    *("dict", "list", "tuple", "set", "type", "TypeVar", "ParamSpec", "NewType", "Annotated"),
+    *("Sequence", "Mapping", "Iterable", "Iterator", "ClassVar", "Final", "Any"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicChange:
+    """One difference in what a package offers.
+
+    Attributes:
+        kind: "gone", "new", "moved", "signature", "base class", "value", "kind", "deprecated" or
+            "unread".
+        name: the shortest dotted path that a caller writes.
+        file, line: below the folder that holds the package; of the old version for what is gone.
+        said: one sentence.
+        old, new: what it was and what it is; empty: not there.
+        breaks: a caller written for the old version can fail or get another value.
+    """
+
+    kind: str
+    name: str
+    file: str
+    line: int
+    said: str
+    old: str = ""
+    new: str = ""
+    breaks: bool = False
+
+
+def changes(old: Path, new: Path) -> list[PublicChange]:
+    """Everything that differs in the public names of a package, what breaks a caller first.
+
+    Args:
+        old, new: folders of the package.
+
+    Raises:
+        UserError: one of the folders is no package.
+    """
+    found = _Comparison(public_tree.read(old), public_tree.read(new)).found()
+    return sorted(set(found), key=lambda c: (not c.breaks, c.kind, c.name, c.said))
+
+
+class _Comparison:
+    """Compare two versions of a package."""
+
+    def __init__(self, old: Package, new: Package) -> None:
+        self._old = old
+        self._new = new
+        self._changes: list[PublicChange] = []
+        #: pairs of definitions that were compared, so that no alias repeats a difference.
+        self._compared: set[tuple[str, str]] = set()
+        #: where something has moved to.
+        self._homes: set[str] = set()
+        #: definitions of members that were reported as gone, where they were defined.
+        self._gone: set[str] = set()
+
+    def found(self) -> list[PublicChange]:
+        self._files()
+        both = self._old.names.keys() & self._new.names.keys()
+        pairs: dict[
+            tuple[str, str], tuple[tuple[bool, int, str], griffe.Object, griffe.Object]
+        ] = {}
+        for path in both:
+            one, other = self._old.names[path], self._new.names[path]
+            a, b = one.object, other.object
+            if a is None or b is None:
+                self._not_defined(path, one, other)
+                continue
+            rank = (not (one.explicit and other.explicit), path.count("."), path)
+            key = (a.path, b.path)
+            if key not in pairs or rank < pairs[key][0]:
+                pairs[key] = (rank, a, b)
+        moved = self._lost({a for a, _ in pairs})
+        self._added({b for _, b in pairs} | {b.path for _, b in moved.values()})
+        shared = [(path, a, b) for (_, _, path), a, b in pairs.values()]
+        shared += [(path, a, b) for path, (a, b) in moved.items()]
+        members = []
+        for path, a, b in sorted(shared, key=lambda x: (x[0].count("."), x[0])):
+            self._compare(path, a, b)
+            if isinstance(a, griffe.Class) and isinstance(b, griffe.Class):
+                members += self._members(path, a, b)
+        # what a class defines is reported there; what it inherits from a private class, here
+        for _, path, one, other in sorted(members, key=lambda x: x[0]):
+            self._member(path, one, other)
+        return self._changes
+
+    # -- names -------------------------------------------------------------------------------------
+
+    def _files(self) -> None:
+        """Files that were not read on a side and are not the same on both."""
+        for file in sorted(self._old.unread.keys() | self._new.unread.keys()):
+            paths = [side.folder.parent / file for side in (self._old, self._new)]
+            contents = [path.read_bytes() if path.is_file() else None for path in paths]
+            if contents[0] == contents[1] or public_tree.is_private(file):
+                continue
+            why = self._new.unread.get(file) or self._old.unread[file]
+            self._add(
+                "unread", file, Name(object=None, explicit=True, file=file, line=1), why, True
+            )
+
+    def _not_defined(self, path: str, one: Name, other: Name) -> None:
+        """A name that has no definition in the package on at least one side."""
+        if one.why or other.why:
+            same = (one.why, one.target) == (other.why, other.target)
+            if not (same and self._same_file(one, other)):
+                self._add("unread", path, other, f"{path}: {other.why or one.why}", True)
+        elif one.target != other.target:
+            where = f"imported from {other.target}" if other.target else "defined in the package"
+            was = f"imported from {one.target}" if one.target else "defined in the package"
+            self._add("moved", path, other, f"{path} is {where} (was {was})")
+
+    def _same_file(self, one: Name, other: Name) -> bool:
+        a, b = self._old.folder.parent / one.file, self._new.folder.parent / other.file
+        return a.read_bytes() == b.read_bytes()
+
+    def _lost(self, kept: set[str]) -> dict[str, tuple[griffe.Object, griffe.Object]]:
+        """Report paths that are gone; what has moved: its new path -> both definitions.
+
+        Args:
+            kept: old definitions that can still be reached by some path.
+        """
+        moved = {}
+        new = {
+            path: name.object
+            for path, name in self._new.names.items()
+            if name.object is not None and path not in self._old.names
+        }
+        for path in sorted(self._old.names.keys() - self._new.names.keys()):
+            name = self._old.names[path]
+            if name.object is None:
+                self._add("gone", path, name, f"{path} is gone", True, old=name.target)
+                continue
+            shortest = self._old.paths[name.object.path]
+            if name.object.path in kept:
+                still = self._still(name.object)
+                said = f"{path} is gone; it is still {still}"
+                self._add("moved", path, name, said, True, old=path, new=still)
+            elif path == shortest:
+                target = _same_elsewhere(name.object, new)
+                if target is None:
+                    kind = _kind(name.object)
+                    self._add("gone", path, name, f"{kind} {path} is gone", True, old=kind)
+                    continue
+                home = self._new.paths[target.path]
+                said = f"{path} has moved to {home}"
+                self._add("moved", path, name, said, True, old=path, new=home)
+                moved[home] = (name.object, target)
+                self._homes.add(home)
+        return moved
+
+    def _still(self, definition: griffe.Object) -> str:
+        """The shortest path by which an old definition is still reached."""
+        paths = [
+            (not name.explicit, path.count("."), path)
+            for path, name in self._old.names.items()
+            if name.object is not None
+            and name.object.path == definition.path
+            and path in self._new.names
+        ]
+        return min(paths)[2]
+
+    def _added(self, known: set[str]) -> None:
+        """Report paths that are new.
+
+        Args:
+            known: new definitions that were there before, or have moved.
+        """
+        for path in sorted(self._new.names.keys() - self._old.names.keys()):
+            name = self._new.names[path]
+            if name.object is None or not name.explicit:
+                if name.why and name.explicit:
+                    self._add("unread", path, name, f"{path}: {name.why}", True)
+                elif name.explicit:
+                    self._add("new", path, name, f"{path} is new", new=name.target)
+                continue
+            if name.object.path in known:
+                if path == self._new.paths[name.object.path] and path not in self._homes:
+                    said = f"{path} is another path to what was there before"
+                    self._add("new", path, name, said, new=name.target)
+            elif path == self._new.paths[name.object.path]:
+                kind = _kind(name.object)
+                self._add("new", path, name, f"{kind} {path} is new", new=kind)
+
+    # -- definitions -------------------------------------------------------------------------------
+
+    def _compare(self, path: str, a: griffe.Object, b: griffe.Object) -> None:
+        """Compare two definitions of one name, once."""
+        if (a.path, b.path) in self._compared:
+            return
+        self._compared.add((a.path, b.path))
+        kinds = _kind(a), _kind(b)
+        if kinds[0] != kinds[1]:
+            # an attribute can be read where a property could, and be set as well
+            breaks = kinds != ("property", "attribute")
+            said = f"{path} is {_a(kinds[1])} (was {_a(kinds[0])})"
+            self._change("kind", path, b, said, *kinds, breaks)
+        elif isinstance(a, griffe.Class) and isinstance(b, griffe.Class):
+            self._bases(path, a, b)
+            if _is_tuple(a) and _is_tuple(b):
+                self._parameters(path, _fields(a), _fields(b), b)
+        elif isinstance(a, griffe.Function) and isinstance(b, griffe.Function):
+            self._labels(path, a, b)
+            self._parameters(path, _parameters(a), _parameters(b), b)
+        elif isinstance(a, griffe.Attribute) and isinstance(b, griffe.Attribute):
+            self._attribute(path, a, b)
+        self._deprecations(path, a, b)
+
+    def _bases(self, path: str, a: griffe.Class, b: griffe.Class) -> None:
+        one, other = _ancestors(a), _ancestors(b)
+        direct = _bases(a), _bases(b)
+        for base in direct[0]:
+            if base not in other:
+                said = f"{path} is no longer a subclass of {base}"
+                self._change("base class", path, b, said, base, "", True)
+        for base in direct[1]:
+            if base not in one:
+                said = f"{path} is a subclass of {base} now"
+                self._change("base class", path, b, said, "", base, False)
+
+    def _labels(self, path: str, a: griffe.Function, b: griffe.Function) -> None:
+        one, other = a.labels & _CALLED, b.labels & _CALLED
+        if one != other:
+            words = [" ".join(sorted(labels)) or "plain" for labels in (one, other)]
+            said = f"{path} is {words[1]} (was {words[0]})"
+            # a method that need no longer be overridden can be all the same
+            breaks = other != one - {"abstractmethod"}
+            self._change("kind", path, b, said, words[0], words[1], breaks)
+
+    def _parameters(
+        self, path: str, old: Sequence[_Parameter], new: Sequence[_Parameter], b: griffe.Object
+    ) -> None:
+        where = _short(path, b)
+
+        def change(
+            said: str, one: _Parameter | None, other: _Parameter | None, breaks: bool
+        ) -> None:
+            texts = [str(p or "") for p in (one, other)]
+            self._change("signature", path, b, said, texts[0], texts[1], breaks)
+
+        one, other = ({p.name: p for p in side} for side in (old, new))
+        absorbs = any(p.kind == "variadic keyword" for p in new)
+        for name, p in one.items():
+            if name not in other:
+                still = " (**kwargs takes it now)" if absorbs and p.kind not in _VARIADIC else ""
+                change(f"parameter `{name}` of {where} was removed{still}", p, None, True)
+        for name, p in other.items():
+            if name in one:
+                continue
+            if p.required:
+                change(f"parameter `{name}` of {where} is new and required", None, p, True)
+            else:
+                change(f"parameter `{name}` of {where} is new", None, p, False)
+        for name in one.keys() & other.keys():
+            p, q = one[name], other[name]
+            if p.kind != q.kind:
+                # either way of passing it still works if both are admitted now
+                breaks = q.kind != "positional or keyword"
+                said = f"parameter `{name}` of {where} is {q.kind} (was {p.kind})"
+                change(said, p, q, breaks)
+            if p.default != q.default:
+                if q.required:
+                    change(f"parameter `{name}` of {where} is required now", p, q, True)
+                elif p.required:
+                    said = f"parameter `{name}` of {where} has a default now: {q.default}"
+                    change(said, p, q, False)
+                else:
+                    said = f"the default of `{name}` of {where} is {q.default} (was {p.default})"
+                    change(said, p, q, True)
+        places = [[p.name for p in side if p.kind.startswith("positional")] for side in (old, new)]
+        # what is removed or has another kind was reported; it moves the others as well
+        stays = [[n for n in side if n in places[1 - i]] for i, side in enumerate(places)]
+        first_new = [n for n in places[1] if n not in places[0]]
+        inserted = places[1][: len(places[0])] if first_new else []
+        if stays[0] != stays[1] or (
+            any(n in first_new for n in inserted) and places[0] == stays[0]
+        ):
+            said = f"the order of the parameters of {where} changed"
+            self._change(
+                "signature", path, b, said, ", ".join(places[0]), ", ".join(places[1]), True
+            )
+
+    def _attribute(self, path: str, a: griffe.Attribute, b: griffe.Attribute) -> None:
+        if "property" in a.labels:
+            if "writable" in a.labels and "writable" not in b.labels:
+                said = f"property {path} can no longer be set"
+                self._change("kind", path, b, said, "writable", "read-only", True)
+            return
+        levels = ["class" if _on_class(x) else "instance" for x in (a, b)]
+        if levels[0] != levels[1]:
+            said = f"{path} is an attribute of the {levels[1]} (was of the {levels[0]})"
+            self._change("kind", path, b, said, levels[0], levels[1], levels[1] == "instance")
+        elif levels[0] == "class":
+            one, other = _value(a.value), _value(b.value)
+            if one != other:
+                types = _is_type(a.value) and _is_type(b.value)
+                said = f"{'type alias ' if types else ''}{path} is {other} (was {one})"
+                self._change("value", path, b, said, one, other, not types)
+
+    def _deprecations(self, path: str, a: griffe.Object, b: griffe.Object) -> None:
+        one, other = _warnings(a), _warnings(b)
+        for message in sorted(other - one):
+            self._change("deprecated", path, b, f"{path}: {message}", "", message, False)
+        if one and not other:
+            said = f"{path} no longer gives its warning: {'; '.join(sorted(one))}"
+            self._change("deprecated", path, b, said, "; ".join(sorted(one)), "", False)
+
+    # -- members of classes ------------------------------------------------------------------------
+
+    def _members(
+        self, path: str, a: griffe.Class, b: griffe.Class
+    ) -> Iterator[tuple[tuple[bool, int, str], str, _Member | None, _Member | None]]:
+        """Members of a class on both sides; those that it defines itself rank first."""
+        one, other = _members(a), _members(b)
+        for name in one.keys() | other.keys():
+            p, q = one.get(name), other.get(name)
+            own = (p is not None and p.parent is a) or (q is not None and q.parent is b)
+            yield (not own, path.count("."), f"{path}.{name}"), f"{path}.{name}", p, q
+
+    def _member(self, path: str, one: _Member | None, other: _Member | None) -> None:
+        if one is not None and other is not None:
+            self._compare(path, one, other)
+        elif one is not None:
+            if one.path in self._gone:
+                return
+            owner, _, name = path.rpartition(".")
+            new = self._new.names.get(owner)
+            definition = new.object if new is not None else None
+            if isinstance(definition, griffe.Class) and _assigns(definition, name):
+                return
+            self._gone.add(one.path)
+            kind = _kind(one)
+            outside = _outside(definition) if isinstance(definition, griffe.Class) else []
+            unless = f"; {', '.join(outside)} may still define it" if outside else ""
+            said = f"{kind} {path} is gone{unless}"
+            self._change("gone", path, one, said, kind, "", True)
+        elif other is not None:
+            # a public base class has its own entry
+            if ("", other.path) in self._compared or (
+                other.parent is not None and self._reported_at(other.parent.path, path)
+            ):
+                return
+            self._compared.add(("", other.path))
+            kind = _kind(other)
+            abstract = "abstractmethod" in other.labels
+            said = f"{kind} {path} is new" + (", and a subclass has to define it" * abstract)
+            self._change("new", path, other, said, "", kind, abstract)
+
+    def _reported_at(self, owner: str, path: str) -> bool:
+        home = self._new.paths.get(owner)
+        return home is not None and home != path.rpartition(".")[0]
+
+    # -- entries -----------------------------------------------------------------------------------
+
+    def _add(
+        self, kind: str, path: str, at: Name, said: str, breaks: bool = False,
+        *, old: str = "", new: str = "",
+    ) -> None:  # fmt: skip
+        self._changes.append(
+            PublicChange(
+                kind=kind, name=path, file=at.file, line=at.line, said=said, old=old, new=new,
+                breaks=breaks,
+            )
+        )  # fmt: skip
+
+    def _change(
+        self, kind: str, path: str, at: griffe.Object, said: str, old: str, new: str, breaks: bool
+    ) -> None:
+        name = Name(object=at, explicit=True, file=self._new.file(at), line=at.lineno or 1)
+        self._add(kind, path, name, said, breaks, old=old, new=new)
+
+
+_Member = griffe.Object
+
+
+@dataclass(frozen=True)
+class _Parameter:
+    name: str
+    kind: str
+    default: str | None
+
+    @property
+    def required(self) -> bool:
+        return self.default is None and self.kind not in _VARIADIC
+
+    def __str__(self) -> str:
+        star = {"variadic positional": "*", "variadic keyword": "**"}.get(self.kind, "")
+        return f"{star}{self.name}" + ("" if self.default is None else f"={self.default}")
+
+
+def _kind(of: griffe.Object) -> str:
+    if isinstance(of, griffe.Attribute):
+        return "property" if "property" in of.labels else "attribute"
+    return of.kind.value
+
+
+def _a(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
+def _short(path: str, of: griffe.Object) -> str:
+    """The name of a function, with that of its class."""
+    in_class = isinstance(of.parent, griffe.Class)
+    return ".".join(path.split(".")[-2 if in_class else -1 :])
+
+
+# -- functions -------------------------------------------------------------------------------------
+
+
+def _parameters(function: griffe.Function) -> list[_Parameter]:
+    """Without the instance or class that a method is bound to."""
+    parameters = [
+        _Parameter(
+            p.name,
+            p.kind.value if p.kind else "",
+            None
+            if p.default is None or (p.kind and p.kind.value in _VARIADIC)
+            else _value(p.default),
+        )
+        for p in function.parameters
+    ]
+    bound = isinstance(function.parent, griffe.Class) and "staticmethod" not in function.labels
+    return parameters[1:] if bound else parameters
+
+
+def _is_tuple(of: griffe.Class) -> bool:
+    return any(base.endswith("NamedTuple") for base in _bases(of))
+
+
+def _fields(of: griffe.Class) -> list[_Parameter]:
+    """The fields of a named tuple: how it is made, and by which index they are read."""
+    return [
+        _Parameter(m.name, "positional or keyword", None if m.value is None else _value(m.value))
+        for m in of.members.values()
+        if isinstance(m, griffe.Attribute) and m.annotation is not None
+    ]
+
+
+# -- classes ---------------------------------------------------------------------------------------
+
+
+def _bases(of: griffe.Class) -> list[str]:
+    """The base classes as they are imported, without what stands in brackets behind them."""
+    found = []
+    for base in of.bases:
+        value = base.left if isinstance(base, griffe.ExprSubscript) else base
+        path = value if isinstance(value, str) else value.canonical_path
+        with suppress(*_ERRORS):
+            # of the same package: where it is defined
+            path = of.modules_collection[path].path
+            path = of.modules_collection[path].final_target.path
+        found.append(path)
+    return [base for base in found if base not in ("object", "typing.Generic")]
+
+
+def _lineage(of: griffe.Class) -> list[griffe.Class]:
+    """The class and what it inherits from in the package."""
+    try:
+        return [of, *of.mro()]
+    except _ERRORS:
+        return [of, *(b for b in of.resolved_bases if isinstance(b, griffe.Class))]
+
+
+def _ancestors(of: griffe.Class) -> set[str]:
+    return {name for each in _lineage(of) for name in (each.path, *_bases(each))} - {of.path}
+
+
+def _outside(of: griffe.Class) -> list[str]:
+    """The base classes from other packages."""
+    package = of.path.partition(".")[0]
+    return sorted(x for x in _ancestors(of) if x.partition(".")[0] != package)
+
+
+def _members(of: griffe.Class) -> dict[str, _Member]:
+    """Public members, own and inherited."""
+    found: dict[str, _Member] = {}
+    for each in _lineage(of):
+        for name, member in each.members.items():
+            special = name.startswith("__") and name.endswith("__")
+            if name in found or (name.startswith("_") and not special):
+                continue
+            definition: griffe.Object | griffe.Alias = member
+            if isinstance(member, griffe.Alias):
+                try:
+                    definition = member.final_target
+                except _ERRORS:
+                    continue
+            if isinstance(definition, griffe.Object) and not (
+                special and not isinstance(definition, griffe.Function)
+            ):
+                found[name] = definition
+    return found
+
+
+def _assigns(of: griffe.Class, name: str) -> bool:
+    """Whether some method sets an attribute of this name on the instance."""
+    return any(
+        f"self.{name}" in each.source
+        and any(
+            isinstance(node, ast.Attribute)
+            and node.attr == name
+            and isinstance(node.ctx, ast.Store)
+            and isinstance(node.value, ast.Name)
+            for node in ast.walk(_parsed(each))
+        )
+        for each in _lineage(of)
+    )
+
+
+def _on_class(of: griffe.Attribute) -> bool:
+    """Whether it is set in the body of a module or class, and not by a constructor."""
+    if not isinstance(of.parent, griffe.Class):
+        return True
+    init = of.parent.members.get("__init__")
+    within = (
+        isinstance(init, griffe.Function)
+        and init.lineno is not None
+        and init.endlineno is not None
+        and init.lineno < (of.lineno or 0) <= init.endlineno
+    )
+    return of.value is not None and not within
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def _value(value: str | griffe.Expr | None, depth: int = 3) -> str:
+    """The text of a value, with those of the constants in it that are not public."""
+    if value is None:
+        return ""
+    text = str(value)
+    with suppress(ValueError, SyntaxError, TypeError, MemoryError):
+        return repr(ast.literal_eval(text))
+    if not isinstance(value, griffe.Expr) or not depth:
+        return text
+    behind = {}
+    for part in value.iterate(flat=True):
+        if isinstance(part, griffe.ExprName) and isinstance(part.parent, griffe.Object):
+            with suppress(*_ERRORS):
+                constant = part.parent.modules_collection[part.canonical_path]
+                if isinstance(constant, griffe.Alias):
+                    constant = constant.final_target
+                if isinstance(constant, griffe.Attribute) and constant.value is not None:
+                    behind[part.name] = _value(constant.value, depth - 1)
+    more = ", ".join(f"{name} = {x}" for name, x in sorted(behind.items()))
+    return f"{text} with {more}" if more else text
+
+
+def _is_type(value: str | griffe.Expr | None) -> bool:
+    """Whether a value is there for annotations alone."""
+    if isinstance(value, griffe.ExprBinOp):
+        return value.operator == "|"
+    if isinstance(value, griffe.ExprSubscript):
+        return str(value.left).rpartition(".")[2] in _TYPES
+    if isinstance(value, griffe.ExprCall):
+        return str(value.function).rpartition(".")[2] in _TYPES
+    return False
+
+
+# -- code ------------------------------------------------------------------------------------------
+
+
+def _parsed(of: griffe.Object) -> ast.Module:
+    try:
+        return ast.parse(textwrap.dedent(of.source))
+    except (SyntaxError, ValueError):
+        return ast.Module(body=[], type_ignores=[])
+
+
+def _same_elsewhere(lost: griffe.Object, new: Mapping[str, griffe.Object]) -> griffe.Object | None:
+    """The same object at a new path: with the same code, or the only one of its name and kind."""
+    found = {
+        each.path: each
+        for path, each in new.items()
+        if each.name == lost.name and _kind(each) == _kind(lost)
+    }
+    same = [each for each in found.values() if each.source.split() == lost.source.split()]
+    candidates = same or list(found.values())
+    return candidates[0] if len(candidates) == 1 or same else None
+
+
+def _warnings(of: griffe.Object) -> frozenset[str]:
+    """The deprecations that a function or the decorators of a class announce."""
+    source = of.source if isinstance(of, griffe.Function | griffe.Class) else ""
+    if isinstance(of, griffe.Attribute) and "property" in of.labels:
+        source = of.source
+    if "arn" not in source and "eprecated" not in source:
+        return frozenset()
+    body = _parsed(of).body
+    if not body or not isinstance(body[0], _DEFINITION):
+        return frozenset()
+    definition = body[0]
+    found = set()
+    for decorator in definition.decorator_list:
+        text = ast.unparse(decorator)
+        if text.partition("(")[0].rpartition(".")[2] == "deprecated":
+            given = decorator.args if isinstance(decorator, ast.Call) else []
+            found.add(f"deprecated: {_text(given[0])}" if given else "deprecated")
+    calls = [] if isinstance(definition, ast.ClassDef) else ast.walk(definition)
+    for node in calls:
+        if not isinstance(node, ast.Call) or ast.unparse(node.func) not in (
+            "warnings.warn",
+            "warn",
+        ):
+            continue
+        given = {k.arg: k.value for k in node.keywords} | dict(enumerate(node.args))
+        message, category = given.get(0, given.get("message")), given.get(1, given.get("category"))
+        if isinstance(message, ast.Call):
+            message, category = (message.args or [message])[0], message.func
+        name = ast.unparse(category).rpartition(".")[2] if category is not None else ""
+        if name in ("DeprecationWarning", "FutureWarning", "PendingDeprecationWarning"):
+            found.add(f"{name}: {_text(message)}")
+    return frozenset(found)
+
+
+_DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _text(node: ast.expr | None) -> str:
+    """A message, with what is filled in as it is written."""
+    if isinstance(node, ast.Constant):
+        return " ".join(str(node.value).split())
+    if isinstance(node, ast.JoinedStr):
+        parts = [
+            str(x.value) if isinstance(x, ast.Constant) else ast.unparse(x)[2:-1]
+            for x in node.values
+        ]
+        return " ".join("".join(parts).split())
+    return "" if node is None else ast.unparse(node)
