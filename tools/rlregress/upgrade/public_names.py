@@ -41,7 +41,9 @@ class PublicChange:
         file, line: below the folder that holds the package; of the old version for what is gone.
         said: one sentence.
         old, new: what it was and what it is; empty: not there.
-        breaks: a caller written for the old version can fail or get another value.
+        breaks: a caller written for the old version can fail or get another value. What is unread
+            counts as breaking.
+        incidental: a module had the name only because it used it; nobody documented the path.
     """
 
     kind: str
@@ -52,6 +54,7 @@ class PublicChange:
     old: str = ""
     new: str = ""
     breaks: bool = False
+    incidental: bool = False
 
 
 def changes(old: Path, new: Path) -> list[PublicChange]:
@@ -76,6 +79,8 @@ class _Comparison:
         self._changes: list[PublicChange] = []
         #: pairs of definitions that were compared, so that no alias repeats a difference.
         self._compared: set[tuple[str, str]] = set()
+        #: where something was defined -> where it is defined now.
+        self._renamed: dict[str, str] = {}
         #: where something has moved to.
         self._homes: set[str] = set()
         #: definitions of members that were reported as gone, where they were defined.
@@ -101,7 +106,8 @@ class _Comparison:
         self._added({b for _, b in pairs} | {b.path for _, b in moved.values()})
         shared = [(path, a, b) for (_, _, path), a, b in pairs.values()]
         shared += [(path, a, b) for path, (a, b) in moved.items()]
-        members = []
+        self._renamed = {a.path: b.path for _, a, b in shared}
+        members: list[_Task] = []
         for path, a, b in sorted(shared, key=lambda x: (x[0].count("."), x[0])):
             self._compare(path, a, b)
             if isinstance(a, griffe.Class) and isinstance(b, griffe.Class):
@@ -118,27 +124,42 @@ class _Comparison:
         for file in sorted(self._old.unread.keys() | self._new.unread.keys()):
             paths = [side.folder.parent / file for side in (self._old, self._new)]
             contents = [path.read_bytes() if path.is_file() else None for path in paths]
-            if contents[0] == contents[1] or public_tree.is_private(file):
+            compiled = not file.endswith(".py")
+            # what is compiled may be imported under a public name
+            if contents[0] == contents[1] or (public_tree.is_private(file) and not compiled):
                 continue
             why = self._new.unread.get(file) or self._old.unread[file]
-            self._add(
-                "unread", file, Name(object=None, explicit=True, file=file, line=1), why, True
-            )
+            at = Name(object=None, explicit=True, file=file, line=1)
+            self._add("unread", file, at, f"{file} was not read: {why}", True)
 
     def _not_defined(self, path: str, one: Name, other: Name) -> None:
         """A name that has no definition in the package on at least one side."""
         if one.why or other.why:
             same = (one.why, one.target) == (other.why, other.target)
-            if not (same and self._same_file(one, other)):
-                self._add("unread", path, other, f"{path}: {other.why or one.why}", True)
+            if not (same and self._same_source(one, other)):
+                said = f"{path} was not read: {other.why or one.why}"
+                self._add("unread", path, other, said, True)
         elif one.target != other.target:
             where = f"imported from {other.target}" if other.target else "defined in the package"
             was = f"imported from {one.target}" if one.target else "defined in the package"
             self._add("moved", path, other, f"{path} is {where} (was {was})")
 
-    def _same_file(self, one: Name, other: Name) -> bool:
-        a, b = self._old.folder.parent / one.file, self._new.folder.parent / other.file
-        return a.read_bytes() == b.read_bytes()
+    def _same_source(self, one: Name, other: Name) -> bool:
+        """Whether what may define an unread name is the same on both sides, or compiled.
+
+        What is compiled has an entry of its own.
+        """
+        parts = one.target.split(".")
+        for n in range(len(parts), 0, -1):
+            stem = "/".join(parts[:n])
+            if any(x.startswith(f"{stem}.") for x in self._old.unread if not x.endswith(".py")):
+                return True
+        files = [one.file, *("/".join(parts[:n]) + ".py" for n in range(1, len(parts) + 1))]
+        contents = [
+            [path.read_bytes() for x in files if (path := side.folder.parent / x).is_file()]
+            for side in (self._old, self._new)
+        ]
+        return contents[0] == contents[1]
 
     def _lost(self, kept: set[str]) -> dict[str, tuple[griffe.Object, griffe.Object]]:
         """Report paths that are gone; what has moved: its new path -> both definitions.
@@ -196,7 +217,7 @@ class _Comparison:
             name = self._new.names[path]
             if name.object is None or not name.explicit:
                 if name.why and name.explicit:
-                    self._add("unread", path, name, f"{path}: {name.why}", True)
+                    self._add("unread", path, name, f"{path} was not read: {name.why}", True)
                 elif name.explicit:
                     self._add("new", path, name, f"{path} is new", new=name.target)
                 continue
@@ -215,6 +236,10 @@ class _Comparison:
         if (a.path, b.path) in self._compared:
             return
         self._compared.add((a.path, b.path))
+        if a.name != b.name and not isinstance(a, griffe.Module) and self._is_defined(a.path):
+            said = f"{path} stands for {b.path} (was {a.path})"
+            self._change("value", path, b, said, a.path, b.path, True)
+            return
         kinds = _kind(a), _kind(b)
         if kinds[0] != kinds[1]:
             # an attribute can be read where a property could, and be set as well
@@ -232,15 +257,24 @@ class _Comparison:
             self._attribute(path, a, b)
         self._deprecations(path, a, b)
 
+    def _is_defined(self, path: str) -> bool:
+        """Whether an old definition is still where it was."""
+        return path in self._new.paths or path in self._new.names
+
     def _bases(self, path: str, a: griffe.Class, b: griffe.Class) -> None:
-        one, other = _ancestors(a), _ancestors(b)
-        direct = _bases(a), _bases(b)
+        one = {self._renamed.get(base, base) for base in _ancestors(a)}
+        other = _ancestors(b)
+        direct = [self._renamed.get(base, base) for base in _bases(a)], _bases(b)
+        # an internal base class that has moved keeps its name
+        names = [{base.rpartition(".")[2] for base in side} for side in (one, other)]
         for base in direct[0]:
-            if base not in other:
+            internal = public_tree.is_private(base) and base.rpartition(".")[2] in names[1]
+            if base not in other and not internal:
                 said = f"{path} is no longer a subclass of {base}"
                 self._change("base class", path, b, said, base, "", True)
         for base in direct[1]:
-            if base not in one:
+            internal = public_tree.is_private(base) and base.rpartition(".")[2] in names[0]
+            if base not in one and not internal:
                 said = f"{path} is a subclass of {base} now"
                 self._change("base class", path, b, said, "", base, False)
 
@@ -294,17 +328,12 @@ class _Comparison:
                     said = f"the default of `{name}` of {where} is {q.default} (was {p.default})"
                     change(said, p, q, True)
         places = [[p.name for p in side if p.kind.startswith("positional")] for side in (old, new)]
-        # what is removed or has another kind was reported; it moves the others as well
-        stays = [[n for n in side if n in places[1 - i]] for i, side in enumerate(places)]
-        first_new = [n for n in places[1] if n not in places[0]]
-        inserted = places[1][: len(places[0])] if first_new else []
-        if stays[0] != stays[1] or (
-            any(n in first_new for n in inserted) and places[0] == stays[0]
-        ):
-            said = f"the order of the parameters of {where} changed"
-            self._change(
-                "signature", path, b, said, ", ".join(places[0]), ", ".join(places[1]), True
-            )
+        for number, (was, now) in enumerate(zip(*places, strict=False), 1):
+            if was != now:
+                said = f"positional argument {number} of {where} is `{now}` (was `{was}`)"
+                one_, other_ = (", ".join(side) for side in places)
+                self._change("signature", path, b, said, one_, other_, True)
+                break
 
     def _attribute(self, path: str, a: griffe.Attribute, b: griffe.Attribute) -> None:
         if "property" in a.labels:
@@ -333,9 +362,7 @@ class _Comparison:
 
     # -- members of classes ------------------------------------------------------------------------
 
-    def _members(
-        self, path: str, a: griffe.Class, b: griffe.Class
-    ) -> Iterator[tuple[tuple[bool, int, str], str, _Member | None, _Member | None]]:
+    def _members(self, path: str, a: griffe.Class, b: griffe.Class) -> Iterator[_Task]:
         """Members of a class on both sides; those that it defines itself rank first."""
         one, other = _members(a), _members(b)
         for name in one.keys() | other.keys():
@@ -385,18 +412,24 @@ class _Comparison:
         self._changes.append(
             PublicChange(
                 kind=kind, name=path, file=at.file, line=at.line, said=said, old=old, new=new,
-                breaks=breaks,
+                breaks=breaks, incidental=not at.explicit,
             )
         )  # fmt: skip
 
     def _change(
         self, kind: str, path: str, at: griffe.Object, said: str, old: str, new: str, breaks: bool
     ) -> None:
-        name = Name(object=at, explicit=True, file=self._new.file(at), line=at.lineno or 1)
+        # a constructor that is generated has no line of its own
+        above = at.parent.lineno if at.parent is not None else None
+        name = Name(
+            object=at, explicit=True, file=public_tree.file_of(at), line=at.lineno or above or 1
+        )
         self._add(kind, path, name, said, breaks, old=old, new=new)
 
 
 _Member = griffe.Object
+#: rank, path, and what it is on both sides.
+_Task = tuple[tuple[bool, int, str], str, _Member | None, _Member | None]
 
 
 @dataclass(frozen=True)
@@ -491,10 +524,14 @@ def _ancestors(of: griffe.Class) -> set[str]:
     return {name for each in _lineage(of) for name in (each.path, *_bases(each))} - {of.path}
 
 
+#: modules whose base classes bring no attributes of their own.
+_EMPTY = ("abc", "typing", "typing_extensions", "enum", "collections")
+
+
 def _outside(of: griffe.Class) -> list[str]:
     """The base classes from other packages."""
     package = of.path.partition(".")[0]
-    return sorted(x for x in _ancestors(of) if x.partition(".")[0] != package)
+    return sorted(x for x in _ancestors(of) if x.partition(".")[0] not in (package, *_EMPTY))
 
 
 def _members(of: griffe.Class) -> dict[str, _Member]:
@@ -511,26 +548,33 @@ def _members(of: griffe.Class) -> dict[str, _Member]:
                     definition = member.final_target
                 except _ERRORS:
                     continue
-            if isinstance(definition, griffe.Object) and not (
-                special and not isinstance(definition, griffe.Function)
-            ):
+            if isinstance(definition, griffe.Attribute):
+                annotated = definition.value is None and "property" not in definition.labels
+                fields = _is_tuple(each) or "dataclass" in each.labels
+                if special or annotated or (fields and definition.annotation is not None):
+                    # an annotation alone is no attribute; fields are parameters of the constructor
+                    continue
+            if isinstance(definition, griffe.Object):
                 found[name] = definition
     return found
 
 
 def _assigns(of: griffe.Class, name: str) -> bool:
-    """Whether some method sets an attribute of this name on the instance."""
-    return any(
-        f"self.{name}" in each.source
-        and any(
-            isinstance(node, ast.Attribute)
-            and node.attr == name
-            and isinstance(node.ctx, ast.Store)
-            and isinstance(node.value, ast.Name)
-            for node in ast.walk(_parsed(each))
-        )
-        for each in _lineage(of)
-    )
+    """Whether some method sets an attribute of this name on the instance, or registers it."""
+    for each in _lineage(of):
+        for node in ast.walk(_parsed(each)) if name in each.source else ():
+            if isinstance(node, ast.Attribute) and node.attr == name:
+                if isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
+                    return True
+            elif isinstance(node, ast.Call):
+                called = ast.unparse(node.func).rpartition(".")[2]
+                given = [x.value for x in node.args if isinstance(x, ast.Constant)]
+                if called.startswith(_SETTERS) and name in given:
+                    return True
+    return False
+
+
+_SETTERS = ("setattr", "__setattr__", "add_module", "register_")
 
 
 def _on_class(of: griffe.Attribute) -> bool:
@@ -622,17 +666,21 @@ def _warnings(of: griffe.Object) -> frozenset[str]:
         if text.partition("(")[0].rpartition(".")[2] == "deprecated":
             given = decorator.args if isinstance(decorator, ast.Call) else []
             found.add(f"deprecated: {_text(given[0])}" if given else "deprecated")
-    calls = [] if isinstance(definition, ast.ClassDef) else ast.walk(definition)
-    for node in calls:
+    # what a class's methods announce is reported of them
+    for node in () if isinstance(definition, ast.ClassDef) else ast.walk(definition):
         if not isinstance(node, ast.Call) or ast.unparse(node.func) not in (
             "warnings.warn",
             "warn",
         ):
             continue
-        given = {k.arg: k.value for k in node.keywords} | dict(enumerate(node.args))
-        message, category = given.get(0, given.get("message")), given.get(1, given.get("category"))
+        named = {k.arg: k.value for k in node.keywords}
+        message, category = (
+            node.args[n] if n < len(node.args) else named.get(name)
+            for n, name in enumerate(("message", "category"))
+        )
         if isinstance(message, ast.Call):
-            message, category = (message.args or [message])[0], message.func
+            category = message.func
+            message = message.args[0] if message.args else None
         name = ast.unparse(category).rpartition(".")[2] if category is not None else ""
         if name in ("DeprecationWarning", "FutureWarning", "PendingDeprecationWarning"):
             found.add(f"{name}: {_text(message)}")
@@ -648,8 +696,9 @@ def _text(node: ast.expr | None) -> str:
         return " ".join(str(node.value).split())
     if isinstance(node, ast.JoinedStr):
         parts = [
-            str(x.value) if isinstance(x, ast.Constant) else ast.unparse(x)[2:-1]
+            str(x.value) if isinstance(x, ast.Constant) else f"{{{ast.unparse(x.value)}}}"
             for x in node.values
+            if isinstance(x, ast.Constant | ast.FormattedValue)
         ]
         return " ".join("".join(parts).split())
     return "" if node is None else ast.unparse(node)

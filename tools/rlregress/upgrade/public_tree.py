@@ -8,7 +8,7 @@ import gc
 import logging
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,12 +65,12 @@ class Package:
                 shortest[key] = min(shortest.get(key, rank), rank)
         return {key: path for key, (_, _, path) in shortest.items()}
 
-    def file(self, of: griffe.Object | griffe.Alias) -> str:
-        """The file of an object, below the parent of the package's folder."""
-        found = of.filepath
-        if isinstance(found, list):
-            found = found[0]
-        return found.relative_to(self.folder.parent).as_posix()
+
+def file_of(of: griffe.Object) -> str:
+    """The file of an object, below the folder that holds the package."""
+    module = of if isinstance(of, griffe.Module) else of.module
+    parts = module.path.split(".")
+    return "/".join(parts) + ("/__init__.py" if module.is_init_module else ".py")
 
 
 def read(folder: Path) -> Package:
@@ -93,11 +93,13 @@ def read(folder: Path) -> Package:
             return package
         assert isinstance(root, griffe.Module)
         read_files: set[Path] = set()
-        for module in _modules(root):
+        modules = list(_modules(root))
+        defined = _defined(modules)
+        for module in modules:
             if isinstance(module.filepath, Path):
                 read_files.add(module.filepath)
             if not is_private(module.path):
-                _collect(package, module)
+                _collect(package, module, defined)
     for path in sorted(folder.rglob("*")):
         if path.suffix in (".py", ".so", ".pyd") and path not in read_files:
             package.unread[path.relative_to(folder.parent).as_posix()] = _why(path)
@@ -143,15 +145,34 @@ def is_private(path: str) -> bool:
     )
 
 
-def _collect(package: Package, module: griffe.Module) -> None:
+def _defined(modules: list[griffe.Module]) -> dict[str, list[griffe.Object]]:
+    """Name -> the functions and classes of that name anywhere in the package."""
+    found: dict[str, list[griffe.Object]] = {}
+    for module in modules:
+        for name, member in module.members.items():
+            if isinstance(member, griffe.Function | griffe.Class):
+                found.setdefault(name, []).append(member)
+    return found
+
+
+def _collect(
+    package: Package, module: griffe.Module, defined: dict[str, list[griffe.Object]]
+) -> None:
     """Add a public module and the public names in it."""
-    file = package.file(module)
+    file = file_of(module)
     package.names[module.path] = Name(object=module, explicit=True, file=file, line=1)
     listed = {str(x) if isinstance(x, str) else x.name for x in module.exports or ()}
     for name in listed - module.members.keys():
-        why = "it is in __all__, and no statement of its module defines it"
+        # a module may import a name when it is first used: there may be but one that it can mean
+        only = defined.get(name, [])
         package.names[f"{module.path}.{name}"] = Name(
-            object=None, explicit=True, file=file, line=1, why=why
+            object=only[0] if len(only) == 1 else None,
+            explicit=True,
+            file=file,
+            line=1,
+            why=""
+            if len(only) == 1
+            else "__all__ lists it, and no statement of the module defines it",
         )
     for name, member in module.members.items():
         if isinstance(member, griffe.Module) or "/" in name or "*" in name:
@@ -159,29 +180,45 @@ def _collect(package: Package, module: griffe.Module) -> None:
         if name not in listed and (name.startswith("_") or _TESTS.fullmatch(name)):
             continue
         path = f"{module.path}.{name}"
+        if isinstance(member, griffe.Attribute) and member.value is None:
+            # an annotation alone: there is no such name when the module is imported
+            continue
         if not isinstance(member, griffe.Alias):
             line = member.lineno or 1
-            package.names[path] = Name(object=member, explicit=True, file=file, line=line)
+            meant = _meant(member)
+            package.names[path] = Name(object=meant, explicit=True, file=file, line=line)
             continue
         if not member.runtime:
             # imported for type checkers alone
             continue
         target = member.target_path
         explicit = name in listed or module.is_init_module
-        found = {"target": target, "file": file, "line": member.alias_lineno or 1}
+        at = functools.partial(Name, file=file, line=member.alias_lineno or 1)
         if target.partition(".")[0] != package.folder.name:
             if name in listed:
-                package.names[path] = Name(object=None, explicit=True, **found)
+                package.names[path] = at(object=None, explicit=True, target=target)
             continue
         try:
-            definition = member.final_target
+            definition = _meant(member.final_target)
         except (griffe.AliasResolutionError, griffe.CyclicAliasError) as error:
             last = getattr(error, "alias", member).target_path
             if last.partition(".")[0] == package.folder.name:
                 why = f"{last} is defined by no statement of the package"
-                package.names[path] = Name(object=None, explicit=explicit, why=why, **found)
+                package.names[path] = at(object=None, explicit=explicit, target=last, why=why)
             elif name in listed:
-                package.names[path] = Name(object=None, explicit=True, **found)
+                package.names[path] = at(object=None, explicit=True, target=target)
             continue
         if not isinstance(definition, griffe.Module):
-            package.names[path] = Name(object=definition, explicit=explicit, **found)
+            package.names[path] = at(object=definition, explicit=explicit, target=target)
+
+
+def _meant(member: griffe.Object) -> griffe.Object:
+    """The class or function that an assignment gives another name: ``MlpPolicy = ActorPolicy``."""
+    value = member.value if isinstance(member, griffe.Attribute) else None
+    if isinstance(value, griffe.ExprName | griffe.ExprAttribute):
+        with suppress(griffe.GriffeError, KeyError, ValueError, AttributeError):
+            found = member.modules_collection[value.canonical_path]
+            definition = found.final_target if isinstance(found, griffe.Alias) else found
+            if isinstance(definition, griffe.Class | griffe.Function):
+                return definition
+    return member
