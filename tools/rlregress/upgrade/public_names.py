@@ -113,8 +113,8 @@ class _Comparison:
             if isinstance(a, griffe.Class) and isinstance(b, griffe.Class):
                 members += self._members(path, a, b)
         # what a class defines is reported there; what it inherits from a private class, here
-        for _, path, one, other in sorted(members, key=lambda x: x[0]):
-            self._member(path, one, other)
+        for _, path, was, now in sorted(members, key=lambda x: x[0]):
+            self._member(path, was, now)
         return self._changes
 
     # -- names -------------------------------------------------------------------------------------
@@ -586,7 +586,7 @@ def _on_class(of: griffe.Attribute) -> bool:
         isinstance(init, griffe.Function)
         and init.lineno is not None
         and init.endlineno is not None
-        and init.lineno < (of.lineno or 0) <= init.endlineno
+        and init.lineno <= (of.lineno or 0) <= init.endlineno
     )
     return of.value is not None and not within
 

@@ -88,8 +88,8 @@ def read(folder: Path) -> Package:
         try:
             root = loader.load(folder.name, submodules=True, try_relative_path=False)
             loader.resolve_aliases(implicit=True, external=False)
-        except (griffe.GriffeError, ImportError, SyntaxError) as error:
-            package.unread[f"{folder.name}/__init__.py"] = str(error)
+        except (griffe.GriffeError, ImportError):
+            package.unread[f"{folder.name}/__init__.py"] = _why(folder / "__init__.py")
             return package
         assert isinstance(root, griffe.Module)
         read_files: set[Path] = set()
