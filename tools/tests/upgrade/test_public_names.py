@@ -328,6 +328,24 @@ CASES = {
         "class B:\n    def f(self, x): pass\nclass A(B): pass",
         [breaking("parameter `x` of B.f is new and required")],
     ),
+    "a method of a base class that is gone": (
+        "class B:\n    def f(self): pass\nclass A(B): pass",
+        "class B: pass\nclass A(B): pass",
+        [gone("function p.m.B.f is gone")],
+    ),
+    "a new method of a private base class": (
+        "class _B: pass\nclass A(_B): pass\nclass C(_B): pass",
+        "class _B:\n    def f(self): pass\nclass A(_B): pass\nclass C(_B): pass",
+        [entry("new", "function p.m.A.f is new")],
+    ),
+    "a new base class": (
+        "class A: pass",
+        "class B:\n    def f(self): pass\nclass A(B): pass",
+        [
+            entry("base class", "p.m.A is a subclass of p.m.B now"),
+            entry("new", "class p.m.B is new"),
+        ],
+    ),
     "a private method": ("class A:\n    def _f(self): pass", "class A: pass", []),
     "a special method": (
         "class A:\n    def __len__(self): return 1",
@@ -477,6 +495,11 @@ CASES = {
     "another warning": (
         "import warnings\ndef f(): pass",
         "import warnings\ndef f(): warnings.warn('x', UserWarning)",
+        [],
+    ),
+    "the same deprecation": (
+        "import warnings\ndef f(): warnings.warn('gone in 3', FutureWarning)",
+        "import warnings\ndef f():\n    warnings.warn('gone in 3', FutureWarning)",
         [],
     ),
     "a later removal": (
