@@ -308,7 +308,8 @@ def parsers_beside_the_reader(library: Path) -> list[str]:
     # pyproject.toml is no data file, what a session or a process answers is none either, nor is
     # what is only written
     others = (
-        *("upgrade/needs.py", "faults/behavior.py", "training/throughput.py"),
+        *("upgrade/needs.py", "upgrade/requirements.py"),
+        *("faults/behavior.py", "training/throughput.py"),
         "commands/export.py",
     )
     files = [path for path in files if path.relative_to(library).as_posix() not in others]
