@@ -7,6 +7,7 @@ entry. What changed inside functions is not: their code is compared elsewhere.
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -682,11 +683,15 @@ def _warnings(of: griffe.Object) -> frozenset[str]:
             category = message.func
             message = message.args[0] if message.args else None
         name = ast.unparse(category).rpartition(".")[2] if category is not None else ""
-        if name in ("DeprecationWarning", "FutureWarning", "PendingDeprecationWarning"):
-            found.add(f"{name}: {_text(message)}")
+        text = _text(message)
+        if name in _CATEGORIES or _ANNOUNCES.search(text):
+            found.add(f"{name or 'UserWarning'}: {text}")
     return frozenset(found)
 
 
+_CATEGORIES = ("DeprecationWarning", "FutureWarning", "PendingDeprecationWarning")
+#: what a warning of another category says that announces the same.
+_ANNOUNCES = re.compile(r"deprecat|(will|to) be removed", re.IGNORECASE)
 _DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 

@@ -492,6 +492,11 @@ CASES = {
         "import warnings\ndef f():\n    warnings.warn(PendingDeprecationWarning('no'))",
         [entry("deprecated", "p.m.f: PendingDeprecationWarning: no")],
     ),
+    "a deprecation of no category": (
+        "import warnings\ndef f(): pass",
+        "import warnings\ndef f():\n    warnings.warn('f() is deprecated')",
+        [entry("deprecated", "p.m.f: UserWarning: f() is deprecated")],
+    ),
     "another warning": (
         "import warnings\ndef f(): pass",
         "import warnings\ndef f(): warnings.warn('x', UserWarning)",
@@ -634,6 +639,11 @@ RELEASES = {
         ("signature", "parameter `n_steps` of DQN.__init__ is new"),
         ("new", "class stable_baselines3.common.buffers.NStepReplayBuffer is new"),
         ("new", "class stable_baselines3.common.utils.LinearSchedule is new"),
+        (
+            "deprecated",
+            "stable_baselines3.common.utils.constant_fn: UserWarning: constant_fn() is deprecated, "
+            "please use ConstantSchedule() instead",
+        ),
     },
     ("2.8.0", "2.9.2"): {
         ("gone", "function stable_baselines3.common.logger.read_csv is gone"),
