@@ -368,7 +368,8 @@ def of_files(
 def of_metadata(inventory: Inventory) -> list[Entry]:
     """Public names, warnings and requirements: what is declared needs no run to differ."""
     entries = []
-    for each in inventory.public:
+    # a path that a module had only because it imported the name comes last
+    for each in sorted(inventory.public, key=lambda change: change.incidental):
         kind, state = model.PUBLIC, model.DIFFERS if each.breaks else model.NO_EFFECT
         if each.kind == "deprecated":
             kind, state = model.WARNING, model.LOGS
@@ -377,7 +378,7 @@ def of_metadata(inventory: Inventory) -> list[Entry]:
         entries.append(
             Entry(
                 kind=kind, name=each.name, said=each.said, state=state,
-                reason="" if each.breaks else each.said, file=each.file, line=each.line,
+                reason="" if each.breaks else "callers of the old version are not affected", file=each.file, line=each.line,
                 content=f"{each.kind} {each.old} -> {each.new} {each.said}",
             )
         )  # fmt: skip
