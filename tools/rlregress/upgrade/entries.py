@@ -378,7 +378,8 @@ def of_metadata(inventory: Inventory) -> list[Entry]:
         entries.append(
             Entry(
                 kind=kind, name=each.name, said=each.said, state=state,
-                reason="" if each.breaks else "callers of the old version are not affected", file=each.file, line=each.line,
+                reason="" if each.breaks else "callers of the old version are not affected",
+                file=each.file, line=each.line,
                 content=f"{each.kind} {each.old} -> {each.new} {each.said}",
             )
         )  # fmt: skip
