@@ -84,6 +84,8 @@ _STANDINGS = {
     VIOLATED: REGRESSED, DOCUMENTED: AS_DOCUMENTED,
     **{word: word for word in (REGRESSED, INCONCLUSIVE, HOLDS, IMPROVED, MOVED)},
 }  # fmt: skip
+#: how the words on a requirement that is gone begin.
+_GONE = "no longer installed"
 #: names of one kind in a headline.
 _NAMED = 3
 
@@ -314,15 +316,20 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
         ("Differ", [n for n in _of(counted, checks, (DIFFERS,)) if n not in _names(violated)]),
         ("Differ in logs only", _of(counted, (TRAINING, SCRIPT), (LOGS,))),
         ("Removed or incompatible", _of(counted, (PUBLIC,), (DIFFERS,))),
-        ("No longer installed", _of(counted, (PACKAGE,), (DIFFERS,))),
-        ("Requirements", [each.said for each in counted
-                          if each.kind == REQUIREMENT and each.state == DIFFERS
-                          and f"installed: {each.name}" not in each.said]),
+        ("No longer installed", _lost(counted)),
+        ("Requirements", [each.said for each in counted if each.kind == REQUIREMENT
+                          and each.state == DIFFERS and not each.said.startswith(_GONE)]),
         ("New warnings", _of(counted, (WARNING,), (LOGS,))),
         ("Differ by rounding only", _of(counted, (TRAINING, SCRIPT), (CLOSE,))),
         ("Repaired", _of(counted, (TRAINING, SCRIPT), (OLD_FAILED,))),
     ]  # fmt: skip
     return [(title, names) for title, names in rows if names]
+
+
+def _lost(counted: Sequence[Entry]) -> list[str]:
+    """Packages that are gone: those that were required, before what only these required."""
+    required = [e.name for e in counted if e.kind == REQUIREMENT and e.said.startswith(_GONE)]
+    return [*required, *_of(counted, (PACKAGE,), (DIFFERS,))]
 
 
 def _names(entries: Iterable[Entry]) -> set[str]:

@@ -164,6 +164,8 @@ def entry_line(each: Entry) -> str:
     """An entry in one line."""
     place = f":{each.line}" if each.kind in model.CODE and each.line else ""
     name = f"{each.file}{place} {each.short}" if place else each.name
+    if each.kind == model.MODULE:
+        name = each.file
     by = f"; by {some(list(each.by), 4)}" if each.by else ""
     reason = f": {each.reason}" if each.reason and each.reason != each.said else ""
     standing = f" ({each.standing})" if each.standing else ""

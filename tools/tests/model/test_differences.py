@@ -198,9 +198,13 @@ def test_a_headline_names_what_ran_and_what_did_not():
         "Never executed: A.f."
     )
     lost = Entry(kind=model.PUBLIC, name="framework.logger.read_csv", state=model.DIFFERS)
-    pandas = Entry(kind=model.PACKAGE, name="pandas", state=model.DIFFERS)
-    assert judge([*every, lost, pandas]).headline == (
-        "changed: Removed or incompatible: logger.read_csv. No longer installed: pandas. "
+    pandas = Entry(
+        kind=model.REQUIREMENT, name="pandas", state=model.DIFFERS,
+        said="no longer installed: pandas (an extra now: extra)",
+    )  # fmt: skip
+    below = Entry(kind=model.PACKAGE, name="dateutil", state=model.DIFFERS)
+    assert judge([*every, below, lost, pandas]).headline == (
+        "changed: Removed or incompatible: logger.read_csv. No longer installed: pandas, dateutil. "
         "1 of 2 changed pieces ran. Never executed: A.f."
     )
 
