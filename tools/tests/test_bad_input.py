@@ -703,6 +703,23 @@ def test_a_selection_that_leaves_no_test(options, said):
 
 
 @pytest.mark.parametrize(
+    ("option", "given", "said"),
+    [
+        ("--fail-on", "nope", "--fail-on is 'nope', expected a verdict: "),
+        ("--accepted", "nope.toml", "there is no file of accepted entries"),
+    ],
+)
+def test_a_wrong_threshold_of_an_upgrade(command, tmp_path, monkeypatch, option, given, said):
+    """A wrong threshold or file is named before a side is made."""
+    monkeypatch.setattr(pair, "with_versions", _not_to_be_called)
+    package = frameworks.get("sb3").packages[0]
+    code, _, error = command(
+        "gate", "--from", f"{package}==0.0.1", option, given, "--report", str(tmp_path)
+    )
+    assert_one_sentence(code, error, said)
+
+
+@pytest.mark.parametrize(
     ("option", "said"),
     [
         ("--algorithm", "there is no built-in training of 'nope'; known: a2c, ddpg"),

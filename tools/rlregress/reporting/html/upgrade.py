@@ -98,7 +98,8 @@ def _whole(result: Upgrade, command: str) -> Card:
 
 
 def _named(result: Upgrade, states: Sequence[str]) -> Iterable[str]:
-    return (upgrade_text.entry_line(each) for each in result.entries if each.state in states)
+    own = (each for each in result.entries if each.state in states)
+    return (upgrade_text.entry_line(each).replace("`", "") for each in own)
 
 
 def _badge(result: Upgrade, verdict: str) -> Badge:

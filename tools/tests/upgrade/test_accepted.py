@@ -1,0 +1,68 @@
+"""Entries that somebody has reviewed: keyed by their content, silent, listed, never stale unseen."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlregress.errors import UserError
+from rlregress.model import differences as model
+from rlregress.model.differences import Entry
+from rlregress.upgrade import accepted
+
+from . import test_result as upgrades
+
+GONE = Entry(kind=model.PUBLIC, name="p.logger.read_csv", state=model.DIFFERS, content="gone")
+
+
+def reviewed(tmp_path, key, note="we never read these files"):
+    """A file with one accepted entry."""
+    path = tmp_path / "accepted.toml"
+    path.write_text(f'[[accepted]]\nkey = "{key}"\nname = "read_csv"\nnote = "{note}"\n')
+    return accepted.load(path)
+
+
+def test_an_accepted_entry_no_longer_decides_and_stays_listed(tmp_path):
+    """Its note stands beside it; every other entry counts as before."""
+    made = upgrades.upgrade(upgrades.of(upgrades.traced()), beside=[GONE])
+    assert (made.verdict, made.exit_code) == (model.CHANGED, 3)
+    after = accepted.applied(made, reviewed(tmp_path, GONE.key))
+    assert (after.verdict, after.exit_code) == (model.AS_DOCUMENTED, 0)
+    assert [e.accepted for e in after.entries if e.kind == model.PUBLIC] == [
+        "we never read these files"
+    ]
+    assert len(after.entries) == len(made.entries)
+
+
+def test_what_has_changed_again_is_not_accepted(tmp_path):
+    """Another content has another key: the old line matches nothing, and is named."""
+    other = Entry(kind=model.PUBLIC, name=GONE.name, state=model.DIFFERS, content="moved")
+    made = upgrades.upgrade(upgrades.of(upgrades.traced()), beside=[other])
+    after = accepted.applied(made, reviewed(tmp_path, GONE.key))
+    assert after.verdict == model.CHANGED
+    assert after.stale == (f"read_csv ({GONE.key})",)
+
+
+def test_without_a_file_nothing_is_accepted():
+    """The gate runs as it does without the option."""
+    assert accepted.load(None) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "there is no file of accepted entries"),
+        ('[[accepted]]\nkey = "short"\nname = "x"\nnote = "y"\n', "16 hexadecimal digits"),
+        ('[[accepted]]\nkey = "0123456789abcdef"\nname = "x"\n', "'note' is missing"),
+        ("[[accept]]\n", "accept"),
+        ("accepted = 1\n", "accepted"),
+        ("not toml", "accepted.toml"),
+    ],
+)
+def test_a_bad_file_is_refused_in_one_sentence(tmp_path, text, said):
+    """Which file, which key, and what was expected."""
+    path = tmp_path / "accepted.toml"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(UserError, match=said) as raised:
+        accepted.load(path)
+    assert "\n" not in str(raised.value)
