@@ -20,6 +20,8 @@ class Function:
         first, last: lines.
         code: what it does, without docstrings, annotations and messages.
         whole: the same with them.
+        defines: functions and classes that it defines, in order, each with its block.
+        acts: its definition does more than give it a name, such as by a decorator.
     """
 
     name: str
@@ -27,6 +29,8 @@ class Function:
     last: int
     code: str
     whole: str = ""
+    defines: tuple[str, ...] = ()
+    acts: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +46,7 @@ class Changed:
         was: its file on side A, if it has moved.
         within: whether it is a method of a class that both sides have: without a word of a changed
             function it takes the place of another method, or leaves its place to one.
+        awaited: only the new version has it, and code of the old version names it.
     """
 
     file: str
@@ -52,6 +57,7 @@ class Changed:
     paths: tuple[Path | None, Path | None]
     was: str = ""
     within: bool = False
+    awaited: bool = False
 
     def file_on(self, side: str) -> str:
         """Its file on side "a" or "b"."""

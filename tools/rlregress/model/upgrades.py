@@ -283,7 +283,7 @@ class Reach:
         hints: in words, what would execute it.
         algorithms: those that use its class or its file.
         elsewhere: what started the process in which it may run unrecorded; empty: nothing did.
-        passed_by: it ran, and none of the statements that differ in it did.
+        missed: it ran, and what differs in it did not, or may not have: in words; empty: it did.
     """
 
     function: Changed
@@ -293,7 +293,7 @@ class Reach:
     hints: tuple[str, ...] = ()
     algorithms: tuple[str, ...] = ()
     elsewhere: str = ""
-    passed_by: bool = False
+    missed: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,20 +6,92 @@ binds and a mask that is all ones say nothing about the other way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from rlregress.model.code import REMOVED, Changed, Function
+from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, Changed, Function
 from rlregress.model.traces import Trace, ranges
 from rlregress.model.upgrades import Branch, Reach
 from rlregress.tracing.lines import WAYS
-from rlregress.upgrade.functions import changed_statements
+from rlregress.upgrade import functions, statements
 
 #: what a statement at import may do one way or another.
 _CONDITIONAL = ("If", "IfExp", "Try", "While", "Match", "Lambda", "BoolOp")
 #: the same within a function, where it is not measured line by line.
-_WITHIN = ("IfExp", "Try", "Match", "BoolOp", "comprehension")
+_WITHIN = ("IfExp", "Try", "Match", "BoolOp", "comprehension", "Lambda")
+
+
+class Users:
+    """Finds the functions of the new version that use names.
+
+    Args:
+        folders: of its packages.
+    """
+
+    def __init__(self, folders: Sequence[str]) -> None:
+        self._paths = functions.files(folders)
+        self._texts: dict[str, bytes] = {}
+
+    def of(self, piece: Changed, names: Collection[str]) -> dict[str, set[tuple[str, str]]]:
+        """Name -> keys of the functions that use it.
+
+        Of a module's names those that follow from them in it count, too. Other files count where
+        they may have the name from there: by an attribute, or by an import from a package.
+        """
+        own = self._pieces(piece.file)
+        if piece.name == MODULE:
+            names = _following(own.get(MODULE), names)
+        wide = piece.name != MODULE or Path(piece.file).name == "__init__.py"
+        found: dict[str, set[tuple[str, str]]] = {}
+        for name in names:
+            files_ = [piece.file]
+            if wide or name.isupper() or name.startswith("_"):
+                files_ += [file for file in self._paths if name.encode() in self._text(file)]
+            found[name] = {
+                (file, each.name)
+                for file in dict.fromkeys(files_)
+                for each in self._pieces(file).values()
+                if not each.name.startswith("<") and _uses(each.code, name)
+            }
+        kind = piece.name.removeprefix(f"{BODY} ")
+        if kind in found:
+            # of a class whose head differs, its own methods
+            methods = {(piece.file, n) for n in own if n.startswith(f"{kind}.")}
+            found[kind] |= methods
+        return found
+
+    def _text(self, file: str) -> bytes:
+        if file not in self._texts:
+            path = self._paths.get(file)
+            self._texts[file] = path.read_bytes() if path is not None else b""
+        return self._texts[file]
+
+    def _pieces(self, file: str) -> Mapping[str, Function]:
+        return functions.of_text(self._text(file))
+
+
+def _uses(code: str, name: str) -> bool:
+    return f"id='{name}'" in code or f"attr='{name}'" in code
+
+
+def _following(module: Function | None, names: Collection[str]) -> set[str]:
+    """Names of a module, and those that its statements make of them."""
+    found = set(names)
+    rows = module.code.splitlines() if module is not None else []
+    before = -1
+    while len(found) != before:
+        before = len(found)
+        for row in rows:
+            if row.startswith(("Assign(", "AnnAssign(")) and any(_uses(row, n) for n in found):
+                found |= set(_TARGET.findall(row))
+    return found
+
+
+#: names that an assignment gives a value to, in the way that statements are compared.
+_TARGET = re.compile(r"id='(\w+)', ctx=Store")
 
 
 class Reached:
@@ -37,9 +109,9 @@ class Reached:
 
     def note(self, name: str, entered: Mapping[str, Sequence[str]]) -> None:
         """A training that has entered functions, by file."""
-        for file, functions in entered.items():
+        for file, names in entered.items():
             self._files.setdefault(file, []).append(name)
-            for function in functions:
+            for function in names:
                 self._entered.setdefault((file, function), []).append(name)
 
     def _add(self, name: str, header: Mapping[str, Any]) -> None:
@@ -69,20 +141,37 @@ class Reached:
         script = function.key in self._entered and function.file in self._lines
         return script or not function.at_import
 
-    def left_out(self, function: Changed) -> tuple[list[tuple[int, int]], bool]:
-        """Statements that differ and never ran, and whether no statement that differs did."""
+    def missed(self, function: Changed, users: Users) -> tuple[str, list[tuple[int, int]]]:
+        """In words, that what differs in a piece that ran did not run, or may not have; and where.
+
+        Args:
+            users: finds the functions that use names.
+        """
+        if function.how in (REMOVED, WORDING, ADDED):
+            return "", []
+        differs = statements.difference(function)
+        if not self.measured(function):
+            idle = self._idle(users.of(function, differs.binds))
+            return (f"imported; nothing that uses {', '.join(idle[:3])} ran" if idle else ""), []
         hit, every = self._lines.get(function.file, (frozenset(), frozenset()))
-        if not every or not self.measured(function):
-            return [], False
-        differing = changed_statements(function)
-        left = [span for span in differing if hit.isdisjoint(range(span[0], span[1] + 1))]
-        return left, bool(left) and len(left) == len(differing)
+        if not every:
+            return "", []
+        left = [span for span in differs.spans if hit.isdisjoint(range(span[0], span[1] + 1))]
+        if left:
+            lines = ranges({line for first, last in left for line in range(first, last + 1)})
+            return f"it ran, and not all that changed in it: lines {lines} never ran", left
+        if differs.unmeasured:
+            return "it ran; whether the part that changed was evaluated is not measured", []
+        return "", []
+
+    def _idle(self, used_by: Mapping[str, Collection[tuple[str, str]]]) -> list[str]:
+        """Names that functions use, none of which ran."""
+        return sorted(
+            name for name, keys in used_by.items() if keys and not keys & self._entered.keys()
+        )
 
     def skipped(self, function: Changed, own: Function) -> Iterator[Branch]:
         """What of a piece of code that was executed no training has tried."""
-        for first, last in self.left_out(function)[0]:
-            said = f"this change never ran (lines {ranges(range(first, last + 1))})"
-            yield Branch(file=function.file, line=first, function="", said=said)
         if not self.measured(function):
             if any(f"{word}(" in own.code for word in _CONDITIONAL):
                 yield Branch(
@@ -138,7 +227,7 @@ class Reached:
 
 
 def reach(
-    functions: Iterable[Changed],
+    pieces: Iterable[Changed],
     executed: tuple[Mapping[str, Trace], Mapping[str, Trace]],
     probed: Mapping[tuple[str, str], Sequence[str]],
     folders: Sequence[str],
@@ -157,13 +246,19 @@ def reach(
     old, new = (Reached(traces) for traces in executed)
     for name, entered in same_code.items():
         new.note(name, entered)
+    users = Users(folders)
     starters = _starters(new_trace for new_trace in executed[1].values())
     reached = []
-    for function in functions:
+    for function in pieces:
         gone = function.how == REMOVED
         side, own = (old, function.a) if gone else (new, function.b)
         trainings = tuple(side.trainings(function))
         one_way = tuple(side.skipped(function, own)) if trainings and own is not None else ()
+        missed, left = side.missed(function, users) if trainings else ("", [])
+        one_way += tuple(
+            Branch(file=function.file, line=first, function="", said="this change never ran")
+            for first, _ in left
+        )
         around = old.around(function) | new.around(function)
         reached.append(
             Reach(
@@ -174,7 +269,7 @@ def reach(
                 hints=() if trainings or gone else tuple(callers(function, folders)),
                 algorithms=tuple(sorted({name.partition(" ")[0] for name in around})),
                 elsewhere="" if trainings else starters.get(function.file, ""),
-                passed_by=bool(trainings) and not gone and side.left_out(function)[1],
+                missed=missed,
             )
         )
     return reached

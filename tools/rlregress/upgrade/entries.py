@@ -14,7 +14,7 @@ from rlregress.model.differences import Entry
 from rlregress.model.traces import Crash, NotTraced, Traced
 from rlregress.model.upgrades import Cause, ChangedDefault, Details, Moved, NotAsked, Reach
 from rlregress.model.verdict import COULD_NOT_JUDGE, HOLDS
-from rlregress.upgrade import metadata, outside
+from rlregress.upgrade import functions, metadata, outside
 from rlregress.upgrade.inventory import COMPILED, Inventory
 from rlregress.upgrade.requirements import RequirementChange
 
@@ -256,8 +256,8 @@ def _piece(
     states = [_state_by(function, *checks[name]) for name in trainings if name in checks]
     state, reason = model.executed(states, bool(each.one_way)), ""
     by = trainings
-    if state in model.ALIKE and each.passed_by:
-        state, reason = model.NEVER, "it ran, and the lines that changed in it did not"
+    if state in model.ALIKE and each.missed:
+        state, reason = model.NEVER, each.missed
     elif state == model.NEVER:
         state, reason, by = _not_executed(each, unnamed, reasons)
     own = function.b or function.a
@@ -300,7 +300,7 @@ def _not_executed(
     name = _name(function)
     if function.how == WORDING:
         return model.NO_EFFECT, "messages, docstrings or annotations only", ()
-    if function.how == ADDED and not function.within:
+    if function.how == ADDED and not (function.within or function.awaited):
         return model.NO_EFFECT, "new: only code that has changed can call it", ()
     if function.how == REMOVED and name in unnamed:
         return model.NO_EFFECT, "gone, and nothing of the new version names it", ()
@@ -316,19 +316,29 @@ def _not_executed(
 
 
 def unnamed(pieces: Iterable[Changed], folders: Sequence[str]) -> set[str]:
-    """Private functions and classes that are gone, and whose name the new version never mentions.
+    """Private functions and modules that are gone, and that the new version never mentions.
 
-    A public one counts whoever names it: a user's code may.
+    A public one counts whoever names it, and a method whoever does: a user's code, or a base class
+    of another package, may call it.
     """
-    gone = {each for each in pieces if each.how == REMOVED}
-    names = {each: each.name.removeprefix(f"{BODY} ").rpartition(".")[2] for each in gone}
-    wanted = {name for each, name in names.items() if name.startswith("_") and name[-2:] != "__"}
-    found: set[str] = set()
-    for folder in folders:
-        for path in Path(folder).rglob("*.py"):
-            text = path.read_text(encoding="utf-8", errors="replace")
-            found |= {name for name in wanted - found if name in text}
-    return {_name(each) for each, name in names.items() if name in wanted - found}
+    wanted: dict[str, list[str]] = {}
+    for each in pieces:
+        if each.how == REMOVED and (simple := _private(each)):
+            wanted.setdefault(simple, []).append(_name(each))
+    for path in functions.files(folders).values():
+        text = path.read_text(encoding="utf-8", errors="replace")
+        for simple in [simple for simple in wanted if simple in text]:
+            del wanted[simple]
+    return {name for names in wanted.values() for name in names}
+
+
+def _private(piece: Changed) -> str:
+    """The simple name of a private function or class of a module, or of a module; or nothing."""
+    name = piece.name.removeprefix(f"{BODY} ")
+    if piece.name == MODULE:
+        path = Path(piece.file)
+        return path.parent.name if path.stem == "__init__" else path.stem
+    return name if name.startswith("_") and "." not in name else ""
 
 
 # -- what no training executes ---------------------------------------------------------------------

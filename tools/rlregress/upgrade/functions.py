@@ -9,7 +9,8 @@ out here; what a difference means is decided elsewhere.
 from __future__ import annotations
 
 import ast
-import difflib
+import builtins
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -54,8 +55,8 @@ _BLIND = _TYPING | {
 }  # fmt: skip
 #: names of a module that say its version and its authors.
 _VERSIONS = frozenset({"__version__", "__author__", "__email__", "__license__"})
-#: modules of types.
-_TYPES = frozenset({"typing", "typing_extensions", "__future__"})
+#: who prints or logs, in the words of its name.
+_SPEAKERS = ("log", "warn")
 
 
 def changed(a: Sequence[str], b: Sequence[str]) -> list[Changed]:
@@ -66,7 +67,7 @@ def changed(a: Sequence[str], b: Sequence[str]) -> list[Changed]:
     """
     one, other = files(a), files(b)
     differing: list[Changed] = []
-    classes: list[set[tuple[str, str]]] = [set(), set()]
+    classes: list[set[str]] = [set(), set()]
     for file in sorted(set(one) | set(other)):
         paths = one.get(file), other.get(file)
         texts = [path.read_bytes() if path is not None else b"" for path in paths]
@@ -74,15 +75,40 @@ def changed(a: Sequence[str], b: Sequence[str]) -> list[Changed]:
             sides = [of_text(t) if path else {} for t, path in zip(texts, paths, strict=True)]
             differing += _compared(file, paths, sides)
             for known, side in zip(classes, sides, strict=True):
-                known |= {(file, name) for name in side}
+                known |= set(side)
+    # of a class that has moved to another file, too
     stayed = classes[0] & classes[1]
-    return _with_moved([replace(each, within=_class(each) in stayed) for each in differing])
+    marked = [replace(each, within=_class(each) in stayed) for each in differing]
+    return _with_moved([replace(each, awaited=_awaited(each, one)) for each in marked])
 
 
-def _class(function: Changed) -> tuple[str, str]:
-    """The key of the class that it is a method of, or of what it is inside of."""
-    above = function.name.rpartition(".")[0]
-    return function.file, f"{BODY} {above}"
+def _class(function: Changed) -> str:
+    """The class that it is a method of, or what it is inside of."""
+    return f"{BODY} {function.name.rpartition('.')[0]}"
+
+
+def _awaited(piece: Changed, old: Mapping[str, Path]) -> bool:
+    """Whether code of the old version names what only the new version has.
+
+    A function that hides a builtin or an imported one, a module that an import tries to find.
+    """
+    if piece.how != ADDED or piece.name.startswith(BODY) or "." in piece.name:
+        return False
+    if piece.name != MODULE:
+        path = piece.paths[0]
+        text = path.read_bytes() if path is not None else b""
+        return hasattr(builtins, piece.name) or _names(text, piece.name)
+    parts = Path(piece.file).with_suffix("").parts
+    stem = parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]
+    return any(
+        b"import" in line and _names(line, stem)
+        for path in old.values()
+        for line in path.read_bytes().splitlines()
+    )
+
+
+def _names(text: bytes, name: str) -> bool:
+    return re.search(rb"\b" + re.escape(name.encode()) + rb"\b", text) is not None
 
 
 def _with_moved(differing: Sequence[Changed]) -> list[Changed]:
@@ -92,7 +118,8 @@ def _with_moved(differing: Sequence[Changed]) -> list[Changed]:
     left = list(differing)
     for name in sorted(set(gone) & set(new)):
         for one, other in _pairs(gone[name], new[name]):
-            left.remove(one)
+            if not _still_named(one):
+                left.remove(one)
             left.remove(other)
             if one.a is not None and other.b is not None:
                 # the same code may mean something else among the names of another file
@@ -110,6 +137,14 @@ def _with_moved(differing: Sequence[Changed]) -> list[Changed]:
                     )
                 )
     return sorted(left, key=lambda each: each.key)
+
+
+def _still_named(gone: Changed) -> bool:
+    """Whether the file that a function has left names it, and does not import it."""
+    path = gone.paths[1]
+    text = path.read_bytes() if path is not None else b""
+    lines = [line for line in text.splitlines() if _names(line, gone.name.rpartition(".")[2])]
+    return "." not in gone.name and bool(lines) and not any(b"import" in line for line in lines)
 
 
 def _by_name(functions: Iterable[Changed]) -> dict[str, list[Changed]]:
@@ -164,19 +199,34 @@ def _compared(
                     b=other,
                     paths=paths,
                 )
-        elif one.code != other.code:
+        elif one.code != other.code or _reordered(one, other):
             yield Changed(file=file, name=name, how=CHANGED, a=one, b=other, paths=paths)
         elif one.whole != other.whole:
             yield Changed(file=file, name=name, how=WORDING, a=one, b=other, paths=paths)
+
+
+def _reordered(one: Function, other: Function) -> bool:
+    """Whether what both versions define is defined in another order, or in another block."""
+    shared = {each.rpartition(" ")[2] for each in one.defines} & {
+        each.rpartition(" ")[2] for each in other.defines
+    }
+    kept = [
+        [each for each in side.defines if each.rpartition(" ")[2] in shared]
+        for side in (one, other)
+    ]
+    return kept[0] != kept[1]
 
 
 @lru_cache(maxsize=4096)
 def of_text(text: bytes) -> Mapping[str, Function]:
     """Qualified name -> piece of a source text; of one that cannot be read the text as a module."""
     try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
+        return _of_tree(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError):
         return {MODULE: Function(name=MODULE, first=1, last=1, code=repr(text), whole=repr(text))}
+
+
+def _of_tree(tree: ast.Module) -> Mapping[str, Function]:
     pieces: dict[str, Function] = {}
 
     def add(name: str, node: ast.Module | ast.ClassDef | _Function) -> None:
@@ -186,7 +236,13 @@ def of_text(text: bytes) -> Mapping[str, Function]:
         # first, as annotations are taken from the node for the code
         whole = known.whole + _whole(node)
         pieces[name] = Function(
-            name=name, first=known.first, last=last, code=known.code + _code(node), whole=whole
+            name=name,
+            first=known.first,
+            last=last,
+            code=known.code + _code(node),
+            whole=whole,
+            defines=known.defines + tuple(_definitions(node.body, "")),
+            acts=known.acts or _acts(node),
         )
 
     def visit(statements: Iterable[ast.stmt], above: str) -> None:
@@ -224,7 +280,34 @@ def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
 
 
 def _for_types(node: _Function) -> bool:
-    return any(_last_name(each) == "overload" for each in node.decorator_list)
+    # that of typing takes no arguments
+    return any(
+        not isinstance(each, ast.Call) and _last_name(each) == "overload"
+        for each in node.decorator_list
+    )
+
+
+def _definitions(body: Iterable[ast.stmt], where: str) -> Iterator[str]:
+    """Functions and classes in the order in which they are defined, each with its block."""
+    for child in body:
+        if isinstance(child, (*_FUNCTIONS, ast.ClassDef)):
+            if isinstance(child, ast.ClassDef) or not _for_types(child):
+                yield f"{where} {child.name}"
+        else:
+            for field in ("body", "handlers", "cases", "orelse", "finalbody"):
+                for inner in getattr(child, field, []):
+                    block = f"{where}/{type(child).__name__}.{field}"
+                    inside = [inner] if isinstance(inner, ast.stmt) else inner.body
+                    yield from _definitions(inside, block)
+
+
+def _acts(node: ast.Module | ast.ClassDef | _Function) -> bool:
+    """Whether its definition does more than give it a name: decorators, bases that may register."""
+    if isinstance(node, ast.Module):
+        return False
+    if isinstance(node, ast.ClassDef):
+        return bool(node.bases or node.keywords or node.decorator_list)
+    return any(_last_name(each) not in _BLIND for each in node.decorator_list)
 
 
 def _last_name(node: ast.expr) -> str:
@@ -252,31 +335,64 @@ class _Own(ast.NodeTransformer):
     visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]
 
 
+def head(node: ast.ClassDef | _Function) -> str:
+    """Its kind, decorators, arguments or bases, without types where nothing reads them."""
+    lines = [type(node).__name__]
+    for each in node.decorator_list:
+        if isinstance(each, ast.Call) or _last_name(each) not in _TYPING:
+            lines.append(f"decorator {ast.dump(each)}")
+    if isinstance(node, ast.ClassDef):
+        return "\n".join([*lines, *(f"base {ast.dump(b)}" for b in (*node.bases, *node.keywords))])
+    typed = any(_last_name(each) not in _BLIND for each in node.decorator_list)
+    copied = ast.parse(ast.unparse(node)).body[0]
+    assert isinstance(copied, _FUNCTIONS)
+    lines.append(ast.dump(copied.args if typed else _without_types(copied.args)))
+    lines += [ast.dump(node.returns)] if typed and node.returns is not None else []
+    return "\n".join(lines)
+
+
 def _code(node: ast.Module | ast.ClassDef | _Function) -> str:
     """What it does itself: without functions and classes inside, without words and types."""
-    lines: list[str] = []
-    if isinstance(node, _FUNCTIONS):
-        lines += [ast.dump(each) for each in node.decorator_list if _last_name(each) not in _TYPING]
-        typed = any(_last_name(each) not in _BLIND for each in node.decorator_list)
-        lines.append(ast.dump(node.args if typed else _without_types(node.args)))
-        lines += [ast.dump(node.returns)] if typed and node.returns is not None else []
-    if isinstance(node, ast.ClassDef):
-        lines += [ast.dump(each) for each in (*node.bases, *node.keywords, *node.decorator_list)]
+    lines = [] if isinstance(node, ast.Module) else [head(node)]
     # a class may be made of its annotations
-    typed = isinstance(node, ast.ClassDef) and bool(node.bases or node.decorator_list)
-    doing = _Doing(typed=typed, module=isinstance(node, ast.Module))
-    imports: list[str] = []
+    made_of_types = isinstance(node, ast.ClassDef) and _acts(node)
+    imports: list[ast.stmt] = []
     for child in node.body:
-        made = doing.visit(_copied(child))
+        made = doing(child, made_of_types, isinstance(node, ast.Module))
         if isinstance(made, (ast.Import, ast.ImportFrom)):
-            # in which order modules are imported one after the other is a matter of style
-            imports += [ast.dump(each) for each in _single(made)]
+            imports += _single(made)
             continue
-        lines += [*sorted(imports)]
+        lines += _sorted(imports)
         imports = []
         if made is not None:
             lines.append(ast.dump(made))
-    return "\n".join([*lines, *sorted(imports)])
+    return "\n".join([*lines, *_sorted(imports)])
+
+
+def doing(child: ast.stmt, typed: bool = False, module: bool = False) -> ast.AST | None:
+    """A copy of a statement that keeps what computes something; None: it computes nothing.
+
+    Args:
+        typed, module: see ``_Doing``.
+    """
+    visited: ast.AST | None = _Doing(typed=typed, module=module).visit(_copied(child))
+    return visited
+
+
+def without_blocks(node: ast.AST | None) -> ast.AST:
+    """A statement without the statements inside it."""
+    for field in ("body", "handlers", "cases", "orelse", "finalbody"):
+        if isinstance(getattr(node, field, None), list):
+            setattr(node, field, [])
+    return node or ast.Pass()
+
+
+def _sorted(imports: Sequence[ast.stmt]) -> list[str]:
+    """Imports that stand one after the other; their order is style if no name is bound twice."""
+    rows = [ast.dump(each) for each in imports]
+    aliases = [alias for each in imports for alias in getattr(each, "names", ())]
+    names = [alias.asname or alias.name for alias in aliases]
+    return rows if "*" in names or len(set(names)) < len(names) else sorted(rows)
 
 
 def _single(node: ast.Import | ast.ImportFrom) -> Iterator[ast.stmt]:
@@ -316,7 +432,23 @@ def only_words(node: ast.Expr) -> bool:
     call = node.value
     if not isinstance(call, ast.Call) or _last_name(call) not in WORDS:
         return False
+    if isinstance(call.func, ast.Attribute):
+        # of any other object it may be a method that computes
+        speaker = ast.unparse(call.func.value).rpartition(".")[2].lower()
+        if not any(word in speaker for word in _SPEAKERS):
+            return False
     return computes_nothing([*call.args, *call.keywords])
+
+
+def _only_text(nodes: Iterable[ast.AST]) -> bool:
+    """Whether expressions make nothing but text for people."""
+    values = [node.value if isinstance(node, ast.keyword) else node for node in nodes]
+    return computes_nothing(values) and all(
+        isinstance(each, ast.JoinedStr)
+        or (isinstance(each, ast.Constant) and isinstance(each.value, str))
+        or (isinstance(each, ast.BinOp | ast.Call))
+        for each in values
+    )
 
 
 class _Doing(ast.NodeTransformer):
@@ -335,10 +467,6 @@ class _Doing(ast.NodeTransformer):
 
     visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
-        """Types are not computed with."""
-        return None if not node.level and node.module in _TYPES else node
-
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         """Docstrings and words to the user go."""
         if isinstance(node.value, ast.Constant) or only_words(node):
@@ -347,10 +475,8 @@ class _Doing(ast.NodeTransformer):
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         """That an error is raised counts, not what it says."""
-        if isinstance(node.exc, ast.Call) and computes_nothing(
-            [*node.exc.args, *node.exc.keywords]
-        ):
-            return ast.Raise(exc=node.exc.func, cause=None)
+        if isinstance(node.exc, ast.Call) and _only_text([*node.exc.args, *node.exc.keywords]):
+            node.exc = node.exc.func
         return self.generic_visit(node)
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
@@ -387,62 +513,3 @@ class _Doing(ast.NodeTransformer):
         if isinstance(getattr(made, "body", None), list) and not made.body:  # type: ignore[attr-defined]
             made.body = [ast.Pass()]  # type: ignore[attr-defined]
         return made
-
-
-# -- which statements differ -----------------------------------------------------------------------
-
-
-def changed_statements(piece: Changed) -> list[tuple[int, int]]:
-    """First and last lines of the statements of a piece that the old version has not.
-
-    Of the new version; of a statement that is gone, those of the one that now stands there. None
-    where only its head differs (arguments, decorators, bases), or one version has no such piece.
-    """
-    texts = [path.read_bytes() if path is not None else b"" for path in piece.paths]
-    try:
-        old, new = (_by_piece(text).get(piece.name, ()) for text in texts)
-    except (SyntaxError, ValueError):
-        return []
-    matcher = difflib.SequenceMatcher(
-        None, [code for _, _, code in old], [code for _, _, code in new], autojunk=False
-    )
-    found = []
-    for how, _, _, begin, end in matcher.get_opcodes():
-        if how == "delete":
-            begin = min(begin, len(new) - 1)
-            end = begin + 1
-        if how != "equal":
-            found += [(first, last) for first, last, _ in new[max(begin, 0) : end]]
-    return found
-
-
-@lru_cache(maxsize=256)
-def _by_piece(text: bytes) -> Mapping[str, tuple[tuple[int, int, str], ...]]:
-    """Qualified name -> its statements: first line, last line, and what it does by itself."""
-    pieces: dict[str, list[tuple[int, int, str]]] = {}
-
-    def visit(body: Iterable[ast.stmt], name: str, above: str) -> None:
-        own = pieces.setdefault(name, [])
-        for child in body:
-            if isinstance(child, (*_FUNCTIONS, ast.ClassDef)):
-                inner = f"{above}.{child.name}" if above else child.name
-                piece = f"{BODY} {inner}" if isinstance(child, ast.ClassDef) else inner
-                visit(child.body, piece, inner)
-                continue
-            blocks = list(_statements(child))
-            last = blocks[0].lineno - 1 if blocks else child.end_lineno or child.lineno
-            made = _Doing().visit(ast.parse(ast.unparse(child)).body[0])
-            if made is not None:
-                own.append((child.lineno, max(last, child.lineno), _head(made)))
-            visit(blocks, name, above)
-
-    visit(ast.parse(text).body, MODULE, "")
-    return {name: tuple(own) for name, own in pieces.items()}
-
-
-def _head(node: ast.AST) -> str:
-    """What a statement does without the statements inside it."""
-    for field in ("body", "handlers", "cases", "orelse", "finalbody"):
-        if isinstance(getattr(node, field, None), list):
-            setattr(node, field, [])
-    return ast.dump(node)

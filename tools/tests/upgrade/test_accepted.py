@@ -1,4 +1,4 @@
-"""Entries that somebody has reviewed: keyed by their content, silent, listed, never stale unseen."""
+"""Entries that somebody has reviewed: keyed by content, silent, and listed."""
 
 from __future__ import annotations
 

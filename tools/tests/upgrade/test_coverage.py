@@ -9,7 +9,7 @@ import pytest
 from rlregress.model.code import ADDED, CHANGED, REMOVED, Changed, Function
 from rlregress.model.differences import DIFFERS, NEVER, NOT_COMPARED, ONE_WAY, OUTSIDE, SAME
 from rlregress.model.traces import Comparison, Trace, Traced
-from rlregress.upgrade import entries, outside
+from rlregress.upgrade import entries, functions, outside
 from rlregress.upgrade.callers import callers
 from rlregress.upgrade.coverage import reach
 
@@ -228,27 +228,91 @@ def test_lines_that_never_ran_are_named():
     assert (way.line, way.said) == (113, "lines 113-114 never ran")
 
 
-@pytest.mark.parametrize(
-    ("hit", "expected"),
-    [([3, 4, 5, 6], SAME), ([3, 4, 6], NEVER), ([3, 4, 5], SAME), ([3, 6], NEVER)],
+def package_of(folder, old, new):
+    """The pieces that differ between two versions of a package of one module, and its folder."""
+    sides = []
+    for label, text in (("a", old), ("b", new)):
+        path = folder / label / "package" / "agent.py"
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+        sides.append([str(path.parent)])
+    return functions.changed(*sides), sides[1]
+
+
+def states_of(folder, old, new, **header):
+    """State and reason of each entry, where one equal training has this header."""
+    pieces, folders = package_of(folder, old, new)
+    one = traced("sac", Trace(header={"failure": "", **header}, events=()))
+    checks = entries.evidence(entries.of_trainings([one], (), (), ""), {})
+    found = reached(pieces, [one], folders=folders)
+    return {e.name.partition(" ")[2]: (e.state, e.reason)
+            for e in entries.of_pieces(found, checks, (), ())}  # fmt: skip
+
+
+TRAIN = (
+    "class Agent:\n  def train(self):\n    if self:\n      pass\n"
+    "      self.x = {}\n    return {}\n"
 )
-def test_a_function_whose_changed_lines_never_ran_was_not_executed(tmp_path, hit, expected):
-    """That the function ran, and another branch of it, says nothing of what changed."""
-    paths = []
-    for name, value in (("a", 1), ("b", 2)):
-        path = tmp_path / name / "agent.py"
-        path.parent.mkdir()
-        path.write_text(f"class Agent:\n  def train(self):\n    if self:\n      pass\n"
-                        f"      self.x = {value}\n    return self.x\n")  # fmt: skip
-        paths.append(path)
-    own = Function(name="Agent.train", first=2, last=6, code="code")
-    of = Changed(
-        file=FILE, name="Agent.train", how=CHANGED, a=own, b=own, paths=(paths[0], paths[1])
-    )
-    trace = side("Agent.train")
-    trace.header["lines"] = {FILE: [hit, [3, 4, 5, 6]]}
-    found = state(traced("sac", trace), of=of)
-    assert found == (ONE_WAY if expected == SAME and hit != [3, 4, 5, 6] else expected)
+    "class Agent:\n  def train(self):\n    if self:\n      pass\n      self.x = {}\n    return {}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("new", "hit", "expected"),
+    [
+        ((2, 0), [3, 4, 5, 6], SAME),
+        ((2, 0), [3, 4, 5], ONE_WAY),
+        ((2, 0), [3, 6], NEVER),
+        ((2, 1), [3, 6], NEVER),
+        ((2, 1), [3, 4, 5, 6], SAME),
+    ],
+)
+def test_a_function_of_which_a_changed_line_never_ran_was_not_executed(
+    tmp_path, new, hit, expected
+):
+    """That the function ran, and another branch or another change of it, says nothing of it."""
+    found = states_of(
+        tmp_path, TRAIN.format(1, 0), TRAIN.format(*new),
+        functions={FILE: ["Agent.train"]}, lines={FILE: [hit, [3, 4, 5, 6]]},
+    )  # fmt: skip
+    assert found["Agent.train"][0] == expected
+
+
+def test_a_part_of_which_no_line_tells_whether_it_was_evaluated_was_not_executed(tmp_path):
+    """The second operand of a condition that stops at the first, for one."""
+    found = states_of(
+        tmp_path, "def f(x):\n  return x and 1\n", "def f(x):\n  return x and 2\n",
+        functions={FILE: ["f"]}, lines={FILE: [[2], [2]]},
+    )  # fmt: skip
+    assert found == {"f": (NEVER, "it ran; whether the part that changed was evaluated is not "
+                           "measured")}  # fmt: skip
+
+
+MODULE_OF = "SHARE = {}\nHALF = SHARE / 2\ndef f():\n  return {}\ndef g():\n  return 0\n"
+
+
+@pytest.mark.parametrize(
+    ("use", "ran", "expected"),
+    [
+        ("SHARE", "f", SAME), ("SHARE", "g", NEVER), ("HALF", "g", NEVER), ("HALF", "f", SAME),
+        ("0", "g", SAME),
+    ],
+)  # fmt: skip
+def test_a_constant_is_executed_where_what_uses_it_is(tmp_path, use, ran, expected):
+    """That its module is imported says nothing of a value that nobody read."""
+    found = states_of(
+        tmp_path, MODULE_OF.format(1.0, use), MODULE_OF.format(0.5, use),
+        functions={FILE: [ran]}, imported=[FILE], lines={FILE: [[4, 6], [4, 6]]},
+    )  # fmt: skip
+    assert found["<module>"][0] == expected
+
+
+def test_private_modules_and_functions_that_nothing_names_are_gone_without_effect(tmp_path):
+    """A method counts: a base class of another package may call it."""
+    old = "def _f():\n  pass\nclass A(B):\n  def _g(self):\n    pass\n"
+    pieces, folders = package_of(tmp_path, old, "class A(B):\n  pass\n")
+    gone = entries.unnamed(pieces, folders)
+    assert gone == {"package/agent.py _f"}
 
 
 OUTSIDE_TRAINING = (outside.Outside("package/*.py *.train", "text"),)

@@ -229,6 +229,7 @@ def test_a_new_method_of_a_class_that_stays_counts(tmp_path):
     found = {each.name: each for each in differ(tmp_path, a, b)}
     assert {name: each.counts for name, each in found.items()} == {
         "Agent.step": True, "<class> Agent": True, "new": False, "New.step": False,
+        "<class> New": False,
     }  # fmt: skip
 
 
@@ -271,54 +272,100 @@ def test_the_order_of_imports_is_style(tmp_path):
     assert names(differ(tmp_path, a, b)) == {"<module>": WORDING}
 
 
-STATEMENTS = """
-import os
+SMALL = {
+    "a function that is awaited": ("def f():\n    pass\n", "async def f():\n    pass\n", {"f"}),
+    "star imports in another order": (
+        "from a import *\nfrom b import *\n", "from b import *\nfrom a import *\n", {"<module>"}),
+    "one name imported twice, in another order": (
+        "from a import x\nfrom b import x\n", "from b import x\nfrom a import x\n", {"<module>"}),
+    "definitions in another order": (
+        "@r\ndef f():\n    pass\n@r\ndef g():\n    pass\n",
+        "@r\ndef g():\n    pass\n@r\ndef f():\n    pass\n", {"<module>"}),
+    "a definition in the other branch": (
+        "if x:\n    def f():\n        pass\nelse:\n    pass\n",
+        "if x:\n    pass\nelse:\n    def f():\n        pass\n", {"<module>"}),
+    "an overload that runs": (
+        "@numba.overload(q)\ndef f():\n    return 1\n",
+        "@numba.overload(q)\ndef f():\n    return 2\n", {"f"}),
+    "a class that its metaclass makes of types": (
+        "class A(metaclass=M):\n    x: int\n", "class A(metaclass=M):\n    x: float\n",
+        {"<class> A"}),
+    "a base that becomes a decorator": (
+        "class A(B):\n    pass\n", "@B\nclass A:\n    pass\n", {"<class> A"}),
+    "annotations that are evaluated": (
+        "from __future__ import annotations\nx = 1\n", "x = 1\n", {"<module>"}),
+    "a type that is used": (
+        "from typing import cast\nx = cast(int, 1)\n", "x = cast(int, 1)\n", {"<module>"}),
+    "an exit code": (
+        "def f():\n    raise SystemExit(0)\n", "def f():\n    raise SystemExit(1)\n", {"f"}),
+    "the cause of an error": (
+        "def f():\n    raise V('a') from g()\n", "def f():\n    raise V('a')\n", {"f"}),
+    "a method that only has the name of a log's": (
+        "def f(s, x):\n    s.stats.info(x)\n", "def f(s, x):\n    s.stats.info(-x)\n", {"f"}),
+}  # fmt: skip
 
-TABLE = 1
+
+@pytest.mark.parametrize("case", SMALL)
+def test_what_looks_like_style_and_is_not_counts(tmp_path, case):
+    """Order, kind and place of definitions, types that are read, and words that are no words."""
+    old, new, expected = SMALL[case]
+    found = differ(tmp_path, old, new)
+    assert {each.name for each in found if each.how == CHANGED} == expected
 
 
-class Agent:
-    rate = 1
+def test_a_sum_of_thousands_of_terms_is_compared_as_text(tmp_path):
+    """Python imports it; what it is made of is too deep to be walked."""
+    text = f"x = {' + '.join(['1'] * 3000)}\n"
+    assert names(differ(tmp_path, text, text + "y = 2\n")) == {"<module>": CHANGED}
 
-    def step(self, x, k=1):
-        \"\"\"One step.\"\"\"
-        y = x
-        if x > k:
-            y = x + 1
-        else:
-            y = (
-                x
-                - 1
-            )
-        for n in range(y):
-            y += n
-        return y
-""".replace('\\"', '"')
+
+def test_a_new_method_of_a_class_that_has_moved_counts(tmp_path):
+    """It hides that of a base all the same."""
+    old = "class Agent(Base):\n    def step(self):\n        return 1\n"
+    new = old + "    def act(self):\n        return 2\n"
+    found = {each.name: each for each in moved(tmp_path, old, new)}
+    assert (found["Agent.act"].how, found["Agent.act"].within) == (ADDED, True)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "spans"),
+    ("old", "new", "name"),
     [
-        ("y = x\n", "y = 2 * x\n", [(12, 12)]),
-        ("y = x + 1", "y = x + 2", [(14, 14)]),
-        ("- 1\n", "- 2\n", [(16, 19)]),
-        ("x > k", "x >= k", [(13, 13)]),
-        ("range(y)", "range(x)", [(20, 20)]),
-        ("        for", "        y += 1\n        for", [(20, 20)]),
-        ("            y += n\n", "            y += n\n            y += 1\n", [(22, 22)]),
-        ("        y = x\n", "", [(12, 12)]),
-        ("k=1", "k=2", []),
-        ("One step.", "A step.", []),
+        ("x = round(1.5)\n", "x = round(1.5)\ndef round(y):\n    return y\n", "round"),
+        ("def g():\n    return f()\n", "def g():\n    return f()\ndef f():\n    return 1\n", "f"),
     ],
 )
-def test_the_statements_that_differ_are_found_by_line(tmp_path, old, new, spans):
-    """Of the new version, with all their lines; of one that is gone, what stands in its place."""
-    assert STATEMENTS.count(old) == 1
-    (step,) = differ(tmp_path, STATEMENTS, STATEMENTS.replace(old, new))
-    assert functions.changed_statements(step) == spans
+def test_a_new_function_that_old_code_names_is_awaited(tmp_path, old, new, name):
+    """It hides a builtin, or what a star import gave."""
+    found = {each.name: each for each in differ(tmp_path, old, new)}
+    assert (found[name].how, found[name].awaited) == (ADDED, True)
 
 
-def test_the_statements_of_a_module_are_those_outside_of_its_functions(tmp_path):
-    """A script's body is a piece like any other."""
-    (body,) = differ(tmp_path, STATEMENTS, STATEMENTS.replace("TABLE = 1", "TABLE = 2"))
-    assert functions.changed_statements(body) == [(4, 4)]
+def test_a_new_module_that_old_code_tries_to_import_is_awaited(tmp_path):
+    """The import succeeds from now on."""
+    sides = []
+    for label, more in (("a", {}), ("b", {"_fast.py": "x = 1\n"})):
+        folder = tmp_path / label / "package"
+        folder.mkdir(parents=True)
+        text = "try:\n    from ._fast import x\nexcept ImportError:\n    x = 0\n"
+        for name, content in {"__init__.py": text, **more}.items():
+            (folder / name).write_text(content)
+        sides.append([str(folder)])
+    (fast,) = functions.changed(*sides)
+    assert (fast.file, fast.awaited) == ("package/_fast.py", True)
+
+
+def test_a_function_that_left_a_file_that_still_names_it_is_gone(tmp_path):
+    """Its import was forgotten: whoever calls it there fails."""
+    sides = []
+    for label, texts in (
+        ("a", ("def _same(x):\n    return x\ndef f(x):\n    return _same(x)\n", "")),
+        ("b", ("def f(x):\n    return _same(x)\n", "def _same(x):\n    return x\n")),
+    ):
+        folder = tmp_path / label / "package"
+        folder.mkdir(parents=True)
+        for name, text in zip(("noise.py", "utils.py"), texts, strict=True):
+            (folder / name).write_text(text)
+        sides.append([str(folder)])
+    assert {(each.file, each.how) for each in functions.changed(*sides)} == {
+        ("package/noise.py", REMOVED), ("package/utils.py", MOVED)
+    }  # fmt: skip

@@ -182,9 +182,9 @@ EQUIVALENT = {
     "an early result": Edit(
         "sb3", "sac", "stable_baselines3/sac/sac.py", "critic_loss = 0.5 * sum(",
         "half = 0.5\n            critic_loss = half * sum("),
-    "a name in a sum": Edit(
-        "sb3", "td3", TD3, "sum(F.mse_loss(current_q, target_q_values) for current_q in",
-        "sum(F.mse_loss(current, target_q_values) for current in"),
+    "arguments by name": Edit(
+        "sb3", "td3", TD3, "normal_(0, self.target_policy_noise)",
+        "normal_(mean=0, std=self.target_policy_noise)"),
     "a local name of a buffer": Edit(
         "sb3", "ppo", f"{COMMON}/buffers.py",
         "delta = self.rewards[step] + self.gamma * next_values * next_non_terminal"
