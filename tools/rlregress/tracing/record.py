@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import importlib
 import importlib.metadata
 import importlib.util
 import json
@@ -113,6 +114,10 @@ def built_in(job: Dict[str, Any]) -> Callable[[Any], None]:
     adapter = frameworks.get(job["framework"])
 
     def run(recorder: Any) -> None:
+        for module in adapter.modules[:1]:
+            # one that fails says so itself, before an adapter makes the best of what is left
+            importlib.import_module(module)
+
         def make_env(*arguments: Any, **options: Any) -> Any:
             return recorder.wrap_environment(Ends(*arguments, **options))
 

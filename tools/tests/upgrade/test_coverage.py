@@ -250,9 +250,6 @@ def states_of(folder, old, new, **header):
 
 
 TRAIN = (
-    "class Agent:\n  def train(self):\n    if self:\n      pass\n"
-    "      self.x = {}\n    return {}\n"
-)
     "class Agent:\n  def train(self):\n    if self:\n      pass\n      self.x = {}\n    return {}\n"
 )
 
