@@ -273,7 +273,7 @@ def _piece(
         state=state,
         by=tuple(by),
         reason=reason,
-        notes=tuple(notes or each.hints),
+        notes=() if state in model.WITHOUT_EFFECT else tuple(notes or each.hints),
         file=function.file,
         line=own.first,
         content="\n".join(piece.whole if piece else "" for piece in (function.a, function.b)),
