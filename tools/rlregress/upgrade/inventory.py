@@ -16,6 +16,7 @@ from packaging.version import InvalidVersion, Version
 
 from rlregress.frameworks.base import Adapter
 from rlregress.model.code import Changed
+from rlregress.source import below
 from rlregress.upgrade import (
     affected,
     closures,
@@ -32,8 +33,6 @@ from rlregress.upgrade.pair import Pair
 from rlregress.upgrade.public_names import PublicChange
 from rlregress.upgrade.requirements import RequirementChange
 
-#: made of other files, or of the installation.
-_DERIVED = frozenset({".pyc", ".pyo"})
 #: read by people and type checkers alone.
 _READ_BY_PEOPLE = frozenset({".md", ".rst", ".typed", ".pyi"})
 #: what a working tree declares its requirements in.
@@ -322,10 +321,8 @@ def _other_files(old: Sequence[str], new: Sequence[str], with_pieces: set[str]) 
 def _all_files(folders: Sequence[str]) -> dict[str, Path]:
     files = {}
     for folder in map(Path, folders):
-        paths = folder.rglob("*") if folder.is_dir() else [folder]
-        for path in paths:
-            if path.is_file() and path.suffix not in _DERIVED:
-                files[str(path.relative_to(folder.parent))] = path
+        for path in below(folder):
+            files[str(path.relative_to(folder.parent))] = path
     return files
 
 

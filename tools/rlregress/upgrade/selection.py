@@ -23,7 +23,7 @@ from functools import cached_property
 from pathlib import Path
 
 from rlregress.model.code import MODULE
-from rlregress.source import runs_as_script
+from rlregress.source import UNREADABLE, below, runs_as_script
 from rlregress.upgrade import functions
 
 #: files that no code reads, beside those of Python.
@@ -155,7 +155,7 @@ class _Side:
             made = self._files[name] = _File()
             try:
                 made.add(ast.parse(self.text(name)).body, "")
-            except (SyntaxError, ValueError) as error:
+            except UNREADABLE as error:
                 raise _Cannot(f"{name} cannot be read: {error}") from None
         return self._files[name]
 
@@ -210,7 +210,7 @@ def telling(a: Sequence[str], b: Sequence[str], users: Iterable[Path] = ()) -> T
     """
     try:
         return Telling(_Difference(_Side(a), _Side(b), _others(a, b)).functions(users))
-    except _Cannot as why:
+    except (_Cannot, *UNREADABLE) as why:
         return Telling(because=str(why))
 
 
@@ -220,8 +220,8 @@ def _others(a: Sequence[str], b: Sequence[str]) -> set[str]:
         {
             str(path.relative_to(Path(folder).parent)): path
             for folder in folders
-            for path in Path(folder).rglob("*")
-            if path.is_file() and path.suffix not in {".py", *_WORDS}
+            for path in below(Path(folder))
+            if path.suffix not in {".py", *_WORDS}
         }
         for folders in (a, b)
     )
