@@ -94,7 +94,7 @@ def read(folder: Path) -> Package:
             for path in below(folder):
                 if path.suffix == ".py":
                     file = path.relative_to(folder.parent).as_posix()
-                    package.unread[file] = f"the package cannot be read: {error}"
+                    package.unread[file] = _why(path, f"the package cannot be read: {error}")
             return package
         assert isinstance(root, griffe.Module)
         read_files: set[Path] = set()
@@ -125,14 +125,18 @@ def _fast_and_quiet() -> Iterator[None]:
             gc.enable()
 
 
-def _why(path: Path) -> str:
+#: why a file that parses was not read.
+_ALONE = "it is in no package: an __init__.py is missing above it"
+
+
+def _why(path: Path, parsed: str = _ALONE) -> str:
     if path.suffix != ".py":
         return "it is compiled"
     try:
         ast.parse(path.read_bytes())
     except UNREADABLE as error:
         return f"it does not parse: {error}"
-    return "it is in no package: an __init__.py is missing above it"
+    return parsed
 
 
 def _modules(module: griffe.Module) -> Iterator[griffe.Module]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rlregress.model.code import ADDED, CHANGED, REMOVED, Changed, Function
+from rlregress.model.code import ADDED, CHANGED, REMOVED, WORDING, Changed, Function
 from rlregress.model.differences import DIFFERS, NEVER, NOT_COMPARED, ONE_WAY, OUTSIDE, SAME
 from rlregress.model.traces import Comparison, Trace, Traced
 from rlregress.upgrade import entries, outside
@@ -267,6 +267,15 @@ def test_little_is_outside_of_training():
     assert outside.reasons(names, ("package/agent.py f0",), one) == {}
     assert outside.reasons(names[:19], (), one) == {}
     assert OUTSIDE not in (state(traced("sac", side()), known=OUTSIDE_TRAINING),)
+
+
+@pytest.mark.parametrize("how", [ADDED, WORDING])
+def test_what_can_have_no_effect_does_not_make_others_few(how):
+    """However many messages and new functions there are, a real change is not hidden by them."""
+    changed = only(traced("sac", side()))
+    every = [changed, *(replace(changed, function=function(f"f{n}", how)) for n in range(40))]
+    made = entries.of_pieces(every, {}, (), OUTSIDE_TRAINING)
+    assert [e.state for e in made if e.name.endswith("Agent.train")] == [NEVER]
 
 
 def test_the_file_of_what_is_outside_of_training_can_be_read():
