@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import ast
 from functools import lru_cache
-from typing import Dict, List, NamedTuple, Optional, Tuple
+from pathlib import Path
+from typing import Collection, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+#: what reading a source raises: it may be none of Python, or nested too deeply.
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 class Function(NamedTuple):
@@ -99,8 +102,27 @@ def of_file(path: str) -> Optional[Source]:
     try:
         with open(path, encoding="utf-8") as file:
             return parse(file.read())
-    except (OSError, ValueError, SyntaxError):
+    except (OSError, *UNREADABLE):
         return None
+
+
+def below(
+    folder: Path,
+    without: Collection[str] = ("__pycache__",),
+    inside: Tuple[Path, ...] = (),
+) -> Iterator[Path]:
+    """All files below a folder, sorted, or the file itself; links to folders are followed.
+
+    Args:
+        without: names of folders that are left out.
+        inside: the folders that lead here, as they are: none is entered within itself.
+    """
+    if folder.is_file():
+        yield folder
+    elif folder.is_dir() and (real := folder.resolve()) not in inside:
+        for path in sorted(folder.iterdir()):
+            if path.name not in without:
+                yield from below(path, without, (*inside, real))
 
 
 def branches_at(source: Source) -> Dict[int, Test]:

@@ -239,7 +239,9 @@ def judge(
         fail_on: the best verdict whose exit code is not 0.
     """
     words = {each.verdict for each in entries}
-    if idle_packages(entries):
+    trainings = [e for e in entries if e.kind in (TRAINING, SCRIPT) and e.counts]
+    nothing_ran = trainings and all(each.state in UNCHECKED for each in trainings)
+    if nothing_ran or idle_packages(entries):
         words.add(COULD_NOT_JUDGE)
     verdict = min(words, key=ORDER.index, default=UNCHANGED)
     checked = coverage(entries)

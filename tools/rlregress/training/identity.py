@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
+from rlregress.source import below
 
 #: what moves a result beside the framework itself
 _SURROUNDINGS = ("gymnasium", "mujoco", "numpy", "torch")
@@ -46,7 +47,7 @@ def source_digest(module: str) -> str:
         raise UserError(f"the package '{module}' was not found on the path; install it")
     if spec.submodule_search_locations:
         folder = Path(next(iter(spec.submodule_search_locations)))
-        files = sorted(folder.rglob("*.py"))
+        files = [path for path in below(folder) if path.suffix == ".py"]
     else:
         folder = Path(str(spec.origin)).parent
         files = [Path(str(spec.origin))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,7 +45,7 @@ def load(path: Path | None) -> tuple[Accepted, ...]:
     """What is accepted; nothing without a file.
 
     Raises:
-        UserError: the file is missing, or an entry is wrong.
+        UserError: the file is missing, or an entry is wrong or there twice.
     """
     if path is None:
         return ()
@@ -54,6 +55,14 @@ def load(path: Path | None) -> tuple[Accepted, ...]:
             "entries of key, name and note, see docs/upgrades.md"
         )
     content: _File = datafiles.read(path, _File)
+    twice = [
+        key for key, times in Counter(row.key for row in content.accepted).items() if times > 1
+    ]
+    if twice:
+        raise UserError(
+            f"{path} accepts {', '.join(twice)} more than once; expected one [[accepted]] entry "
+            "for each key: remove the others"
+        )
     return content.accepted
 
 

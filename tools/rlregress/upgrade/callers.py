@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from rlregress.model.code import Changed
+from rlregress.source import UNREADABLE, below
 
 #: places that are named.
 _SHOWN = 2
@@ -28,7 +30,7 @@ def callers(function: Changed, folders: Sequence[str]) -> list[str]:
         return []
     sentences = []
     for folder in folders:
-        for path in sorted(Path(folder).rglob("*.py")):
+        for path in (each for each in below(Path(folder)) if each.suffix == ".py"):
             for where, conditions in _calls(path).get(called, ()):
                 held = f" if {' and '.join(conditions)}" if conditions else ""
                 file = path.relative_to(Path(folder).parent)
@@ -46,7 +48,7 @@ def _calls(path: Path) -> Mapping[str, list[tuple[str, list[str]]]]:
     places: dict[str, list[tuple[str, list[str]]]] = {}
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, SyntaxError):
+    except (OSError, *UNREADABLE):
         return places
 
     def visit(node: ast.AST, where: str, conditions: list[str]) -> None:
@@ -67,5 +69,7 @@ def _calls(path: Path) -> Mapping[str, list[tuple[str, list[str]]]]:
         for each in ast.iter_child_nodes(node):
             visit(each, where, conditions)
 
-    visit(tree, "", [])
+    # what nests too deeply to be followed only has no hint
+    with suppress(RecursionError):
+        visit(tree, "", [])
     return places

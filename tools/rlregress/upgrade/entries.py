@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -65,14 +66,18 @@ def of_traced(traced: Traced, framework: str, kind: str = model.TRAINING) -> Ent
     """A training that ran on both sides."""
     state, reason = _traced_state(traced)
     first = traced.comparison.first
-    place = [str(event.place) for event in (first.a, first.b) if event] if first else []
+    parted = []
+    if first is not None:
+        # by how much, too: another divergence may begin at the same place
+        places = [str(event.place) for event in (first.a, first.b) if event]
+        parted = [first.kind, first.part, f"{first.gap:.1g}", *places]
     return Entry(
         kind=kind,
         name=traced.name,
         framework=framework,
         state=state,
         reason=reason,
-        content=" ".join([state, first.kind if first else "", *place]),
+        content=" ".join([state, reason, *parted]),
     )
 
 
@@ -104,7 +109,12 @@ def of_not_traced(lost: NotTraced, framework: str, kind: str = model.TRAINING) -
         new = lost.offered.get("B")
         state, reason = model.NO_EFFECT, "new" if new else "neither version offers it"
     return Entry(
-        kind=kind, name=lost.name, framework=framework, state=state, reason=reason, content=said
+        kind=kind,
+        name=lost.name,
+        framework=framework,
+        state=state,
+        reason=reason,
+        content=f"{state} {reason}",
     )
 
 
@@ -236,12 +246,26 @@ def of_pieces(
         known: what is outside of training.
     """
     ran = {_name(each.function) for each in reach if each.trainings}
-    reasons = outside.reasons([_name(each.function) for each in reach], ran, known)
+    # what can have no effect would only make the others look few
+    names = [_name(x.function) for x in reach if x.function.how not in (WORDING, ADDED)]
+    reasons = outside.reasons([name for name in names if name not in unnamed], ran, known)
     return [_piece(each, checks, unnamed, reasons, framework) for each in reach]
 
 
 def _name(function: Changed) -> str:
     return f"{function.file} {function.name}"
+
+
+def of_distributions(found: Iterable[Entry], parts: Mapping[str, str]) -> list[Entry]:
+    """The entries, each with the distribution that its package or stray script belongs to.
+
+    Args:
+        parts: see ``Inventory``.
+    """
+    return [
+        replace(each, package=parts.get(each.file.partition("/")[0], each.package))
+        for each in found
+    ]
 
 
 def _piece(
@@ -408,17 +432,31 @@ def of_metadata(inventory: Inventory) -> list[Entry]:
 
 def _harmless(row: RequirementChange, inventory: Inventory) -> str:
     """Why another declaration has no effect on the environment that was checked; empty: it has."""
-    if not row.narrows:
-        return "every environment of the old version satisfies it"
+    extra = ""
     if row.kind == "extra" and (row.old or row.new):
         extra = row.said.partition(":")[0].removeprefix("extra ")
-        return "" if extra in inventory.extras else f"extra {extra} is not part of this upgrade"
-    if row.new and row.kind in ("requirement", "python"):
-        here = inventory.installed.get(row.package, "")
-        bounds = Requirement(row.new).specifier if row.kind == "requirement" else row.new
-        if here and metadata.admits(SpecifierSet(str(bounds)), here):
-            return f"{row.package} {here} here satisfies it"
-    return ""
+        if extra not in inventory.extras:
+            return f"extra {extra} is not part of this upgrade"
+    elif row.kind == "extra" or (row.kind == "entry point" and not row.old):
+        return "" if row.narrows else "new: nothing of the old version asks for it"
+    elif row.kind not in ("requirement", "python"):
+        return ""
+    if not row.new:
+        return "" if row.narrows else "every environment of the old version satisfies it"
+    here = inventory.installed.get(row.package, "")
+    if row.kind == "python":
+        bounds = SpecifierSet(row.new)
+    else:
+        new = Requirement(row.new)
+        if new.marker is not None and not new.marker.evaluate({"extra": extra}):
+            return "it is not for this interpreter"
+        old = Requirement(row.old) if row.old else Requirement(new.name)
+        if new.url != old.url or not old.extras <= new.extras:
+            return ""
+        bounds = new.specifier
+    return (
+        f"{row.package} {here} here satisfies it" if here and metadata.admits(bounds, here) else ""
+    )
 
 
 def of_packages(

@@ -27,7 +27,7 @@ from rlregress.model.code import (
     Changed,
     Function,
 )
-from rlregress.source import first_line
+from rlregress.source import below, first_line
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 #: calls that print or log something and compute nothing.
@@ -172,7 +172,7 @@ def files(folders: Sequence[str]) -> dict[str, Path]:
     return {
         str(path.relative_to(Path(folder).parent)): path
         for folder in folders
-        for path in (sorted(Path(folder).rglob("*.py")) or [Path(folder)])
+        for path in below(Path(folder))
         if path.suffix == ".py"
     }
 

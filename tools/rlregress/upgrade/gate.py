@@ -324,7 +324,7 @@ def _beside(
     packages = ran.headers("distributions_imported")
     return [
         *_entries_of(pieces, ran, {}, found),
-        *entries.of_files(found, ran.checks, used),
+        *entries.of_distributions(entries.of_files(found, ran.checks, used), found.parts),
         *entries.of_metadata(found),
         *entries.of_packages(found, ran.checks, packages),
         *entries.of_environments(moved),
@@ -341,7 +341,8 @@ def _entries_of(
     """The entries of pieces of code, by what executed them."""
     reach = coverage.reach(pieces, ran.traces, probed, found.folders("new"), ran.same)
     unnamed = entries.unnamed(pieces, found.folders("new"))
-    return entries.of_pieces(reach, ran.checks, unnamed, outside.load(), framework)
+    pieces_ = entries.of_pieces(reach, ran.checks, unnamed, outside.load(), framework)
+    return entries.of_distributions(pieces_, found.parts)
 
 
 class _Own:
@@ -475,7 +476,9 @@ def _framework(
     differences = explained.differences(causes_.values(), details.changed, differing)
     shown = [*differences, *(each.function for each in reach if each.function.counts)]
     unnamed = entries.unnamed(own.pieces, found.folders("new"))
-    pieces = entries.of_pieces(reach, ran.checks, unnamed, outside.load(), name)
+    pieces = entries.of_distributions(
+        entries.of_pieces(reach, ran.checks, unnamed, outside.load(), name), found.parts
+    )
     of = OfFramework(
         name=name,
         title=adapter.title,

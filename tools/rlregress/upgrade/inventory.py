@@ -6,16 +6,17 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
 
 from rlregress.frameworks.base import Adapter
 from rlregress.model.code import Changed
+from rlregress.source import below
 from rlregress.upgrade import (
     affected,
     closures,
@@ -24,6 +25,7 @@ from rlregress.upgrade import (
     interpreters,
     public_names,
     requirements,
+    selection,
     working_tree,
 )
 from rlregress.upgrade.closures import Distributions
@@ -32,10 +34,6 @@ from rlregress.upgrade.pair import Pair
 from rlregress.upgrade.public_names import PublicChange
 from rlregress.upgrade.requirements import RequirementChange
 
-#: made of other files, or of the installation.
-_DERIVED = frozenset({".pyc", ".pyo"})
-#: read by people and type checkers alone.
-_READ_BY_PEOPLE = frozenset({".md", ".rst", ".typed", ".pyi"})
 #: what a working tree declares its requirements in.
 _PROJECT = ("pyproject.toml", "setup.cfg", "setup.py")
 #: compiled code.
@@ -85,6 +83,7 @@ class Inventory:
             required, then what only these required.
         installed: name -> version of everything on the new side, "python" included.
         extras: of distributions that the user asked for.
+        parts: top folder, or file, of a package -> its distribution, of those that were pinned.
         unrelated: of ``versions``, what neither requires a framework or what one stands on, nor is
             required by one.
     """
@@ -99,6 +98,7 @@ class Inventory:
     unrelated: frozenset[str] = frozenset()
     installed: Mapping[str, str] = field(default_factory=dict)
     extras: frozenset[str] = frozenset()
+    parts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def said(self) -> str:
@@ -124,7 +124,11 @@ def inventory(pair: Pair, a: Prepared, b: Prepared) -> Inventory:
     Code is compared of the packages that were to move; of everything else the version.
     """
     there = closures.on_path(a.side), closures.on_path(b.side)
-    packages = _packages(pair, a, b, there)
+    own = {
+        name: [_modules(side[name]) if name in side else {} for side in there]
+        for name in pair.pinned
+    }
+    packages = _packages(pair, a, b, own)
     moved = [each for each in packages if each.old != each.new]
     folders = [[str(f) for p in moved if (f := getattr(p, side))] for side in ("old", "new")]
     pieces = functions.changed(*folders)
@@ -134,7 +138,8 @@ def inventory(pair: Pair, a: Prepared, b: Prepared) -> Inventory:
         places = [f for f in (each.old, each.new) if f and (f / "__init__.py").is_file()]
         if each.old and each.new and len(places) == 2:
             public += public_names.changes(each.old, each.new)
-    names = _distributions(pair, moved)
+    names = _distributions(pair, moved, own)
+    files = _other_files(folders[0], folders[1], {each.file for each in pieces})
     declared: list[RequirementChange] = []
     bare = [side for side in (a, b) if _is_bare(side)]
     if len(bare) == 1:
@@ -144,11 +149,19 @@ def inventory(pair: Pair, a: Prepared, b: Prepared) -> Inventory:
             old, new = (_declared(side, name, of) for side, of in zip((a, b), there, strict=True))
             if old is not None and new is not None:
                 declared += requirements.changes(old, new)
-    versions = _versions(a, b, there, names)
+    differing = {
+        file.partition("/")[0] for file in [x.file for x in pieces] + [x.file for x in files]
+    }
+    compared = {
+        name
+        for name, modules in names.items()
+        if _is_compared(name, modules, there, moved, differing)
+    }
+    versions = _versions(a, b, there, compared)
     return Inventory(
         packages=tuple(packages),
         pieces=tuple(pieces),
-        files=tuple(_other_files(folders[0], folders[1], {each.file for each in pieces})),
+        files=tuple(files),
         public=tuple(public),
         requirements=tuple(declared),
         versions=versions,
@@ -156,10 +169,17 @@ def inventory(pair: Pair, a: Prepared, b: Prepared) -> Inventory:
         unrelated=frozenset(affected.unrelated(versions, there)),
         installed={
             "python": interpreters.python_of(b.side),
-            **{name: installed.public(d.version) for name, d in there[1].items()},
+            **{
+                name: installed.public(d.version)
+                for name, d in there[1].items()
+                if name not in (*b.hidden, *b.hidden_below)
+            },
+        },
+        parts={
+            path.name: name for name, sides in own.items() for of in sides for path in of.values()
         },
         extras=frozenset(
-            extra
+            str(canonicalize_name(extra))
             for side in (a, b)
             for row in side.requested.requirements
             for extra in Requirement(row).extras
@@ -170,15 +190,25 @@ def inventory(pair: Pair, a: Prepared, b: Prepared) -> Inventory:
 # -- where packages are ----------------------------------------------------------------------------
 
 
-def _packages(
-    pair: Pair, a: Prepared, b: Prepared, there: tuple[Distributions, Distributions]
-) -> list[Package]:
+#: distribution -> dotted name -> folder or file, of either side.
+_Own = Mapping[str, Sequence[Mapping[str, Path]]]
+
+
+def _packages(pair: Pair, a: Prepared, b: Prepared, own: _Own) -> list[Package]:
     names = {m for adapter in pair.adapters for m in adapter.modules if m != "torch"}
     names |= {str(name) for name in pair.imports.get("trees", ())}
-    for side in there:
-        for name in pair.pinned & side.keys():
-            names |= _top_level(side[name])
-    packages = [Package(name=n, old=_place(a, n), new=_place(b, n)) for n in sorted(names)]
+    # one that does not say what belongs to it may be called as its package is
+    names |= {name.replace("-", "_") for name, sides in own.items() if not all(sides)}
+    names |= {module for sides in own.values() for side in sides for module in side}
+    known: list[dict[str, Path]] = [{}, {}]
+    for sides in own.values():
+        for every, of in zip(known, sides, strict=True):
+            every.update(of)
+    packages = [
+        # a folder in front of the path wins over what is installed
+        Package(name=n, old=_place(a, n) or known[0].get(n), new=_place(b, n) or known[1].get(n))
+        for n in sorted(names)
+    ]
     for adapter in pair.adapters:
         if adapter.checkout:
             old, new = (_of_checkout(side, adapter) for side in (a, b))
@@ -199,10 +229,12 @@ def _of_checkout(side: Prepared, adapter: Adapter) -> dict[str, Path]:
 def _place(side: Prepared, module: str) -> Path | None:
     """The folder of a package, or the file of a module; nothing is imported."""
     for root in _roots(side):
-        for path in (root / module, root / f"{module}.py"):
+        place = root.joinpath(*module.split("."))
+        for path in (place, place.with_name(f"{place.name}.py")):
             if path.is_file() or (path / "__init__.py").is_file():
                 return path
-    if side.side.python == sys.executable:
+    # to find one below another, that one would be imported
+    if side.side.python == sys.executable and "." not in module:
         spec = importlib.util.find_spec(module)
         places = list(spec.submodule_search_locations or ()) if spec else []
         if places:
@@ -221,26 +253,59 @@ def _roots(side: Prepared) -> list[Path]:
     return roots
 
 
-def _top_level(distribution: importlib.metadata.Distribution) -> set[str]:
-    """Importable packages and modules of a distribution."""
-    names = set()
-    for path in distribution.files or ():
-        first = path.parts[0]
-        if len(path.parts) > 1 and path.suffix in (".py", *COMPILED):
-            names.add(first)
-        elif len(path.parts) == 1 and path.suffix == ".py":
-            names.add(path.stem)
-    return {name for name in names if name.isidentifier() and not name.startswith("__")}
+def _modules(distribution: importlib.metadata.Distribution) -> dict[str, Path]:
+    """Dotted names and places of a distribution's highest packages, and of modules in none."""
+    files = [
+        path
+        for path in map(PurePosixPath, distribution.files or ())
+        if path.suffix in (".py", *COMPILED) and ".." not in path.parts
+    ]
+    packages = {path.parent for path in files if path.name.partition(".")[0] == "__init__"}
+    found = {}
+    for path in files:
+        place = next((each for each in reversed(path.parents) if each in packages), path)
+        parts = [*place.parts[:-1], place.name.partition(".")[0] if place == path else place.name]
+        there = Path(str(distribution.locate_file(place)))
+        if all(map(str.isidentifier, parts)) and not parts[0].startswith("__") and there.exists():
+            found[".".join(parts)] = there
+    return found
 
 
 # -- metadata --------------------------------------------------------------------------------------
 
 
-def _distributions(pair: Pair, moved: Iterable[Package]) -> set[str]:
-    """Canonical names of the distributions whose code is compared."""
+def _distributions(pair: Pair, moved: Iterable[Package], own: _Own) -> dict[str, set[str]]:
+    """Canonical names of the distributions whose code is to be compared -> its packages."""
     packages = {m: p for x in pair.adapters for m, p in zip(x.modules, x.packages, strict=False)}
-    names = {canonicalize_name(packages.get(each.name, each.name)) for each in moved}
-    return {str(name) for name in names} | set(pair.pinned)
+    names = {name: {m for side in sides for m in side} for name, sides in own.items()}
+    for each in moved:
+        name = str(canonicalize_name(packages.get(each.name, each.name)))
+        names.setdefault(name, set()).add(each.name)
+    return names
+
+
+def _is_compared(
+    name: str,
+    modules: Collection[str],
+    there: Sequence[Distributions],
+    moved: Sequence[Package],
+    differing: Collection[str],
+) -> bool:
+    """Whether the code of a distribution was found wherever it is, and files of it differ.
+
+    Any other one has to be listed by its version.
+
+    Args:
+        differing: folders and files of packages in which something differs.
+    """
+    named = Counter(path.name for each in moved if (path := each.new or each.old))
+    places = [(each.old, each.new) for each in moved if each.name in modules]
+    found = [{place.name for place in side if place} for side in zip(*places, strict=True)]
+    return len(found) == 2 and all(
+        # of two packages of one name the files cannot be told apart
+        name not in of or (here & set(differing) and max(named[each] for each in here) == 1)
+        for of, here in zip(there, found, strict=True)
+    )
 
 
 def _unread(side: Prepared) -> RequirementChange:
@@ -322,28 +387,13 @@ def _other_files(old: Sequence[str], new: Sequence[str], with_pieces: set[str]) 
 def _all_files(folders: Sequence[str]) -> dict[str, Path]:
     files = {}
     for folder in map(Path, folders):
-        paths = folder.rglob("*") if folder.is_dir() else [folder]
-        for path in paths:
-            if path.is_file() and path.suffix not in _DERIVED:
-                files[str(path.relative_to(folder.parent))] = path
+        for path in below(folder):
+            files[str(path.relative_to(folder.parent))] = path
     return files
 
 
 def _harmless(file: str, texts: Sequence[bytes]) -> str:
     """Why a file that differs can have no effect; empty: it may have one."""
-    suffix = Path(file).suffix
-    if suffix == ".py":
+    if Path(file).suffix == ".py":
         return "comments or formatting only, or no statement of its own"
-    if suffix in _READ_BY_PEOPLE:
-        return "read by people or type checkers only"
-    if all(_is_version(text) for text in texts if text):
-        return "a version string"
-    return ""
-
-
-def _is_version(text: bytes) -> bool:
-    try:
-        Version(text.decode("utf-8", "replace").strip())
-    except InvalidVersion:
-        return False
-    return True
+    return selection.without_effect(file, texts)

@@ -59,7 +59,7 @@ def reasons(
     """Name -> why it is outside of training, of those that nothing executed.
 
     Args:
-        names: "<file> <qualified name>" of all changed pieces.
+        names: "<file> <qualified name>" of all changed pieces that can have an effect.
         executed: those of them that ran.
     """
     found = {

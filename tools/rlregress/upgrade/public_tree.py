@@ -15,6 +15,7 @@ from pathlib import Path
 import griffe
 
 from rlregress.errors import UserError
+from rlregress.source import UNREADABLE, below
 
 _LOGGER = logging.getLogger("griffe")
 #: folders and modules that are no part of what users call.
@@ -88,8 +89,12 @@ def read(folder: Path) -> Package:
         try:
             root = loader.load(folder.name, submodules=True, try_relative_path=False)
             loader.resolve_aliases(implicit=True, external=False)
-        except (griffe.GriffeError, ImportError):
-            package.unread[f"{folder.name}/__init__.py"] = _why(folder / "__init__.py")
+        except (griffe.GriffeError, ImportError, *UNREADABLE) as error:
+            # one file that cannot be read may leave nothing of the package
+            for path in below(folder):
+                if path.suffix == ".py":
+                    file = path.relative_to(folder.parent).as_posix()
+                    package.unread[file] = _why(path, f"the package cannot be read: {error}")
             return package
         assert isinstance(root, griffe.Module)
         read_files: set[Path] = set()
@@ -100,7 +105,7 @@ def read(folder: Path) -> Package:
                 read_files.add(module.filepath)
             if not is_private(module.path):
                 _collect(package, module, defined)
-    for path in sorted(folder.rglob("*")):
+    for path in below(folder):
         if path.suffix in (".py", ".so", ".pyd") and path not in read_files:
             package.unread[path.relative_to(folder.parent).as_posix()] = _why(path)
     return package
@@ -120,14 +125,18 @@ def _fast_and_quiet() -> Iterator[None]:
             gc.enable()
 
 
-def _why(path: Path) -> str:
+#: why a file that parses was not read.
+_ALONE = "it is in no package: an __init__.py is missing above it"
+
+
+def _why(path: Path, parsed: str = _ALONE) -> str:
     if path.suffix != ".py":
         return "it is compiled"
     try:
         ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError) as error:
+    except UNREADABLE as error:
         return f"it does not parse: {error}"
-    return "it is in no package: an __init__.py is missing above it"
+    return parsed
 
 
 def _modules(module: griffe.Module) -> Iterator[griffe.Module]:

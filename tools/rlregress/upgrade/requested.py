@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from packaging.utils import canonicalize_name
 
 from rlregress import frameworks
 from rlregress.errors import UserError
+from rlregress.source import below
 
 INSTALLED = "installed"
 _IGNORED = {".git", "__pycache__", ".venv", "node_modules"}
@@ -67,11 +67,7 @@ def _name(row: str) -> str:
 
 
 def _sources(tree: Path) -> list[Path]:
-    sources = []
-    for folder, folders, files in os.walk(tree):
-        folders[:] = sorted(set(folders) - _IGNORED)
-        sources += [Path(folder) / name for name in files if name.endswith(".py")]
-    return sorted(sources)
+    return [path for path in below(tree, _IGNORED) if path.suffix == ".py"]
 
 
 def parse(text: str) -> Requested:

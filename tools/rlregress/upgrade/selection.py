@@ -22,12 +22,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from packaging.version import InvalidVersion, Version
+
 from rlregress.model.code import MODULE
-from rlregress.source import runs_as_script
+from rlregress.source import UNREADABLE, below, runs_as_script
 from rlregress.upgrade import functions
 
-#: files that no code reads, beside those of Python.
-_WORDS = frozenset({".md", ".rst", ".txt", ".typed", ".pyi", ".pyc"})
+#: files that no code reads, and those that say a version.
+_FOR_TYPES = frozenset({".typed", ".pyi"})
+_VERSION_FILES = frozenset({"version.txt", "VERSION.txt", "VERSION"})
 #: what a class does when another is made of it, or a module when it is asked for a name.
 _IN_SILENCE = frozenset(
     {
@@ -155,7 +158,7 @@ class _Side:
             made = self._files[name] = _File()
             try:
                 made.add(ast.parse(self.text(name)).body, "")
-            except (SyntaxError, ValueError) as error:
+            except UNREADABLE as error:
                 raise _Cannot(f"{name} cannot be read: {error}") from None
         return self._files[name]
 
@@ -210,8 +213,29 @@ def telling(a: Sequence[str], b: Sequence[str], users: Iterable[Path] = ()) -> T
     """
     try:
         return Telling(_Difference(_Side(a), _Side(b), _others(a, b)).functions(users))
-    except _Cannot as why:
+    except (_Cannot, *UNREADABLE) as why:
         return Telling(because=str(why))
+
+
+def without_effect(file: str, texts: Sequence[bytes]) -> str:
+    """Why a file that is none of Python can have no effect; empty: it may have one.
+
+    Args:
+        texts: of all versions; nothing where there is none.
+    """
+    if Path(file).suffix in _FOR_TYPES:
+        return "read by type checkers only"
+    if Path(file).name in _VERSION_FILES and all(_is_version(text) for text in texts if text):
+        return "a version string"
+    return ""
+
+
+def _is_version(text: bytes) -> bool:
+    try:
+        Version(text.decode("utf-8", "replace").strip())
+    except InvalidVersion:
+        return False
+    return True
 
 
 def _others(a: Sequence[str], b: Sequence[str]) -> set[str]:
@@ -220,18 +244,22 @@ def _others(a: Sequence[str], b: Sequence[str]) -> set[str]:
         {
             str(path.relative_to(Path(folder).parent)): path
             for folder in folders
-            for path in Path(folder).rglob("*")
-            if path.is_file() and path.suffix not in {".py", *_WORDS}
+            for path in below(Path(folder))
+            if path.suffix != ".py"
         }
         for folders in (a, b)
     )
-    return {
-        Path(file).name.partition(".")[0]
-        for file in set(one) | set(other)
-        if file not in one
-        or file not in other
-        or one[file].read_bytes() != other[file].read_bytes()
-    }
+    names = set()
+    for file in sorted(set(one) | set(other)):
+        texts = [side[file].read_bytes() if file in side else b"" for side in (one, other)]
+        same = texts[0] == texts[1] and file in one and file in other
+        if same or without_effect(file, texts):
+            continue
+        name = Path(file).name.partition(".")[0]
+        if not name.isidentifier():
+            raise _Cannot(f"{file} differs, and code need not name it to read it")
+        names.add(name)
+    return names
 
 
 class _Difference:

@@ -12,6 +12,7 @@ from packaging.utils import canonicalize_name
 from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
+from rlregress.source import below
 from rlregress.training import identity
 from rlregress.upgrade import interpreters, metadata
 from rlregress.upgrade.environments import Prepared
@@ -62,9 +63,10 @@ def alike_beside(a: Prepared, b: Prepared, adapter: Adapter) -> bool:
 def _stamps(folder: Path) -> list[str]:
     """Path, size in bytes and time of change in ns of every source file in an environment."""
     stamps = []
-    for path in sorted(folder.glob("lib*/python*/site-packages/**/*.py")):
-        facts = path.stat()
-        stamps.append(f"{path.relative_to(folder)} {facts.st_size} {facts.st_mtime_ns}")
+    for packages in sorted(folder.glob("lib*/python*/site-packages")):
+        for path in (each for each in below(packages) if each.suffix == ".py"):
+            facts = path.stat()
+            stamps.append(f"{path.relative_to(folder)} {facts.st_size} {facts.st_mtime_ns}")
     return stamps
 
 

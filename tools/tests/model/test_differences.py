@@ -178,6 +178,18 @@ def test_the_least_coverage_can_be_moved():
     assert judge(every).coverage == model.Coverage(checked=1, all=3)
 
 
+@pytest.mark.parametrize("kind", [model.TRAINING, model.SCRIPT])
+def test_where_no_training_was_compared_nothing_can_be_judged(kind):
+    """Whatever else is the same; one training that was compared is enough."""
+    other = entry(model.SAME)
+    for state in model.UNCHECKED:
+        lost = entry(state, kind)
+        judgement = judge([other, lost, entry(model.NO_EFFECT, kind)])
+        assert (judgement.verdict, judgement.exit_code) == (model.COULD_NOT_JUDGE, 2)
+        assert judge([other, lost, entry(model.SAME, kind)]).verdict == model.PARTLY
+        assert judge([entry(model.DIFFERS), lost]).verdict == model.CHANGED
+
+
 def test_a_package_that_nothing_executed_cannot_be_judged():
     """However much of another package was executed."""
     every = [entry(model.SAME), Entry(kind=model.FUNCTION, name="x", package="contrib")]

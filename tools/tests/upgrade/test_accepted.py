@@ -53,6 +53,7 @@ def test_without_a_file_nothing_is_accepted():
         (None, "there is no file of accepted entries"),
         ('[[accepted]]\nkey = "short"\nname = "x"\nnote = "y"\n', "16 hexadecimal digits"),
         ('[[accepted]]\nkey = "0123456789abcdef"\nname = "x"\n', "'note' is missing"),
+        (2 * '[[accepted]]\nkey = "0123456789abcdef"\nname = "x"\nnote = "y"\n', "more than once"),
         ("[[accept]]\n", "accept"),
         ("accepted = 1\n", "accepted"),
         ("not toml", "accepted.toml"),

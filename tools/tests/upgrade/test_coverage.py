@@ -6,8 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from rlregress.model.code import ADDED, CHANGED, REMOVED, Changed, Function
-from rlregress.model.differences import DIFFERS, NEVER, NOT_COMPARED, ONE_WAY, OUTSIDE, SAME
+from rlregress.model.code import ADDED, CHANGED, REMOVED, WORDING, Changed, Function
+from rlregress.model.differences import (
+    DIFFERS,
+    FUNCTION,
+    NEVER,
+    NOT_COMPARED,
+    ONE_WAY,
+    OUTSIDE,
+    SAME,
+    Entry,
+)
 from rlregress.model.traces import Comparison, Trace, Traced
 from rlregress.upgrade import entries, functions, outside
 from rlregress.upgrade.callers import callers
@@ -330,6 +339,15 @@ def test_little_is_outside_of_training():
     assert OUTSIDE not in (state(traced("sac", side()), known=OUTSIDE_TRAINING),)
 
 
+@pytest.mark.parametrize("how", [ADDED, WORDING])
+def test_what_can_have_no_effect_does_not_make_others_few(how):
+    """However many messages and new functions there are, a real change is not hidden by them."""
+    changed = only(traced("sac", side()))
+    every = [changed, *(replace(changed, function=function(f"f{n}", how)) for n in range(40))]
+    made = entries.of_pieces(every, {}, (), OUTSIDE_TRAINING)
+    assert [e.state for e in made if e.name.endswith("Agent.train")] == [NEVER]
+
+
 def test_the_file_of_what_is_outside_of_training_can_be_read():
     """Every entry has its reason."""
     assert all(row.reason for row in outside.load())
@@ -414,3 +432,12 @@ def test_callers_are_named_of_functions_that_nothing_enters(package):
         assert found.hints == hints
     (gone,) = reached([function("Agent.shifted", REMOVED)], [], folders=[package])
     assert gone.hints == ()
+
+
+def test_a_stray_script_belongs_to_its_distribution():
+    """What a wheel lays beside its packages is no package that nothing executed."""
+    (entry,) = entries.of_distributions(
+        [Entry(kind=FUNCTION, name="bench.py f", file="bench.py", package="bench")],
+        {"bench.py": "torchrl"},
+    )
+    assert entry.package == "torchrl"

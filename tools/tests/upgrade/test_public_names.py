@@ -595,6 +595,13 @@ def test_every_difference_is_one_entry(found, case):
     assert sorted((c.kind, c.breaks, c.said) for c in found(old, new)) == sorted(expected)
 
 
+def test_a_file_that_nests_too_deeply_is_unread(found):
+    """One sum of thousands of terms is no traceback, and what was not read is named."""
+    terms = "+".join(["y"] * 3000)
+    (entry_,) = found(f"X = {terms}", f"X = {terms} + 1")
+    assert (entry_.kind, entry_.file) == ("unread", "p/m.py")
+
+
 def test_an_entry_says_where(found):
     """File and line are those of the new version, and of the old one for what is gone."""
     entries = found("\n\ndef f(): pass\nX = 1", "\n\n\n\ndef f(x): pass")

@@ -12,6 +12,9 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from rlregress.model import differences as model
+from rlregress.upgrade import entries
+from rlregress.upgrade.inventory import Inventory
 from rlregress.upgrade.requirements import (
     Declared,
     changes,
@@ -404,3 +407,52 @@ def test_what_is_no_literal_is_reported_with_its_line(tmp_path, case):
     found = tree(tmp_path, {name: text})
     assert expected in found.unread[field]
     assert field in [c.package for c in changes(found, found) if c.kind == "unread"]
+
+
+# -- what a change means for the environment that was checked --------------------------------------
+
+NEVER = "python_version < '3'"
+HERE = {"numpy": "2.1.0", "torch": "2.8.0", "python": "3.11.7"}
+MEANT = {
+    "newly required, and another version is here": (of(), of("numpy<2"), [False]),
+    "newly required, and here": (of(), of("numpy>=2"), [True]),
+    "newly required, and not here": (of(), of("scipy"), [False]),
+    "newly required from elsewhere": (of(), of("numpy @ https://x.org/n.whl"), [False]),
+    "raised to what is here": (of("torch>=2.3"), of("torch>=2.8"), [True]),
+    "raised above what is here": (of("torch>=2.3"), of("torch>=2.9"), [False]),
+    "widened, and what is here is in it": (of("numpy<2.2"), of("numpy<3"), [True]),
+    "widened, and what is here is not in it": (of("numpy<1.2"), of("numpy<2"), [False]),
+    "widened, and not here": (of("scipy<1"), of("scipy<2"), [False]),
+    "with fewer extras": (of("numpy[fast]"), of("numpy"), [False]),
+    "with more extras": (of("numpy"), of("numpy[fast]"), [True]),
+    "no longer required": (of("numpy"), of(), [False]),
+    "of another interpreter": (of(), of(f"scipy; {NEVER}"), [True]),
+    "no longer of another interpreter": (of(f"scipy; {NEVER}"), of(), [True]),
+    "under another condition": (of("scipy"), of("scipy; python_version>'3'"), [False]),
+    "a Python that is here": (of(), of(requires_python=">=3.11"), [True]),
+    "one that is not": (of(requires_python=">=3.9"), of(requires_python=">=3.12"), [False]),
+    "any Python": (of(requires_python=">=3.9"), of(), [True]),
+    "an entry point elsewhere": (
+        of(entry_points={("g", "x"): "a:f"}), of(entry_points={("g", "x"): "a:h"}), [False]),
+    "a new entry point": (of(), of(entry_points={("g", "x"): "a:f"}), [True]),
+    "an entry point that is gone": (of(entry_points={("g", "x"): "a:f"}), of(), [False]),
+    "in an extra that nobody asked for": (
+        of(extras=frozenset({"plot"})),
+        of("scipy; extra == 'plot'", extras=frozenset({"plot"})), [True]),
+    "in an extra that was asked for": (
+        of(extras=frozenset({"mine"})),
+        of("numpy<2; extra == 'mine'", "torch; extra == 'mine'", extras=frozenset({"mine"})),
+        [False, True]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MEANT)
+def test_a_requirement_is_harmless_only_if_what_is_here_satisfies_it(case):
+    """Everything else of what two versions declare counts as different."""
+    old, new, expected = MEANT[case]
+    found = Inventory(
+        requirements=tuple(changes(old, new)), installed=HERE, extras=frozenset({"mine"})
+    )
+    listed = entries.of_metadata(found)
+    assert [each.state == model.NO_EFFECT for each in listed] == expected
+    assert [bool(each.reason) for each in listed] == expected

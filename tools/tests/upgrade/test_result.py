@@ -227,7 +227,10 @@ CASES = {
     "another default is a change": (of(traced(), defaults=(BATCH,)), "changed", 3),
     "also beside a training that failed": (
         of(traced(), lost("ppo"), defaults=(BATCH,)), "changed", 3),
-    "what does not repeat proves nothing": (of(traced(repeats=False)), "partly checked", 0),
+    "what does not repeat proves nothing": (of(traced(repeats=False)), "could not judge", 2),
+    "beside what does it is a gap": (
+        of(traced(repeats=False), traced("td3")), "partly checked", 0),
+    "a training that nothing else was compared with": (of(lost()), "could not judge", 2),
     "nothing is proved of the code that it executed": (
         of(traced(repeats=False), reach=(reached("sac"),)), "could not judge", 2),
     "the new version fails": (of(traced(crash="B")), "the new version fails", 1),
@@ -252,6 +255,21 @@ def test_what_was_found_comes_to_one_verdict(case):
     """Each kind of finding has its verdict and its exit code."""
     framework, verdict, code = CASES[case]
     assert (upgrade(framework).verdict, upgrade(framework).exit_code) == (verdict, code)
+
+
+def test_another_divergence_or_error_is_another_entry():
+    """What somebody has accepted of a training holds for that, and for nothing else of it."""
+    parted = traced(verdict="diverged")
+    twice = replace(parted.comparison.first, b=replace(parted.comparison.first.b, parts={
+        "loss": Part(digest="f", norm=33.6, values=(33.6,))}))  # fmt: skip
+    far = replace(parted, comparison=replace(parted.comparison, first=twice))
+    crash = Crash(side="B", error="E: no", at="f:1 g", by="", executed=None)
+    failed = [replace(traced(), crash=replace(crash, error=e)) for e in ("E: no", "E: other")]
+    gone = [replace(lost(), crash=replace(crash, error=e)) for e in ("E: no", "E: other")]
+    made = [entries.of_traced(each, "") for each in (parted, far, *failed)]
+    made += [entries.of_not_traced(each, "") for each in gone]
+    assert len({each.key for each in made[:4]}) == 4
+    assert made[4].key != made[5].key
 
 
 def test_the_worst_framework_decides():

@@ -179,6 +179,40 @@ def test_what_cannot_be_told(tmp_path: Path, file: str, old: str, new: str, said
     assert not found.functions
 
 
+@pytest.mark.parametrize("file", ["fast.txt", "fast.md", "fast.rst", "fast.json", "fast.pyc"])
+def test_a_file_of_data_is_known_by_its_name(tmp_path: Path, file: str) -> None:
+    """Whatever it is called, code may read it, and what names it may."""
+    assert _names(_sides(tmp_path, {}, {file: (b"1.0", b"0.1")})) == {"counted"}
+
+
+def test_files_that_no_code_reads_tell_nothing(tmp_path: Path) -> None:
+    """Those of type checkers, and those that say a version and nothing else."""
+    others = {"fast.pyi": (b"a", b"b"), "py.typed": (b"", b"a"), "VERSION": (b"1.0\n", b"1.1\n")}
+    assert _sides(tmp_path / "x", {}, others) == selection.Telling()
+    said = _sides(tmp_path / "y", {}, {"VERSION": (b"1.0", b"fast")})
+    assert not said.because
+    assert (
+        "sizes-2.yaml differs" in _sides(tmp_path / "z", {}, {"sizes-2.yaml": (b"1", b"2")}).because
+    )
+
+
+def test_linked_folders_are_looked_into(tmp_path: Path) -> None:
+    """A folder of a package may lie elsewhere."""
+    for label, rate in (("a", 1), ("b", 2)):
+        (tmp_path / label / "pack").mkdir(parents=True)
+        (tmp_path / label / "shared").mkdir()
+        (tmp_path / label / "shared" / "agent.py").write_text(f"def train():\n    return {rate}\n")
+        (tmp_path / label / "pack" / "ppo").symlink_to("../shared")
+    found = selection.telling([str(tmp_path / "a/pack")], [str(tmp_path / "b/pack")])
+    assert found.functions == {("pack/ppo/agent.py", "train")}
+
+
+def test_a_file_that_nests_too_deeply_cannot_be_told(tmp_path: Path) -> None:
+    """One sum of thousands of terms is no traceback."""
+    terms = "+".join(["1"] * 3000)
+    assert "cannot be read" in _sides(tmp_path, {"nets.py": ("", f"X = {terms}\n")}).because
+
+
 def test_a_compiled_file_is_known_by_its_name(tmp_path: Path) -> None:
     """Who imports another one from it is another."""
     found = _sides(tmp_path, {}, {"fast.so": (b"1", b"2")})

@@ -207,7 +207,8 @@ def _unexecuted(result: Upgrade, command: str) -> Step:
     what = f"{counted(left, 'changed piece')}" if left else "part of what was to be compared"
     of = f" of {', '.join(idle)}" if idle else ""
     said = f"Nothing has executed and compared {what}{of};"
-    foreign = set(idle) - {of.module for of in result.frameworks}
+    known = {of.module for of in result.frameworks}
+    foreign = {name for name in idle if name.replace("-", "_") not in known}
     given = shlex.split(command)
     if "--scenario" in given and "--script" not in given and not foreign:
         return Step(f"{said} trace every scenario:", runs.without(command, "--scenario"))

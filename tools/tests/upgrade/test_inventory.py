@@ -1,0 +1,146 @@
+"""Nothing that differs between two sides is missing from the list of differences."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from rlregress.model import differences as model
+from rlregress.source import below
+from rlregress.tracing.run import Side
+from rlregress.upgrade import entries, requested
+from rlregress.upgrade.environments import Prepared
+from rlregress.upgrade.inventory import inventory
+from rlregress.upgrade.pair import Pair, ResolvedSide
+
+#: files of a distribution -> how many of them its RECORD lists, from the first.
+MADE_UP = {
+    "a-package": {"a_package/__init__.py": "x = {n}\n"},
+    "in-a-namespace": {"space/inner/__init__.py": "", "space/inner/a.py": "def f(): return {n}\n"},
+    "beside-a-namespace": {"space/_fast.abi3.so": "{n}", "space/other.py": "y = {n}\n"},
+    "one-module": {"one_module.py": "z = {n}\n"},
+    "one-compiled-module": {"_one.cpython-311.so": "{n}"},
+    "libraries-alone": {"some.libs/libblas.so": "{n}"},
+    "nothing-but-a-version": {"the_same/__init__.py": "x = 1\n"},
+    "no-code": {},
+}
+
+
+@pytest.fixture
+def sides(tmp_path):
+    """What differs between two folders of distributions of versions 1 and 2, all of them pinned."""
+
+    def compared(made_up=None, recorded="AB", adapters=()):
+        pinned, prepared = set(), []
+        for number, label in enumerate("AB", start=1):
+            root = tmp_path / label
+            for name, files in (made_up or MADE_UP).items():
+                pinned.add(name)
+                info = root / f"{name.replace('-', '_')}-{number}.dist-info"
+                info.mkdir(parents=True)
+                (info / "METADATA").write_text(
+                    f"Metadata-Version: 2.1\nName: {name}\nVersion: {number}\n"
+                )
+                for file, text in files.items():
+                    (root / file).parent.mkdir(parents=True, exist_ok=True)
+                    (root / file).write_text(text.format(n=number))
+                if label in recorded:
+                    (info / "RECORD").write_text("".join(f"{file},,\n" for file in files))
+            asked = requested.parse("installed")
+            prepared.append(Prepared(asked, Side(label, sys.executable, (str(root),)), "overlay"))
+        resolved = [ResolvedSide(label, requested.parse("installed")) for label in "AB"]
+        pair = Pair(resolved[0], resolved[1], frozenset(pinned), tuple(adapters), {})
+        return inventory(pair, *prepared)
+
+    return compared
+
+
+@pytest.mark.parametrize("recorded", ["AB", "A", "B", ""])
+def test_whatever_differs_in_version_is_listed(sides, recorded):
+    """By what differs in its code, or by its versions where no code of it was found to differ."""
+    found = sides(recorded=recorded)
+    places = {each.file for each in (*found.pieces, *found.files)}
+    own = {
+        "a-package": {"a_package/__init__.py"},
+        "in-a-namespace": {"inner/a.py"},
+        "beside-a-namespace": {"_fast.abi3.so", "other.py"},
+        "one-module": {"one_module.py"},
+        "one-compiled-module": {"_one.cpython-311.so"},
+    }
+    for name in MADE_UP:
+        listed = own.get(name, {""}) <= places
+        assert name in found.versions or listed, name
+    for name in ("libraries-alone", "nothing-but-a-version", "no-code"):
+        assert found.versions[name] == ("1", "2")
+    if recorded == "AB":
+        assert not own.keys() & found.versions.keys()
+        assert {"space.inner", "space._fast", "space.other"} <= {p.name for p in found.packages}
+
+
+def test_packages_whose_files_have_one_name_are_listed_by_version(sides):
+    """Of two folders of one name below different namespaces the files cannot be told apart."""
+    found = sides({f"{x}-core": {f"{x}/core/__init__.py": "v = {n}\n"} for x in ("one", "two")})
+    assert found.versions.keys() >= {"one-core", "two-core"}
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        ("scale.txt", "1.0", "0.1", ""),
+        ("lr.json", "10", "4", ""),
+        ("notes.md", "a", "b", ""),
+        ("notes.rst", "a", "b", ""),
+        ("alone.pyc", "a", "b", ""),
+        ("VERSION", "1.0\n", "1.1\n", "a version string"),
+        ("VERSION.txt", "1.0", "1.1", "a version string"),
+        ("version.txt", "1.0", "1.1", "a version string"),
+        ("version.txt", "1.0", "fast", ""),
+        ("a.pyi", "x: int", "x: str", "read by type checkers only"),
+        ("py.typed", "a", "", "read by type checkers only"),
+    ],
+)
+def test_few_files_can_have_no_effect(sides, tmp_path, file, old, new, said):
+    """Those of type checkers, and files of versions; of any other it counts who opens it."""
+    for label, text in (("A", old), ("B", new)):
+        (tmp_path / label / "a_package").mkdir(parents=True)
+        (tmp_path / label / "a_package" / file).write_text(text)
+    found = sides({"a-package": MADE_UP["a-package"]})
+    (other,) = found.files
+    assert (other.file, other.without_effect) == (f"a_package/{file}", said)
+    (entry,) = entries.of_files(found, {}, {})
+    assert entry.state == (model.NO_EFFECT if said else model.NEVER)
+    opened = {"sac": {other.file}}
+    (entry,) = entries.of_files(found, {"sac": (model.DIFFERS, None)}, opened)
+    assert entry.state == (model.NO_EFFECT if said else model.DIFFERS)
+
+
+def test_a_linked_folder_belongs_to_its_package(sides, tmp_path):
+    """What differs behind the link differs in the package."""
+    for label, rate in (("A", 1), ("B", 2)):
+        (tmp_path / label / "a_package").mkdir(parents=True)
+        (tmp_path / label / "shared").mkdir()
+        (tmp_path / label / "shared" / "ppo.py").write_text(f"def train():\n    return {rate}\n")
+        (tmp_path / label / "shared" / "ppo.yaml").write_text(f"rate: {rate}\n")
+        (tmp_path / label / "a_package" / "ppo").symlink_to("../shared")
+    found = sides({"a-package": MADE_UP["a-package"]})
+    assert "a_package/ppo/ppo.py train" in {f"{p.file} {p.name}" for p in found.pieces}
+    assert [each.file for each in found.files] == ["a_package/ppo/ppo.yaml"]
+
+
+def test_files_below_a_folder(tmp_path):
+    """Links are followed, folders within themselves and caches are not; a file is itself."""
+    pack, shared = tmp_path / "pack", tmp_path / "shared"
+    for folder in (pack / "__pycache__", pack / "b", shared):
+        folder.mkdir(parents=True)
+        (folder / "x.py").write_text("")
+    (pack / "a").symlink_to(shared)
+    (pack / "c").symlink_to(shared)
+    (shared / "up").symlink_to(pack)
+    (pack / "gone").symlink_to("nowhere")
+    found = [str(path.relative_to(pack)) for path in below(pack)]
+    assert found == ["a/x.py", "b/x.py", "c/x.py"]
+    assert list(below(pack / "b" / "x.py")) == [pack / "b" / "x.py"]
+    assert list(below(pack, without=("a", "c"))) == [
+        pack / "__pycache__" / "x.py", pack / "b" / "x.py"
+    ]  # fmt: skip
