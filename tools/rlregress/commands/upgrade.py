@@ -88,6 +88,8 @@ def _command(options: gate.Options) -> str:
         command += ["--min-coverage", f"{options.min_coverage:g}"]
     if options.fail_on != FAIL_ON:
         command += ["--fail-on", options.fail_on]
+    if options.lend:
+        command += ["--lend", ",".join(options.lend)]
     if options.accepted is not None:
         command += ["--accepted", str(options.accepted)]
     command += ["--every-training"] * options.every + ["--no-returns"] * (not options.returns)

@@ -251,9 +251,15 @@ def judge(
     elif checked.share < min_coverage and ORDER.index(fail_on) >= ORDER.index(COULD_NOT_JUDGE):
         code = _CODES[COULD_NOT_JUDGE]
     counts = Counter(each.state for each in entries)
+    headline = _headline(verdict, entries, checked)
+    if code and ORDER.index(verdict) > ORDER.index(fail_on):
+        headline += (
+            f" Exit code {code}: {checked.share:.0%} of the changed pieces were executed and "
+            f"compared, less than --min-coverage, {min_coverage:.0%}."
+        )
     return Judgement(
         verdict=verdict,
-        headline=_headline(verdict, entries, checked),
+        headline=headline,
         exit_code=code,
         coverage=checked,
         states={state: counts[state] for state in STATES if counts[state]},
@@ -279,7 +285,8 @@ def _headline(verdict: str, entries: Sequence[Entry], checked: Coverage) -> str:
     if verdict == UNCHANGED:
         if not checked.all:
             return f"{UNCHANGED}: nothing that has an effect differs"
-        return f"{UNCHANGED}: all {checked.all} changed pieces ran with the same results"
+        ran = f"{checked.all} of {checked.all} changed pieces ran"
+        return f"{UNCHANGED}: {ran} with the same results"
     counted = [each for each in entries if each.counts]
     parts = [
         _some(names) if title.lower() == verdict else f"{title}: {_some(names)}"

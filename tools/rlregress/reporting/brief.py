@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from rlregress.reporting.html.page import Card, Facts
 
+#: how a card ends that does not show everything
+_REST = re.compile(r"and (\d+) more, below")
 #: characters of one line, beyond which it ends in an ellipsis
 _MOST = 280
 
@@ -38,7 +41,10 @@ def _of(cards: Sequence[Card], several: bool, name: str) -> str:
     for card in cards:
         given: Sequence[str] = getattr(card, name)
         if given:
-            rest = f" (and {len(given) - 1} more)" if len(given) > 1 else ""
+            # the last item of a card may itself count the rest
+            rest_ = _REST.fullmatch(given[-1])
+            more = len(given) - 1 + (int(rest_[1]) - 1 if rest_ else 0)
+            rest = f" (and {more} more)" if more else ""
             title = f"{card.title.partition(' (')[0]}: " if several else ""
             said.append(f"{title}{given[0].rstrip('.')}{rest}")
     return _joined(said)

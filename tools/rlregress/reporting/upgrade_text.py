@@ -99,6 +99,8 @@ def headline(result: Upgrade) -> str:
 def of_part(result: Upgrade, judgement: Judgement) -> str:
     """The headline of a framework or a script; "unchanged" is kept for the whole upgrade."""
     if judgement.verdict == model.UNCHANGED != result.verdict:
+        if not judgement.coverage.all:
+            return "no difference found in its details, defaults and trainings"
         return f"no difference found here{judgement.headline.removeprefix(model.UNCHANGED)}"
     return judgement.headline
 

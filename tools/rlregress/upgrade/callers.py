@@ -34,7 +34,7 @@ def callers(function: Changed, folders: Sequence[str]) -> list[str]:
             for where, conditions in _calls(path).get(called, ()):
                 held = f" if {' and '.join(conditions)}" if conditions else ""
                 file = path.relative_to(Path(folder).parent)
-                sentence = f"called by {where or 'the module'} ({file}){held}"
+                sentence = f"may be called by {where or 'the module'} ({file}){held}"
                 if where != function.name and sentence not in sentences:
                     sentences.append(sentence)
                 if len(sentences) >= _SHOWN:

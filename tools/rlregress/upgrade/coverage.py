@@ -152,7 +152,7 @@ class Reached:
         differs = statements.difference(function)
         if not self.measured(function):
             idle = self._idle(users.of(function, differs.binds))
-            return (f"imported; nothing that uses {', '.join(idle[:3])} ran" if idle else ""), []
+            return (f"imported; nothing that ran uses {', '.join(idle[:3])}" if idle else ""), []
         hit, every = self._lines.get(function.file, (frozenset(), frozenset()))
         if not every:
             return "", []

@@ -17,6 +17,7 @@ from rlregress.model.upgrades import Cause, ChangedDefault, Details, Moved, NotA
 from rlregress.model.verdict import COULD_NOT_JUDGE, HOLDS
 from rlregress.upgrade import functions, metadata, outside
 from rlregress.upgrade.inventory import COMPILED, Inventory
+from rlregress.upgrade.public_names import PublicChange
 from rlregress.upgrade.requirements import RequirementChange
 
 _SIDES = {"A": "old", "B": "new"}
@@ -86,7 +87,8 @@ def _traced_state(traced: Traced) -> tuple[str, str]:
         return _crashed(traced.crash)
     if not traced.repeats:
         return model.NOT_COMPARED, "the training does not repeat itself, see its notes"
-    states = {"equal": model.SAME, "close": model.CLOSE}
+    # which of its branches were taken is said of each piece of code
+    states = {"equal": model.ONE_WAY, "close": model.CLOSE}
     return states.get(traced.comparison.verdict, model.DIFFERS), ""
 
 
@@ -122,7 +124,7 @@ def of_same_code(names: Iterable[str], framework: str) -> list[Entry]:
     """Trainings that run no code that differs."""
     return [
         Entry(
-            kind=model.TRAINING, name=name, framework=framework, state=model.SAME,
+            kind=model.TRAINING, name=name, framework=framework, state=model.ONE_WAY,
             reason="it runs no changed code",
         )
         for name in names
@@ -254,6 +256,27 @@ def of_pieces(
 
 def _name(function: Changed) -> str:
     return f"{function.file} {function.name}"
+
+
+def without_public(found: Iterable[Entry], public: Iterable[PublicChange]) -> list[Entry]:
+    """The entries, but pieces that are gone and listed as public names, which count once."""
+    gone = [each for each in public if each.kind == "gone"]
+
+    def listed(each: Entry) -> bool:
+        return (
+            each.said == REMOVED
+            and each.state == model.NEVER
+            and any(
+                each.file == change.file and change.name.endswith(f".{each.short}")
+                for change in gone
+            )
+        )
+
+    reason = "gone, and listed as a public name"
+    return [
+        replace(each, state=model.NO_EFFECT, reason=reason, notes=()) if listed(each) else each
+        for each in found
+    ]
 
 
 def of_distributions(found: Iterable[Entry], parts: Mapping[str, str]) -> list[Entry]:
@@ -478,7 +501,7 @@ def of_packages(
         state = model.executed((checks[each][0] for each in by if each in checks), one_way=True)
         reason = ""
         if name in inventory.lost or (old and not new):
-            state, reason = model.DIFFERS, "no longer installed"
+            state = model.DIFFERS
         elif not old:
             state, reason = model.NO_EFFECT, "new: only code that has changed can import it"
         elif state == model.NEVER and name in inventory.unrelated:

@@ -342,7 +342,7 @@ def _entries_of(
     reach = coverage.reach(pieces, ran.traces, probed, found.folders("new"), ran.same)
     unnamed = entries.unnamed(pieces, found.folders("new"))
     pieces_ = entries.of_pieces(reach, ran.checks, unnamed, outside.load(), framework)
-    return entries.of_distributions(pieces_, found.parts)
+    return entries.of_distributions(entries.without_public(pieces_, found.public), found.parts)
 
 
 class _Own:
@@ -477,7 +477,10 @@ def _framework(
     shown = [*differences, *(each.function for each in reach if each.function.counts)]
     unnamed = entries.unnamed(own.pieces, found.folders("new"))
     pieces = entries.of_distributions(
-        entries.of_pieces(reach, ran.checks, unnamed, outside.load(), name), found.parts
+        entries.without_public(
+            entries.of_pieces(reach, ran.checks, unnamed, outside.load(), name), found.public
+        ),
+        found.parts,
     )
     of = OfFramework(
         name=name,

@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from rlregress.frameworks.base import Adapter
-from rlregress.model.code import Changed
+from rlregress.model.code import WORDING, Changed
 from rlregress.source import below
 from rlregress.upgrade import (
     affected,
@@ -103,10 +103,12 @@ class Inventory:
     @property
     def said(self) -> str:
         """In words, how much differs."""
+        wording = sum(each.how == WORDING for each in self.pieces)
         return (
             f"differences found in the files and metadata of both versions: {len(self.pieces)} "
-            f"pieces of code, {len(self.files)} other files, {len(self.public)} public names, "
-            f"{len(self.requirements)} requirements, {len(self.versions)} other packages"
+            f"pieces of code ({wording} in wording only), {len(self.files)} other files, "
+            f"{len(self.public)} public names, {len(self.requirements)} requirements, "
+            f"{len(self.versions)} other packages"
         )
 
     def others(self, modules: Collection[str]) -> list[str]:

@@ -13,7 +13,7 @@ import torch
 from rlregress import frameworks
 from rlregress.frameworks.base import TrainingRequest
 from rlregress.frameworks.isolation import isolated
-from rlregress.tracing.environments import _WATCH
+from rlregress.tracing.environments import _SEEDED
 from rlregress.tracing.events import Places
 from rlregress.tracing.hooks import Recorder
 from rlregress.training import pickled
@@ -46,7 +46,7 @@ def traces(
     def keep(steps: int, training: Any) -> None:
         if steps >= 150 and not recorders:
             # seeded: the recorder is to leave its resets as they are
-            vars(bare(training[0]))[_WATCH] = True
+            vars(bare(training[0]))[_SEEDED] = True
             pickled.dump({"training": training, "random": pickled.random_state()}, written)
             recorders.append(recording())
 

@@ -402,16 +402,17 @@ def package(tmp_path):
         (
             "Agent.scaled",
             [
-                "called by Agent.train (package/agent.py) if `self.fast and x > 0` and `x > 9`",
-                "called by Agent.train (package/agent.py)",
+                "may be called by Agent.train (package/agent.py) if `self.fast and x > 0` "
+                "and `x > 9`",
+                "may be called by Agent.train (package/agent.py)",
             ],
         ),
         (
             "Agent.shifted",
-            ["called by Agent.train (package/agent.py) if not `self.fast and x > 0`"],
+            ["may be called by Agent.train (package/agent.py) if not `self.fast and x > 0`"],
         ),
-        ("Agent.__init__", ["called by made (package/agent.py)"]),
-        ("made", ["called by the module (package/agent.py)"]),
+        ("Agent.__init__", ["may be called by made (package/agent.py)"]),
+        ("made", ["may be called by the module (package/agent.py)"]),
         ("Agent.idle", []),
         ("Agent.alone", []),
         ("Agent.__len__", []),
@@ -426,7 +427,7 @@ def test_what_calls_a_function_is_said_with_its_conditions(package, name, said):
 def test_callers_are_named_of_functions_that_nothing_enters(package):
     """What a training enters needs no hint, and what is gone has no callers on side B."""
     of = function("Agent.shifted")
-    hint = "called by Agent.train (package/agent.py) if not `self.fast and x > 0`"
+    hint = "may be called by Agent.train (package/agent.py) if not `self.fast and x > 0`"
     for trainings, hints in (((), (hint,)), ((traced("sac", side("Agent.shifted")),), ())):
         (found,) = reached([of], trainings, folders=[package])
         assert found.hints == hints

@@ -47,6 +47,7 @@ from rlregress.upgrade import entries, explained, physics, requested, returns
 from rlregress.upgrade import traced as traces
 from rlregress.upgrade.environments import Prepared
 from rlregress.upgrade.fingerprints import changed_detail
+from rlregress.upgrade.public_names import PublicChange
 
 SB3 = frameworks.get("sb3")
 FILE = f"{SB3.modules[0]}/sac/sac.py"
@@ -488,7 +489,8 @@ def test_the_report_begins_with_one_line_for_each_question():
     )  # fmt: skip
     text = upgrade_text.lines(upgrade(framework, physics=moved))
     assert text[4:9] == [
-        "- entries: 6 (3 differs, 3 executed, same results, all branches)",
+        "- entries: 6 (3 differs, 1 executed, same results, some branches one way only, "
+        "2 executed, same results, all branches)",
         "- traces: 1 equal, 1 diverged",
         f"- {SB3.title}: of 10 details 9 are the same, 1 differ, 0 could not be probed on both "
         "sides; 0 changed defaults",
@@ -525,7 +527,7 @@ def test_the_report_states_what_equal_traces_cover():
     result = upgrade(of(traced(), traced("td3"), reach=(reached("sac", one_way=(way,)),)))
     text = upgrade_text.lines(result)
     assert any("| sac | equal | 1 | 50% |" in line for line in text)
-    assert "## Executed, same results, some branches one way only (1)" in text
+    assert "## Executed, same results, some branches one way only (3)" in text
     assert f"- function `{FILE}:270 SAC.train` changed; by sac" in text
     assert "  - line 275: clamp: never above" in text
     page = upgrade_page.page(replace(result, one_way=(way,)), FACTS)
@@ -648,3 +650,32 @@ def test_the_difference_of_a_source_is_shown(tmp_path):
         Changed(file="m.py", name="f", how=CHANGED, a=own, b=own, paths=tuple(paths))
     )
     assert rows == ["-    return 0.5 * y", "+    return y"]
+
+
+def test_a_package_that_is_no_longer_installed_is_what_to_do_about():
+    """An error that names it is no fault of the framework: install it, or lend it."""
+    gone = Entry(kind=model.PACKAGE, name="pandas", state=model.DIFFERS, said="3 -> not installed")
+    failed = Entry(
+        kind=model.SCRIPT, name="train.py", state=model.NEW_FAILS,
+        reason="ModuleNotFoundError: No module named 'pandas' at train.py:10 <module>",
+    )  # fmt: skip
+    (step, *_) = upgrade_page.cards(upgrade(beside=[gone, failed]), FACTS)[0].steps
+    assert step.said.startswith("Install pandas, which the new version no longer does")
+    assert step.command == "a command --lend pandas"
+    (step, *_) = upgrade_page.cards(upgrade(beside=[failed]), FACTS)[0].steps
+    assert "report the error upstream" in step.said
+
+
+def test_what_is_gone_and_public_is_listed_once_as_it_counts():
+    """Whoever accepts the name has accepted that its code is gone."""
+    piece = Entry(
+        kind=model.FUNCTION, name="p/logger.py read_csv", file="p/logger.py", said="removed"
+    )
+    name = PublicChange(
+        kind="gone", name="p.logger.read_csv", file="p/logger.py", line=1, said="gone", breaks=True
+    )
+    (found,) = entries.without_public([piece], [name])
+    assert found.state == model.NO_EFFECT
+    assert entries.without_public([piece], []) == [piece]
+    other = replace(piece, name="p/logger.py read_json")
+    assert entries.without_public([other], [name]) == [other]

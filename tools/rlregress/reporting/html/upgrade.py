@@ -183,13 +183,23 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
         return [Step("Nothing: upgrade.")]
     steps = []
     violated = any(of.violated for of in result.frameworks)
-    if verdict == model.NEW_FAILS:
+    lost = _lost(result)
+    if verdict == model.NEW_FAILS and lost:
+        names = ", ".join(lost)
+        steps.append(
+            Step(
+                f"Install {names}, which the new version no longer does; to judge the rest:",
+                f"{runs.without(command, '--lend')} --lend {','.join(lost)}",
+            )
+        )
+    elif verdict == model.NEW_FAILS:
         steps.append(Step("Do not upgrade yet: report the error upstream, with the line above."))
     elif violated:
         steps.append(Step("Read the lines that changed, and report them upstream."))
     elif any(each.state in model.DIFFERENT and each.counts for each in result.entries):
         steps.append(Step("Read what differs: is it what the release notes say?"))
-    if any(of.returns is None and of.to_train for of in result.frameworks) and verdict in (
+    diverged = [of for of in result.frameworks if of.diverged and of.to_train]
+    if any(of.returns is None for of in diverged) and verdict in (
         model.CHANGED, model.NEW_FAILS
     ):  # fmt: skip
         without = [part for part in shlex.split(command) if part != "--no-returns"]
@@ -197,6 +207,14 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
     if any(each.state in model.UNCHECKED and each.counts for each in result.entries):
         steps.append(_unexecuted(result, command))
     return steps or [Step("Read what is accepted, documented or repaired; nothing else differs.")]
+
+
+def _lost(result: Upgrade) -> list[str]:
+    """Packages that are no longer installed, and that an error of the new version names."""
+    reasons = [each.reason for each in result.entries if each.state == model.NEW_FAILS]
+    missing = [reason for reason in reasons if "ImportError" in reason or "NotFound" in reason]
+    gone = [e.name for e in result.entries if e.kind == model.PACKAGE and e.state == model.DIFFERS]
+    return [name for name in gone if any(name in reason for reason in missing)]
 
 
 def _unexecuted(result: Upgrade, command: str) -> Step:
