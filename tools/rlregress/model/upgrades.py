@@ -457,7 +457,9 @@ class OfFramework:
         names = {t.algorithm for t in self.diverged if t.plain}
         unexecuted = {each.name for each in self.unexecuted if each.state == model.NEVER}
         for reach in self.reach:
-            if f"{reach.function.file} {reach.function.name}" in unexecuted:
+            # of what ran at all, the trainings have compared what they could
+            left = not reach.trainings and not reach.function.at_import
+            if left and f"{reach.function.file} {reach.function.name}" in unexecuted:
                 names |= set(reach.algorithms)
         return sorted(names)
 
