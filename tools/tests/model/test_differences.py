@@ -117,6 +117,20 @@ def test_unchanged_means_that_everything_that_counts_was_executed_alike(made):
     assert sum(judgement.states.values()) == len(every)
 
 
+@settings(max_examples=200)
+@given(lists())
+def test_a_piece_is_the_same_only_by_a_training_that_executed_it(made):
+    """Without one whose results are the same, nothing is said to be the same."""
+    trainings, pieces = made
+    found = {each.name: each for each in listed(trainings, pieces) if each.kind in model.CODE}
+    for function, by, _ in pieces:
+        alike = any(trainings[name] in model.ALIKE for name in by)
+        differs = any(trainings[name] in model.DIFFERENT for name in by)
+        state = found[f"{function.file} {function.name}"].state
+        assert state not in model.ALIKE or (alike and not differs)
+        assert not differs or function.how == WORDING or state in model.DIFFERENT
+
+
 def entry(state, kind=model.FUNCTION, **given_):
     """An entry in a state."""
     by = () if state in model.UNCHECKED else ("sac",)
