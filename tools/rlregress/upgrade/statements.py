@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from rlregress.model.code import BODY, MODULE, Changed
+from rlregress.source import UNREADABLE
 from rlregress.upgrade import functions
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -61,10 +62,10 @@ class Difference:
 def difference(piece: Changed) -> Difference:
     """The statements of a piece that only one version has."""
     texts = [path.read_bytes() if path is not None else b"" for path in piece.paths]
-    try:
-        old, new = (_by_piece(text).get(piece.name, ()) for text in texts)
-    except (SyntaxError, ValueError, RecursionError):
+    sides = [_by_piece(text) for text in texts]
+    if None in sides:
         return Difference(unmeasured=1)
+    old, new = (side.get(piece.name, ()) for side in sides if side is not None)
     spans: list[tuple[int, int]] = []
     unmeasured = 0
     every: list[list[Statement]] = [[], []]
@@ -107,8 +108,19 @@ def _beside(
 
 
 @lru_cache(maxsize=256)
-def _by_piece(text: bytes) -> Mapping[str, tuple[Statement, ...]]:
-    """Qualified name of a piece -> its statements."""
+def _by_piece(text: bytes) -> Mapping[str, tuple[Statement, ...]] | None:
+    """Qualified name of a piece -> its statements; None: the text cannot be read."""
+    try:
+        tree = ast.parse(text)
+    except UNREADABLE:
+        return None
+    try:
+        return _of_tree(tree)
+    except RecursionError:
+        return None
+
+
+def _of_tree(tree: ast.Module) -> Mapping[str, tuple[Statement, ...]]:
     pieces: dict[str, list[Statement]] = {}
 
     def visit(body: Iterable[ast.stmt], name: str, above: str, where: str, line: int) -> None:
@@ -127,7 +139,7 @@ def _by_piece(text: bytes) -> Mapping[str, tuple[Statement, ...]]:
                 statements = [each for each in inside if isinstance(each, ast.stmt)]
                 visit(statements, name, above, f"{where}/{label}", at)
 
-    visit(ast.parse(text).body, MODULE, "", "", 0)
+    visit(tree.body, MODULE, "", "", 0)
     return {name: tuple(own) for name, own in pieces.items()}
 
 
@@ -200,7 +212,8 @@ def _head(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Statem
     if not isinstance(node, ast.ClassDef):
         copied = ast.parse(ast.unparse(node)).body[0]
         assert isinstance(copied, (ast.FunctionDef, ast.AsyncFunctionDef))
-        copied.args.defaults, copied.args.kw_defaults = [], []
+        copied.args.defaults = []
+        copied.args.kw_defaults = [None for _ in copied.args.kwonlyargs]
         certain = functions.head(copied)
     last = node.end_lineno or node.lineno
     names = frozenset([node.name])

@@ -15,7 +15,7 @@ TABLE = 1
 class Agent:
     rate = 1
 
-    def step(self, x, k=1):
+    def step(self, x, k=1, *, n=2):
         y = x
         if x > k:
             y = x + 1
@@ -60,7 +60,8 @@ def differ(folder, old, new):
         ("            y += n\n", "            y += n\n            y += 1\n", [(21, 21)]),
         ("        y = x\n", "", [(11, 11)]),
         ("except KeyError", "except ValueError", [(24, 24)]),
-        ("k=1", "n=1", [(10, 26)]),
+        ("k=1", "l=1", [(10, 26)]),
+        ("n=2", "m=2", [(10, 26)]),
         ("        for n in range(y):\n            y += n\n", "        y += n\n", [(19, 19)]),
     ],
 )
@@ -78,6 +79,7 @@ def test_the_statements_that_differ_are_found_by_line(tmp_path, old, new, spans)
         ("y if x else z", "y if x else -z"),
         ("if x: y = 2", "if x: y = 3"),
         ("k=1", "k=2"),
+        ("n=2", "n=3"),
     ],
 )
 def test_a_part_that_may_not_be_evaluated_is_not_measured(tmp_path, old, new):
