@@ -244,11 +244,12 @@ def _compared(
             for adapter, trainings in zip(adapters, chosen, strict=True)
         ]
         of_frameworks, ran = [], []
-        for adapter, prints_, trainings in zip(adapters, asked, chosen, strict=True):
+        of_each = zip(adapters, asked, chosen, one_sided, strict=True)
+        for adapter, prints_, trainings, one_sided_ in of_each:
             alike = state.alike_beside(a, b, adapter)
             own = _Own(adapter, found, script is None)
             of, executed = _framework(sides, own, prints_, trainings, alike, found, options)
-            extra = tuple(entries.of_one_sided(one_sided, adapter.full_name))
+            extra = tuple(entries.of_one_sided(one_sided_, adapter.full_name))
             of_frameworks.append(replace(of, entries=(*of.entries, *extra)))
             ran.append(executed)
         of_script = None
@@ -322,8 +323,9 @@ def _beside(
         for name, imported in ran.headers("imported").items()
     }
     packages = ran.headers("distributions_imported")
+    reach = coverage.reach(pieces, ran.traces, {}, found.folders("new"), ran.same)
     return [
-        *_entries_of(pieces, ran, {}, found),
+        *_entries_of(reach, ran, found),
         *entries.of_distributions(entries.of_files(found, ran.checks, used), found.parts),
         *entries.of_metadata(found),
         *entries.of_packages(found, ran.checks, packages),
@@ -332,15 +334,10 @@ def _beside(
 
 
 def _entries_of(
-    pieces: Sequence[Changed],
-    ran: _Executed,
-    probed: Mapping[tuple[str, str], Sequence[str]],
-    found: Inventory,
-    framework: str = "",
+    reach: Sequence[Reach], ran: _Executed, found: Inventory, framework: str = ""
 ) -> list[Entry]:
     """The entries of pieces of code, by what executed them."""
-    reach = coverage.reach(pieces, ran.traces, probed, found.folders("new"), ran.same)
-    unnamed = entries.unnamed(pieces, found.folders("new"))
+    unnamed = entries.unnamed((each.function for each in reach), found.folders("new"))
     pieces_ = entries.of_pieces(reach, ran.checks, unnamed, outside.load(), framework)
     return entries.of_distributions(entries.without_public(pieces_, found.public), found.parts)
 
@@ -374,25 +371,25 @@ def _trainings(
     adapters: Sequence[Adapter],
     asked: Sequence[tuple[Fingerprint, Fingerprint]],
     options: Options,
-) -> tuple[list[list[Training]], dict[str, str]]:
+) -> tuple[list[list[Training]], list[dict[str, str]]]:
     """By framework, what is traced: every algorithm, plain and through its scenarios.
 
-    Also the names of the plain trainings that only one version has, and which.
+    Also by framework, the names of the plain trainings that only one version has, and which.
     """
     if options.script is not None:
-        return [[] for _ in adapters], {}
+        return [[] for _ in adapters], [{} for _ in adapters]
     every = []
-    one_sided: dict[str, str] = {}
+    one_sided: list[dict[str, str]] = []
     for one, other in asked:
         # where the names cannot be read, the trainings themselves say why
         in_old = set(other.algorithms if one.no_algorithms else one.algorithms)
         in_new = set(one.algorithms if other.no_algorithms else other.algorithms)
         every.append([*dict.fromkeys(n for n in (*one.algorithms, *other.algorithms)
                                      if n in in_old & in_new)])  # fmt: skip
-        one_sided |= dict.fromkeys(sorted(in_old - in_new), "old")
-        one_sided |= dict.fromkeys(sorted(in_new - in_old), "new")
+        sides = {"old": in_old - in_new, "new": in_new - in_old}
+        one_sided.append({name: side for side, names in sides.items() for name in sorted(names)})
     offered = [_of_scenarios(adapter, options) for adapter in adapters]
-    _check_algorithms([*one_sided, *(n for names in every for n in names)], offered, options)
+    _check_algorithms([n for names in (*one_sided, *every) for n in names], offered, options)
 
     def wanted_(name: str) -> bool:
         return not options.algorithms or name in options.algorithms
@@ -412,7 +409,7 @@ def _trainings(
         ]
         for adapter, names, of in zip(adapters, every, offered, strict=True)
     ]
-    return chosen, {name: side for name, side in one_sided.items() if plain_(name)}
+    return chosen, [{n: side for n, side in of.items() if plain_(n)} for of in one_sided]
 
 
 def _of_scenarios(adapter: Adapter, options: Options) -> list[scenarios.Scenario]:
@@ -475,13 +472,7 @@ def _framework(
     unread = tuple(fingerprints.unread(one, other))
     differences = explained.differences(causes_.values(), details.changed, differing)
     shown = [*differences, *(each.function for each in reach if each.function.counts)]
-    unnamed = entries.unnamed(own.pieces, found.folders("new"))
-    pieces = entries.of_distributions(
-        entries.without_public(
-            entries.of_pieces(reach, ran.checks, unnamed, outside.load(), name), found.public
-        ),
-        found.parts,
-    )
+    pieces = _entries_of(reach, ran, found, name)
     of = OfFramework(
         name=name,
         title=adapter.title,
@@ -663,7 +654,7 @@ def _script(
     differences = explained.differences(causes_.values(), (), ())
     made = OfScript(
         held=held,
-        entries=(check, *_entries_of(found.pieces, ran, {}, found)),
+        entries=(check, *_entries_of(reach, ran, found)),
         reach=reach,
         causes=causes_,
         differences=differences,

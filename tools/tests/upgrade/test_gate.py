@@ -19,6 +19,7 @@ from rlregress.errors import UserError
 from rlregress.tracing.run import Side
 from rlregress.upgrade import cached_folders, gate, interpreters, state
 from rlregress.upgrade.environments import Prepared
+from rlregress.upgrade.fingerprints import Fingerprint
 from rlregress.upgrade.requested import Requested
 
 SB3 = frameworks.get("sb3")
@@ -212,6 +213,15 @@ def test_an_interrupted_gate_goes_on_where_it_was(cache, branch, tmp_path, warm_
     # one that had ended is done anew
     assert run() == "unchanged"
     assert log.read_text().splitlines()[len(before) + 1 :] == before
+
+
+def test_a_training_of_one_side_belongs_to_its_framework():
+    """One that a framework lost is not hidden by another framework that gained its name."""
+    here = [frameworks.get("sb3"), frameworks.get("torchrl")]
+    with_, without = (Fingerprint({}, names, {}) for names in (("sac", "td3"), ("sac",)))
+    options = gate.Options("x", "y", Path("report"), scenarios=[])
+    _, one_sided = gate._trainings(here, [(with_, without), (without, with_)], options)
+    assert one_sided == [{"td3": "old"}, {"td3": "new"}]
 
 
 def test_sides_under_different_pythons_are_refused(cache, monkeypatch):
